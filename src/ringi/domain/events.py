@@ -1,0 +1,61 @@
+"""The append-only log (PT-11): every event carries the hash of the one before it."""
+
+from enum import StrEnum
+from typing import Final
+
+from ringi.domain.base import Document, Versioned
+
+
+class EventKind(StrEnum):
+    PLAN_PROPOSED = "plan_proposed"
+    SPECS_SET = "specs_set"
+    MARKED_PENDING = "marked_pending"
+    CHECKED = "checked"
+    APPROVAL_REQUESTED = "approval_requested"
+    APPROVED = "approved"
+    DECLINED = "declined"
+    SENT_BACK = "sent_back"
+    FOUND_STALE = "found_stale"
+    EXECUTED = "executed"
+    COMPLETED = "completed"
+    ABORTED = "aborted"
+    UNDO_APPROVED = "undo_approved"
+    UNDO_STARTED = "undo_started"
+    UNDONE = "undone"
+    UNDO_ABORTED = "undo_aborted"
+    TAKEN_IN = "taken_in"
+
+
+class Actor(StrEnum):
+    AI = "ai"
+    USER = "user"
+    SYSTEM = "system"
+
+
+class Counts(Document, frozen=True):
+    files: int
+    specs: int
+
+
+class Event(Versioned, frozen=True, kw_only=True):
+    seq: int
+    at: str
+    event: EventKind
+    plan_id: str
+    actor: Actor
+    reason: str
+    counts: Counts
+    risk_score: float
+    document: str
+    """SHA-256 of the plan as it was saved with this event."""
+    previous: str
+
+
+class LoggedEvent(Document, frozen=True):
+    """An event with the hash that the next one names."""
+
+    event: Event
+    hash: str
+
+
+FIRST_PREVIOUS: Final = "0" * 64

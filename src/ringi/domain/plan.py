@@ -1,0 +1,278 @@
+"""Plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from ringi.domain.base import Document, Versioned
+from ringi.domain.machine import Machine
+
+
+class PlanStatus(StrEnum):
+    PROPOSED = "proposed"
+    PENDING_REVIEW = "pending_review"
+    APPROVED = "approved"
+    SCHEDULED = "scheduled"
+    EXECUTING = "executing"
+    COMPLETED = "completed"
+    ABORTED = "aborted"
+
+
+_P = PlanStatus
+PLAN_TRANSITIONS: Final[Mapping[PlanStatus, frozenset[PlanStatus]]] = {
+    _P.PROPOSED: frozenset([_P.PENDING_REVIEW]),
+    # Sent back or declined: proposed.
+    _P.PENDING_REVIEW: frozenset([_P.APPROVED, _P.PROPOSED]),
+    # Stale: pending_review.
+    _P.APPROVED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW]),
+    _P.SCHEDULED: frozenset([_P.EXECUTING]),
+    _P.EXECUTING: frozenset([_P.COMPLETED, _P.ABORTED]),
+    _P.COMPLETED: frozenset(),
+    # The remainder runs under the same approval (scheduled) or needs a new one (pending_review).
+    _P.ABORTED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW]),
+}
+PLAN_MACHINE: Final = Machine("plan", PLAN_TRANSITIONS)
+WAITING: Final = frozenset([_P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
+
+
+class SpecKind(StrEnum):
+    CREATE = "create"
+    WRITE = "write"
+    PATCH = "patch"
+    DELETE = "delete"
+    MOVE = "move"
+    MKDIR = "mkdir"
+    READ = "read"
+    ANALYZE = "analyze"
+    RUN = "run"
+    CALL = "call"
+
+
+class Encoding(StrEnum):
+    UTF8 = "utf-8"
+    BASE64 = "base64"
+
+
+class Risk(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class MessageRef(Document, frozen=True):
+    message_id: str
+    timestamp: str
+
+
+class ActionSpec(Document, frozen=True, omit_defaults=True):
+    kind: SpecKind
+    path: str = ""
+    content: str | None = None
+    description: str = ""
+    optional: bool = False
+    encoding: Encoding = Encoding.UTF8
+    mode: str | None = None
+    """Permission bits in octal, as "0755". None keeps the file's own, or the usual ones for a new file."""
+    group: str | None = None
+    target: str | None = None
+    argv: tuple[str, ...] = ()
+    timeout_sec: int | None = None
+    tool: str | None = None
+    arguments: Mapping[str, Any] | None = None
+
+
+class Preflight(Document, frozen=True):
+    exists: bool
+    overwrite: bool
+    diff_summary: str
+
+
+class RiskCode(StrEnum):
+    DELETE = "delete"
+    LARGE_OVERWRITE = "large_overwrite"
+    CRITICAL_FILE = "critical_file"
+
+
+class RiskReason(Document, frozen=True):
+    code: RiskCode
+    subject: str
+    """What the reason is about: the glob that matched, or a size."""
+
+
+class ActionSpecExt(Document, frozen=True):
+    id: str
+    base: ActionSpec
+    risk: Risk
+    validated: bool
+    preflight: Preflight
+    notes: str = ""
+    risk_reasons: tuple[RiskReason, ...] = ()
+
+
+class SpecSelection(Document, frozen=True):
+    all: bool
+    ids: tuple[str, ...] = ()
+
+
+ALL_SPECS: Final = SpecSelection(all=True)
+
+
+class Plan(Document, frozen=True):
+    id: str
+    title: str
+    content: str
+    sources: tuple[MessageRef, ...]
+    rationale: str
+    tags: tuple[str, ...]
+    created_at: str
+    version: int
+    proposer: str = ""
+    """A label for people; it proves nothing."""
+
+
+class ApprovalEntry(Document, frozen=True):
+    approver: str
+    timestamp: str
+    selection: SpecSelection
+
+
+class DiffTotals(Document, frozen=True):
+    files: tuple[str, ...]
+    added: int
+    removed: int
+    risk_score: float
+
+
+class CheckResult(Document, frozen=True):
+    """What a check said in the work copy about exactly the bytes named by `tree`."""
+
+    command: str
+    exit_code: int
+    duration_sec: float
+    tree: str
+    output: str
+    """Its last lines."""
+
+
+class Feedback(Document, frozen=True):
+    timestamp: str
+    text: str
+
+
+class ExecutionLink(Document, frozen=True):
+    """One execution or undo of the plan, newest last."""
+
+    id: str
+    kind: str
+    finished_at: str
+    overall_success: bool
+
+
+class PlanState(Document, frozen=True):
+    status: PlanStatus
+    action_specs: tuple[ActionSpecExt, ...] = ()
+    selection: SpecSelection = ALL_SPECS
+    approvals: tuple[ApprovalEntry, ...] = ()
+    previews: DiffTotals | None = None
+    checks: tuple[CheckResult, ...] = ()
+    feedback: tuple[Feedback, ...] = ()
+    executions: tuple[ExecutionLink, ...] = ()
+
+
+class PlanDocument(Versioned, frozen=True, kw_only=True):
+    """plan.json: the plan, its state, and where its approvals and its result stand."""
+
+    plan: Plan
+    state: PlanState
+    approval: str | None = None
+    result: str | None = None
+
+
+class PlanRef(Document, frozen=True):
+    """A line of a list: enough to choose a plan by."""
+
+    id: str
+    number: int
+    title: str
+    status: PlanStatus
+    version: int
+    proposer: str
+    created_at: str
+    updated_at: str
+    files: int
+    added: int
+    removed: int
+    risk: Risk
+    undone: bool = False
+
+    @property
+    def name(self) -> str:
+        """What people type: short, and never reused in a workspace."""
+        return f"p{self.number}"
+
+
+class PlanIndex(Versioned, frozen=True, kw_only=True):
+    """index.json: the newest plans; older ones stand in pages named by their number."""
+
+    recent: tuple[PlanRef, ...]
+    count: int
+    page_size: int
+    pages: str
+    """How a page is named; page n holds the plans (n-1)*page_size+1 to n*page_size."""
+
+
+class PlanPage(Versioned, frozen=True, kw_only=True):
+    page: int
+    plans: tuple[PlanRef, ...]
+
+
+class ValidationReport(Document, frozen=True):
+    ok: bool
+    issues: tuple[str, ...]
+    normalized: tuple[ActionSpecExt, ...]
+
+
+class DiffSummary(Document, frozen=True):
+    spec_id: str
+    path: str
+    kind: SpecKind
+    added: int
+    removed: int
+    binary: bool
+    risk: Risk
+    reasons: tuple[RiskReason, ...]
+    diff: str
+
+
+class PlanPreview(Document, frozen=True):
+    files: tuple[str, ...]
+    diffs: tuple[DiffSummary, ...]
+    risk_score: float
+    stale: tuple[str, ...] = ()
+    """Files that changed since the specs were set."""
+
+
+def title_of(content: str) -> str:
+    """The first line that says something, without Markdown's heading marks."""
+    for line in content.splitlines():
+        if stripped := line.strip().lstrip("#").strip():
+            return stripped[:200]
+    return ""
+
+
+def selected(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tuple[ActionSpecExt, ...]:
+    if selection.all:
+        return specs
+    wanted = set(selection.ids)
+    return tuple(spec for spec in specs if spec.id in wanted)
+
+
+def with_state(document: PlanDocument, **changes: object) -> PlanDocument:
+    return msgspec.structs.replace(document, state=msgspec.structs.replace(document.state, **changes))
+
+
+def highest(risks: tuple[Risk, ...]) -> Risk:
+    order = [Risk.LOW, Risk.MEDIUM, Risk.HIGH]
+    return max(risks, key=order.index, default=Risk.LOW)

@@ -1,0 +1,27 @@
+"""The documents by the names `ringi schema` knows them by."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from ringi.domain import approval, events, execution, plan
+
+SCHEMAS: Final[Mapping[str, Any]] = {
+    "plan": plan.PlanDocument,
+    "action-specs": tuple[plan.ActionSpec, ...],
+    "plan-preview": plan.PlanPreview,
+    "validation-report": plan.ValidationReport,
+    "plan-index": plan.PlanIndex,
+    "plan-page": plan.PlanPage,
+    "approval": approval.ApprovalHistory,
+    "approval-subject": approval.ApprovalSubject,
+    "approval-outcome": approval.ApprovalOutcome,
+    "execution-intent": execution.ExecutionIntent,
+    "execution-result": execution.ExecutionResult,
+    "event": events.LoggedEvent,
+}
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    return msgspec.json.schema(SCHEMAS[name])

@@ -1,0 +1,209 @@
+"""Every error of the program, in one tree.
+
+RingiError                    code, message, hint, exit code; the words are templates for the details
+├── Failed              1     it was tried and did not work
+│   ├── StorageFailed         the ledger or a file could not be written
+│   ├── LedgerCorrupt         the ledger is damaged
+│   ├── NewerVersion          made by a later version of the program
+│   ├── CopyFailed            the work copy could not be made or read
+│   ├── ExecutionAborted      an execution was rolled back
+│   └── Unsupported           this file system or system lacks something
+├── Usage               2     the call itself is wrong
+│   ├── NotFound              no such plan, file, key
+│   ├── NoWorkspace           there is no workspace here
+│   └── BadConfiguration      a configuration file or variable is wrong
+├── PersonNeeded        3     an approval or an answer is missing
+│   ├── NotApproved           execute without approval
+│   └── NoChannel             nobody can be asked here
+├── Stale               4     the workspace changed since
+├── NotGranted          5     declined, cancelled or expired
+│   └── Expired
+├── Refused             6     validation or a gate said no
+│   ├── PathRefused
+│   ├── BadDocument
+│   └── BadTransition
+├── Busy                7     someone else holds the lock
+│   └── LostRace              somebody saved the same plan first
+└── Interrupted         130
+"""
+
+from typing import ClassVar
+
+
+class RingiError(Exception):
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+    message: ClassVar[str] = "{what}"
+    hint: ClassVar[str] = ""
+
+    def __init__(self, **details: object) -> None:
+        super().__init__()
+        self.details = details
+
+    def __str__(self) -> str:
+        return self.message.format_map(self.details)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.details)
+
+
+def _rebuild(kind: type[RingiError], details: dict[str, object]) -> RingiError:
+    return kind(**details)
+
+
+class Failed(RingiError):
+    code = "failed"
+
+
+class StorageFailed(Failed):
+    code = "storage_failed"
+    message = "{what} could not be written: {why}"
+    hint = "Free some space or mend the permissions, then run the same command again; nothing was half written."
+
+
+class LedgerCorrupt(Failed):
+    code = "ledger_corrupt"
+    message = "The ledger {path} is damaged: {why}"
+    hint = "Run: ringi doctor --repair (it keeps the damaged file under another name)."
+
+
+class NewerVersion(Failed):
+    code = "newer_version"
+    message = "{what} was written by a later version of ringi (format {found}, this one knows {known})."
+    hint = "Upgrade ringi, then try again. Nothing was changed."
+
+
+class CopyFailed(Failed):
+    code = "copy_failed"
+    message = "The work copy cannot be used: {why}"
+    hint = "Your files were not touched. Run the same command again."
+
+
+class ExecutionAborted(Failed):
+    code = "execution_aborted"
+    message = "Plan {plan} was not carried out: {why} What had been written was taken back."
+    hint = "Look at it with: ringi show {plan}"
+
+
+class Unsupported(Failed):
+    code = "unsupported"
+    message = "This needs something that is missing here: {what}"
+    hint = "Run: ringi doctor"
+
+
+class Usage(RingiError):
+    code = "usage"
+    exit_code = 2
+
+
+class NotFound(Usage):
+    code = "not_found"
+    message = "There is no {what} {name}."
+    hint = "See what there is: ringi list"
+
+
+class Ambiguous(Usage):
+    code = "ambiguous"
+    message = "{name} could be any of: {candidates}."
+    hint = "Give more characters of the id."
+
+
+class NoWorkspace(Usage):
+    code = "no_workspace"
+    message = "{path} is neither a git repository nor a ringi workspace."
+    hint = "Go to your project, or make this folder a workspace: ringi init"
+
+
+class BadConfiguration(Usage):
+    code = "bad_configuration"
+    message = "{where}: {problem}"
+    hint = "See every key and where it comes from: ringi config show"
+
+
+class PersonNeeded(RingiError):
+    code = "person_needed"
+    exit_code = 3
+
+
+class NotApproved(PersonNeeded):
+    code = "not_approved"
+    message = "Plan {plan} is {status}; nobody has approved it, so nothing was changed."
+    hint = "A person reviews and approves it with: ringi review {plan}"
+
+
+class NoChannel(PersonNeeded):
+    code = "no_channel"
+    message = "Nobody can be asked here: {why}"
+    hint = "A person runs this in a terminal of their own: ringi review {plan}"
+
+
+class Stale(RingiError):
+    code = "stale"
+    exit_code = 4
+    message = "Plan {plan} no longer fits the workspace; nothing was changed. Different now: {paths}"
+    hint = "Look at the difference and decide again: ringi review {plan}"
+
+
+class NotGranted(RingiError):
+    code = "not_granted"
+    exit_code = 5
+
+
+class Expired(NotGranted):
+    code = "expired"
+    message = "The approval of plan {plan} expired at {when}; nothing was changed."
+    hint = "Approve it again: ringi review {plan}"
+
+
+class Refused(RingiError):
+    code = "refused"
+    exit_code = 6
+
+
+class PathRefused(Refused):
+    code = "path_refused"
+    message = "{path} is refused: {why}"
+    hint = "Use a plain path below the workspace, with forward slashes, that names no link."
+
+
+class BadDocument(Refused):
+    code = "bad_document"
+    message = "{what} cannot be read: {why}"
+    hint = "Compare it with: ringi schema"
+
+
+class BadTransition(Refused):
+    code = "bad_transition"
+    message = "A {machine} cannot go from {current} to {target}."
+    hint = "From {current} it can go to: {allowed}"
+
+
+class InvalidSpecs(Refused):
+    code = "invalid_specs"
+    message = "Plan {plan} has specs that cannot be carried out: {issues}"
+    hint = "Correct them and set them again."
+
+
+class NothingToUndo(Refused):
+    code = "nothing_to_undo"
+    message = "There is nothing to undo: {why}"
+    hint = "See what was carried out: ringi list"
+
+
+class Busy(RingiError):
+    code = "busy"
+    exit_code = 7
+    message = "Someone else is working on this workspace: {holder}"
+    hint = "Wait until it is done and run the same command again."
+
+
+class LostRace(Busy):
+    code = "lost_race"
+    message = "Plan {plan} was saved by someone else in the meantime; your change was not applied."
+    hint = "Run the same command again; it will see the newer plan."
+
+
+class Interrupted(RingiError):
+    code = "interrupted"
+    exit_code = 130
+    message = "Interrupted; nothing was half done."

@@ -1,0 +1,8 @@
+"""Files through descriptors: the one place with system calls on the workspace.
+
+Everything is named by an open folder and one name in it, never by a path, and nothing follows a link.
+"""
+
+from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
+
+__all__ = ["Entry", "FileChanged", "FileSystem", "Kind", "NotRegular", "OsFileSystem", "opened"]

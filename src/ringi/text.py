@@ -1,0 +1,62 @@
+"""Words for people: templates that can be translated, and the one filter for text from outside."""
+
+import unicodedata
+from typing import Final
+
+
+class Text:
+    """A sentence that is translated only when it is shown; `str()` gives it in English."""
+
+    __slots__ = ("details", "template")
+
+    def __init__(self, template: str, **details: object) -> None:
+        self.template = template
+        self.details = details
+
+    def __str__(self) -> str:
+        return self.template.format_map(self.details)
+
+    def __repr__(self) -> str:
+        return f"Text({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Text) and (self.template, self.details) == (other.template, other.details)
+
+    def __hash__(self) -> int:
+        return hash(self.template)
+
+
+# Invisible, or able to change what the eye reads around them, without being control characters:
+# Hangul and Khmer fillers, braille blank, variation selectors, the tag block.
+_DECEIVING: Final = frozenset(
+    [0x00AD, 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0]
+    + list(range(0x180B, 0x1810))
+    + list(range(0xFE00, 0xFE10))
+    + list(range(0xE0000, 0xE0200))
+)
+# Cc control, Cf format (bidirectional marks, zero width), Cs surrogate (bytes that were not UTF-8),
+# Zl and Zp line and paragraph separators, Co private use, Cn not assigned.
+_SHOWN_AS_CODE: Final = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"])
+
+
+def visible(text: str, *, keep: str = "\t") -> str:
+    """The text with everything a terminal or an eye could be fooled by written out as its code.
+
+    `keep` names the control characters that may stay; a printer of whole lines adds a newline.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep or not deceiving(c) else _code(c) for c in text)
+
+
+def deceiving(character: str) -> bool:
+    return unicodedata.category(character) in _SHOWN_AS_CODE or ord(character) in _DECEIVING
+
+
+def _code(character: str) -> str:
+    number = ord(character)
+    if 0xDC80 <= number <= 0xDCFF:  # a byte that `os.fsdecode` could not decode
+        return f"\\x{number - 0xDC00:02x}"
+    if number <= 0xFF:
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{number:02x}")
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
