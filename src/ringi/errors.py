@@ -10,10 +10,12 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
+│   ├── Ambiguous             more than one plan is meant
 │   ├── NoWorkspace           there is no workspace here
 │   └── BadConfiguration      a configuration file or variable is wrong
 ├── PersonNeeded        3     an approval or an answer is missing
 │   ├── NotApproved           execute without approval
+│   ├── NotRequested          approve without a request
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
 ├── NotGranted          5     declined, cancelled or expired
@@ -21,7 +23,10 @@ RingiError                    code, message, hint, exit code; the words are temp
 ├── Refused             6     validation or a gate said no
 │   ├── PathRefused
 │   ├── BadDocument
-│   └── BadTransition
+│   ├── BadTransition
+│   ├── InvalidSpecs          specs that cannot be carried out
+│   ├── WrongAnswer           typed for something else, or not what was asked
+│   └── NothingToUndo
 ├── Busy                7     someone else holds the lock
 │   └── LostRace              somebody saved the same plan first
 └── Interrupted         130
@@ -131,6 +136,12 @@ class NotApproved(PersonNeeded):
     hint = "A person reviews and approves it with: ringi review {plan}"
 
 
+class NotRequested(PersonNeeded):
+    code = "not_requested"
+    message = "Nobody was asked to approve plan {plan} as it is now."
+    hint = "Ask first (request_approval), show what was asked, then approve; or: ringi review {plan}"
+
+
 class NoChannel(PersonNeeded):
     code = "no_channel"
     message = "Nobody can be asked here: {why}"
@@ -182,6 +193,12 @@ class InvalidSpecs(Refused):
     code = "invalid_specs"
     message = "Plan {plan} has specs that cannot be carried out: {issues}"
     hint = "Correct them and set them again."
+
+
+class WrongAnswer(Refused):
+    code = "wrong_answer"
+    message = "The answer does not count: {why}"
+    hint = "Nothing was approved. Look at the plan again and answer what is shown."
 
 
 class NothingToUndo(Refused):

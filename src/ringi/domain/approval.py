@@ -3,14 +3,7 @@
 from enum import StrEnum
 
 from ringi.domain.base import Document, Versioned
-from ringi.domain.plan import ActionSpec, SpecSelection
-
-
-class FileState(Document, frozen=True):
-    """A regular file's bytes and permission bits; a missing file is no FileState at all."""
-
-    sha256: str
-    mode: str
+from ringi.domain.plan import ActionSpec, FileState, SpecSelection
 
 
 class FileChange(Document, frozen=True):
@@ -43,7 +36,6 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     specs: tuple[SubjectSpec, ...]
     changes: tuple[FileChange, ...]
     expires_at: str
-    checks: tuple[str, ...] = ()
     undoes: str | None = None
     """The execution that an undo takes back."""
 
@@ -55,6 +47,13 @@ class ProofKind(StrEnum):
 class Strength(StrEnum):
     WEAK = "weak"
     STRONG = "strong"
+
+
+class TypedAnswer(Document, frozen=True):
+    """What a person typed, and the digest of what the same process had shown them."""
+
+    digest: str
+    answer: str
 
 
 class ProofRecord(Document, frozen=True):
@@ -93,6 +92,7 @@ class Approval(Versioned, frozen=True, kw_only=True):
     """Hash of the event before it, so that a rewritten past contradicts the approval."""
     note: str = ""
     spent_by: str | None = None
+    """The execution it was used for; not part of what is hashed."""
 
 
 class ApprovalHistory(Versioned, frozen=True, kw_only=True):

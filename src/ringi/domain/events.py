@@ -48,6 +48,8 @@ class Event(Versioned, frozen=True, kw_only=True):
     risk_score: float
     document: str
     """SHA-256 of the plan as it was saved with this event."""
+    evidence: str = ""
+    """SHA-256 of the approval, intent or result that came with this event."""
     previous: str
 
 

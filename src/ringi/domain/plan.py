@@ -83,6 +83,13 @@ class ActionSpec(Document, frozen=True, omit_defaults=True):
     arguments: Mapping[str, Any] | None = None
 
 
+class FileState(Document, frozen=True):
+    """A regular file's bytes and permission bits; a missing file is no FileState at all."""
+
+    sha256: str
+    mode: str
+
+
 class Preflight(Document, frozen=True):
     exists: bool
     overwrite: bool
@@ -109,6 +116,9 @@ class ActionSpecExt(Document, frozen=True):
     preflight: Preflight
     notes: str = ""
     risk_reasons: tuple[RiskReason, ...] = ()
+    before: FileState | None = None
+    """The file as the proposer saw it; the plan is stale where it differs now."""
+    after: FileState | None = None
 
 
 class SpecSelection(Document, frozen=True):
@@ -188,6 +198,8 @@ class PlanDocument(Versioned, frozen=True, kw_only=True):
     state: PlanState
     approval: str | None = None
     result: str | None = None
+    specs_sha256: str = ""
+    """Of the specs as the ledger keeps them, so that the log's hash of the plan covers them."""
 
 
 class PlanRef(Document, frozen=True):

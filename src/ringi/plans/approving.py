@@ -1,0 +1,136 @@
+"""What exactly is approved, and whether an approval still covers it (rules 2 to 4)."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.approval import (
+    Approval,
+    ApprovalRequest,
+    ApprovalSubject,
+    FileChange,
+    ProofKind,
+    ProofRecord,
+    Strength,
+    SubjectKind,
+    SubjectSpec,
+    TypedAnswer,
+)
+from ringi.domain.execution import ExecutionIntent
+from ringi.domain.plan import ActionSpecExt, PlanDocument, Risk, SpecSelection, highest, selected
+from ringi.errors import NoChannel, PathRefused, WrongAnswer
+from ringi.plans.parts import Parts
+from ringi.text import Text
+from ringi.workspace.apply import reverse
+from ringi.workspace.tree import Tree
+
+TYPED_LENGTH = 6
+"""So many characters of the digest are typed for a high risk."""
+
+
+def changes_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
+    return tuple(
+        FileChange(spec.id, spec.base.path, spec.before, spec.after)
+        for spec in specs
+        if spec.before != spec.after
+    )
+
+
+def subject_of(
+    document: PlanDocument, selection: SpecSelection, workspace: str, expires_at: str
+) -> ApprovalSubject:
+    specs = selected(document.state.action_specs, selection)
+    return ApprovalSubject(
+        kind=SubjectKind.EXECUTE,
+        workspace=workspace,
+        plan_id=document.plan.id,
+        plan_version=document.plan.version,
+        specs=tuple(
+            # The content is bound through the hash of the file after; explanations are outside.
+            SubjectSpec(spec.id, order, msgspec.structs.replace(spec.base, content=None, description=""))
+            for order, spec in enumerate(specs)
+        ),
+        changes=changes_of(specs),
+        expires_at=expires_at,
+    )
+
+
+def undo_subject(done: ExecutionIntent, workspace: str, expires_at: str) -> ApprovalSubject:
+    return ApprovalSubject(
+        kind=SubjectKind.UNDO,
+        workspace=workspace,
+        plan_id=done.plan_id,
+        plan_version=done.plan_version,
+        specs=(),
+        changes=tuple(reverse(change) for change in done.changes),
+        expires_at=expires_at,
+        undoes=done.id,
+    )
+
+
+def differing(tree: Tree, changes: Sequence[FileChange]) -> list[str]:
+    """Paths that are not as before."""
+    wrong = []
+    with tree.open_root() as root:
+        for change in changes:
+            try:
+                found = tree.look_from(root, change.path)
+            except PathRefused:
+                wrong.append(change.path)
+            else:
+                if (found.state if found else None) != change.before:
+                    wrong.append(change.path)
+    return wrong
+
+
+def require_person(parts: Parts, plan: str, answer: TypedAnswer | None) -> TypedAnswer:
+    """An answer counts only where a person can have typed it."""
+    if answer is None:
+        raise NoChannel(why=Text("no answer of a person was given"), plan=plan)
+    if refusal := parts.person.refusal():
+        raise NoChannel(why=refusal, plan=plan)
+    return answer
+
+
+def grant(
+    parts: Parts,
+    request: ApprovalRequest,
+    subject: ApprovalSubject,
+    answer: TypedAnswer,
+    *,
+    approver: str,
+    risk: Risk,
+    after_event: str,
+    note: str = "",
+) -> Approval:
+    data = codec.canonical(subject)
+    digest = codec.digest(data)
+    if not digest == request.digest == answer.digest:
+        raise WrongAnswer(why=Text("the answer was given for something else than what stands there now"))
+    if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
+        raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
+    return Approval(
+        id=parts.ids(),
+        plan_id=request.plan_id,
+        request_id=request.id,
+        approver=approver,
+        timestamp=parts.clock.now(),
+        expires_at=request.expires_at,
+        selection=request.selection,
+        digest=digest,
+        subject=data.decode(),
+        proof=ProofRecord(
+            kind=ProofKind.TYPED,
+            strength=Strength.WEAK,
+            user=parts.person.user(),
+            channel=parts.person.name(),
+            answer=answer.answer,
+        ),
+        after_event=after_event,
+        note=note,
+    )
+
+
+def risk_of(document: PlanDocument, selection: SpecSelection) -> Risk:
+    return highest(tuple(spec.risk for spec in selected(document.state.action_specs, selection)))

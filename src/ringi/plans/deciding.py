@@ -1,0 +1,135 @@
+"""A person is asked, and answers."""
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.approval import Approval, ApprovalRequest, ApprovedPlan, Declined, TypedAnswer
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import (
+    PLAN_MACHINE,
+    ApprovalEntry,
+    Feedback,
+    PlanDocument,
+    PlanStatus,
+    SpecSelection,
+    selected,
+    with_state,
+)
+from ringi.errors import Expired, InvalidSpecs, NotFound, NotRequested, Stale
+from ringi.plans.approving import changes_of, differing, grant, require_person, risk_of, subject_of
+from ringi.plans.parts import Parts
+from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
+
+
+def request(parts: Parts, plan_id: str, selection: SpecSelection) -> ApprovalRequest:
+    """Fix what is to be approved; the digest names it."""
+    with parts.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        document = stored.document
+        PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+        _require_fit(parts, stored, selection)
+        expires_at = parts.clock.after(parts.rules.expires_sec)
+        subject = subject_of(document, selection, parts.store.workspace_id(), expires_at)
+        asked = ApprovalRequest(
+            id=parts.ids(),
+            plan_id=plan_id,
+            plan_version=document.plan.version,
+            selection=selection,
+            digest=codec.digest(codec.canonical(subject)),
+            requested_at=parts.clock.now(),
+            expires_at=expires_at,
+        )
+        transaction.add_request(asked)
+        document = msgspec.structs.replace(
+            with_state(document, selection=selection), approval="approval.json"
+        )
+        transaction.save_plan(stored, document, NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest))
+    return asked
+
+
+def _require_fit(parts: Parts, stored: StoredPlan, selection: SpecSelection) -> None:
+    name = f"p{stored.number}"
+    specs = selected(stored.document.state.action_specs, selection)
+    unknown = set(selection.ids) - {spec.id for spec in specs}
+    if unknown:
+        raise NotFound(what=Text("spec"), name=", ".join(sorted(unknown)))
+    if not specs:
+        raise InvalidSpecs(plan=name, issues=Text("there are no specs"))
+    invalid = [f"{spec.id} {spec.base.path}: {spec.notes}" for spec in specs if not spec.validated]
+    if invalid:
+        raise InvalidSpecs(plan=name, issues="; ".join(invalid))
+    if wrong := differing(parts.tree, changes_of(specs)):
+        raise Stale(plan=name, paths=", ".join(wrong))
+
+
+def approve(
+    parts: Parts,
+    plan_id: str,
+    approver: str,
+    selection: SpecSelection,
+    answer: TypedAnswer | None,
+    note: str,
+) -> ApprovedPlan:
+    with parts.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        document, name = stored.document, f"p{stored.number}"
+        answer = require_person(parts, name, answer)
+        status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+        asked = _open_request(parts, document, selection, name)
+        _require_fit(parts, stored, selection)
+        subject = subject_of(document, selection, parts.store.workspace_id(), asked.expires_at)
+        approval = grant(
+            parts,
+            asked,
+            subject,
+            answer,
+            approver=approver,
+            risk=risk_of(document, selection),
+            after_event=transaction.last_hash(),
+            note=note,
+        )
+        transaction.add_approval(approval)
+        entry = ApprovalEntry(approver, approval.timestamp, selection)
+        document = with_state(
+            document, status=status, selection=selection, approvals=(*document.state.approvals, entry)
+        )
+        event = NewEvent(EventKind.APPROVED, Actor.USER, note, approval)
+        transaction.save_plan(stored, document, event)
+    return ApprovedPlan(approval)
+
+
+def _open_request(
+    parts: Parts, document: PlanDocument, selection: SpecSelection, name: str
+) -> ApprovalRequest:
+    for asked in reversed(parts.store.requests(document.plan.id)):
+        if (asked.plan_version, asked.selection) == (document.plan.version, selection):
+            if asked.expires_at < parts.clock.now():
+                raise Expired(plan=name, when=asked.expires_at)
+            return asked
+    raise NotRequested(plan=name)
+
+
+def reject(parts: Parts, plan_id: str, feedback: str) -> Declined:
+    """Feedback is never approval: the plan goes back to whoever proposed it."""
+    with parts.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PROPOSED)
+        given = Feedback(parts.clock.now(), feedback)
+        document = with_state(
+            stored.document, status=status, feedback=(*stored.document.state.feedback, given)
+        )
+        transaction.save_plan(stored, document, NewEvent(EventKind.DECLINED, Actor.USER, feedback))
+    return Declined(feedback)
+
+
+def covering_approval(parts: Parts, document: PlanDocument, name: str) -> Approval | None:
+    """The newest approval whose stored bytes are exactly what the plan says now."""
+    for approval in reversed(parts.store.approvals(document.plan.id)):
+        subject = subject_of(document, approval.selection, parts.store.workspace_id(), approval.expires_at)
+        data = codec.canonical(subject)
+        if approval.subject.encode() == data and approval.digest == codec.digest(data):
+            if approval.expires_at < parts.clock.now():
+                raise Expired(plan=name, when=approval.expires_at)
+            return approval
+    return None

@@ -1,0 +1,174 @@
+"""Carrying out what was approved, and finishing what a crash cut off.
+
+The order is the protocol: lock, recheck, stage, intent, swap, sync, result. Before the intent nothing of
+the workspace has changed; after it, recovery decides from the files themselves.
+"""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from ringi.domain.approval import FileChange
+from ringi.domain.codec import digest
+from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
+from ringi.domain.plan import FileState
+from ringi.errors import PathRefused, StorageFailed
+from ringi.plans.outcome import Statuses, record
+from ringi.plans.parts import Parts
+from ringi.ports import Transaction
+from ringi.text import Text
+from ringi.workspace.apply import Stage, known_to, reverse, staged
+
+_FOREIGN: Final = FileState("", "")
+"""Stands for something at a path that is no regular file: never as before, never as after."""
+
+
+class Executor:
+    """Everything here runs under the workspace's lock."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._fs = parts.tree.fs
+
+    def carry_out(
+        self, intent: ExecutionIntent, contents: Mapping[str, bytes], begin: Callable[[Transaction], None]
+    ) -> ExecutionResult:
+        """`contents` has the bytes before and after; `begin` adds to the transaction that commits the intent."""
+        stage = self._stage(intent.id)
+        kept_until = self._parts.clock.after(self._parts.rules.keep_sec)
+        try:
+            stage.prepare(intent.changes, contents.__getitem__)
+            with self._parts.store.transaction() as transaction:
+                for data in contents.values():
+                    transaction.put_bytes(data, kept_until)
+                transaction.add_intent(intent)
+                begin(transaction)
+        except OSError as error:
+            self._discard(stage)
+            raise StorageFailed(what=error.filename or stage.path, why=_why(error)) from None
+        except BaseException:
+            self._discard(stage)
+            raise
+        return self._swap(stage, intent)
+
+    def _swap(self, stage: Stage, intent: ExecutionIntent) -> ExecutionResult:
+        detail: Text | str = ""
+        statuses: Statuses = {}
+        try:
+            conflicts = stage.swap_in(intent.changes)
+            if not conflicts:
+                stage.settle(intent.changes, intent.new_folders, forward=True)
+        except OSError as error:
+            detail = _why(error)
+            statuses = self._take_back(stage, intent)
+        else:
+            if conflicts:
+                detail = conflicts[0].detail
+                statuses = self._take_back(stage, intent)
+                statuses[conflicts[0].change.path] = OpStatus.CONFLICT
+            else:
+                statuses = {change.path: OpStatus.DONE for change in intent.changes}
+        with contextlib.suppress(OSError):
+            stage.drop(known_to(intent.changes))
+        return record(self._parts, intent, statuses, str(detail), tuple(stage.kept))
+
+    def _take_back(self, stage: Stage, intent: ExecutionIntent) -> Statuses:
+        statuses: Statuses = {}
+        with contextlib.suppress(OSError):
+            statuses = stage.take_back(intent.changes)
+            stage.settle(intent.changes, intent.new_folders, forward=False)
+        # The stage may have been deleted under our hands; then the ledger's bytes are used.
+        if any(self._now(change) == change.after for change in intent.changes):
+            statuses |= self._restore(intent)
+        return statuses
+
+    def recover(self) -> list[ExecutionResult]:
+        """Finish or take back every execution that has no result. A second call finds nothing to do."""
+        try:
+            results = [self._recover_one(intent) for intent in self._parts.store.unfinished()]
+            self._sweep()
+        except OSError as error:
+            raise StorageFailed(what=error.filename or Text("The workspace"), why=_why(error)) from None
+        return results
+
+    def _recover_one(self, intent: ExecutionIntent) -> ExecutionResult:
+        now = {change.path: self._now(change) for change in intent.changes}
+        third = [change for change in intent.changes if now[change.path] not in {change.before, change.after}]
+        stage = self._stage(self._fresh_name(intent.id))
+        if not third:
+            todo = [change for change in intent.changes if now[change.path] == change.before]
+            try:
+                stage.prepare(todo, self._saved_bytes)
+                third = [conflict.change for conflict in stage.swap_in(todo)]
+                if not third:
+                    stage.settle(intent.changes, intent.new_folders, forward=True)
+                    done = {change.path: OpStatus.DONE for change in intent.changes}
+                    return record(self._parts, intent, done, "", (), recovered=True)
+            except OSError:
+                # What cannot be finished is taken back; if that fails too, the next recovery tries again.
+                pass
+        statuses = self._restore(intent)
+        statuses |= {change.path: OpStatus.CONFLICT for change in third}
+        detail = str(Text("somebody wrote to it meanwhile")) if third else ""
+        return record(self._parts, intent, statuses, detail, tuple(stage.kept), recovered=True)
+
+    def _restore(self, intent: ExecutionIntent) -> Statuses:
+        """Bring every file that is as after back to before, with the ledger's bytes."""
+        ours = [reverse(change) for change in intent.changes if self._now(change) == change.after]
+        stage = self._stage(self._fresh_name(intent.id))
+        stage.prepare(ours, self._saved_bytes)
+        conflicts = stage.swap_in(ours, go_on=True)
+        stage.settle(intent.changes, intent.new_folders, forward=False)
+        statuses = {change.path: OpStatus.UNDONE for change in ours}
+        return statuses | {conflict.change.path: OpStatus.CONFLICT for conflict in conflicts}
+
+    def _now(self, change: FileChange) -> FileState | None:
+        try:
+            found = self._parts.tree.look(change.path)
+        except PathRefused:
+            return _FOREIGN
+        return found.state if found else None
+
+    def _sweep(self) -> None:
+        """Remove stages that nobody needs; what is in them and not ours stays, and is named by the result."""
+        for name in staged(self._fs, self._parts.tree.root):
+            intent = self._parts.store.intent(name.partition(".")[0])
+            with contextlib.suppress(PathRefused):
+                self._stage(name).drop(self._ours(intent) if intent else _everything)
+
+    def _ours(self, intent: ExecutionIntent) -> Callable[[bytes], bool]:
+        """Also the beginning of a known file: a recovery may have been cut while staging."""
+        known = known_to(intent.changes)
+        hashes = [state.sha256 for change in intent.changes for state in (change.before, change.after) if state]
+        return lambda data: known(data) or any(
+            (self._parts.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes
+        )
+
+    def _discard(self, stage: Stage) -> None:
+        with contextlib.suppress(OSError):
+            stage.drop(_everything)
+
+    def _saved_bytes(self, sha256: str) -> bytes:
+        data = self._parts.store.get_bytes(sha256)
+        if data is None or digest(data) != sha256:
+            raise StorageFailed(what=sha256, why=Text("its bytes are missing from the ledger"))
+        return data
+
+    def _stage(self, name: str) -> Stage:
+        return Stage(self._fs, self._parts.tree.root, name)
+
+    def _fresh_name(self, execution_id: str) -> str:
+        taken = set(staged(self._fs, self._parts.tree.root))
+        number = 1
+        while f"{execution_id}.{number}" in taken:
+            number += 1
+        return f"{execution_id}.{number}"
+
+
+def _everything(data: bytes) -> bool:
+    del data
+    return True
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,100 @@
+"""Opening the ledger's database, and what its failures mean."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from ringi.errors import Busy, LedgerCorrupt, NewerVersion, StorageFailed
+from ringi.store import sql
+from ringi.text import Text
+
+DATABASE: Final = "ringi.db"
+_PRIMARY_CODE: Final = 0xFF
+_CORRUPT: Final = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB])
+_BUSY: Final = frozenset([sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED])
+
+
+def private_folder(folder: Path) -> Path:
+    """Make the folder, readable by its owner only; a link or somebody else's folder is refused."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise StorageFailed(what=str(folder), why=error.strerror or str(error)) from None
+    if folder.is_symlink():
+        raise StorageFailed(what=str(folder), why=Text("it is a symbolic link"))
+    if found.st_uid != os.geteuid():
+        raise StorageFailed(what=str(folder), why=Text("it belongs to another user"))
+    if found.st_mode & 0o077:
+        folder.chmod(0o700)
+    return folder
+
+
+def connect(folder: Path, wait_sec: float) -> sqlite3.Connection:
+    private_folder(folder)
+    path = folder / DATABASE
+    if path.is_symlink():
+        raise StorageFailed(what=str(path), why=Text("it is a symbolic link"))
+    with translated(folder):
+        # Files of the database take the folder's protection; the umask of the caller does not matter.
+        database = sqlite3.connect(path, timeout=wait_sec, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(database)
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    # Before anything else, so that a damaged or newer file is not touched.
+    version = _version(database)
+    if version > len(sql.MIGRATIONS):
+        raise NewerVersion(what=Text("The ledger"), found=version, known=len(sql.MIGRATIONS))
+    database.execute("PRAGMA journal_mode = WAL").fetchone()
+    database.execute("PRAGMA synchronous = FULL")
+    if version < len(sql.MIGRATIONS):
+        _migrate(database)
+
+
+def _version(database: sqlite3.Connection) -> int:
+    found = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
+    if found is None:
+        return 0
+    row = database.execute(sql.GET_META, ("schema",)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _migrate(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        # Again under the lock: another process may have migrated meanwhile.
+        for number in range(_version(database), len(sql.MIGRATIONS)):
+            for statement in sql.MIGRATIONS[number]:
+                database.execute(statement)
+        database.execute(sql.SET_META, ("schema", str(len(sql.MIGRATIONS))))
+        database.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def translated(folder: Path) -> Iterator[None]:
+    """Turn the database's errors into ours."""
+    path = str(folder / DATABASE)
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        if code in _BUSY:
+            raise Busy(holder=Text("another process is writing to the ledger")) from None
+        if code in _CORRUPT:
+            raise LedgerCorrupt(path=path, why=str(error)) from None
+        if isinstance(error, sqlite3.OperationalError):
+            raise StorageFailed(what=path, why=str(error)) from None
+        raise

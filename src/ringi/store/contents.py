@@ -1,0 +1,79 @@
+"""The bytes that executions replace and write: small ones in the ledger, large ones as files beside it."""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from ringi.domain.codec import digest
+from ringi.errors import StorageFailed
+from ringi.fs import OsFileSystem, opened
+from ringi.store import sql
+
+_FOLDER: Final = "contents"
+_LARGE: Final = 1024 * 1024
+_SYNC_ONE_BY_ONE: Final = 2
+
+
+class Contents:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / _FOLDER
+        self._fs = OsFileSystem()
+        self._unsynced: list[str] = []
+
+    def put(self, database: sqlite3.Connection, data: bytes, kept_until: str) -> None:
+        sha256 = digest(data)
+        body: bytes | None = data
+        if len(data) > _LARGE:
+            self._write(sha256, data)
+            body = None
+        database.execute(sql.KEEP_CONTENT, (sha256, body, kept_until))
+
+    def get(self, database: sqlite3.Connection, sha256: str) -> bytes | None:
+        row = database.execute(sql.CONTENT, (sha256,)).fetchone()
+        if row is None:
+            return None
+        if row[0] is not None:
+            return bytes(row[0])
+        try:
+            data = (self._folder / sha256).read_bytes()
+        except OSError:
+            return None
+        return data if digest(data) == sha256 else None
+
+    def flush(self) -> None:
+        """Before the commit that names them, the large ones must be on the disk."""
+        if not self._unsynced:
+            return
+        names, self._unsynced = self._unsynced, []
+        with opened(self._fs, self._fs.open_root(self._folder)) as folder:
+            if len(names) > _SYNC_ONE_BY_ONE:
+                self._fs.sync_everything(folder)
+                return
+            for name in names:
+                self._fs.sync_file(folder, name)
+            self._fs.sync_folder(folder)
+
+    def forget(self, database: sqlite3.Connection, before: str) -> None:
+        old = database.execute(sql.OLD_CONTENTS, (before,)).fetchall()
+        if not old:
+            return
+        database.execute(sql.DROP_CONTENTS, (before,))
+        for sha256, is_file in old:
+            if is_file:
+                (self._folder / str(sha256)).unlink(missing_ok=True)
+
+    def _write(self, sha256: str, data: bytes) -> None:
+        path = self._folder / sha256
+        if path.exists() and path.stat().st_size == len(data):
+            self._unsynced.append(sha256)
+            return
+        temporary = path.with_suffix(f".{os.getpid()}")
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise StorageFailed(what=str(path), why=error.strerror or str(error)) from None
+        self._unsynced.append(sha256)

@@ -1,0 +1,50 @@
+"""One at a time may change a workspace. The kernel frees the lock of a process that died."""
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from ringi.errors import Busy, StorageFailed
+from ringi.text import Text
+
+_PAUSE: Final = 0.05
+
+
+class FileLock:
+    """A flock on a file that is never renamed or removed; what stands in it only tells people who holds it."""
+
+    def __init__(self, path: Path, wait_sec: float) -> None:
+        self._path = path
+        self._wait_sec = wait_sec
+
+    @contextlib.contextmanager
+    def __call__(self, what: str) -> Iterator[None]:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            descriptor = os.open(self._path, flags, 0o600)
+        except OSError as error:
+            raise StorageFailed(what=str(self._path), why=error.strerror or str(error)) from None
+        try:
+            self._take(descriptor)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()} {what}".encode(), 0)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _take(self, descriptor: int) -> None:
+        end = time.monotonic() + self._wait_sec
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    pid, _, what = os.pread(descriptor, 200, 0).decode(errors="replace").partition(" ")
+                    raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=what)) from None
+                time.sleep(_PAUSE)
+            else:
+                return

@@ -1,0 +1,224 @@
+"""`.agent/`: the ledger written out for people, editors and grep. Compared, never trusted."""
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.approval import ApprovalHistory
+from ringi.domain.events import LoggedEvent
+from ringi.domain.plan import PlanDocument, PlanIndex, PlanPage
+from ringi.errors import StorageFailed
+from ringi.fs import OsFileSystem, opened
+from ringi.store.ledger import Ledger
+from ringi.store.transaction import Changed
+from ringi.text import Text
+
+AGENT_FOLDER: Final = ".agent"
+PLANS: Final = (AGENT_FOLDER, "logs", "plans")
+RECENT: Final = 100
+PAGE_SIZE: Final = 100
+_IGNORE: Final = b"# Written by ringi: everything here but these two can be rebuilt.\n*\n!config.yaml\n!allowed_signers\n"
+_EVENTS: Final = "events.jsonl"
+_PREVIEW: Final = "preview"
+_TAIL: Final = 65536
+
+
+class Projection:
+    def __init__(self, root: Path, lock: Path) -> None:
+        self._root = root
+        self._lock = lock
+        self._fs = OsFileSystem()
+        self.problem: StorageFailed | None = None
+        """The last failure to write; the ledger has everything all the same."""
+
+    def __call__(self, ledger: Ledger, changed: Changed) -> None:
+        if not changed.plans:
+            return
+        try:
+            with self._locked(), self._folder(*PLANS) as plans:
+                if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
+                    self._write_all(ledger)
+                    return
+                for plan_id, stored in changed.plans.items():
+                    newest = ledger.plan(plan_id)
+                    document = stored.document if newest.revision == stored.revision else newest.document
+                    self._write_plan(ledger, document, changed.diffs.get(plan_id))
+                    self._write_page(ledger, plans, stored.number)
+                self._write_index(ledger, plans)
+        except OSError as error:
+            self.problem = StorageFailed(what=error.filename or AGENT_FOLDER, why=error.strerror or str(error))
+
+    def rebuild(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
+        try:
+            with self._locked():
+                self._write_all(ledger, diffs or {})
+        except OSError as error:
+            raise StorageFailed(what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)) from None
+
+    def differences(self, ledger: Ledger) -> list[str]:
+        """Files that are missing or not what the ledger says, as paths below the workspace."""
+        found = []
+        base = "/".join(PLANS)
+        for plan_id in ledger.plan_ids():
+            expected = _plan_files(ledger, ledger.plan(plan_id).document)
+            expected[_EVENTS] = _event_lines(ledger, plan_id, after=0)
+            found += [f"{base}/{plan_id}/{name}" for name in self._differing((*PLANS, plan_id), expected)]
+        if ledger.count():
+            found += [f"{base}/{name}" for name in self._differing(PLANS, {"index.json": _index(ledger)})]
+        return found
+
+    def _differing(self, folder: tuple[str, ...], expected: Mapping[str, bytes]) -> list[str]:
+        path = self._root.joinpath(*folder)
+        wrong = []
+        for name, data in expected.items():
+            try:
+                same = (path / name).read_bytes() == data
+            except OSError:
+                same = False
+            if not same:
+                wrong.append(name)
+        return wrong
+
+    def _write_all(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
+        with self._folder(*PLANS) as plans:
+            for plan_id in ledger.plan_ids():
+                stored = ledger.plan(plan_id)
+                with self._folder(*PLANS, plan_id) as folder, contextlib.suppress(FileNotFoundError):
+                    self._fs.remove(folder, _EVENTS)
+                self._write_plan(ledger, stored.document, (diffs or {}).get(plan_id))
+                if stored.number % PAGE_SIZE == 1:
+                    self._write_page(ledger, plans, stored.number)
+            self._write_index(ledger, plans)
+
+    def _write_plan(self, ledger: Ledger, document: PlanDocument, diffs: Mapping[str, bytes] | None) -> None:
+        plan_id = document.plan.id
+        with self._folder(*PLANS, plan_id) as folder:
+            for name, data in _plan_files(ledger, document).items():
+                self._replace(folder, name, data)
+            self._append_events(ledger, folder, plan_id)
+        if diffs is not None:
+            with self._folder(*PLANS, plan_id, _PREVIEW) as folder:
+                for name in set(self._fs.names(folder)) - set(diffs):
+                    self._fs.remove(folder, name)
+                for name, data in diffs.items():
+                    self._replace(folder, name, data)
+
+    def _append_events(self, ledger: Ledger, folder: int, plan_id: str) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(_EVENTS, flags, 0o644, dir_fd=folder)
+        try:
+            last = _last_seq(descriptor)
+            data = _event_lines(ledger, plan_id, after=last)
+            if last == 0:
+                os.ftruncate(descriptor, 0)
+            os.write(descriptor, data)
+        finally:
+            os.close(descriptor)
+
+    def _write_index(self, ledger: Ledger, plans: int) -> None:
+        self._replace(plans, "index.json", _index(ledger))
+
+    def _write_page(self, ledger: Ledger, plans: int, number: int) -> None:
+        """A plan's page, once it has left the newest; a new plan pushes one out."""
+        count = ledger.count()
+        left = number if number <= count - RECENT else count - RECENT
+        if left < 1:
+            return
+        page = (left - 1) // PAGE_SIZE + 1
+        first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, count - RECENT)
+        document = PlanPage(page=page, plans=tuple(ledger.refs_between(first, last)))
+        with self._subfolder(plans, "history") as folder:
+            self._replace(folder, f"{page:06}.json", codec.pretty(document))
+
+    def _replace(self, folder: int, name: str, data: bytes) -> None:
+        temporary = f".{name}.new"
+        try:
+            self._fs.create(folder, temporary, data, 0o644)
+        except FileExistsError:  # left by a crash; only the holder of the lock writes here
+            self._fs.remove(folder, temporary)
+            self._fs.create(folder, temporary, data, 0o644)
+        self._fs.move(folder, temporary, folder, name)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def _folder(self, *names: str) -> Iterator[int]:
+        """Made where missing, reached without following a link."""
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
+            for name in names:
+                folder = stack.enter_context(self._subfolder(folder, name))
+            yield folder
+
+    @contextlib.contextmanager
+    def _subfolder(self, at: int, name: str) -> Iterator[int]:
+        try:
+            folder = self._fs.open_folder(at, name)
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                self._fs.make_folder(at, name, 0o755)
+            folder = self._fs.open_folder(at, name)
+        except OSError as error:
+            if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+                raise StorageFailed(what=name, why=Text("it is a link or a file, not a folder")) from None
+            raise
+        with opened(self._fs, folder):
+            if name == AGENT_FOLDER and self._fs.entry(folder, ".gitignore") is None:
+                self._replace(folder, ".gitignore", _IGNORE)
+            yield folder
+
+
+def _plan_files(ledger: Ledger, document: PlanDocument) -> dict[str, bytes]:
+    plan_id = document.plan.id
+    files = {"plan.json": codec.pretty(document)}
+    if document.approval:
+        history = ApprovalHistory(
+            plan_id=plan_id, requests=ledger.requests(plan_id), approvals=ledger.approvals(plan_id)
+        )
+        files["approval.json"] = codec.pretty(history)
+    if document.result:
+        results = [stored.result for stored in ledger.executions(plan_id) if stored.result]
+        files["result.json"] = codec.pretty(results[-1])
+    return files
+
+
+def _index(ledger: Ledger) -> bytes:
+    return codec.pretty(
+        PlanIndex(
+            recent=tuple(ledger.refs(limit=RECENT)),
+            count=ledger.count(),
+            page_size=PAGE_SIZE,
+            pages="history/<page, six digits>.json",
+        )
+    )
+
+
+def _event_lines(ledger: Ledger, plan_id: str, *, after: int) -> bytes:
+    return b"".join(codec.canonical(logged) + b"\n" for logged in ledger.events(plan_id, after=after))
+
+
+def _last_seq(descriptor: int) -> int:
+    """Of the last whole line; 0 where the file is empty, cut or not ours, and is then written anew."""
+    size = os.fstat(descriptor).st_size
+    tail = os.pread(descriptor, _TAIL, max(0, size - _TAIL))
+    lines = tail.rstrip(b"\n").rsplit(b"\n", 1)
+    if not tail.endswith(b"\n"):
+        return 0
+    try:
+        return msgspec.json.decode(lines[-1], type=LoggedEvent).event.seq
+    except msgspec.DecodeError:
+        return 0

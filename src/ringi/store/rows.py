@@ -1,0 +1,86 @@
+"""Rows of the ledger to documents and back."""
+
+import sqlite3
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.approval import Approval, ApprovalRequest
+from ringi.domain.execution import ExecutionIntent, ExecutionResult
+from ringi.domain.plan import (
+    ActionSpecExt,
+    PlanDocument,
+    PlanRef,
+    highest,
+    with_state,
+)
+from ringi.errors import NotFound
+from ringi.ports import StoredIntent, StoredPlan
+from ringi.store import sql
+from ringi.text import Text
+
+Row = tuple[object, ...]
+
+
+def as_bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+def load_plan(database: sqlite3.Connection, plan_id: str) -> StoredPlan:
+    row = database.execute(sql.PLAN, (plan_id,)).fetchone()
+    if row is None:
+        raise NotFound(what=Text("plan"), name=plan_id)
+    document = codec.trusted(as_bytes(row[0]), PlanDocument, "plan")
+    if row[1] is not None:
+        specs = codec.trusted(as_bytes(row[1]), tuple[ActionSpecExt, ...], "specs")
+        document = with_state(document, action_specs=specs)
+    return StoredPlan(document, revision=row[2], number=row[3])
+
+
+def load_requests(database: sqlite3.Connection, plan_id: str) -> tuple[ApprovalRequest, ...]:
+    rows = database.execute(sql.REQUESTS, (plan_id,))
+    return tuple(codec.trusted(as_bytes(row[0]), ApprovalRequest, "approval request") for row in rows)
+
+
+def load_approvals(database: sqlite3.Connection, plan_id: str) -> tuple[Approval, ...]:
+    return tuple(
+        msgspec.structs.replace(codec.trusted(as_bytes(document), Approval, "approval"), spent_by=spent_by)
+        for document, spent_by in database.execute(sql.APPROVALS, (plan_id,))
+    )
+
+
+def load_executions(database: sqlite3.Connection, plan_id: str) -> tuple[StoredIntent, ...]:
+    return tuple(
+        StoredIntent(
+            codec.trusted(as_bytes(intent), ExecutionIntent, "intent"),
+            None if result is None else codec.trusted(as_bytes(result), ExecutionResult, "result"),
+        )
+        for intent, result in database.execute(sql.EXECUTIONS, (plan_id,))
+    )
+
+
+def as_ref(row: Row) -> PlanRef:
+    names = sql.REF_COLUMNS.split(", ")
+    values = dict(zip(names, row, strict=True))
+    values["undone"] = bool(values["undone"])
+    return msgspec.convert(values, PlanRef)
+
+
+def plan_values(document: PlanDocument, updated_at: str) -> tuple[object, ...]:
+    """What stands beside the document so that lists need not read it; in the order of the statements."""
+    plan, state = document.plan, document.state
+    totals = state.previews
+    newest = state.executions[-1] if state.executions else None
+    return (
+        str(state.status),
+        plan.title,
+        plan.proposer,
+        plan.created_at,
+        updated_at,
+        plan.version,
+        len(totals.files) if totals else 0,
+        totals.added if totals else 0,
+        totals.removed if totals else 0,
+        str(highest(tuple(spec.risk for spec in state.action_specs))),
+        int(newest is not None and newest.kind == "undo" and newest.overall_success),
+    )

@@ -1,0 +1,153 @@
+"""Every statement of the ledger. The types and the grammar are those PostgreSQL shares with SQLite."""
+
+from typing import Final
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+    (
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """CREATE TABLE plans (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            revision INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            title TEXT NOT NULL,
+            proposer TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            files INTEGER NOT NULL,
+            added INTEGER NOT NULL,
+            removed INTEGER NOT NULL,
+            risk TEXT NOT NULL,
+            undone INTEGER NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        "CREATE INDEX plans_status ON plans (status, number)",
+        """CREATE TABLE specs (
+            plan_id TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            PRIMARY KEY (plan_id, version)
+        )""",
+        """CREATE TABLE events (
+            seq INTEGER PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            document TEXT NOT NULL,
+            hash TEXT NOT NULL
+        )""",
+        "CREATE INDEX events_plan ON events (plan_id, seq)",
+        """CREATE TABLE requests (
+            id TEXT PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        "CREATE INDEX requests_plan ON requests (plan_id, at)",
+        """CREATE TABLE approvals (
+            id TEXT PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            spent_by TEXT
+        )""",
+        "CREATE INDEX approvals_plan ON approvals (plan_id, at)",
+        """CREATE TABLE executions (
+            id TEXT PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            intent TEXT NOT NULL,
+            result TEXT
+        )""",
+        "CREATE INDEX executions_plan ON executions (plan_id, at)",
+        "CREATE INDEX executions_unfinished ON executions (at) WHERE result IS NULL",
+        """CREATE TABLE contents (
+            sha256 TEXT PRIMARY KEY,
+            body BLOB,
+            kept_until TEXT NOT NULL
+        )""",
+        "CREATE INDEX contents_kept ON contents (kept_until)",
+    ),
+)
+
+GET_META: Final = "SELECT value FROM meta WHERE key = ?"
+SET_META: Final = (
+    "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
+ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
+DROP_META: Final = "DELETE FROM meta WHERE key = ?"
+
+REF_COLUMNS: Final = (
+    "id, number, title, status, version, proposer, created_at, updated_at, files, added, removed, risk, undone"
+)
+PLAN: Final = (
+    "SELECT p.document, s.document, p.revision, p.number FROM plans p"
+    " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
+)
+ADD_PLAN: Final = (
+    "INSERT INTO plans (number, id, revision, status, title, proposer, created_at, updated_at, version,"
+    " files, added, removed, risk, undone, document)"
+    " VALUES ((SELECT COALESCE(MAX(number), 0) + 1 FROM plans), ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " RETURNING number"
+)
+SAVE_PLAN: Final = (
+    "UPDATE plans SET revision = revision + 1, status = ?, title = ?, proposer = ?, created_at = ?,"
+    " updated_at = ?, version = ?, files = ?, added = ?, removed = ?, risk = ?, undone = ?,"
+    " document = ? WHERE id = ? AND revision = ?"
+)
+SAVE_SPECS: Final = (
+    "INSERT INTO specs (plan_id, version, document) VALUES (?, ?, ?)"
+    " ON CONFLICT (plan_id, version) DO UPDATE SET document = excluded.document"
+)
+REF: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE id = ?"
+REFS: Final = f"SELECT {REF_COLUMNS} FROM plans ORDER BY number DESC LIMIT ?"
+REFS_BETWEEN: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
+REFS_WITH_STATUS: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE status IN ({{}}) ORDER BY number DESC LIMIT ?"
+COUNT_PLANS: Final = "SELECT COALESCE(MAX(number), 0) FROM plans"
+ID_OF_NUMBER: Final = "SELECT id FROM plans WHERE number = ?"
+IDS_FROM: Final = "SELECT id FROM plans WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
+REVISION: Final = "SELECT revision FROM plans WHERE id = ?"
+ALL_IDS: Final = "SELECT id FROM plans ORDER BY number"
+
+LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
+ADD_EVENT: Final = "INSERT INTO events (seq, plan_id, document, hash) VALUES (?, ?, ?, ?)"
+EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
+EVENTS_OF: Final = "SELECT document, hash FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq"
+EVENT_ROWS: Final = "SELECT seq, plan_id, document, hash FROM events ORDER BY seq"
+
+ADD_REQUEST: Final = (
+    "INSERT INTO requests (id, plan_id, at, document)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM requests), ?)"
+)
+REQUESTS: Final = "SELECT document FROM requests WHERE plan_id = ? ORDER BY at"
+ADD_APPROVAL: Final = (
+    "INSERT INTO approvals (id, plan_id, at, document)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
+)
+APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE plan_id = ? ORDER BY at"
+SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
+ADD_INTENT: Final = (
+    "INSERT INTO executions (id, plan_id, at, intent)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM executions), ?)"
+)
+ADD_RESULT: Final = "UPDATE executions SET result = ? WHERE id = ? AND result IS NULL"
+EXECUTIONS: Final = "SELECT intent, result FROM executions WHERE plan_id = ? ORDER BY at"
+INTENT: Final = "SELECT intent FROM executions WHERE id = ?"
+UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
+EVIDENCE: Final = (
+    "SELECT plan_id, document FROM approvals UNION ALL SELECT plan_id, intent FROM executions"
+    " UNION ALL SELECT plan_id, result FROM executions WHERE result IS NOT NULL"
+)
+
+SAVED_PLANS: Final = (
+    "SELECT p.id, p.number, p.document, s.document FROM plans p"
+    " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version ORDER BY p.number"
+)
+
+KEEP_CONTENT: Final = (
+    "INSERT INTO contents (sha256, body, kept_until) VALUES (?, ?, ?)"
+    " ON CONFLICT (sha256) DO UPDATE SET kept_until = excluded.kept_until"
+    " WHERE excluded.kept_until > contents.kept_until"
+)
+CONTENT: Final = "SELECT body FROM contents WHERE sha256 = ?"
+OLD_CONTENTS: Final = "SELECT sha256, body IS NULL FROM contents WHERE kept_until < ?"
+DROP_CONTENTS: Final = "DELETE FROM contents WHERE kept_until < ?"

@@ -1,0 +1,53 @@
+"""Where things lie: the workspace's root, its ledger, its work copies."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ringi.errors import NoWorkspace
+
+_HASH_LENGTH = 16
+
+
+class Places(NamedTuple):
+    root: Path
+    state: Path
+    """The ledger's folder."""
+    states: Path
+    """The folder of all ledgers."""
+    copies: Path
+    """The folder of this workspace's work copies."""
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder upwards that has a `.agent` or a `.git`."""
+    try:
+        start = start.resolve(strict=True)
+    except OSError:
+        raise NoWorkspace(path=str(start)) from None
+    for folder in (start, *start.parents):
+        if (folder / ".agent").is_dir() or (folder / ".git").exists():
+            return folder
+    raise NoWorkspace(path=str(start))
+
+
+def places_of(root: Path, environment: Mapping[str, str]) -> Places:
+    root = root.resolve()
+    states = _base(environment, "RINGI_STATE_DIR", "XDG_STATE_HOME", ".local/state", "ringi")
+    copies = _base(environment, "RINGI_CACHE_DIR", "XDG_CACHE_HOME", ".cache", "ringi") / "work"
+    name = state_name(root)
+    return Places(root=root, state=states / name, states=states, copies=copies / name)
+
+
+def state_name(root: Path) -> str:
+    return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_HASH_LENGTH]
+
+
+def _base(environment: Mapping[str, str], own: str, xdg: str, fallback: str, name: str) -> Path:
+    if chosen := environment.get(own):
+        return Path(chosen).expanduser().absolute()
+    # The base directory specification: a relative path there is to be ignored.
+    if (base := environment.get(xdg, "")).startswith("/"):
+        return Path(base) / name
+    return Path(environment.get("HOME") or Path.home()) / fallback / name

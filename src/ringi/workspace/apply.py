@@ -1,0 +1,256 @@
+"""Writing a group of files so that it can always be finished or taken back.
+
+Every change is a swap: what the person saw goes out, what the person approved comes in, and what came out
+is hashed. A file that is neither as before nor as after was written by somebody else and is left alone.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from ringi.domain.approval import FileChange
+from ringi.domain.codec import digest
+from ringi.domain.execution import OpStatus
+from ringi.errors import PathRefused, StorageFailed
+from ringi.fs import Entry, FileSystem, opened
+from ringi.text import Text
+from ringi.workspace.tree import Tree
+
+STAGING: Final = (".agent", "tmp")
+_SYNC_ONE_BY_ONE: Final = 3
+
+Contents = Callable[[str], bytes]
+"""The bytes with this SHA-256."""
+
+
+class Conflict(Exception):
+    """Somebody else wrote this file."""
+
+    def __init__(self, change: FileChange, detail: Text) -> None:
+        super().__init__(str(detail))
+        self.change = change
+        self.detail = detail
+
+
+class Stage:
+    """One execution's folder below `.agent/tmp`: on the workspace's own file system, so that swaps are atomic."""
+
+    def __init__(self, fs: FileSystem, root: Path, name: str) -> None:
+        self.fs = fs
+        self.tree = Tree(fs, root)
+        self.name = name
+        self.kept: list[str] = []
+        self._swapped: dict[str, tuple[str, Entry | None]] = {}
+        """By path: the name in the stage, and what lies there since (nothing for a file that was new)."""
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[tuple[int, int]]:
+        """The workspace's root and the stage, both open."""
+        with contextlib.ExitStack() as stack:
+            root = at = stack.enter_context(self.tree.open_root())
+            for part in (*STAGING, self.name):
+                at = stack.enter_context(opened(self.fs, self.tree.step(at, part, part, make=True)))
+            yield root, at
+
+    def prepare(self, changes: Sequence[FileChange], contents: Contents) -> None:
+        """Write the after-files into the stage and bring them to the disk."""
+        with self._opened() as (root, stage):
+            names = []
+            for index, change in enumerate(changes):
+                if change.after is not None:
+                    data = contents(change.after.sha256)
+                    self.fs.create(stage, str(index), data, int(change.after.mode, 8))
+                    self._keep_owner(root, stage, str(index), change)
+                    names.append(str(index))
+            if len(names) > _SYNC_ONE_BY_ONE:
+                self.fs.sync_everything(stage)
+                return
+            for name in names:
+                self.fs.sync_file(stage, name)
+            self.fs.sync_folder(stage)
+
+    def _keep_owner(self, root: int, stage: int, name: str, change: FileChange) -> None:
+        found = self.tree.look_from(root, change.path) if change.before else None
+        mine = self.fs.entry(stage, name)
+        if found and mine and (found.entry.owner, found.entry.group) != (mine.owner, mine.group):
+            # Only a privileged user can; for anybody else the file becomes their own.
+            with contextlib.suppress(PermissionError):
+                self.fs.give(stage, name, found.entry.owner, found.entry.group)
+
+    def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[Conflict]:
+        """Bring every file from before to after. At one that is not as before: stop, or `go_on` with the rest."""
+        conflicts = []
+        with self._opened() as (root, stage):
+            for index, change in enumerate(changes):
+                try:
+                    self._swap(root, stage, str(index), change)
+                except Conflict as conflict:
+                    conflicts.append(conflict)
+                    if not go_on:
+                        break
+        return conflicts
+
+    def take_back(self, changes: Sequence[FileChange]) -> dict[str, OpStatus]:
+        """Bring what this stage swapped in back to before; says what became of each file."""
+        statuses = {}
+        with self._opened() as (root, stage):
+            for change in reversed(changes):
+                if change.path not in self._swapped:
+                    continue
+                name, _ = self._swapped.pop(change.path)
+                try:
+                    self._swap(root, stage, name, reverse(change))
+                    statuses[change.path] = OpStatus.UNDONE
+                except Conflict:
+                    statuses[change.path] = OpStatus.CONFLICT
+        return statuses
+
+    def _swap(self, root: int, stage: int, name: str, change: FileChange) -> None:
+        try:
+            with self.tree.folder_of(change.path, root, make=change.before is None) as (folder, target):
+                if change.before is None:
+                    out = self._create(stage, name, folder, target, change)
+                elif change.after is None:
+                    out = self._delete(stage, name, folder, target, change)
+                else:
+                    out = self._overwrite(stage, name, folder, target, change)
+        except FileNotFoundError:
+            raise Conflict(change, Text("somebody deleted it meanwhile")) from None
+        except PathRefused as error:
+            raise Conflict(change, Text("{why}", why=error.details["why"])) from None
+        self._swapped[change.path] = (name, out)
+
+    def _create(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> None:
+        try:
+            self.fs.link(stage, name, folder, target)
+        except FileExistsError:
+            raise Conflict(change, Text("somebody made it meanwhile")) from None
+        self.fs.remove(stage, name)
+
+    def _overwrite(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> Entry:
+        self.fs.exchange(stage, name, folder, target)
+        out = self._as_before(stage, name, change)
+        if out is None:
+            self.fs.exchange(stage, name, folder, target)
+            if self._as_before(stage, name, reverse(change)) is None:
+                # Somebody wrote again between the two exchanges: neither version may be lost.
+                self._keep(name)
+            raise Conflict(change, Text("somebody wrote to it meanwhile"))
+        return out
+
+    def _delete(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> Entry:
+        self.fs.move(folder, target, stage, name)
+        out = self._as_before(stage, name, change)
+        if out is None:
+            try:
+                self.fs.link(stage, name, folder, target)
+                self.fs.remove(stage, name)
+            except FileExistsError:
+                self._keep(name)
+            raise Conflict(change, Text("somebody wrote to it meanwhile"))
+        return out
+
+    def _as_before(self, stage: int, name: str, change: FileChange) -> Entry | None:
+        """The entry of what came out; None where it is not what the person saw."""
+        try:
+            found = self.tree.look_at(stage, name, change.path)
+        except (PathRefused, StorageFailed):
+            return None
+        return found.entry if found and found.state == change.before else None
+
+    @property
+    def path(self) -> str:
+        return "/".join((*STAGING, self.name))
+
+    def _keep(self, name: str) -> None:
+        self.kept.append(f"{self.path}/{name}")
+
+    def settle(self, changes: Sequence[FileChange], new_folders: Sequence[str], *, forward: bool) -> None:
+        """Drop the folders that are empty now, and bring all touched folders to the disk."""
+        if forward:
+            deleted = [change.path for change in changes if change.after is None]
+            folders = {folder for path in deleted for folder in _folders_above(path)}
+        else:
+            folders = set(new_folders)
+        with self._opened() as (root, _):
+            removed = self._remove_folders(root, sorted(folders, key=len, reverse=True))
+            touched = {change.path for change in changes} | set(new_folders) | set(removed)
+            self._sync(root, {path.rpartition("/")[0] for path in touched})
+
+    def _remove_folders(self, root: int, folders: Iterable[str]) -> list[str]:
+        removed = []
+        for folder in folders:
+            # Not empty, or gone already: both are fine.
+            with contextlib.suppress(OSError), self.tree.folder_of(folder, root) as (at, name):
+                self.fs.remove_folder(at, name)
+                removed.append(folder)
+        return removed
+
+    def _sync(self, root: int, folders: set[str]) -> None:
+        if len(folders) > _SYNC_ONE_BY_ONE:
+            self.fs.sync_everything(root)
+            return
+        for folder in sorted(folders):
+            if not folder:
+                self.fs.sync_folder(root)
+                continue
+            with contextlib.suppress(FileNotFoundError), self.tree.folder_of(f"{folder}/x", root) as (at, _):
+                self.fs.sync_folder(at)
+
+    def drop(self, ours: Callable[[bytes], bool]) -> None:
+        """Remove the stage, but keep and name what somebody wrote into a file after it came out."""
+        if not self.exists():
+            return
+        with self._opened() as (_, stage):
+            for name in self.fs.names(stage):
+                if self._is_foreign(stage, name, ours):
+                    self._keep(name)
+                else:
+                    self.fs.remove(stage, name)
+        if not self.kept:
+            with contextlib.suppress(OSError), self._staging() as at:
+                self.fs.remove_folder(at, self.name)
+
+    def _is_foreign(self, stage: int, name: str, ours: Callable[[bytes], bool]) -> bool:
+        entry = self.fs.entry(stage, name)
+        if any(entry == known for _, known in self._swapped.values()):
+            return False
+        data, _ = self.fs.read(stage, name)
+        return not ours(data)
+
+    def exists(self) -> bool:
+        with contextlib.suppress(FileNotFoundError), self._staging() as at:
+            return self.fs.entry(at, self.name) is not None
+        return False
+
+    @contextlib.contextmanager
+    def _staging(self) -> Iterator[int]:
+        with contextlib.ExitStack() as stack:
+            at = stack.enter_context(self.tree.open_root())
+            for part in STAGING:
+                at = stack.enter_context(opened(self.fs, self.fs.open_folder(at, part)))
+            yield at
+
+
+def staged(fs: FileSystem, root: Path) -> list[str]:
+    """The names of all stages that lie there."""
+    stage = Stage(fs, root, "")
+    with contextlib.suppress(FileNotFoundError), stage._staging() as at:  # noqa: SLF001  # same module
+        return sorted(fs.names(at))
+    return []
+
+
+def reverse(change: FileChange) -> FileChange:
+    return FileChange(change.spec_id, change.path, before=change.after, after=change.before)
+
+
+def known_to(changes: Sequence[FileChange]) -> Callable[[bytes], bool]:
+    """Tells the bytes of these changes from foreign ones."""
+    hashes = {state.sha256 for change in changes for state in (change.before, change.after) if state}
+    return lambda data: digest(data) in hashes
+
+
+def _folders_above(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]

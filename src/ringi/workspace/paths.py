@@ -1,0 +1,63 @@
+"""Names that may be written, and why others may not (PT-7)."""
+
+import re
+import unicodedata
+from typing import Final
+
+from ringi.errors import PathRefused
+from ringi.text import Text
+
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
+_GUARDED: Final = frozenset([".git", ".agent"])
+_SHORT_NAMES: Final = re.compile(r"(git|agent)~[0-9]+")
+_LONGEST_NAME: Final = 255
+
+
+def normalise(path: str) -> tuple[str, ...]:
+    """The path's parts, or PathRefused with the reason."""
+    if reason := _refusal_of_whole(path):
+        raise PathRefused(path=path, why=reason)
+    parts = tuple(part for part in path.split("/") if part not in {"", "."})
+    for part in parts:
+        if reason := _refusal_of_part(part):
+            raise PathRefused(path=path, why=reason)
+    if not parts:
+        raise PathRefused(path=path, why=Text("it names no file"))
+    return parts
+
+
+def _refusal_of_whole(path: str) -> Text | None:
+    if "\0" in path:
+        return Text("it contains a NUL character")
+    if path.startswith("/"):
+        return Text("it is absolute")
+    if path.startswith("~"):
+        return Text("it starts with ~, which some programs take for a home folder")
+    if "\\" in path:
+        return Text("it contains a backslash")
+    if _DRIVE.match(path):
+        return Text("it starts with a drive letter")
+    if path.endswith("/"):
+        return Text("it names a folder, not a file")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return Text("its name is not valid UTF-8")
+    return None
+
+
+def _refusal_of_part(part: str) -> Text | None:
+    if part == "..":
+        return Text("it leaves its folder with ..")
+    if _folded(part) in _GUARDED or _SHORT_NAMES.fullmatch(_folded(part)):
+        return Text("it lies in {folder}, which belongs to git or to ringi", folder=part)
+    if len(part.encode()) > _LONGEST_NAME:
+        return Text("a part of it is longer than {limit} bytes", limit=_LONGEST_NAME)
+    return None
+
+
+def _folded(part: str) -> str:
+    """As a file system that ignores case, Unicode form, zero-width characters or trailing dots would see it."""
+    plain = unicodedata.normalize("NFKC", part)
+    shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+    return unicodedata.normalize("NFKC", shown.casefold()).rstrip(". ").split(":")[0]

@@ -1,0 +1,124 @@
+"""The user's files, reached part by part from an open folder, never through a link."""
+
+import contextlib
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ringi.domain.codec import digest
+from ringi.domain.plan import FileState
+from ringi.errors import PathRefused, StorageFailed
+from ringi.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
+from ringi.text import Text
+from ringi.workspace.paths import normalise
+
+_READ_TRIES = 3
+
+
+class Found(NamedTuple):
+    """A regular file as it is now."""
+
+    state: FileState
+    data: bytes
+    entry: Entry
+
+
+class Tree:
+    def __init__(self, fs: FileSystem, root: Path) -> None:
+        self.fs = fs
+        self.root = root
+
+    @contextlib.contextmanager
+    def open_root(self) -> Iterator[int]:
+        with opened(self.fs, self.fs.open_root(self.root)) as folder:
+            yield folder
+
+    @contextlib.contextmanager
+    def folder_of(self, path: str, root: int, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """The open folder that holds the path, and its name there. FileNotFoundError where there is none."""
+        *folders, name = normalise(path)
+        with contextlib.ExitStack() as stack:
+            at = root
+            for part in folders:
+                at = stack.enter_context(opened(self.fs, self.step(at, part, path, make=make)))
+            yield at, name
+
+    def step(self, at: int, part: str, path: str, *, make: bool) -> int:
+        try:
+            return self.fs.open_folder(at, part)
+        except FileNotFoundError:
+            if not make:
+                raise
+            with contextlib.suppress(FileExistsError):
+                self.fs.make_folder(at, part, 0o777)
+            return self.fs.open_folder(at, part)
+        except OSError as error:
+            if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
+                raise
+            entry = self.fs.entry(at, part)
+            if entry is not None and entry.kind is Kind.LINK:
+                raise PathRefused(path=path, why=Text("{part} is a symbolic link", part=part)) from None
+            raise PathRefused(path=path, why=Text("{part} is a file, not a folder", part=part)) from None
+
+    def look(self, path: str) -> Found | None:
+        """The file at the path; None where nothing is. Anything else there is refused."""
+        with self.open_root() as root:
+            return self.look_from(root, path)
+
+    def look_from(self, root: int, path: str) -> Found | None:
+        try:
+            with self.folder_of(path, root) as (folder, name):
+                return self.look_at(folder, name, path)
+        except FileNotFoundError:
+            return None
+
+    def look_at(self, folder: int, name: str, path: str) -> Found | None:
+        entry = self.fs.entry(folder, name)
+        if entry is None:
+            return None
+        if entry.kind is not Kind.FILE:
+            raise PathRefused(path=path, why=_not_a_file(entry.kind))
+        try:
+            return self._read(folder, name, path)
+        except FileNotFoundError:
+            return None
+        except NotRegular:
+            raise PathRefused(path=path, why=Text("it is not a regular file")) from None
+        except PermissionError as error:
+            raise StorageFailed(what=path, why=error.strerror) from None
+
+    def _read(self, folder: int, name: str, path: str) -> Found:
+        for _ in range(_READ_TRIES):
+            with contextlib.suppress(FileChanged):
+                data, entry = self.fs.read(folder, name)
+                return Found(FileState(digest(data), f"{entry.mode:04o}"), data, entry)
+        raise StorageFailed(what=path, why=Text("somebody keeps writing to it"))
+
+    def missing_folders(self, paths: list[str]) -> list[str]:
+        """Folders that writing the paths would make, outermost first."""
+        missing: dict[str, None] = {}
+        with self.open_root() as root:
+            for path in paths:
+                parts = normalise(path)[:-1]
+                for depth in range(1, len(parts) + 1):
+                    folder = "/".join(parts[:depth])
+                    if folder not in missing and not self._is_folder(root, folder):
+                        missing[folder] = None
+        return list(missing)
+
+    def _is_folder(self, root: int, path: str) -> bool:
+        try:
+            with self.folder_of(path, root) as (folder, name):
+                entry = self.fs.entry(folder, name)
+        except FileNotFoundError:
+            return False
+        return entry is not None and entry.kind is Kind.FOLDER
+
+
+def _not_a_file(kind: Kind) -> Text:
+    if kind is Kind.LINK:
+        return Text("it is a symbolic link")
+    if kind is Kind.FOLDER:
+        return Text("it is a folder")
+    return Text("it is a device, a socket or a pipe")

@@ -1,0 +1,724 @@
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ringi
+from ringi.errors import BadConfiguration
+from ringi.wiring import config as module
+from ringi.wiring.config import (
+    DEFAULTS,
+    KEYS,
+    SECTIONS,
+    Config,
+    Guard,
+    Loaded,
+    Origin,
+    Section,
+    Source,
+    load,
+    project_file,
+    user_file,
+)
+from ringi.wiring.config_file import MAX_FILE_BYTES
+
+# For every key a value that no guard objects to, and one that differs from it.
+SAMPLES: dict[str, tuple[Any, Any]] = {
+    "language": ("ja", "en"),
+    "approval.expires_sec": (3600, 60),
+    "risk.large_overwrite_lines": (100, 0),
+    "risk.large_overwrite_bytes": (1024, 0),
+    "risk.critical": (["infra/**", "*.pem"], ["deploy/*"]),
+    "limits.max_file_bytes": (4096, 0),
+    "limits.max_specs": (50, 1),
+    "limits.forbidden_extensions": ([".exe", ".tar.gz"], [".dll"]),
+    "lock.wait_sec": (0.5, 7.0),
+    "checks.timeout_sec": (30.0, 900.0),
+    "keep.replaced_days": (60, 90),
+    "keep.copies_days": (1, 70),
+    "with.carry": (["node_modules", "a/b"], [".venv"]),
+    "with.checks": (["make test", "ruff check"], ["true"]),
+}
+
+
+class Place:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.workspace = root / "workspace"
+        self.project = project_file(self.workspace)
+        self.user = root / "home" / ".config" / "ringi" / "config.yaml"
+        self.project.parent.mkdir(parents=True)
+        self.user.parent.mkdir(parents=True)
+        self.environment = {"HOME": str(root / "home")}
+
+    def load(self, **variables: str) -> Loaded:
+        return load(self.workspace, self.environment | variables)
+
+    def refused(self, **variables: str) -> BadConfiguration:
+        with pytest.raises(BadConfiguration) as caught:
+            self.load(**variables)
+        return caught.value
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@contextlib.contextmanager
+def a_place() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Place(Path(folder))
+
+
+@pytest.fixture(params=["CSafeLoader", "SafeLoader"])
+def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where PyYAML was built without its C part, the same files must be refused."""
+    if request.param == "SafeLoader":
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+
+
+def written(values: Mapping[str, Any]) -> str:
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        section, _, key = name.rpartition(".")
+        (tree.setdefault(section, {}) if section else tree)[key] = value
+    return yaml.safe_dump(tree)
+
+
+def in_variable(value: Any) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+# The table
+
+
+def test_the_table_has_every_field_of_the_configuration_and_no_other():
+    fields = set()
+    for field in msgspec.structs.fields(Config):
+        default = getattr(DEFAULTS, field.name)
+        if isinstance(default, Section):
+            below = msgspec.structs.fields(type(default))
+            fields |= {(field.encode_name + "." + one.name, (field.name, one.name)) for one in below}
+        else:
+            fields.add((field.encode_name, (field.name,)))
+    assert {(key.name, key.path) for key in KEYS.values()} == fields
+    assert set(SAMPLES) == set(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_a_rule_fits_the_type_it_stands_beside(key: module.Key):
+    assert key.of(DEFAULTS) == key.default
+    assert (key.rule.item is not None) == isinstance(key.default, tuple)
+    assert bool(key.choices) == isinstance(key.default, str)
+    if isinstance(key.default, int | float):
+        assert key.rule.least <= key.default <= key.rule.most
+        assert key.rule.guard in {Guard.NONE, Guard.SMALLER, Guard.LARGER}
+
+
+def test_the_defaults_are_the_promised_ones():
+    assert msgspec.json.decode(msgspec.json.encode(Config())) == {
+        "language": "auto",
+        "approval": {"expires_sec": 86400},
+        "risk": {"large_overwrite_lines": 300, "large_overwrite_bytes": 65536, "critical": []},
+        "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": []},
+        "lock": {"wait_sec": 2.0},
+        "checks": {"timeout_sec": 600.0},
+        "keep": {"replaced_days": 30, "copies_days": 7},
+        "with": {"carry": [], "checks": []},
+    }
+
+
+def test_what_guards_is_named():
+    guards = {name: key.rule.guard for name, key in KEYS.items() if key.rule.guard is not Guard.NONE}
+    assert guards == {
+        "approval.expires_sec": Guard.SMALLER,
+        "risk.large_overwrite_lines": Guard.SMALLER,
+        "risk.large_overwrite_bytes": Guard.SMALLER,
+        "risk.critical": Guard.ADDED,
+        "limits.max_file_bytes": Guard.SMALLER,
+        "limits.max_specs": Guard.SMALLER,
+        "limits.forbidden_extensions": Guard.ADDED,
+        "keep.replaced_days": Guard.LARGER,
+        "with.checks": Guard.TRUSTED,
+    }
+
+
+# The four places
+
+
+def test_nothing_set_gives_the_defaults(place: Place):
+    loaded = place.load()
+    assert loaded == Loaded(DEFAULTS, dict.fromkeys(KEYS, Source(Origin.DEFAULT)), (), ())
+    assert load(None, {}) == loaded
+    assert load(place.root / "nowhere", {}) == loaded
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(
+    "content", ["", "\n\n", "# only words\n", "---\n", "--- {}\n", "\ufeff", "approval:\n"]
+)
+def test_an_empty_file_sets_nothing(place: Place, content: str):
+    place.user.write_text(content)
+    place.project.write_text(content)
+    loaded = place.load()
+    assert loaded.config == DEFAULTS
+    assert loaded.files == (place.user, place.project)
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize("name", KEYS)
+def test_every_key_can_be_set_in_the_users_file(place: Place, name: str):
+    value = SAMPLES[name][0]
+    place.user.write_text("# first line\n" + written({name: value}))
+    loaded = place.load()
+    assert KEYS[name].of(loaded.config) == frozen(value)
+    assert loaded.sources[name] == Source(Origin.USER, f"{place.user}:{3 if '.' in name else 2}")
+    others = {key for key, source in loaded.sources.items() if source.origin is not Origin.DEFAULT}
+    assert others == {name}
+
+
+@pytest.mark.parametrize("name", [name for name in KEYS if name != "with.checks"])
+def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, name: str):
+    value = SAMPLES[name][0]
+    place.project.write_text(written({name: value}))
+    loaded = place.load()
+    assert KEYS[name].of(loaded.config) == frozen(value)
+    assert loaded.sources[name] == Source(Origin.PROJECT, f"{place.project}:{2 if '.' in name else 1}")
+    assert not loaded.notes
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_every_key_can_be_set_by_its_variable(place: Place, name: str):
+    value = SAMPLES[name][0]
+    variable = "RINGI_" + name.upper().replace(".", "_")
+    loaded = place.load(**{variable: in_variable(value)})
+    assert KEYS[name].of(loaded.config) == frozen(value)
+    assert loaded.sources[name] == Source(Origin.ENVIRONMENT, variable)
+    assert not loaded.notes
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in KEYS if KEYS[name].rule.guard not in {Guard.ADDED, Guard.TRUSTED}]
+)
+def test_the_project_comes_after_the_user_and_the_environment_last(place: Place, name: str):
+    first, second = SAMPLES[name]
+    place.user.write_text(written({name: first}))
+    place.project.write_text(written({name: second}))
+    assert KEYS[name].of(place.load().config) == frozen(second)
+    loaded = place.load(**{KEYS[name].variable: in_variable(first)})
+    assert KEYS[name].of(loaded.config) == frozen(first)
+    assert loaded.sources[name].origin is Origin.ENVIRONMENT
+
+
+def test_where_the_users_file_is():
+    home = {"HOME": "/home/a"}
+    assert user_file({}) is None
+    assert user_file({"HOME": "relative"}) is None
+    assert user_file(home) == Path("/home/a/.config/ringi/config.yaml")
+    assert user_file(home | {"XDG_CONFIG_HOME": ""}) == Path("/home/a/.config/ringi/config.yaml")
+    assert user_file(home | {"XDG_CONFIG_HOME": "relative"}) == Path("/home/a/.config/ringi/config.yaml")
+    assert user_file(home | {"XDG_CONFIG_HOME": "/x"}) == Path("/x/ringi/config.yaml")
+    assert user_file(home | {"XDG_CONFIG_HOME": "/x", "RINGI_CONFIG": "/y.yaml"}) == Path("/y.yaml")
+    assert user_file(home | {"RINGI_CONFIG": ""}) == Path("/home/a/.config/ringi/config.yaml")
+
+
+def test_a_named_file_that_is_missing_is_noted(place: Place):
+    missing = place.root / "missing.yaml"
+    loaded = place.load(RINGI_CONFIG=str(missing))
+    assert loaded.config == DEFAULTS
+    assert [str(note) for note in loaded.notes] == [f"RINGI_CONFIG names {missing}, which is not there"]
+
+
+def test_the_real_environment_is_not_read(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RINGI_LANGUAGE", "ja")
+    monkeypatch.setenv("HOME", str(place.root / "home"))
+    place.user.write_text("language: en\n")
+    assert load(None, {}).config == DEFAULTS
+
+
+def test_without_files_neither_yaml_nor_difflib_is_loaded():
+    program = (
+        "import sys; from pathlib import Path; from ringi.wiring.config import load;"
+        "load(Path('/nonexistent'), {'HOME': '/nonexistent', 'RINGI_LANGUAGE': 'ja'});"
+        "sys.exit(' '.join({'yaml', 'difflib'} & set(sys.modules)) or 0)"
+    )
+    source = str(Path(ringi.__file__).parents[1])
+    child = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": source},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (child.returncode, child.stderr) == (0, "")
+
+
+# What guards
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in KEYS if KEYS[name].rule.guard in {Guard.SMALLER, Guard.LARGER}]
+)
+def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: str):
+    key = KEYS[name]
+    assert isinstance(key.default, int)
+    looser = key.default + (1 if key.rule.guard is Guard.SMALLER else -1)
+    place.project.write_text(written({name: looser}))
+    error = place.refused()
+    assert error.details["where"] == f"{place.project}:2"
+    assert str(error.details["problem"]) == (
+        f"{name} guards: a project may only tighten it, and {looser} is looser than {key.default}"
+    )
+    # Not even when the environment would settle it: the file is wrong in itself.
+    assert place.refused(**{key.variable: str(key.default)}).details["where"] == f"{place.project}:2"
+    place.project.write_text(written({name: key.default}))
+    assert key.of(place.load().config) == key.default
+
+
+def test_the_user_may_loosen_and_the_project_is_held_to_that(place: Place):
+    place.user.write_text("approval: {expires_sec: 200000}\n")
+    place.project.write_text("approval: {expires_sec: 100000}\n")
+    assert place.load().config.approval.expires_sec == 100000
+    place.user.write_text("approval: {expires_sec: 50}\n")
+    assert "100000 is looser than 50" in str(place.refused())
+
+
+def test_what_the_project_forbids_is_added_to_the_rest(place: Place):
+    place.user.write_text("limits: {forbidden_extensions: [EXE, .dll]}\n")
+    place.project.write_text("limits:\n  forbidden_extensions: [.Exe, so]\n")
+    name = "limits.forbidden_extensions"
+    loaded = place.load()
+    assert loaded.config.limits.forbidden_extensions == (".exe", ".dll", ".so")
+    assert loaded.sources[name] == Source(Origin.USER, f"{place.user}:1", f"{place.project}:2")
+    loaded = place.load(RINGI_LIMITS_FORBIDDEN_EXTENSIONS="bin")
+    assert loaded.config.limits.forbidden_extensions == (".bin", ".exe", ".so")
+    assert loaded.sources[name] == Source(
+        Origin.ENVIRONMENT, "RINGI_LIMITS_FORBIDDEN_EXTENSIONS", f"{place.project}:2"
+    )
+    place.project.write_text("limits: {forbidden_extensions: []}\n")
+    assert place.load().config.limits.forbidden_extensions == (".exe", ".dll")
+
+
+def test_commands_of_the_project_are_ignored_and_named(place: Place):
+    place.project.write_text("with:\n  carry: [node_modules/]\n  checks: [make test]\n")
+    loaded = place.load()
+    assert loaded.config.beside == module.Beside(carry=("node_modules",))
+    assert loaded.sources["with.checks"] == Source(Origin.IGNORED, f"{place.project}:3")
+    assert str(loaded.sources["with.checks"].origin) == "project (not trusted, ignored)"
+    assert [str(note) for note in loaded.notes] == [
+        f"{place.project}:3: with.checks is ignored; commands from a project count once it is trusted"
+    ]
+    place.user.write_text("with: {checks: [pytest -q]}\n")
+    loaded = place.load()
+    assert loaded.config.beside.checks == ("pytest -q",)
+    assert loaded.sources["with.checks"].origin is Origin.USER
+    assert len(loaded.notes) == 1
+    loaded = place.load(RINGI_WITH_CHECKS="tox, ruff check")
+    assert loaded.config.beside.checks == ("tox", "ruff check")
+    assert loaded.sources["with.checks"].origin is Origin.ENVIRONMENT
+
+
+def some_values(name: str) -> st.SearchStrategy[Any]:
+    key = KEYS[name]
+    if isinstance(key.default, tuple):
+        return st.lists(st.sampled_from([*SAMPLES[name][0], *SAMPLES[name][1]]))
+    if isinstance(key.default, str):
+        return st.sampled_from(key.choices)
+    if isinstance(key.default, float):
+        return st.floats(key.rule.least, 10_000).map(lambda number: round(number, 3))
+    near = st.integers(max(int(key.rule.least), key.default - 3), key.default + 3)
+    return near | st.integers(int(key.rule.least), int(key.rule.most))
+
+
+SETTINGS = st.fixed_dictionaries({}, optional={name: some_values(name) for name in KEYS})
+
+
+def looser(key: module.Key, value: Any, than: Any) -> bool:
+    match key.rule.guard:
+        case Guard.SMALLER:
+            return value > than
+        case Guard.LARGER:
+            return value < than
+        case Guard.ADDED:
+            return not set(value) >= set(than)
+        case Guard.TRUSTED:
+            return value != than
+        case Guard.NONE:
+            return False
+
+
+@given(user=SETTINGS, project=SETTINGS, variables=st.just({}) | SETTINGS)
+def test_a_project_never_loosens_what_guards(
+    user: dict[str, Any], project: dict[str, Any], variables: dict[str, Any]
+):
+    with a_place() as place:
+        place.user.write_text(written(user))
+        environment = {KEYS[name].variable: in_variable(value) for name, value in variables.items()}
+        alone, unset = place.load(**environment).config, place.load().config
+        place.project.write_text(written(project))
+        wanted_looser = {
+            name
+            for name, value in project.items()
+            if KEYS[name].rule.guard in {Guard.SMALLER, Guard.LARGER}
+            and looser(KEYS[name], value, KEYS[name].of(unset))
+        }
+        if wanted_looser:
+            refusal = str(place.refused(**environment))
+            assert any(name in refusal for name in wanted_looser)
+            return
+        together = place.load(**environment).config
+        for key in KEYS.values():
+            assert not looser(key, key.of(together), key.of(alone)), key.name
+
+
+# Names nobody knows
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(
+    ("content", "line", "unknown", "nearest"),
+    [
+        ("lnaguage: ja", 1, "lnaguage", "language"),
+        ("Language: ja", 1, "Language", "language"),
+        ("\naproval: {expires_sec: 1}", 2, "aproval", "approval"),
+        ("approval:\n  expire_sec: 1", 2, "approval.expire_sec", "approval.expires_sec"),
+        ("limits:\n  max-specs: 1", 2, "limits.max-specs", "limits.max_specs"),
+        ("wait_sec: 1", 1, "wait_sec", "lock.wait_sec"),
+        ("risk: {max_specs: 1}", 1, "risk.max_specs", "limits.max_specs"),
+        ("beside: {carry: []}", 1, "beside", None),
+        ("1: 2", 1, "1", None),
+        ("zzz: 1", 1, "zzz", None),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_nearest(
+    place: Place, content: str, line: int, unknown: str, nearest: str | None
+):
+    for path in (place.user, place.project):
+        path.write_text(content)
+        problem = str(place.refused())
+        prefix = f"{path}:{line}: there is no key {unknown}; the nearest known one is "
+        assert problem.startswith(prefix)
+        assert problem.removeprefix(prefix) in ({nearest} if nearest else {*KEYS, *SECTIONS})
+        path.unlink()
+
+
+def test_a_dotted_key_is_explained(place: Place):
+    place.user.write_text("lock.wait_sec: 3\n")
+    assert str(place.refused()) == f"{place.user}:1: write wait_sec: below lock:, indented"
+
+
+def test_an_unknown_variable_is_noted_with_the_nearest(place: Place):
+    loaded = place.load(RINGI_LOCK_WAITSEC="3", RINGI_STATE_DIRECTORY="/x", RINGIER="no")
+    assert loaded.config == DEFAULTS
+    assert [str(note) for note in loaded.notes] == [
+        "RINGI_LOCK_WAITSEC means nothing here; the nearest known one is RINGI_LOCK_WAIT_SEC",
+        "RINGI_STATE_DIRECTORY means nothing here; the nearest known one is RINGI_STATE_DIR",
+    ]
+
+
+def test_variables_with_another_meaning_are_left_alone(place: Place):
+    others = dict.fromkeys(["RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_MODEL", "RINGI_WITH"], "x")
+    assert place.load(**others) == place.load()
+
+
+def test_an_empty_variable_is_not_set(place: Place):
+    place.user.write_text(written({name: value[0] for name, value in SAMPLES.items()}))
+    assert place.load(**{key.variable: "" for key in KEYS.values()}) == place.load()
+
+
+# Values of the wrong kind
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("approval: {expires_sec: yes}", "approval.expires_sec must be a whole number, not yes"),
+        ("approval: {expires_sec: true}", "approval.expires_sec must be a whole number, not true"),
+        ("approval: {expires_sec: '5'}", 'approval.expires_sec must be a whole number, not "5"'),
+        ("approval: {expires_sec: 5.0}", "approval.expires_sec must be a whole number, not 5.0"),
+        ("approval: {expires_sec: 010}", "approval.expires_sec must be a whole number, not 010"),
+        ("approval: {expires_sec: 0x10}", "approval.expires_sec must be a whole number, not 0x10"),
+        ("approval: {expires_sec: 1:30}", "approval.expires_sec must be a whole number, not 1:30"),
+        ("approval: {expires_sec: 1__0}", "approval.expires_sec must be a whole number, not 1__0"),
+        ("approval: {expires_sec: ٣}", "approval.expires_sec must be a whole number, not ٣"),
+        ("approval: {expires_sec: }", "approval.expires_sec must be a whole number, not nothing"),
+        ("approval: {expires_sec: [1]}", "approval.expires_sec must be a whole number, not a list"),
+        ("approval: {expires_sec: {a: 1}}", "approval.expires_sec must be a whole number, not a section"),
+        ("approval: {expires_sec: -1}", "approval.expires_sec must be from 1 to 3153600000, not -1"),
+        ("approval: {expires_sec: 0}", "approval.expires_sec must be from 1 to 3153600000, not 0"),
+        ("limits: {max_file_bytes: -5}", f"limits.max_file_bytes must be from 0 to {2**53 - 1}, not -5"),
+        ("keep: {replaced_days: 99999999}", "keep.replaced_days must be from 0 to 36500, not 99999999"),
+        ("lock: {wait_sec: -0.5}", "lock.wait_sec must be from 0 to 1000000, not -0.5"),
+        ("lock: {wait_sec: .nan}", "lock.wait_sec must be a number, not .nan"),
+        ("lock: {wait_sec: nan}", "lock.wait_sec must be a number, not nan"),
+        ("lock: {wait_sec: .inf}", "lock.wait_sec must be a number, not .inf"),
+        ("lock: {wait_sec: -.inf}", "lock.wait_sec must be a number, not -.inf"),
+        ("lock: {wait_sec: 1e999}", "lock.wait_sec must be a number, not 1e999"),
+        ("lock: {wait_sec: '2'}", 'lock.wait_sec must be a number, not "2"'),
+        ("lock: {wait_sec: no}", "lock.wait_sec must be a number, not no"),
+        ("lock: {wait_sec: .}", "lock.wait_sec must be a number, not ."),
+        ("checks: {timeout_sec: 0}", "checks.timeout_sec must be from 0.1 to 1000000, not 0"),
+        ("language: fr", "language is one of auto, en, ja, not fr"),
+        ("language: no", "language is one of auto, en, ja, not no"),
+        ("language: [ja]", "language is one of auto, en, ja, not a list"),
+        ("risk: {critical: '*.pem'}", 'risk.critical must be a list, not "*.pem"'),
+        ("risk: {critical: {a: b}}", "risk.critical must be a list, not a section"),
+        ("risk: {critical: [1]}", "risk.critical holds texts, not 1; quotes make a text"),
+        ("risk: {critical: [no]}", "risk.critical holds texts, not no; quotes make a text"),
+        ("risk: {critical: [2020-01-01]}", "risk.critical holds texts, not 2020-01-01; quotes make a text"),
+        ("risk: {critical: [[a]]}", "risk.critical holds texts, not a list; quotes make a text"),
+        ("risk: {critical: [~]}", "risk.critical holds texts, not nothing; quotes make a text"),
+        ("risk: 5", "risk is a section: its keys stand below it, indented"),
+        ("risk: [critical]", "risk is a section: its keys stand below it, indented"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused(place: Place, content: str, problem: str):
+    for path in (place.user, place.project):
+        path.write_text(content)
+        error = place.refused()
+        assert (error.details["where"], str(error.details["problem"])) == (f"{path}:1", problem)
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("risk.critical", ["", " ", "/etc/**", "../x", "a/../b", "./a", "a//b", "~/x", "a\x00b", "a\nb"]),
+        ("limits.forbidden_extensions", ["", ".", "*.exe", "a/b", "a b", ". exe", ".exe.", "[ab]"]),
+        ("with.carry", ["", "/", "/usr", "..", "../other", "a/..", ".", "~", "~/.ssh", "a\nb"]),
+        ("with.checks", ["", "  ", "a\nb", "a\x1b[0m"]),
+    ],
+)
+def test_an_item_that_would_mean_nothing_or_too_much_is_refused(place: Place, name: str, items: list[str]):
+    for item in items:
+        place.user.write_text(written({name: [item]}))
+        assert f"{name} cannot hold" in str(place.refused()), item
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("RINGI_LANGUAGE", "fr"),
+        ("RINGI_APPROVAL_EXPIRES_SEC", "soon"),
+        ("RINGI_APPROVAL_EXPIRES_SEC", " 5"),
+        ("RINGI_APPROVAL_EXPIRES_SEC", "-5"),
+        ("RINGI_LOCK_WAIT_SEC", "inf"),
+        ("RINGI_LOCK_WAIT_SEC", "1e400"),
+        ("RINGI_RISK_CRITICAL", "a,,b"),
+        ("RINGI_RISK_CRITICAL", "/etc"),
+        ("RINGI_LIMITS_FORBIDDEN_EXTENSIONS", ".ex\udcff"),
+    ],
+)
+def test_a_wrong_variable_is_refused_by_its_name(place: Place, variable: str, value: str):
+    assert place.refused(**{variable: value}).details["where"] == variable
+
+
+@pytest.mark.usefixtures("loader")
+def test_plain_spellings_people_use_are_taken(place: Place):
+    place.user.write_text(
+        "limits: {max_file_bytes: 1_000_000, forbidden_extensions: [EXE, 'Tar.GZ', .7z, .exe]}\n"
+        "lock: {wait_sec: 3}\n"
+        "checks:\n  timeout_sec: 1e2\n"
+        "keep: {'copies_days': 3}\n"
+        'language: "ja"\n'
+        "with: {checks: ['  make test\n  '], carry: [日本/語/, .venv]}\n"
+    )
+    config = place.load().config
+    assert config.limits.max_file_bytes == 1_000_000
+    assert config.limits.forbidden_extensions == (".exe", ".tar.gz", ".7z")
+    assert (config.lock.wait_sec, config.checks.timeout_sec) == (3.0, 100.0)
+    assert isinstance(config.lock.wait_sec, float)
+    assert (config.keep.copies_days, config.language) == (3, "ja")
+    assert config.beside == module.Beside(carry=("日本/語", ".venv"), checks=("make test",))
+
+
+def test_a_glob_that_ends_in_a_slash_means_what_is_below(place: Place):
+    place.project.write_text("risk: {critical: [deploy/, 'a/*', b]}\n")
+    assert place.load().config.risk.critical == ("deploy/**", "a/*", "b")
+
+
+def test_a_long_value_is_cut_where_it_is_shown(place: Place):
+    for content in ("language: " + "x" * 100_000, "x" * 100_000 + "\n"):
+        place.user.write_text(content)
+        assert len(str(place.refused())) < 400 + len(str(place.user))
+
+
+# Files that are no configuration
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(
+    ("content", "line", "part"),
+    [
+        (b"lock:\n  wait_sec: 1\n  wait_sec: 1\n", 3, "the key wait_sec stands here for the second time"),
+        (b"lock:\n  wait_sec: 1\nlock:\n", 3, "the key lock stands here for the second time"),
+        (b"lock: {}\n'lock': {}\n", 2, "the key lock stands here for the second time"),
+        (b"risk:\n  critical: &a [x]\n", 2, "anchors (&) and aliases (*) are not allowed"),
+        (b"lock: &a {}\nkeep: *a\n", 1, "anchors (&) and aliases (*) are not allowed"),
+        (b"lock: *a\n", 1, "anchors (&) and aliases (*) are not allowed"),
+        (b"risk:\n  critical:\n    - *.pem\n", 3, "a text that begins with * needs quotes"),
+        (b"lock: !!python/object/apply:os.system [id]\n", 1, "tags (!) are not allowed"),
+        (b"language: !x ja\n", 1, "tags (!) are not allowed"),
+        (b"lock:\n\twait_sec: 1\n", 2, "a tab stands where only spaces may"),
+        (b"\tlock: {}\n", 1, "a tab stands where only spaces may"),
+        (b"language: ja\n---\nlanguage: en\n", 2, "a second document begins here"),
+        (b"language: ja\nx: \xff\xfe\n", 2, "it is not UTF-8 here"),
+        ("language: ja".encode("utf-16"), 1, "it is not UTF-8 here"),
+        (b"language: ja\nx: \x00\n", 2, "a character that YAML does not allow: U+0000"),
+        (b"language: \x1b[31m\n", 1, "a character that YAML does not allow: U+001B"),
+        (b"language: ja: en\n", 1, "this is not YAML: mapping values are not allowed"),
+        (b"language: 'ja\n", None, "this is not YAML: "),
+        (b"lock: {wait_sec: 1\n", None, "this is not YAML: "),
+        (b"language: @x\n", 1, "this is not YAML: "),
+        (b"? [a]\n: b\n", 1, "a key must be a word"),
+        (b"? {a: b}\n: b\n", 1, "a key must be a word"),
+        (b"~: b\n", 1, "a key must be a word"),
+        (b"- language\n", 1, "it must be made of keys and values, not be a list"),
+        (b"ja\n", 1, "it must be made of keys and values, not be ja"),
+        (b"5\n", 1, "it must be made of keys and values, not be 5"),
+        (b"[" * 500_000, 1, "it is nested too deeply"),
+        (b"{a: " * 200_000, 1, "it is nested too deeply"),
+        (b"- " * 200_000, 1, "it is nested too deeply"),
+        (b"risk: {critical: [" + b"a," * 20_000 + b"]}", 1, "it has too many values; 10000 are allowed"),
+    ],
+    ids=lambda value: repr(value[:20]) if isinstance(value, bytes) else None,
+)
+def test_a_file_that_is_no_configuration_is_refused_with_its_line(
+    place: Place, content: bytes, line: int | None, part: str
+):
+    for path in (place.user, place.project):
+        path.write_bytes(content)
+        error = place.refused()
+        if line is not None:
+            assert error.details["where"] == f"{path}:{line}"
+        assert part in str(error.details["problem"])
+        path.unlink()
+
+
+def test_a_file_too_large_is_not_even_read(place: Place):
+    for path in (place.user, place.project):
+        path.write_bytes(b"#" * MAX_FILE_BYTES)
+        assert place.load().config == DEFAULTS
+        with path.open("r+b") as file:
+            file.truncate(100 * 1024 * 1024)
+        problem = f"it has {100 * 1024 * 1024} bytes, {MAX_FILE_BYTES} are allowed"
+        assert str(place.refused()) == f"{path}: {problem}"
+        path.unlink()
+
+
+def test_what_is_no_file_is_refused_without_waiting(place: Place):
+    for path in (place.user, place.project):
+        path.mkdir()
+        assert str(place.refused()) == f"{path}: it is no regular file"
+        path.rmdir()
+        os.mkfifo(path)
+        assert str(place.refused()) == f"{path}: it is no regular file"
+        path.unlink()
+
+
+def test_the_users_file_may_be_a_link(place: Place):
+    target = place.root / "dotfiles.yaml"
+    place.user.symlink_to(target)
+    assert "it cannot be read" in str(place.refused())  # a dangling link is a mistake, not an absence
+    target.write_text("language: ja\n")
+    loaded = place.load()
+    assert loaded.config.language == "ja"
+    assert loaded.sources["language"].where == f"{place.user}:1"
+    target.unlink()
+    os.mkfifo(target)
+    assert str(place.refused()) == f"{place.user}: it is no regular file"
+    place.user.unlink()
+    place.user.symlink_to(place.user)
+    assert "it cannot be read" in str(place.refused())
+
+
+def test_the_projects_file_may_not_be_a_link(place: Place):
+    target = place.root / "elsewhere"
+    target.mkdir()
+    (target / "config.yaml").write_text("language: ja\n")
+    place.project.symlink_to(target / "config.yaml")
+    assert "it is a symbolic link" in str(place.refused())
+    place.project.unlink()
+    place.project.parent.rmdir()
+    place.project.parent.symlink_to(target)
+    assert str(place.refused()) == f"{place.project.parent}: it is no folder"
+
+
+def test_a_workspace_reached_through_a_link_is_fine(place: Place):
+    link = place.root / "link"
+    link.symlink_to(place.workspace)
+    place.project.write_text("language: ja\n")
+    assert load(link, {}).config.language == "ja"
+
+
+def test_a_file_in_the_folders_place_is_an_absence_for_the_user_only(place: Place):
+    shutil.rmtree(place.user.parent)
+    place.user.parent.write_text("")
+    assert place.load().config == DEFAULTS
+    place.project.parent.rmdir()
+    place.project.parent.write_text("")
+    assert str(place.refused()) == f"{place.project.parent}: it is no folder"
+
+
+@contextlib.contextmanager
+def without_privileges() -> Iterator[None]:
+    """Root ignores file modes."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def test_an_unreadable_file_or_folder_is_refused():
+    with a_place() as place:
+        place.root.chmod(0o755)
+        for path in (place.user, place.project):
+            path.write_text("language: ja\n")
+            for barred, mode in ((path, 0o644), (path.parent, 0o755)):
+                barred.chmod(0)
+                with without_privileges():
+                    error = place.refused()
+                assert (error.details["where"], str(error.details["problem"])) == (
+                    str(path),
+                    "it cannot be read: Permission denied",
+                )
+                barred.chmod(mode)
+            path.unlink()
+
+
+@given(
+    st.binary(max_size=200)
+    | st.text(alphabet="ab:-[]{}&*!|>'\"#%@`,? \t\n0.~\u3042", max_size=60).map(str.encode)
+)
+def test_any_bytes_are_read_or_refused(content: bytes):
+    with a_place() as place:
+        place.project.write_bytes(content)
+        with contextlib.suppress(BadConfiguration):
+            place.load()
+
+
+@given(st.dictionaries(st.sampled_from([key.variable for key in KEYS.values()]), st.text(max_size=20)))
+def test_any_variables_are_read_or_refused(variables: dict[str, str]):
+    with contextlib.suppress(BadConfiguration):
+        config = load(None, variables).config
+        assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
