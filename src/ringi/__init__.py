@@ -1,5 +1,19 @@
-"""The gate between an AI coding agent and a repository."""
+"""The gate between an AI coding agent and a repository: exact changes, approved by a person."""
+
+from typing import TYPE_CHECKING, Any
 
 from ringi._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from ringi.api import Workspace, open_workspace
+
+__all__ = ["Workspace", "__version__", "open_workspace"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: the command line starts without it.
+    if name in {"Workspace", "open_workspace"}:
+        from ringi import api  # noqa: PLC0415  # see above
+
+        return getattr(api, name)
+    raise AttributeError(name)

@@ -7,6 +7,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NewerVersion          made by a later version of the program
 │   ├── CopyFailed            the work copy could not be made or read
 │   ├── ExecutionAborted      an execution was rolled back
+│   ├── LogBroken             the log is not what was written
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
@@ -63,7 +64,9 @@ class Failed(RingiError):
 class StorageFailed(Failed):
     code = "storage_failed"
     message = "{what} could not be written: {why}"
-    hint = "Free some space or mend the permissions, then run the same command again; nothing was half written."
+    hint = (
+        "Free some space or mend the permissions, then run the same command again; nothing was half written."
+    )
 
 
 class LedgerCorrupt(Failed):
@@ -94,6 +97,12 @@ class Unsupported(Failed):
     code = "unsupported"
     message = "This needs something that is missing here: {what}"
     hint = "Run: ringi doctor"
+
+
+class LogBroken(Failed):
+    code = "log_broken"
+    message = "The log is not what was written: {count} places."
+    hint = "Something changed the ledger. Compare it with a backup or with .agent/logs/plans/*/events.jsonl"
 
 
 class Usage(RingiError):

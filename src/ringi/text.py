@@ -29,11 +29,17 @@ class Text:
 # Invisible, or able to change what the eye reads around them, without being control characters:
 # Hangul and Khmer fillers, braille blank, variation selectors, the tag block.
 _DECEIVING: Final = frozenset(
-    [0x00AD, 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0]
-    + list(range(0x180B, 0x1810))
-    + list(range(0xFE00, 0xFE10))
-    + list(range(0xE0000, 0xE0200))
+    [
+        *(0x00AD, 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+        *range(0x180B, 0x1810),
+        *range(0xFE00, 0xFE10),
+        *range(0xE0000, 0xE0200),
+    ]
 )
+_FIRST_ESCAPED_BYTE: Final = 0xDC80
+_LAST_ESCAPED_BYTE: Final = 0xDCFF
+_LAST_OF_ONE_BYTE: Final = 0xFF
+_LAST_OF_TWO_BYTES: Final = 0xFFFF
 # Cc control, Cf format (bidirectional marks, zero width), Cs surrogate (bytes that were not UTF-8),
 # Zl and Zp line and paragraph separators, Co private use, Cn not assigned.
 _SHOWN_AS_CODE: Final = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"])
@@ -55,8 +61,8 @@ def deceiving(character: str) -> bool:
 
 def _code(character: str) -> str:
     number = ord(character)
-    if 0xDC80 <= number <= 0xDCFF:  # a byte that `os.fsdecode` could not decode
+    if _FIRST_ESCAPED_BYTE <= number <= _LAST_ESCAPED_BYTE:  # a byte that `os.fsdecode` could not decode
         return f"\\x{number - 0xDC00:02x}"
-    if number <= 0xFF:
+    if number <= _LAST_OF_ONE_BYTE:
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{number:02x}")
-    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
+    return f"\\u{number:04x}" if number <= _LAST_OF_TWO_BYTES else f"\\U{number:08x}"

@@ -44,7 +44,8 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
     """Decode a document from outside: bounded in size and depth, no key twice, no unknown field."""
     if len(data) > MAX_DOCUMENT_BYTES:
         raise BadDocument(
-            what=what, why=Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=MAX_DOCUMENT_BYTES)
+            what=what,
+            why=Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=MAX_DOCUMENT_BYTES),
         )
     if not data.strip():
         raise BadDocument(what=what, why=Text("it is empty"))
@@ -55,7 +56,9 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
     except RecursionError:
         raise BadDocument(what=what, why=Text("it is nested too deeply")) from None
     except json.JSONDecodeError as error:
-        where = Text("line {line} column {column}: {problem}", line=error.lineno, column=error.colno, problem=error.msg)
+        where = Text(
+            "line {line} column {column}: {problem}", line=error.lineno, column=error.colno, problem=error.msg
+        )
         raise BadDocument(what=what, why=where) from None
     except _KeyTwice as error:
         raise BadDocument(what=what, why=Text("the key {key} stands in it twice", key=error.key)) from None

@@ -20,7 +20,5 @@ class Machine(Generic[S]):
     def advance(self, current: S, target: S) -> S:
         if not self.allows(current, target):
             allowed = ", ".join(sorted(self.transitions[current])) or "—"
-            raise BadTransition(
-                machine=self.name, current=str(current), target=str(target), allowed=allowed
-            )
+            raise BadTransition(machine=self.name, current=str(current), target=str(target), allowed=allowed)
         return target

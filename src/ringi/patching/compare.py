@@ -42,7 +42,9 @@ def matching_blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
 _Range = tuple[int, int, int, int]
 
 
-def _take_prefix(old: Sequence[bytes], new: Sequence[bytes], limits: _Range, found: list[Block]) -> tuple[int, int]:
+def _take_prefix(
+    old: Sequence[bytes], new: Sequence[bytes], limits: _Range, found: list[Block]
+) -> tuple[int, int]:
     a_low, a_high, b_low, b_high = limits
     size = 0
     while a_low + size < a_high and b_low + size < b_high and old[a_low + size] == new[b_low + size]:
@@ -52,10 +54,14 @@ def _take_prefix(old: Sequence[bytes], new: Sequence[bytes], limits: _Range, fou
     return a_low + size, b_low + size
 
 
-def _take_suffix(old: Sequence[bytes], new: Sequence[bytes], limits: _Range, found: list[Block]) -> tuple[int, int]:
+def _take_suffix(
+    old: Sequence[bytes], new: Sequence[bytes], limits: _Range, found: list[Block]
+) -> tuple[int, int]:
     a_low, a_high, b_low, b_high = limits
     size = 0
-    while a_high - size > a_low and b_high - size > b_low and old[a_high - size - 1] == new[b_high - size - 1]:
+    while (
+        a_high - size > a_low and b_high - size > b_low and old[a_high - size - 1] == new[b_high - size - 1]
+    ):
         size += 1
     if size:
         found.append(Block(a_high - size, b_high - size, size))

@@ -44,7 +44,9 @@ def request(parts: Parts, plan_id: str, selection: SpecSelection) -> ApprovalReq
         document = msgspec.structs.replace(
             with_state(document, selection=selection), approval="approval.json"
         )
-        transaction.save_plan(stored, document, NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest))
+        transaction.save_plan(
+            stored, document, NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
+        )
     return asked
 
 

@@ -33,7 +33,7 @@ class Executor:
     def carry_out(
         self, intent: ExecutionIntent, contents: Mapping[str, bytes], begin: Callable[[Transaction], None]
     ) -> ExecutionResult:
-        """`contents` has the bytes before and after; `begin` adds to the transaction that commits the intent."""
+        """`contents` has the bytes before and after; `begin` adds to the transaction of the intent."""
         stage = self._stage(intent.id)
         kept_until = self._parts.clock.after(self._parts.rules.keep_sec)
         try:
@@ -139,9 +139,12 @@ class Executor:
     def _ours(self, intent: ExecutionIntent) -> Callable[[bytes], bool]:
         """Also the beginning of a known file: a recovery may have been cut while staging."""
         known = known_to(intent.changes)
-        hashes = [state.sha256 for change in intent.changes for state in (change.before, change.after) if state]
-        return lambda data: known(data) or any(
-            (self._parts.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes
+        hashes = [
+            state.sha256 for change in intent.changes for state in (change.before, change.after) if state
+        ]
+        return lambda data: (
+            known(data)
+            or any((self._parts.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes)
         )
 
     def _discard(self, stage: Stage) -> None:

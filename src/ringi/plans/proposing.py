@@ -85,9 +85,7 @@ def set_specs(
         status = document.state.status
         if status is not PlanStatus.PENDING_REVIEW:
             status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
-        document = with_state(
-            document, status=status, action_specs=normalized, previews=totals, checks=()
-        )
+        document = with_state(document, status=status, action_specs=normalized, previews=totals, checks=())
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(normalized, validated.diffs))
     return validated

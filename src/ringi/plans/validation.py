@@ -99,7 +99,7 @@ def _check_one(
             diff_summary="binary" if rendered.binary else f"+{rendered.added} -{rendered.removed}",
         ),
         risk_reasons=reasons,
-        before=basis[path] if path in basis else (found.state if found else None),
+        before=basis.get(path, found.state if found else None),
         after=after,
     )
     return ext, rendered, None
@@ -133,7 +133,9 @@ def _after_bytes(spec: ActionSpec, found: Found | None, rules: Rules, *, based: 
             raise _Invalid(Text("it has no content"))
         return found.data
     if len(data) > rules.max_file_bytes:
-        raise _Invalid(Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=rules.max_file_bytes))
+        raise _Invalid(
+            Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=rules.max_file_bytes)
+        )
     return data
 
 

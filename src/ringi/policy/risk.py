@@ -8,24 +8,32 @@ from ringi.domain.plan import ActionSpecExt, Risk, RiskCode, RiskReason, SpecKin
 
 CRITICAL: Final = (
     # Lock files.
-    "*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", "requirements*.txt",
+    "*.lock", "package-lock.json", "npm-shrinkwrap.json",
+    "pnpm-lock.yaml", "go.sum", "requirements*.txt",
     # Continuous integration.
     ".github/**", ".gitlab-ci.yml", ".circleci/**", ".ci/**", "azure-pipelines.yml", "Jenkinsfile",
     # Migrations.
     "migrations/**", "**/migrations/**", "alembic/**",
     # Credentials.
-    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_ed25519*", "credentials*", "secrets*",
+    ".env", ".env.*", "*.pem", "*.key", "*.p12",
+    "*.pfx", "id_rsa*", "id_ed25519*", "credentials*", "secrets*",
     ".netrc", ".npmrc", ".pypirc", "allowed_signers",
     # Build and deploy.
-    "Makefile", "makefile", "GNUmakefile", "*.mk", "CMakeLists.txt", "pyproject.toml", "setup.py", "setup.cfg",
+    "Makefile", "makefile", "GNUmakefile", "*.mk",
+    "CMakeLists.txt", "pyproject.toml", "setup.py", "setup.cfg",
     "package.json", "Cargo.toml", "build.rs", "go.mod", "pom.xml", "build.gradle*", "Dockerfile*",
-    "docker-compose*.yml", "docker-compose*.yaml", "compose*.yml", "compose*.yaml", "*.tf", "k8s/**", "helm/**",
+    "docker-compose*.yml", "docker-compose*.yaml", "compose*.yml",
+    "compose*.yaml", "*.tf", "k8s/**", "helm/**",
     # What makes tools run code or obey.
-    "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", "tox.ini", "noxfile.py", ".envrc",
-    ".vscode/**", ".idea/**", ".devcontainer/**", ".claude/**", ".codex/**", ".gemini/**", ".cursor/**",
-    ".mcp.json", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".gitattributes", ".gitmodules",
+    "conftest.py", "sitecustomize.py", "usercustomize.py",
+    "*.pth", "tox.ini", "noxfile.py", ".envrc",
+    ".vscode/**", ".idea/**", ".devcontainer/**",
+    ".claude/**", ".codex/**", ".gemini/**", ".cursor/**",
+    ".mcp.json", "AGENTS.md", "CLAUDE.md",
+    "GEMINI.md", ".cursorrules", ".gitattributes", ".gitmodules",
     ".gitconfig", ".githooks/**", ".husky/**", ".pre-commit-config.yaml",
 )  # fmt: skip
+
 
 _SCORE: Final = {Risk.LOW: 0.1, Risk.MEDIUM: 0.5, Risk.HIGH: 0.9}
 _PER_SPEC: Final = 0.01

@@ -15,7 +15,7 @@ _PAUSE: Final = 0.05
 
 
 class FileLock:
-    """A flock on a file that is never renamed or removed; what stands in it only tells people who holds it."""
+    """A flock on a file that is never renamed. What stands in the file only tells people who holds it."""
 
     def __init__(self, path: Path, wait_sec: float) -> None:
         self._path = path

@@ -22,9 +22,12 @@ from ringi.text import Text
 
 AGENT_FOLDER: Final = ".agent"
 PLANS: Final = (AGENT_FOLDER, "logs", "plans")
+IDENTITY: Final = (AGENT_FOLDER, "workspace.json")
 RECENT: Final = 100
 PAGE_SIZE: Final = 100
-_IGNORE: Final = b"# Written by ringi: everything here but these two can be rebuilt.\n*\n!config.yaml\n!allowed_signers\n"
+IGNORE_RULES: Final = (
+    b"# Written by ringi: everything here but these two can be rebuilt.\n*\n!config.yaml\n!allowed_signers\n"
+)
 _EVENTS: Final = "events.jsonl"
 _PREVIEW: Final = "preview"
 _TAIL: Final = 65536
@@ -43,6 +46,7 @@ class Projection:
             return
         try:
             with self._locked(), self._folder(*PLANS) as plans:
+                self._write_identity(ledger)
                 if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
                     self._write_all(ledger)
                     return
@@ -53,14 +57,18 @@ class Projection:
                     self._write_page(ledger, plans, stored.number)
                 self._write_index(ledger, plans)
         except OSError as error:
-            self.problem = StorageFailed(what=error.filename or AGENT_FOLDER, why=error.strerror or str(error))
+            self.problem = StorageFailed(
+                what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
+            )
 
     def rebuild(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
         try:
             with self._locked():
                 self._write_all(ledger, diffs or {})
         except OSError as error:
-            raise StorageFailed(what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)) from None
+            raise StorageFailed(
+                what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
+            ) from None
 
     def differences(self, ledger: Ledger) -> list[str]:
         """Files that are missing or not what the ledger says, as paths below the workspace."""
@@ -87,6 +95,7 @@ class Projection:
         return wrong
 
     def _write_all(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
+        self._write_identity(ledger)
         with self._folder(*PLANS) as plans:
             for plan_id in ledger.plan_ids():
                 stored = ledger.plan(plan_id)
@@ -122,13 +131,23 @@ class Projection:
         finally:
             os.close(descriptor)
 
+    def _write_identity(self, ledger: Ledger) -> None:
+        """So that a workspace that was moved can find its ledger again."""
+        with self._folder(AGENT_FOLDER) as folder:
+            if self._fs.entry(folder, IDENTITY[-1]) is None:
+                self._replace(
+                    folder,
+                    IDENTITY[-1],
+                    codec.pretty({"schema_version": 1, "workspace_id": ledger.workspace_id()}),
+                )
+
     def _write_index(self, ledger: Ledger, plans: int) -> None:
         self._replace(plans, "index.json", _index(ledger))
 
     def _write_page(self, ledger: Ledger, plans: int, number: int) -> None:
         """A plan's page, once it has left the newest; a new plan pushes one out."""
         count = ledger.count()
-        left = number if number <= count - RECENT else count - RECENT
+        left = min(number, count - RECENT)
         if left < 1:
             return
         page = (left - 1) // PAGE_SIZE + 1
@@ -178,7 +197,7 @@ class Projection:
             raise
         with opened(self._fs, folder):
             if name == AGENT_FOLDER and self._fs.entry(folder, ".gitignore") is None:
-                self._replace(folder, ".gitignore", _IGNORE)
+                self._replace(folder, ".gitignore", IGNORE_RULES)
             yield folder
 
 

@@ -76,9 +76,7 @@ SET_META: Final = (
 ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 DROP_META: Final = "DELETE FROM meta WHERE key = ?"
 
-REF_COLUMNS: Final = (
-    "id, number, title, status, version, proposer, created_at, updated_at, files, added, removed, risk, undone"
-)
+REF_COLUMNS: Final = "id, number, title, status, version, proposer, created_at, updated_at, files, added, removed, risk, undone"
 PLAN: Final = (
     "SELECT p.document, s.document, p.revision, p.number FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
@@ -101,7 +99,9 @@ SAVE_SPECS: Final = (
 REF: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE id = ?"
 REFS: Final = f"SELECT {REF_COLUMNS} FROM plans ORDER BY number DESC LIMIT ?"
 REFS_BETWEEN: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
-REFS_WITH_STATUS: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE status IN ({{}}) ORDER BY number DESC LIMIT ?"
+REFS_WITH_STATUS: Final = (
+    f"SELECT {REF_COLUMNS} FROM plans WHERE status IN ({{}}) ORDER BY number DESC LIMIT ?"
+)
 COUNT_PLANS: Final = "SELECT COALESCE(MAX(number), 0) FROM plans"
 ID_OF_NUMBER: Final = "SELECT id FROM plans WHERE number = ?"
 IDS_FROM: Final = "SELECT id FROM plans WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"

@@ -32,7 +32,9 @@ class _Chain:
         for seq, plan_id, document, hash_ in self._ledger.database.execute(sql.EVENT_ROWS):
             data = as_bytes(document)
             if seq != expected:
-                yield Text("event {seq}: events {first} to {last} are missing", seq=seq, first=expected, last=seq - 1)
+                yield Text(
+                    "event {seq}: events {first} to {last} are missing", seq=seq, first=expected, last=seq - 1
+                )
             if codec.digest(data) != hash_:
                 yield Text("event {seq}: its text was changed", seq=seq)
             try:
@@ -41,7 +43,9 @@ class _Chain:
                 yield Text("event {seq}: it cannot be read", seq=seq)
             else:
                 if (event.seq, event.plan_id) != (seq, plan_id):
-                    yield Text("event {seq}: it stands in the place of event {other}", seq=seq, other=event.seq)
+                    yield Text(
+                        "event {seq}: it stands in the place of event {other}", seq=seq, other=event.seq
+                    )
                 if event.previous != previous:
                     yield Text("event {seq}: it does not follow the event before it", seq=seq)
                 self._documents[event.plan_id] = (event.seq, event.document)
@@ -57,7 +61,9 @@ class _Chain:
             data = as_bytes(document)
             seq, expected = self._documents.pop(str(plan_id), (0, ""))
             if codec.digest(data) != expected:
-                yield Text("plan p{number}: it is not what event {seq} says was saved", number=number, seq=seq)
+                yield Text(
+                    "plan p{number}: it is not what event {seq} says was saved", number=number, seq=seq
+                )
             elif specs is None or codec.digest(as_bytes(specs)) != _specs_sha256(data):
                 yield Text("plan p{number}: its specs were changed", number=number)
         for plan_id, (seq, _) in self._documents.items():

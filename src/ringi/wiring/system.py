@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 
@@ -15,6 +16,10 @@ class SystemClock:
 
 def _text(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def process_environment() -> Mapping[str, str]:
+    return dict(os.environ)
 
 
 def new_id() -> str:

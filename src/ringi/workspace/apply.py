@@ -34,7 +34,7 @@ class Conflict(Exception):
 
 
 class Stage:
-    """One execution's folder below `.agent/tmp`: on the workspace's own file system, so that swaps are atomic."""
+    """One execution's folder in `.agent/tmp`: on the workspace's own file system, so that swaps are atomic."""
 
     def __init__(self, fs: FileSystem, root: Path, name: str) -> None:
         self.fs = fs
@@ -79,7 +79,7 @@ class Stage:
                 self.fs.give(stage, name, found.entry.owner, found.entry.group)
 
     def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[Conflict]:
-        """Bring every file from before to after. At one that is not as before: stop, or `go_on` with the rest."""
+        """Bring every file from before to after. At one that is neither: stop, or `go_on` with the rest."""
         conflicts = []
         with self._opened() as (root, stage):
             for index, change in enumerate(changes):
@@ -109,8 +109,9 @@ class Stage:
     def _swap(self, root: int, stage: int, name: str, change: FileChange) -> None:
         try:
             with self.tree.folder_of(change.path, root, make=change.before is None) as (folder, target):
+                out: Entry | None = None
                 if change.before is None:
-                    out = self._create(stage, name, folder, target, change)
+                    self._create(stage, name, folder, target, change)
                 elif change.after is None:
                     out = self._delete(stage, name, folder, target, change)
                 else:

@@ -57,7 +57,7 @@ def _refusal_of_part(part: str) -> Text | None:
 
 
 def _folded(part: str) -> str:
-    """As a file system that ignores case, Unicode form, zero-width characters or trailing dots would see it."""
+    """As a file system sees it that ignores case, Unicode form, zero-width characters or trailing dots."""
     plain = unicodedata.normalize("NFKC", part)
     shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFKC", shown.casefold()).rstrip(". ").split(":")[0]

@@ -1,0 +1,3 @@
+from ringi.cli.main import main
+
+raise SystemExit(main())

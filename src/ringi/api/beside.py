@@ -1,0 +1,147 @@
+"""An agent works in a copy of the repository; what it changed becomes a plan."""
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ringi.api.workspace import Workspace
+from ringi.domain.codec import digest
+from ringi.domain.events import Actor
+from ringi.domain.plan import ActionSpec, CheckResult, Encoding, FileState, PlanRef, SpecKind
+from ringi.errors import PathRefused, StorageFailed
+from ringi.integrations.person import WITH_VARIABLE, process_start
+from ringi.integrations.supervise import Ended, run_captured, run_in_terminal
+from ringi.plans.validation import Basis
+from ringi.text import Text
+from ringi.workspace.copy import CopyChange, Difference, WorkCopy
+from ringi.workspace.tree import Tree
+
+GROUP = "change"
+
+
+class Taken(NamedTuple):
+    """What became of an agent's work."""
+
+    plan: PlanRef | None
+    """None where nothing changed."""
+    left_out: tuple[tuple[str, Text], ...]
+    problems: tuple[Text, ...]
+    checks: tuple[CheckResult, ...]
+    checks_changed_files: bool
+
+
+def make_copy(workspace: Workspace, carry: Sequence[str], on_progress: Callable[[Text], None]) -> WorkCopy:
+    places = workspace.places
+    copy = WorkCopy.make(places.root, places.state, places.copies, carry=carry, on_progress=on_progress)
+    copy.mark_running(os.getpid(), process_start(os.getpid()) or "")
+    return copy
+
+
+def run_agent(
+    copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str], *, output: int = 1
+) -> Ended:
+    """The command works in the copy, in a terminal of its own; its leftover processes are ended."""
+    return run_in_terminal(argv, cwd=copy.tree, env={**environment, WITH_VARIABLE: copy.id}, output=output)
+
+
+def take(
+    workspace: Workspace,
+    copy: WorkCopy,
+    argv: Sequence[str],
+    *,
+    checks: Sequence[str] = (),
+    environment: Mapping[str, str],
+    on_check: Callable[[str], None] = lambda _: None,
+) -> Taken:
+    """Make the difference a plan. The checks run in the copy, on exactly the bytes of the plan."""
+    difference = copy.difference()
+    if not difference.changes:
+        return Taken(None, difference.left_out, (), (), checks_changed_files=False)
+    command = shlex.join(argv)
+    title = copy.head_subject() or command
+    plan_id = workspace.plan.propose(
+        f"{title}\n\nChanged in a work copy by: {command}",
+        rationale="",
+        tags=("with",),
+        proposer=os.path.basename(argv[0]),  # noqa: PTH119  # a command's name, not a path of ours
+    )
+    specs, basis = specs_of(difference, workspace.parts.tree)
+    validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)
+    results = []
+    for check in checks:
+        on_check(check)
+        results.append(_run_check(workspace, copy, check, difference.tree, environment))
+    if results:
+        workspace.plan.add_checks(plan_id, results)
+    changed = bool(results) and copy.difference().tree != difference.tree
+    plan = workspace.parts.ledger.ref(plan_id)
+    return Taken(plan, difference.left_out, validated.problems, tuple(results), changed)
+
+
+def _run_check(
+    workspace: Workspace, copy: WorkCopy, command: str, tree: str, environment: Mapping[str, str]
+) -> CheckResult:
+    timeout = workspace.configuration.config.checks.timeout_sec
+    ended = run_captured(
+        command, cwd=copy.tree, env={**environment, WITH_VARIABLE: copy.id}, timeout_sec=timeout
+    )
+    return CheckResult(command, ended.exit_code, round(ended.duration_sec, 3), tree, ended.output)
+
+
+def specs_of(difference: Difference, tree: Tree) -> tuple[list[ActionSpec], Basis]:
+    specs = []
+    basis: dict[str, FileState | None] = {}
+    for change in difference.changes:
+        basis[change.path] = seen = _as_seen(change, tree)
+        specs.append(_spec(change, seen))
+    return specs, basis
+
+
+def _as_seen(change: CopyChange, tree: Tree) -> FileState | None:
+    """The file as the agent saw it. Git keeps one permission bit; the others are those of the file now."""
+    if change.before is None:
+        return None
+    executable = change.before_mode == "100755"
+    try:
+        found = tree.look(change.path)
+    except (PathRefused, StorageFailed):
+        found = None
+    if found and bool(int(found.state.mode, 8) & 0o100) == executable:
+        return FileState(digest(change.before), found.state.mode)
+    return FileState(digest(change.before), "0755" if executable else "0644")
+
+
+def _spec(change: CopyChange, seen: FileState | None) -> ActionSpec:
+    if change.after is None:
+        return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
+    text = _as_text(change.after)
+    if text is None:
+        import base64  # noqa: PLC0415  # only for binary files
+
+        content, encoding = base64.b64encode(change.after).decode(), Encoding.BASE64
+    else:
+        content, encoding = text, Encoding.UTF8
+    kind = SpecKind.CREATE if seen is None else SpecKind.WRITE
+    mode = _new_mode(change, seen)
+    return ActionSpec(kind, change.path, content, encoding=encoding, mode=mode, group=GROUP)
+
+
+def _as_text(data: bytes) -> str | None:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _new_mode(change: CopyChange, seen: FileState | None) -> str | None:
+    """None where the file keeps its permission bits."""
+    if change.after_mode == change.before_mode:
+        return None
+    if seen is None:
+        return "0755" if change.after_mode == "100755" else None
+    bits = int(seen.mode, 8)
+    # Whoever may read it may run it, as git does.
+    changed = bits | (bits & 0o444) >> 2 if change.after_mode == "100755" else bits & ~0o111
+    return f"{changed:04o}"

@@ -1,0 +1,209 @@
+"""What is well, what is not, and the command that mends it."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from ringi.api.takein import take_in, written_plans
+from ringi.api.workspace import Workspace, open_workspace
+from ringi.errors import LedgerCorrupt, RingiError
+from ringi.fs import OsFileSystem
+from ringi.store.connection import DATABASE
+from ringi.text import Text
+from ringi.wiring import moved
+from ringi.wiring.config import load
+from ringi.wiring.places import Places, places_of
+from ringi.workspace.copy import WorkCopy
+
+REPAIR = "ringi doctor --repair"
+_SHOWN = 5
+
+
+class Mark(StrEnum):
+    GOOD = "good"
+    NOTE = "note"
+    BAD = "bad"
+
+
+class Finding(NamedTuple):
+    mark: Mark
+    text: Text
+    mend: str = ""
+
+
+def examine(root: Path, environment: Mapping[str, str]) -> list[Finding]:
+    places = places_of(root, environment)
+    findings = [*_tools(), *_configuration(root, environment), *_place(places)]
+    if any(finding.mend == moved.ADOPT for finding in findings):
+        return findings
+    try:
+        with open_workspace(root, environment=environment) as workspace:
+            findings += [*_ledger(workspace), *_projections(workspace), *_file_system(workspace)]
+            findings += [*_copies(workspace), *_person(workspace)]
+    except LedgerCorrupt as error:
+        findings.append(Finding(Mark.BAD, _as_text(error), REPAIR))
+    except RingiError as error:
+        findings.append(Finding(Mark.BAD, _as_text(error), str(error.hint)))
+    return findings
+
+
+def _as_text(error: RingiError) -> Text:
+    return Text(error.message, **error.details)
+
+
+def _tools() -> Iterator[Finding]:
+    if shutil.which("git"):
+        yield Finding(Mark.GOOD, Text("git is installed"))
+    else:
+        yield Finding(Mark.BAD, Text("git is not installed"), "apt install git / brew install git")
+
+
+def _configuration(root: Path, environment: Mapping[str, str]) -> Iterator[Finding]:
+    try:
+        loaded = load(root, environment)
+    except RingiError as error:
+        yield Finding(Mark.BAD, _as_text(error), "ringi config check")
+        return
+    yield Finding(Mark.GOOD, Text("the configuration is valid ({count} files)", count=len(loaded.files)))
+    for note in loaded.notes:
+        yield Finding(Mark.NOTE, note, "ringi config show")
+
+
+def _place(places: Places) -> Iterator[Finding]:
+    earlier = moved.earlier_place(places)
+    if earlier is not None:
+        yield Finding(
+            Mark.BAD, Text("this workspace was at {path} before", path=str(earlier.path)), moved.ADOPT
+        )
+    if places.state.is_relative_to(places.root):
+        yield Finding(
+            Mark.NOTE,
+            Text("the ledger lies inside the workspace: {path}", path=str(places.state)),
+            "RINGI_STATE_DIR=…",
+        )
+
+
+def _ledger(workspace: Workspace) -> Iterator[Finding]:
+    ledger = workspace.parts.ledger
+    path = str(ledger.folder / DATABASE)
+    try:
+        verdict = str(ledger.database.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        verdict = str(error)
+    if verdict != "ok":
+        raise LedgerCorrupt(path=path, why=verdict)
+    yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
+    for result in workspace.recovered:
+        text = Text("an interrupted execution of plan {plan} was settled", plan=result.plan_id)
+        yield Finding(Mark.NOTE, text, f"ringi show {result.plan_id[:8]}")
+    breaks = workspace.verify_log()
+    if breaks:
+        yield Finding(
+            Mark.BAD, Text("the log does not hold together: {first}", first=breaks[0]), "ringi log --verify"
+        )
+    else:
+        yield Finding(Mark.GOOD, Text("the log holds together"))
+    if ledger.count() == 0 and (lost := len(list(written_plans(workspace.places.root)))):
+        text = Text("the ledger has no plan, but .agent has {count}", count=lost)
+        yield Finding(Mark.BAD, text, REPAIR)
+
+
+def _projections(workspace: Workspace) -> Iterator[Finding]:
+    wrong = workspace.parts.projection.differences(workspace.parts.ledger)
+    if not wrong:
+        yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
+    for path in wrong[:_SHOWN]:
+        yield Finding(
+            Mark.BAD, Text("{path} is missing or was changed; it is not followed", path=path), REPAIR
+        )
+    if len(wrong) > _SHOWN:
+        yield Finding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)
+
+
+def _file_system(workspace: Workspace) -> Iterator[Finding]:
+    """Tried for real, in the folder that executions use."""
+    folder = workspace.places.root / ".agent" / "tmp"
+    fs = OsFileSystem()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f"doctor-{os.getpid()}"
+        probe.mkdir()
+        at = fs.open_root(probe)
+        try:
+            fs.create(at, "a", b"a", 0o600)
+            fs.link(at, "a", at, "b")
+            fs.create(at, "c", b"c", 0o600)
+            fs.exchange(at, "a", at, "c")
+            good = fs.read(at, "a")[0] == b"c"
+        finally:
+            fs.close(at)
+            shutil.rmtree(probe, ignore_errors=True)
+    except OSError as error:
+        text = Text("files cannot be exchanged atomically here: {why}", why=error.strerror or str(error))
+        yield Finding(Mark.BAD, text, f"ls -ld {folder}")
+        return
+    if good:
+        yield Finding(Mark.GOOD, Text("this file system can link and exchange files"))
+
+
+def _copies(workspace: Workspace) -> Iterator[Finding]:
+    for copy in abandoned(workspace):
+        text = Text("an agent's work copy was never taken in: {path}", path=str(copy.tree))
+        yield Finding(Mark.NOTE, text, REPAIR)
+
+
+def abandoned(workspace: Workspace) -> list[WorkCopy]:
+    """Copies whose `ringi with` is no longer running."""
+    from ringi.integrations.person import process_start  # noqa: PLC0415  # only here
+
+    return [
+        copy
+        for copy in WorkCopy.all(workspace.places.copies)
+        if not (running := copy.record.supervisor) or process_start(running.pid) != running.start
+    ]
+
+
+def _person(workspace: Workspace) -> Iterator[Finding]:
+    if refusal := workspace.parts.person.refusal():
+        yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal), "ringi review")
+    else:
+        yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
+
+
+def repair(
+    root: Path, environment: Mapping[str, str], take_copy: Callable[[Workspace, WorkCopy], Text]
+) -> Iterator[Text]:
+    """Mend what can be mended, and say each thing that was done."""
+    places = places_of(root, environment)
+    try:
+        workspace = open_workspace(root, environment=environment)
+        with contextlib.closing(workspace):
+            for _ in _ledger(workspace):
+                pass
+    except LedgerCorrupt:
+        for name in moved.set_aside(places.state):
+            yield Text("the damaged ledger was kept as {path}", path=str(name))
+    with open_workspace(root, environment=environment) as workspace:
+        ledger = workspace.parts.ledger
+        count, problems = take_in(places.root, ledger)
+        if count:
+            yield Text(
+                "{count} plans came back from .agent as proposed; approvals do not come back", count=count
+            )
+        yield from problems
+        if workspace.parts.projection.differences(ledger):
+            workspace.parts.projection.rebuild(ledger)
+            yield Text("the files in .agent were written anew")
+        for copy in abandoned(workspace):
+            yield take_copy(workspace, copy)
+
+
+def adopt(root: Path, environment: Mapping[str, str]) -> Text:
+    places = places_of(root, environment)
+    earlier = moved.adopt(places)
+    return Text("the ledger of {path} now belongs to this workspace", path=str(earlier.path))

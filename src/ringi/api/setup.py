@@ -1,0 +1,41 @@
+"""`ringi init`: what a new workspace gets."""
+
+from pathlib import Path
+from typing import Final
+
+from ringi.errors import StorageFailed
+from ringi.store.projection import IGNORE_RULES
+from ringi.text import Text
+
+_CONFIG: Final = """\
+# Configuration of ringi for this project; commit it. Every key with its value and source: ringi config show
+# Keys that guard can only be made stricter here than in a user's own ~/.config/ringi/config.yaml.
+#
+# approval:
+#   expires_sec: 86400          # how long a request for approval stays open
+# risk:
+#   critical: ["deploy/**"]     # beside the built-in globs
+# limits:
+#   max_file_bytes: 10485760
+#   forbidden_extensions: [".pem"]
+# with:
+#   carry: ["node_modules"]     # ignored folders that agents need in their copy
+"""
+
+
+def initialise(root: Path) -> list[Path]:
+    """What is there already stays as it is; answers with what was made."""
+    folder = root / ".agent"
+    made = []
+    try:
+        if folder.is_symlink():
+            raise StorageFailed(what=str(folder), why=Text("it is a symbolic link"))
+        folder.mkdir(exist_ok=True)
+        for name, data in ((".gitignore", IGNORE_RULES), ("config.yaml", _CONFIG.encode())):
+            path = folder / name
+            if not path.exists():
+                path.write_bytes(data)
+                made.append(path)
+    except OSError as error:
+        raise StorageFailed(what=error.filename or str(folder), why=error.strerror or str(error)) from None
+    return made

@@ -1,0 +1,67 @@
+"""When the ledger is lost, plans come back from `.agent/` as proposed; no approval does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
+from ringi.errors import NotFound, RingiError
+from ringi.ports import NewEvent
+from ringi.store.ledger import Ledger
+from ringi.store.projection import PLANS
+from ringi.text import Text
+
+_LARGEST = codec.MAX_DOCUMENT_BYTES
+
+
+def written_plans(root: Path) -> Iterator[Path]:
+    yield from sorted(root.joinpath(*PLANS).glob("*/plan.json"))
+
+
+def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
+    """How many plans came back, and why others did not. Plans the ledger has are left alone."""
+    taken, problems = [], []
+    for path in written_plans(root):
+        try:
+            document = _read(path)
+        except RingiError as error:
+            problems.append(Text("{path}: {why}", path=str(path.relative_to(root)), why=str(error)))
+            continue
+        if document.plan.id == path.parent.name and not _known(ledger, document.plan.id):
+            taken.append(document)
+    for document in sorted(taken, key=lambda document: document.plan.created_at):
+        with ledger.transaction() as transaction:
+            event = NewEvent(EventKind.TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such plan")
+            transaction.add_plan(document, event)
+    return len(taken), problems
+
+
+def _read(path: Path) -> PlanDocument:
+    with path.open("rb") as file:
+        document = codec.foreign(file.read(_LARGEST + 1), PlanDocument, str(path.name))
+    # Nothing that a person decided is believed from a file that anybody can write.
+    specs = tuple(
+        msgspec.structs.replace(spec, validated=False, notes="to be set again")
+        for spec in document.state.action_specs
+    )
+    document = with_state(
+        document,
+        status=PlanStatus.PROPOSED,
+        action_specs=specs,
+        approvals=(),
+        executions=(),
+        checks=(),
+        selection=ALL_SPECS,
+    )
+    return msgspec.structs.replace(document, approval=None, result=None)
+
+
+def _known(ledger: Ledger, plan_id: str) -> bool:
+    try:
+        ledger.ref(plan_id)
+    except NotFound:
+        return False
+    return True

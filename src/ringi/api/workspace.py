@@ -1,0 +1,86 @@
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ringi.domain.events import LoggedEvent
+from ringi.domain.execution import ExecutionResult
+from ringi.errors import Busy
+from ringi.plans.tool import PlanTool
+from ringi.ports import EventSink, PersonChannel
+from ringi.store.verify import verify
+from ringi.text import Text
+from ringi.wiring.assemble import Assembled, assemble
+from ringi.wiring.config import Loaded
+from ringi.wiring.copies import supervisors_in
+from ringi.wiring.places import Places, find_root, places_of
+from ringi.wiring.system import process_environment
+
+
+class Workspace:
+    """An open workspace. `plan` is the plan tool; everything that changes files goes through it."""
+
+    def __init__(self, parts: Assembled) -> None:
+        self.parts = parts
+        self.plan: PlanTool = parts.tool
+        self.recovered: tuple[ExecutionResult, ...] = ()
+        """Executions that a crash had cut off and that opening the workspace finished or took back."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.parts.ledger.close()
+
+    @property
+    def places(self) -> Places:
+        return self.parts.places
+
+    @property
+    def configuration(self) -> Loaded:
+        return self.parts.loaded
+
+    def log(self, plan_id: str | None = None) -> Iterator[LoggedEvent]:
+        found = self.parts.ledger.find(plan_id) if plan_id else None
+        return self.parts.ledger.events(found)
+
+    def verify_log(self) -> list[Text]:
+        """Every place where the ledger is not what was written; empty when all holds together."""
+        return verify(self.parts.ledger)
+
+    def recover_if_needed(self) -> None:
+        if self.parts.ledger.unfinished():
+            try:
+                self.recovered = tuple(self.plan.recover())
+            except Busy:
+                # Not cut off: somebody is carrying it out right now.
+                return
+
+
+def open_workspace(
+    path: str | os.PathLike[str] = ".",
+    *,
+    environment: Mapping[str, str] | None = None,
+    sinks: Sequence[EventSink] = (),
+    person: PersonChannel | None = None,
+) -> Workspace:
+    """The workspace that the path lies in; what a crash cut off is finished or taken back first."""
+    environment = process_environment() if environment is None else environment
+    root = find_root(Path(path))
+    copies = places_of(root, environment).copies
+    parts = assemble(
+        root, environment, sinks=sinks, supervisors=lambda: supervisors_in(copies), person=person
+    )
+    workspace = Workspace(parts)
+    try:
+        workspace.recover_if_needed()
+    except BaseException:
+        workspace.close()
+        raise
+    return workspace

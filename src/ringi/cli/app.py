@@ -1,0 +1,63 @@
+"""What every command is given: the person's environment, the printer, the workspace."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ringi.cli.ui import Ui
+
+if TYPE_CHECKING:
+    from ringi.api import Workspace
+
+EXIT_PERSON_NEEDED: Final = 3
+
+
+class App:
+    def __init__(self, environment: Mapping[str, str], start: Path, ui: Ui) -> None:
+        self.environment = environment
+        self.start = start
+        self.ui = ui
+        self._opened: Workspace | None = None
+
+    @cached_property
+    def root(self) -> Path:
+        from ringi.wiring.places import find_root  # noqa: PLC0415  # not needed to show help
+
+        return find_root(self.start)
+
+    @property
+    def workspace(self) -> "Workspace":
+        if self._opened is None:
+            from ringi.api import open_workspace  # noqa: PLC0415  # not needed to show help
+
+            self._opened = open_workspace(self.start, environment=self.environment)
+            self._tell_recovered(self._opened)
+        return self._opened
+
+    def _tell_recovered(self, workspace: "Workspace") -> None:
+        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
+
+        for result in workspace.recovered:
+            name = workspace.parts.ledger.ref(result.plan_id).name
+            if result.overall_success:
+                self.ui.line(
+                    Text("An interrupted execution of {plan} was finished.", plan=name), style="yellow"
+                )
+            else:
+                self.ui.line(
+                    Text("An interrupted execution of {plan} was taken back.", plan=name), style="yellow"
+                )
+            for path in result.kept:
+                self.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), indent=2)
+
+    def close(self) -> None:
+        if self._opened is not None:
+            if problem := self._opened.parts.projection.problem:
+                self.ui.error(problem)
+            self._opened.close()
+
+
+pass_app = click.make_pass_decorator(App)

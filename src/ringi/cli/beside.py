@@ -1,0 +1,118 @@
+"""`ringi with`: an agent works in a copy; what it changed becomes a plan."""
+
+import shlex
+import time
+from collections.abc import Sequence
+
+import click
+
+from ringi.api import beside
+from ringi.cli import words
+from ringi.cli.app import App, pass_app
+from ringi.errors import NotFound
+from ringi.text import Text
+from ringi.workspace.copy import WorkCopy
+
+
+@click.command("with", context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="Run CMD in the copy afterwards; its result is shown.",
+)
+@click.option(
+    "--carry", multiple=True, metavar="PATH", help="Bring an ignored folder such as node_modules along."
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@pass_app
+def with_(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tuple[str, ...]) -> None:
+    """Run COMMAND, usually an agent, in a copy of the project.
+
+    It edits and tests freely there; your files do not change. When it ends, the difference becomes a plan.
+    """
+    ui, settings = app.ui, app.workspace.configuration.config.beside
+    started = time.monotonic()
+    ui.line(Text("Making a copy of the project …"), style="dim")
+    copy = beside.make_copy(app.workspace, (*settings.carry, *carry), lambda text: ui.line(text, style="dim"))
+    keep = False
+    try:
+        if copy.left_behind:
+            _tell_left_behind(app, copy)
+        ui.line(
+            Text("Ready in {seconds} s. {command} works in {path}", seconds=round(time.monotonic() - started, 1),
+                 command=shlex.join(command), path=str(copy.tree)),
+            style="dim",
+        )  # fmt: skip
+        failed = _run(app, copy, command)
+        keep = True
+        _take(app, copy, command, (*settings.checks, *checks))
+        keep = False
+    finally:
+        if not keep:
+            copy.remove()
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _tell_left_behind(app: App, copy: WorkCopy) -> None:
+    shown = ", ".join(copy.left_behind[:5])
+    app.ui.line(Text("Ignored, so not in the copy: {paths}", paths=shown), style="dim")
+    folder = copy.left_behind[0].rstrip("/")
+    app.ui.line(
+        Text("If the agent needs one: {option}", option=f"--carry {shlex.quote(folder)}"),
+        style="dim",
+        indent=2,
+    )
+
+
+def _run(app: App, copy: WorkCopy, command: Sequence[str]) -> bool:
+    ui = app.ui
+    try:
+        ended = beside.run_agent(copy, command, app.environment, output=ui.out.fileno())
+    except (FileNotFoundError, PermissionError):
+        raise NotFound(what=Text("program"), name=command[0]) from None
+    if ended.leftovers:
+        ui.line(
+            Text("{count} processes it had left running were ended.", count=ended.leftovers), style="yellow"
+        )
+    if ended.exit_code:
+        ui.line(
+            Text("{command} ended with exit code {code}.", command=command[0], code=ended.exit_code),
+            style="yellow",
+        )
+    return ended.exit_code != 0
+
+
+def _take(app: App, copy: WorkCopy, command: Sequence[str], checks: Sequence[str]) -> None:
+    ui = app.ui
+    taken = beside.take(
+        app.workspace,
+        copy,
+        command,
+        checks=checks,
+        environment=app.environment,
+        on_check=lambda check: ui.line(Text("Checking: {command} …", command=check), style="dim"),
+    )
+    for path, why in taken.left_out:
+        ui.line(Text("! not in the plan: {path} ({why})", path=path, why=why), style="yellow")
+    if ui.as_json:
+        ui.document({"plan": taken.plan, "checks": taken.checks, "issues": [str(p) for p in taken.problems]})
+    if taken.plan is None:
+        ui.line(Text("It changed nothing; there is no plan."))
+        return
+    for problem in taken.problems:
+        ui.line(Text("! {problem}", problem=problem), style="yellow")
+    for result in taken.checks:
+        ui.line(words.check(result), style="green" if result.exit_code == 0 else "red")
+    if taken.checks_changed_files:
+        ui.line(Text("! the checks changed files in the copy; that is not in the plan"), style="yellow")
+    ref = taken.plan
+    ui.line(
+        Text("{name}  {title}   {size}   {risk}", name=ref.name, title=ref.title,
+             size=words.size(ref.files, ref.added, ref.removed), risk=words.RISK[ref.risk]),
+        style="bold",
+    )  # fmt: skip
+    ui.line(Text("Your files are as they were."), indent=2)
+    ui.next_step(f"ringi review {ref.name}")

@@ -1,0 +1,48 @@
+"""`ringi` alone: what waits for you, and the next command."""
+
+from ringi.cli import words
+from ringi.cli.app import App
+from ringi.cli.ui import translated
+from ringi.domain.plan import PlanRef, PlanStatus, Risk
+from ringi.text import Text
+
+_MOST = 20
+
+
+def home(app: App) -> None:
+    ui = app.ui
+    waiting = app.workspace.plan.list(limit=_MOST, waiting=True)
+    if ui.as_json:
+        ui.document({"waiting": waiting})
+        return
+    if not waiting:
+        ui.line(Text("Nothing waits for you."))
+        ui.line(Text("Let an agent work in a copy of this project:"))
+        ui.next_step("ringi with -- COMMAND")
+        return
+    ui.line(Text("{count} waiting", count=len(waiting)), style="bold")
+    for ref in waiting:
+        _one(app, ref)
+    ui.next_step("ringi review" if len(waiting) == 1 else f"ringi review {waiting[0].name}")
+
+
+def _one(app: App, ref: PlanRef) -> None:
+    ui = app.ui
+    risk = translated(words.RISK[ref.risk])
+    facts = Text(
+        "{name}  {title}   {proposer}   {size}   {risk}",
+        name=ref.name,
+        title=ref.title,
+        proposer=ref.proposer,
+        size=words.size(ref.files, ref.added, ref.removed),
+        risk=risk,
+    )
+    ui.line(facts, style="bold" if ref.risk is Risk.HIGH else "", indent=2)
+    if ref.status is not PlanStatus.PENDING_REVIEW:
+        ui.line(words.STATUS[ref.status], indent=6)
+    state = app.workspace.plan.get_state(ref.id)
+    for spec in state.action_specs:
+        for given in spec.risk_reasons:
+            ui.line(Text("HIGH because {reason}", reason=words.reason(spec.base.path, given)), indent=6)
+    for result in state.checks:
+        ui.line(words.check(result), indent=6)

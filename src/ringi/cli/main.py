@@ -1,0 +1,216 @@
+"""The command line: one group, commands loaded when they are used, one error boundary."""
+
+import gettext
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ringi._version import __version__
+from ringi.cli.app import App
+from ringi.cli.ui import Ui, error_document
+from ringi.errors import Interrupted, RingiError
+
+_ = gettext.gettext
+LOCALES: Final = Path(__file__).parent.parent / "locale"
+DOMAIN: Final = "ringi"
+LANGUAGES: Final = ("en", "ja")
+
+# Command → where it lives, in the order of the help page.
+START: Final = {
+    "init": "ringi.cli.start:init",
+    "doctor": "ringi.cli.start:doctor",
+    "config": "ringi.cli.settings:config",
+}
+BESIDE: Final = {
+    "with": "ringi.cli.beside:with_",
+    "review": "ringi.cli.review:review",
+    "undo": "ringi.cli.undo:undo",
+}
+INSPECT: Final = {
+    "list": "ringi.cli.plans:list_",
+    "show": "ringi.cli.plans:show",
+    "schema": "ringi.cli.settings:schema",
+}
+PROVE: Final = {"log": "ringi.cli.log:log"}
+COMMANDS: Final = {**START, **BESIDE, **INSPECT, **PROVE}
+
+
+class RingiGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, _colon, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return _in_words(command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # noqa: PLC0415  # only for a mistyped command
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            if not near:
+                raise
+            words = f"{error.message} {_('Did you mean {command}?').format(command=near[0])}"
+            raise click.UsageError(words, ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups = {
+            _("Start"): START,
+            _("Beside an agent"): BESIDE,
+            _("Inspect"): INSPECT,
+            _("Prove"): PROVE,
+        }
+        for title, names in groups.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, command.get_short_help_str(90)) for name, command in commands if command]
+                )
+
+
+def _in_words(command: click.Command) -> click.Command:
+    """The command with its help in the reader's language."""
+    if command.help:
+        command.help = _(command.help)
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and parameter.help:
+            parameter.help = _(parameter.help)
+    if isinstance(command, click.Group):
+        for name in command.commands:
+            _in_words(command.commands[name])
+    return command
+
+
+@click.group(
+    cls=RingiGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.option("--workspace", type=click.Path(path_type=Path), default=Path(), help="The project to work on.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with JSON on standard output.")
+@click.option("--lang", type=click.Choice(LANGUAGES), help="The language to speak.")
+@click.version_option(__version__, message="ringi %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, workspace: Path, as_json: bool, lang: str | None) -> None:
+    """The gate between an AI coding agent and your repository.
+
+    An agent works in a copy; you see exactly what it changed and decide; ringi writes just that, and can take
+    it back. Alone, ringi shows what waits for you.
+    """
+    del lang  # taken from the arguments before anything was said, see main()
+    environment = ctx.obj
+    ui = Ui(as_json=as_json, environment=environment)
+    app = App(environment, workspace, ui)
+    ctx.obj = app
+    ctx.call_on_close(app.close)
+    if ctx.invoked_subcommand is None:
+        from ringi.cli.home import home  # noqa: PLC0415  # only for ringi alone
+
+        home(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    arguments = hoisted(list(sys.argv[1:] if arguments is None else arguments))
+    environment = dict(os.environ)
+    speak(arguments, environment)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a character must not stop the program.
+            stream.reconfigure(errors="backslashreplace")
+    as_json = "--json" in arguments
+    try:
+        code = cli.main(arguments, prog_name="ringi", standalone_mode=False, obj=environment)
+        return code if isinstance(code, int) else 0
+    except RingiError as error:
+        return _report(error, as_json=as_json, environment=environment)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt, EOFError):
+        return _report(Interrupted(), as_json=as_json, environment=environment)
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing more to say. Keeps the exit of Python from complaining.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except Exception as error:  # noqa: BLE001  # the one boundary: a mistake of ours becomes a file, not a wall of text
+        return _our_mistake(error, environment)
+
+
+def _report(error: RingiError, *, as_json: bool, environment: Mapping[str, str]) -> int:
+    ui = Ui(as_json=as_json, environment=environment)
+    if as_json:
+        ui.document(error_document(error))
+    ui.error(error)
+    return error.exit_code
+
+
+def _our_mistake(error: Exception, environment: Mapping[str, str]) -> int:
+    import tempfile  # noqa: PLC0415  # only when something broke
+    import traceback  # noqa: PLC0415  # only when something broke
+
+    del environment
+    text = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w",
+            prefix="ringi-error-",
+            suffix=".txt",
+            delete=False,
+            encoding="utf-8",
+            errors="backslashreplace",
+        ) as file:
+            file.write(f"ringi {__version__}\n{text}")
+        where = file.name
+    except OSError:
+        where = text
+    click.echo(
+        _("This is a mistake in ringi, not yours. Please report it with this file:") + f" {where}", err=True
+    )
+    return 1
+
+
+def hoisted(arguments: list[str]) -> list[str]:
+    """Global options may stand anywhere before `--`; click wants them first."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    front, rest = [], []
+    index = 0
+    while index < end:
+        word = arguments[index]
+        if word == "--json" or word.startswith(("--workspace=", "--lang=")):
+            front.append(word)
+        elif word in {"--workspace", "--lang"} and index + 1 < end:
+            front += arguments[index : index + 2]
+            index += 1
+        else:
+            rest.append(word)
+        index += 1
+    return front + rest + arguments[end:]
+
+
+def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Choose the language before the first word: --lang, RINGI_LANGUAGE, then the locale."""
+    chosen = environment.get("RINGI_LANGUAGE", "")
+    for index, word in enumerate(arguments):
+        if word == "--":
+            break
+        if word.startswith("--lang="):
+            chosen = word.removeprefix("--lang=")
+        elif word == "--lang" and index + 1 < len(arguments):
+            chosen = arguments[index + 1]
+    if chosen in LANGUAGES:
+        # gettext reads it from here; commands that we start get the environment as it was.
+        os.environ["LANGUAGE"] = chosen
+    gettext.bindtextdomain(DOMAIN, LOCALES)
+    gettext.textdomain(DOMAIN)

@@ -1,0 +1,111 @@
+"""`ringi list` and `ringi show`."""
+
+import click
+
+from ringi.cli import words
+from ringi.cli.app import App, pass_app
+from ringi.cli.ui import translated
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanStatus
+from ringi.text import Text
+
+
+@click.command("list")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first."
+)
+@click.option("--all", "everything", is_flag=True, help="All of them.")
+@pass_app
+def list_(app: App, limit: int, everything: bool) -> None:
+    """List the plans, newest first."""
+    refs = app.workspace.plan.list(limit=None if everything else limit)
+    if app.ui.as_json:
+        app.ui.document(refs)
+        return
+    if not refs:
+        app.ui.line(Text("There are no plans yet."))
+        app.ui.next_step("ringi with -- COMMAND")
+        return
+    rows = [
+        [
+            ref.name,
+            translated(words.status(ref)),
+            translated(words.size(ref.files, ref.added, ref.removed)),
+            translated(words.RISK[ref.risk]),
+            ref.title,
+        ]
+        for ref in refs
+    ]
+    app.ui.table(rows, ["bold" if ref.status is PlanStatus.PENDING_REVIEW else "" for ref in refs])
+
+
+@click.command()
+@click.argument("plan", required=False)
+@click.option("--diff", is_flag=True, help="With the changes, line by line.")
+@pass_app
+def show(app: App, plan: str | None, diff: bool) -> None:
+    """Show a plan: what it changes, how risky it is, what became of it."""
+    tool, ledger = app.workspace.plan, app.workspace.parts.ledger
+    plan_id = ledger.find(plan) if plan else newest(app)
+    document = tool.get(plan_id)
+    if app.ui.as_json:
+        app.ui.document(document)
+        return
+    preview = tool.preview(plan_id)
+    describe(app, ledger.ref(plan_id).name, document, preview)
+    if diff:
+        for part in preview.diffs:
+            app.ui.line()
+            app.ui.diff(part.diff)
+    if document.state.status in {PlanStatus.PENDING_REVIEW, PlanStatus.ABORTED}:
+        app.ui.next_step(f"ringi review {ledger.ref(plan_id).name}")
+
+
+def newest(app: App) -> str:
+    refs = app.workspace.plan.list(limit=1)
+    return refs[0].id if refs else app.workspace.parts.ledger.find("p1")
+
+
+def describe(app: App, name: str, document: PlanDocument, preview: PlanPreview) -> None:
+    ui, state = app.ui, document.state
+    ui.line(Text("{name}  {title}", name=name, title=document.plan.title), style="bold")
+    ui.line(
+        Text(
+            "{status} · {proposer} · version {version} · {when}",
+            status=words.STATUS[state.status],
+            proposer=document.plan.proposer,
+            version=document.plan.version,
+            when=document.plan.created_at[:16].replace("T", " "),
+        ),
+        style="dim",
+        indent=2,
+    )
+    for number, (spec, part) in enumerate(zip(state.action_specs, preview.diffs, strict=True), 1):
+        size = Text("binary") if part.binary else f"+{part.added} -{part.removed}"
+        line = Text(
+            "{number}. {kind} {path}  {size}  {risk}",
+            number=number,
+            kind=spec.base.kind,
+            path=part.path,
+            size=size,
+            risk=words.RISK[part.risk],
+        )
+        ui.line(line, style=words.RISK_STYLE[part.risk], indent=2)
+        if spec.base.mode:
+            ui.line(Text("permission bits become {mode}", mode=spec.base.mode), indent=7)
+        for given in part.reasons:
+            ui.line(words.reason(part.path, given), indent=7)
+        if not spec.validated:
+            ui.line(Text("cannot be carried out: {why}", why=spec.notes), style="red", indent=7)
+    for path in preview.stale if state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED} else ():
+        ui.line(Text("! {path} changed since the proposer saw it", path=path), style="yellow", indent=2)
+    for result in state.checks:
+        ui.line(words.check(result), style="green" if result.exit_code == 0 else "red", indent=2)
+    for given_back in state.feedback:
+        ui.line(Text("sent back with: {text}", text=given_back.text), indent=2)
+    for entry in state.approvals:
+        ui.line(
+            Text(
+                "approved by {who}, {when}", who=entry.approver, when=entry.timestamp[:16].replace("T", " ")
+            ),
+            indent=2,
+        )

@@ -1,0 +1,179 @@
+"""`ringi review`: look at a plan and decide."""
+
+import click
+
+from ringi.cli import words
+from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.ask import ask, require_terminal
+from ringi.cli.plans import describe
+from ringi.domain.approval import ApprovalRequest, TypedAnswer
+from ringi.domain.events import Actor
+from ringi.domain.execution import ExecutionResult, OpStatus
+from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, Risk
+from ringi.errors import ExecutionAborted, Stale
+from ringi.plans.approving import TYPED_LENGTH, risk_of
+from ringi.text import Text
+
+_REVIEWABLE = frozenset([PlanStatus.PENDING_REVIEW, PlanStatus.PROPOSED, PlanStatus.ABORTED])
+
+
+@click.command()
+@click.argument("plan", required=False)
+@click.option("--plain", is_flag=True, help="As a dialogue, line by line.")
+@pass_app
+def review(app: App, plan: str | None, plain: bool) -> None:
+    """Look at a plan and decide: apply it, drop a file, reject it.
+
+    Without PLAN, the newest that waits. The answer has to be typed by a person at a terminal.
+    """
+    del plain  # the dialogue is the only form so far
+    plan_id = app.workspace.parts.ledger.find(plan) if plan else _newest_waiting(app)
+    if plan_id is None:
+        app.ui.line(Text("Nothing waits for you."))
+        return
+    name = app.workspace.parts.ledger.ref(plan_id).name
+    status = app.workspace.plan.get_state(plan_id).status
+    if status is PlanStatus.COMPLETED:
+        app.ui.line(Text("{plan} was carried out already.", plan=name))
+        app.ui.next_step(f"ringi undo {name}")
+        return
+    require_terminal(app, name)
+    if status is PlanStatus.APPROVED:
+        carry_out(app, plan_id, name)
+        return
+    _Review(app, plan_id, name).run()
+
+
+def _newest_waiting(app: App) -> str | None:
+    waiting = app.workspace.plan.list(limit=1, waiting=True)
+    return waiting[0].id if waiting else None
+
+
+class _Review:
+    def __init__(self, app: App, plan_id: str, name: str) -> None:
+        self.app = app
+        self.ui = app.ui
+        self.tool = app.workspace.plan
+        self.plan_id = plan_id
+        self.name = name
+
+    def run(self) -> None:
+        document = self.tool.get(self.plan_id)
+        if document.state.status in {PlanStatus.PROPOSED, PlanStatus.ABORTED}:
+            # Declined, taken back or brought in from files: looked at afresh, as a new version.
+            self._set_again(document, (), "taken up again")
+        while True:
+            document = self._show()
+            try:
+                answer = ask(self.app, Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit"))
+            except EOFError:
+                answer = "q"
+            if answer == "a" and self._apply(document):
+                return
+            if answer == "d":
+                self._drop(document)
+            elif answer == "r" and self._reject():
+                return
+            elif answer == "q":
+                self.ui.line(Text("Nothing was decided; {plan} still waits.", plan=self.name))
+                raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+            elif answer not in {"a", "d", "r", "s"}:
+                self.ui.line(Text("Please type one of: a d r s q"))
+
+    def _show(self) -> PlanDocument:
+        document = self.tool.get(self.plan_id)
+        preview = self.tool.preview(self.plan_id)
+        self.ui.line()
+        for part in preview.diffs:
+            self.ui.diff(part.diff)
+            self.ui.line()
+        describe(self.app, self.name, document, preview)
+        risk = risk_of(document, ALL_SPECS)
+        totals = document.state.previews
+        if totals:
+            size = words.size(len(totals.files), totals.added, totals.removed)
+            line = Text("{size}   {risk}", size=size, risk=words.RISK[risk])
+            self.ui.line(line, style=words.RISK_STYLE[risk], indent=2)
+        return document
+
+    def _apply(self, document: PlanDocument) -> bool:
+        try:
+            asked = self.tool.ask(self.plan_id)
+        except Stale as error:
+            self.ui.error(error)
+            return False
+        typed = self._typed(document, asked)
+        if typed is None:
+            return False
+        who = self.app.workspace.parts.person.user()
+        self.tool.approve(self.plan_id, who, ALL_SPECS, typed)
+        carry_out(self.app, self.plan_id, self.name)
+        return True
+
+    def _typed(self, document: PlanDocument, asked: ApprovalRequest) -> TypedAnswer | None:
+        """For a high risk, the beginning of the digest of exactly what will be written is typed."""
+        if risk_of(document, ALL_SPECS) is not Risk.HIGH:
+            return TypedAnswer(asked.digest, "a")
+        self.ui.line(Text("What you approve is sha256 {digest}", digest=asked.digest), indent=2)
+        wanted = asked.digest[:TYPED_LENGTH]
+        answer = ask(self.app, Text("HIGH risk. To apply it, type {wanted}:", wanted=wanted))
+        if answer != wanted:
+            self.ui.line(Text("That was not it; nothing was approved."), style="yellow")
+            return None
+        return TypedAnswer(asked.digest, answer)
+
+    def _drop(self, document: PlanDocument) -> None:
+        specs = document.state.action_specs
+        answer = ask(self.app, Text("Which file? Its number, 1 to {count}:", count=len(specs)))
+        if not (answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(specs)):
+            self.ui.line(Text("There is no file with that number."), style="yellow")
+            return
+        if len(specs) == 1:
+            self.ui.line(Text("It is the only file; reject the plan instead."), style="yellow")
+            return
+        dropped = specs[int(answer) - 1]
+        self._set_again(document, (dropped.id,), f"dropped {dropped.base.path}")
+        self.ui.line(Text("{path} dropped; the proposer will be told.", path=dropped.base.path))
+
+    def _set_again(self, document: PlanDocument, without: tuple[str, ...], reason: str) -> None:
+        kept = [spec for spec in document.state.action_specs if spec.id not in without]
+        # What the proposer saw stays the basis, so that a file changed since is still noticed.
+        basis = {spec.base.path: spec.before for spec in kept}
+        self.tool.set_specs_on(
+            self.plan_id, [spec.base for spec in kept], basis, actor=Actor.USER, reason=reason
+        )
+
+    def _reject(self) -> bool:
+        feedback = ask(self.app, Text("What should the proposer change?"))
+        if not feedback:
+            self.ui.line(Text("A reject needs a word of feedback; nothing was decided."), style="yellow")
+            return False
+        self.tool.reject(self.plan_id, feedback)
+        self.ui.line(Text("{plan} goes back to its proposer with your words.", plan=self.name))
+        return True
+
+
+def carry_out(app: App, plan_id: str, name: str) -> None:
+    result = app.workspace.plan.execute(plan_id)
+    if app.ui.as_json:
+        app.ui.document(result)
+    tell(app, result, name)
+    app.ui.line(
+        Text("✓ {count} files written, nothing staged, your index untouched", count=len(result.results)),
+        style="green",
+    )
+    app.ui.next_step(f"ringi undo {name}")
+
+
+def tell(app: App, result: ExecutionResult, name: str) -> None:
+    """Names what went wrong, file by file; raises where it did."""
+    if result.overall_success and not result.kept:
+        return
+    for outcome in result.results:
+        if outcome.status in {OpStatus.CONFLICT, OpStatus.FAILED}:
+            app.ui.line(Text("✗ {path}: {why}", path=outcome.path, why=outcome.detail), style="red")
+    for path in result.kept:
+        app.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
+    if not result.overall_success:
+        why = next((outcome.detail for outcome in result.results if outcome.detail), "")
+        raise ExecutionAborted(plan=name, why=why)

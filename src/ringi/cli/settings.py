@@ -1,0 +1,92 @@
+"""`ringi config` and `ringi schema`."""
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.ui import shown, translated
+from ringi.errors import NotFound
+from ringi.text import Text
+from ringi.wiring.config import KEYS, Loaded, Origin, load
+
+_ORIGINS = {
+    Origin.DEFAULT: Text("default"),
+    Origin.USER: Text("your file"),
+    Origin.PROJECT: Text("the project's file"),
+    Origin.ENVIRONMENT: Text("environment"),
+    Origin.IGNORED: Text("the project's file, ignored because not trusted"),
+}
+
+
+@click.group()
+def config() -> None:
+    """Show or check the configuration."""
+
+
+def _load(app: App) -> Loaded:
+    return load(app.root, app.environment)
+
+
+@config.command("show")
+@pass_app
+def show(app: App) -> None:
+    """Every key, its value, and where the value comes from."""
+    loaded = _load(app)
+    if app.ui.as_json:
+        app.ui.document(
+            {
+                name: {
+                    "value": key.of(loaded.config),
+                    "from": loaded.sources[name].origin,
+                    "where": loaded.sources[name].where,
+                }
+                for name, key in KEYS.items()
+            }
+        )
+        return
+    rows = []
+    for name, key in KEYS.items():
+        source = loaded.sources[name]
+        value = key.of(loaded.config)
+        words = ", ".join(value) if isinstance(value, tuple) else str(value)
+        rows.append([name, words or "—", f"{translated(_ORIGINS[source.origin])} {source.where}".rstrip()])
+    app.ui.table(rows, [""] * len(rows))
+
+
+@config.command("check")
+@pass_app
+def check(app: App) -> None:
+    """Read the configuration and say what is wrong with it."""
+    loaded = _load(app)
+    if app.ui.as_json:
+        app.ui.document(
+            {
+                "ok": True,
+                "files": [str(path) for path in loaded.files],
+                "notes": [str(n) for n in loaded.notes],
+            }
+        )
+        return
+    for note in loaded.notes:
+        app.ui.line(f"! {shown(note)}", style="yellow")
+    for path in loaded.files:
+        app.ui.line(Text("✓ {path}", path=str(path)), style="green")
+    app.ui.line(Text("✓ the configuration is valid ({count} files)", count=len(loaded.files)), style="green")
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def schema(app: App, name: str | None) -> None:
+    """Print the JSON Schema of a document; without NAME, the names."""
+    from ringi.domain.schemas import SCHEMAS, json_schema  # noqa: PLC0415  # only here
+
+    if name is None:
+        if app.ui.as_json:
+            app.ui.document(list(SCHEMAS))
+            return
+        for known in SCHEMAS:
+            app.ui.line(known)
+        return
+    if name not in SCHEMAS:
+        raise NotFound(what=Text("schema"), name=name)
+    app.ui.document(json_schema(name))

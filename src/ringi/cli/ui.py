@@ -1,0 +1,94 @@
+"""Everything that people see goes through here: translated, filtered, coloured where a terminal wants it."""
+
+import sys
+import unicodedata
+from collections.abc import Mapping, Sequence
+from gettext import gettext
+from typing import Any, TextIO
+
+from ringi.errors import RingiError
+from ringi.text import Text, visible
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+def translated(text: Text) -> str:
+    """In the reader's language, with every detail filtered; details may be texts themselves."""
+    details = {name: shown(value) for name, value in text.details.items()}
+    return gettext(text.template).format_map(details)
+
+
+def shown(value: object) -> str:
+    return translated(value) if isinstance(value, Text) else visible(str(value))
+
+
+class Ui:
+    def __init__(self, *, as_json: bool, environment: Mapping[str, str]) -> None:
+        self.as_json = as_json
+        # With --json, standard output carries the document alone.
+        self.out: TextIO = sys.stderr if as_json else sys.stdout
+        self._colour = _wants_colour(self.out, environment)
+
+    def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
+        """A `str` is ours and literal; anything from outside goes into a Text's details."""
+        words = translated(text) if isinstance(text, Text) else text
+        print(" " * indent + self.styled(words, style), file=self.out)
+
+    def styled(self, words: str, style: str) -> str:
+        if not (style and self._colour):
+            return words
+        return f"\x1b[{_STYLES[style]}m{words}\x1b[0m"
+
+    def next_step(self, command: str) -> None:
+        self.line(f"→ {visible(command)}", style="bold", indent=2)
+
+    def document(self, document: object) -> None:
+        """The answer for programs."""
+        from ringi.domain import codec  # noqa: PLC0415  # not needed to show help
+
+        sys.stdout.write(codec.pretty(document).decode())
+
+    def table(self, rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
+        """Columns as wide as their widest cell; a style for each row."""
+        cells = [[visible(cell) for cell in row] for row in rows]
+        widths = [max((width(row[column]) for row in cells), default=0) for column in range(len(rows[0]))]
+        for row, style in zip(cells, styles, strict=True):
+            padded = [cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]
+            self.line("  ".join(padded).rstrip(), style=style)
+
+    def diff(self, diff: str) -> None:
+        for line in diff.splitlines() if "\r" not in diff else diff.split("\n"):
+            style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+            if line.startswith(("+++", "---", "diff ", "new file", "deleted file", "old mode", "new mode")):
+                style = "bold"
+            self.line(visible(line), style=style, indent=2)
+
+    def error(self, error: RingiError) -> None:
+        words = translated(Text(error.message, **error.details))
+        print(self.styled("✗ ", "red") + words, file=sys.stderr)
+        if error.hint:
+            print("  " + translated(Text(error.hint, **error.details)), file=sys.stderr)
+
+
+def _wants_colour(out: TextIO, environment: Mapping[str, str]) -> bool:
+    return out.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+def width(words: str) -> int:
+    """Columns on a terminal: Japanese characters take two, combining ones none."""
+    if words.isascii():
+        return len(words)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in words
+    )
+
+
+def error_document(error: RingiError) -> dict[str, Any]:
+    return {
+        "error": {
+            "code": error.code,
+            "message": str(error),
+            "hint": Text(error.hint, **error.details).__str__(),
+            "exit_code": error.exit_code,
+        }
+    }

@@ -1,0 +1,45 @@
+"""`ringi undo`: bring the files back to before a plan."""
+
+import click
+
+from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.ask import ask, require_terminal
+from ringi.cli.review import tell
+from ringi.domain.approval import TypedAnswer
+from ringi.text import Text
+
+
+@click.command()
+@click.argument("plan", required=False)
+@pass_app
+def undo(app: App, plan: str | None) -> None:
+    """Bring the files back to before a plan; without PLAN, the newest that was carried out."""
+    tool, ui = app.workspace.plan, app.ui
+    require_terminal(app, plan or "")
+    asked, done = tool.ask_undo(plan)
+    name = app.workspace.parts.ledger.ref(asked.plan_id).name
+    for change in done.changes:
+        ui.line(change_line(change.path, made=change.before is None, deleted=change.after is None), indent=2)
+    try:
+        answer = ask(
+            app, Text("{count} files go back to before {plan}. Go? [y/n]", count=len(done.changes), plan=name)
+        )
+    except EOFError:
+        answer = "n"
+    if answer.lower() not in {"y", "yes", "はい"}:
+        ui.line(Text("Nothing was changed."))
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+    who = app.workspace.parts.person.user()
+    result = tool.undo(asked.plan_id, who, TypedAnswer(asked.digest, answer))
+    if ui.as_json:
+        ui.document(result)
+    tell(app, result, name)
+    ui.line(Text("✓ restored byte for byte"), style="green")
+
+
+def change_line(path: str, *, made: bool, deleted: bool) -> Text:
+    if made:
+        return Text("{path} goes away again", path=path)
+    if deleted:
+        return Text("{path} comes back", path=path)
+    return Text("{path} gets its earlier bytes back", path=path)

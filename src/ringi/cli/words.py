@@ -1,0 +1,42 @@
+"""How documents are put into words: statuses, risks, reasons, one line for a plan."""
+
+from typing import Final
+
+from ringi.domain.plan import CheckResult, PlanRef, PlanStatus, Risk, RiskCode, RiskReason
+from ringi.text import Text
+
+STATUS: Final = {
+    PlanStatus.PROPOSED: Text("proposed"),
+    PlanStatus.PENDING_REVIEW: Text("waiting for you"),
+    PlanStatus.APPROVED: Text("approved, not carried out"),
+    PlanStatus.SCHEDULED: Text("about to run"),
+    PlanStatus.EXECUTING: Text("running"),
+    PlanStatus.COMPLETED: Text("done"),
+    PlanStatus.ABORTED: Text("taken back"),
+}
+RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
+RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
+
+
+def reason(path: str, given: RiskReason) -> Text:
+    if given.code is RiskCode.DELETE:
+        return Text("{path} is deleted", path=path)
+    if given.code is RiskCode.LARGE_OVERWRITE:
+        return Text("{path} is overwritten in large parts ({subject})", path=path, subject=given.subject)
+    return Text("{path} is a critical file ({subject})", path=path, subject=given.subject)
+
+
+def status(ref: PlanRef) -> Text:
+    return Text("undone") if ref.undone else STATUS[ref.status]
+
+
+def size(files: int, added: int, removed: int) -> Text:
+    if files == 1:
+        return Text("1 file  +{added} -{removed}", added=added, removed=removed)
+    return Text("{files} files  +{added} -{removed}", files=files, added=added, removed=removed)
+
+
+def check(result: CheckResult) -> Text:
+    if result.exit_code == 0:
+        return Text("passed on exactly these bytes: {command}", command=result.command)
+    return Text("failed with exit code {code}: {command}", code=result.exit_code, command=result.command)
