@@ -11,8 +11,10 @@ from ringi.cli.ui import Ui
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
+    from ringi.store.ledger import LedgerReader
 
 EXIT_PERSON_NEEDED: Final = 3
+_WAIT_SEC: Final = 2.0
 
 
 class App:
@@ -21,12 +23,28 @@ class App:
         self.start = start
         self.ui = ui
         self._opened: Workspace | None = None
+        self._reader: LedgerReader | None = None
 
     @cached_property
     def root(self) -> Path:
         from ringi.wiring.places import find_root  # noqa: PLC0415  # not needed to show help
 
         return find_root(self.start)
+
+    @cached_property
+    def ledger(self) -> "LedgerReader":
+        """For commands that only read: without what changes a workspace, they start in half the time."""
+        if self._opened is None:
+            from ringi.store.ledger import LedgerReader  # noqa: PLC0415  # not needed to show help
+            from ringi.wiring.places import places_of  # noqa: PLC0415  # not needed to show help
+
+            reader = LedgerReader(places_of(self.root, self.environment).state, _WAIT_SEC)
+            if not reader.unfinished():
+                self._reader = reader
+                return reader
+            reader.close()
+        # What a crash cut off is settled before anything is shown.
+        return self.workspace.parts.ledger
 
     @property
     def workspace(self) -> "Workspace":
@@ -54,6 +72,8 @@ class App:
                 self.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), indent=2)
 
     def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
         if self._opened is not None:
             if problem := self._opened.parts.projection.problem:
                 self.ui.error(problem)

@@ -3,6 +3,6 @@
 Everything is named by an open folder and one name in it, never by a path, and nothing follows a link.
 """
 
-from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
+from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened, publish
 
-__all__ = ["Entry", "FileChanged", "FileSystem", "Kind", "NotRegular", "OsFileSystem", "opened"]
+__all__ = ["Entry", "FileChanged", "FileSystem", "Kind", "NotRegular", "OsFileSystem", "opened", "publish"]

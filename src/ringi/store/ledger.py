@@ -30,6 +30,9 @@ class LedgerReader:
         self.database = connect(folder, wait_sec)
         self._contents = Contents(folder)
 
+    def close(self) -> None:
+        self.database.close()
+
     def _rows(self, statement: str, *values: object) -> list[rows.Row]:
         with translated(self.folder):
             return self.database.execute(statement, values).fetchall()
@@ -66,11 +69,19 @@ class LedgerReader:
         statement = sql.REFS_WITH_STATUS.format(", ".join("?" * len(WAITING)))
         return [rows.as_ref(row) for row in self._rows(statement, *sorted(WAITING), most)]
 
+    def newest_rows(self, limit: int) -> list[dict[str, object]]:
+        """As `refs`, but only good for writing out."""
+        return [rows.ref_fields(row) for row in self._rows(sql.REFS, limit)]
+
     def refs_between(self, first: int, last: int) -> list[PlanRef]:
         return [rows.as_ref(row) for row in self._rows(sql.REFS_BETWEEN, first, last)]
 
     def count(self) -> int:
         return int(str(self._rows(sql.COUNT_PLANS)[0][0]))
+
+    def revision(self, plan_id: str) -> int:
+        found = self._rows(sql.REVISION, plan_id)
+        return int(str(found[0][0])) if found else 0
 
     def plan_ids(self) -> list[str]:
         return [str(row[0]) for row in self._rows(sql.ALL_IDS)]
@@ -128,9 +139,6 @@ class Ledger(LedgerReader):
         self._clock = clock
         self._ids = ids
         self._after_commit = after_commit
-
-    def close(self) -> None:
-        self.database.close()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:

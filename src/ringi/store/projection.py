@@ -13,9 +13,10 @@ import msgspec
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.events import LoggedEvent
-from ringi.domain.plan import PlanDocument, PlanIndex, PlanPage
+from ringi.domain.plan import PlanDocument, PlanPage
 from ringi.errors import StorageFailed
-from ringi.fs import OsFileSystem, opened
+from ringi.fs import OsFileSystem, opened, publish
+from ringi.ports import StoredPlan
 from ringi.store.ledger import Ledger
 from ringi.store.transaction import Changed
 from ringi.text import Text
@@ -38,6 +39,7 @@ class Projection:
         self._root = root
         self._lock = lock
         self._fs = OsFileSystem()
+        self._identity_written = False
         self.problem: StorageFailed | None = None
         """The last failure to write; the ledger has everything all the same."""
 
@@ -46,15 +48,15 @@ class Projection:
             return
         try:
             with self._locked(), self._folder(*PLANS) as plans:
-                self._write_identity(ledger)
+                if not self._identity_written:
+                    self._write_identity(ledger)
                 if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
                     self._write_all(ledger)
                     return
                 for plan_id, stored in changed.plans.items():
-                    newest = ledger.plan(plan_id)
-                    document = stored.document if newest.revision == stored.revision else newest.document
-                    self._write_plan(ledger, document, changed.diffs.get(plan_id))
-                    self._write_page(ledger, plans, stored.number)
+                    newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
+                    self._write_plan(ledger, newest.document, changed.diffs.get(plan_id))
+                    self._write_page(ledger, plans, stored)
                 self._write_index(ledger, plans)
         except OSError as error:
             self.problem = StorageFailed(
@@ -102,22 +104,22 @@ class Projection:
                 with self._folder(*PLANS, plan_id) as folder, contextlib.suppress(FileNotFoundError):
                     self._fs.remove(folder, _EVENTS)
                 self._write_plan(ledger, stored.document, (diffs or {}).get(plan_id))
-                if stored.number % PAGE_SIZE == 1:
-                    self._write_page(ledger, plans, stored.number)
+            for number in range(1, ledger.count() - RECENT + 1, PAGE_SIZE):
+                self._write_page_of(ledger, plans, number)
             self._write_index(ledger, plans)
 
     def _write_plan(self, ledger: Ledger, document: PlanDocument, diffs: Mapping[str, bytes] | None) -> None:
         plan_id = document.plan.id
         with self._folder(*PLANS, plan_id) as folder:
             for name, data in _plan_files(ledger, document).items():
-                self._replace(folder, name, data)
+                publish(folder, name, data)
             self._append_events(ledger, folder, plan_id)
         if diffs is not None:
             with self._folder(*PLANS, plan_id, _PREVIEW) as folder:
                 for name in set(self._fs.names(folder)) - set(diffs):
                     self._fs.remove(folder, name)
                 for name, data in diffs.items():
-                    self._replace(folder, name, data)
+                    publish(folder, name, data)
 
     def _append_events(self, ledger: Ledger, folder: int, plan_id: str) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -134,36 +136,31 @@ class Projection:
     def _write_identity(self, ledger: Ledger) -> None:
         """So that a workspace that was moved can find its ledger again."""
         with self._folder(AGENT_FOLDER) as folder:
+            self._identity_written = True
             if self._fs.entry(folder, IDENTITY[-1]) is None:
-                self._replace(
+                publish(
                     folder,
                     IDENTITY[-1],
                     codec.pretty({"schema_version": 1, "workspace_id": ledger.workspace_id()}),
                 )
 
     def _write_index(self, ledger: Ledger, plans: int) -> None:
-        self._replace(plans, "index.json", _index(ledger))
+        publish(plans, "index.json", _index(ledger))
 
-    def _write_page(self, ledger: Ledger, plans: int, number: int) -> None:
-        """A plan's page, once it has left the newest; a new plan pushes one out."""
-        count = ledger.count()
-        left = min(number, count - RECENT)
-        if left < 1:
-            return
-        page = (left - 1) // PAGE_SIZE + 1
-        first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, count - RECENT)
+    def _write_page(self, ledger: Ledger, plans: int, stored: StoredPlan) -> None:
+        """The plan's own page once it has left the newest; a new plan pushes another one out."""
+        pushed_out = ledger.count() - RECENT
+        if stored.number <= pushed_out:
+            self._write_page_of(ledger, plans, stored.number)
+        elif stored.revision == 1 and pushed_out > 0:
+            self._write_page_of(ledger, plans, pushed_out)
+
+    def _write_page_of(self, ledger: Ledger, plans: int, number: int) -> None:
+        page = (number - 1) // PAGE_SIZE + 1
+        first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, ledger.count() - RECENT)
         document = PlanPage(page=page, plans=tuple(ledger.refs_between(first, last)))
         with self._subfolder(plans, "history") as folder:
-            self._replace(folder, f"{page:06}.json", codec.pretty(document))
-
-    def _replace(self, folder: int, name: str, data: bytes) -> None:
-        temporary = f".{name}.new"
-        try:
-            self._fs.create(folder, temporary, data, 0o644)
-        except FileExistsError:  # left by a crash; only the holder of the lock writes here
-            self._fs.remove(folder, temporary)
-            self._fs.create(folder, temporary, data, 0o644)
-        self._fs.move(folder, temporary, folder, name)
+            publish(folder, f"{page:06}.json", codec.pretty(document))
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -197,7 +194,7 @@ class Projection:
             raise
         with opened(self._fs, folder):
             if name == AGENT_FOLDER and self._fs.entry(folder, ".gitignore") is None:
-                self._replace(folder, ".gitignore", IGNORE_RULES)
+                publish(folder, ".gitignore", IGNORE_RULES)
             yield folder
 
 
@@ -216,13 +213,15 @@ def _plan_files(ledger: Ledger, document: PlanDocument) -> dict[str, bytes]:
 
 
 def _index(ledger: Ledger) -> bytes:
+    """A PlanIndex, put together without making a PlanRef of every row: it is written at each change."""
     return codec.pretty(
-        PlanIndex(
-            recent=tuple(ledger.refs(limit=RECENT)),
-            count=ledger.count(),
-            page_size=PAGE_SIZE,
-            pages="history/<page, six digits>.json",
-        )
+        {
+            "schema_version": 1,
+            "recent": ledger.newest_rows(RECENT),
+            "count": ledger.count(),
+            "page_size": PAGE_SIZE,
+            "pages": "history/<page, six digits>.json",
+        }
     )
 
 

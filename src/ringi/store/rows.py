@@ -1,6 +1,7 @@
 """Rows of the ledger to documents and back."""
 
 import sqlite3
+from typing import Any, Final
 
 import msgspec
 
@@ -11,6 +12,8 @@ from ringi.domain.plan import (
     ActionSpecExt,
     PlanDocument,
     PlanRef,
+    PlanStatus,
+    Risk,
     highest,
     with_state,
 )
@@ -20,6 +23,10 @@ from ringi.store import sql
 from ringi.text import Text
 
 Row = tuple[object, ...]
+_COLUMNS: Final = sql.REF_COLUMNS.split(", ")
+_STATUS: Final = _COLUMNS.index("status")
+_RISK: Final = _COLUMNS.index("risk")
+_UNDONE: Final = _COLUMNS.index("undone")
 
 
 def as_bytes(value: object) -> bytes:
@@ -60,10 +67,17 @@ def load_executions(database: sqlite3.Connection, plan_id: str) -> tuple[StoredI
 
 
 def as_ref(row: Row) -> PlanRef:
-    names = sql.REF_COLUMNS.split(", ")
-    values = dict(zip(names, row, strict=True))
-    values["undone"] = bool(values["undone"])
-    return msgspec.convert(values, PlanRef)
+    """The columns stand in the order of the document's fields."""
+    values: list[Any] = list(row)
+    values[_STATUS], values[_RISK] = PlanStatus(values[_STATUS]), Risk(values[_RISK])
+    values[_UNDONE] = bool(values[_UNDONE])
+    return PlanRef(*values)
+
+
+def ref_fields(row: Row) -> dict[str, object]:
+    fields = dict(zip(_COLUMNS, row, strict=True))
+    fields["undone"] = bool(fields["undone"])
+    return fields
 
 
 def plan_values(document: PlanDocument, updated_at: str) -> tuple[object, ...]:

@@ -1,0 +1,77 @@
+# Each target does its own set-up: `make try` and `make test` work on a fresh clone with python3, git and make.
+# Written for GNU make 3.81 and later; the work is in tools/environment.py.
+
+PYTHON ?= python3
+ARGS ?=
+
+# make cannot keep a file name with spaces in a list, so the shell finds the folder. This must come first:
+# the list holds this file alone only as long as nothing else was read.
+ROOT := $(shell file="$$(printf '%s' '$(subst ','\'',$(MAKEFILE_LIST))' | sed 's/^ *//')"; \
+	CDPATH= cd -- "$$(dirname -- "$$file")" && pwd -P)
+HERE := $(shell cd . && pwd -P)
+ifeq ($(ROOT),)
+$(error The folder of this Makefile cannot be found)
+endif
+
+TARGETS := help try test lint bench catalog requirements venv clean
+.PHONY: $(TARGETS)
+.DEFAULT_GOAL := help
+
+# Settings of the caller's shell that would lead python astray.
+unexport PYTHONPATH PYTHONHOME PYTHONOPTIMIZE PYTHONDONTWRITEBYTECODE VIRTUAL_ENV
+
+ifneq ($(ROOT),$(HERE))
+
+$(TARGETS):
+	@$(MAKE) --no-print-directory -C '$(subst ','\'',$(ROOT))' $@
+
+else
+
+RUN := .venv/bin/python
+# Said in words that any Python understands.
+FOUND := command -v "$(PYTHON)" >/dev/null || \
+	{ echo "There is no $(PYTHON) here; name one: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
+	"$(PYTHON)" -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Ringi needs Python 3.11 or newer; %s is %s. \
+	If there is another one, name it: make ... PYTHON=python3.11" % (sys.executable, sys.version.split()[0]))' || exit 1
+CORE := $(FOUND); "$(PYTHON)" tools/environment.py
+DEV := $(CORE) --dev
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+try: ## the whole way once, in a scratch repository: offline, no model
+	@$(CORE)
+	@$(RUN) tools/try.py $(ARGS)
+
+test: ## every test; ARGS= goes to pytest
+	@$(DEV)
+	@$(RUN) -m pytest -n auto $(ARGS)
+
+lint: ## ruff, mypy, the layers, the catalogues
+	@$(DEV)
+	@failed=0; for check in "-m ruff check" "-m ruff format --check" "-m mypy" .venv/bin/lint-imports \
+		"tools/catalog.py check"; do echo "== $$check"; $(RUN) $$check || failed=1; done; exit $$failed
+
+bench: ## the speed promises, as ratios
+	@$(CORE)
+	@$(RUN) -m bench $(ARGS)
+
+catalog: ## bring the translations up to date and say what is missing
+	@$(CORE)
+	@$(RUN) tools/catalog.py update
+	@$(RUN) tools/catalog.py compile
+	@$(RUN) tools/catalog.py check
+
+requirements: ## which requirements have no test yet; ARGS="--tests PT-6" lists the tests of one
+	@$(FOUND)
+	@"$(PYTHON)" tools/requirements_report.py $(ARGS)
+
+venv: ## the environment alone
+	@$(DEV)
+
+clean: ## everything that make made
+	rm -rf .venv .make .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache build dist
+	find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+	find src -name '*.mo' -exec rm -f {} +
+
+endif

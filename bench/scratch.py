@@ -1,0 +1,74 @@
+"""Workspaces to measure on."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ringi.api import Workspace, open_workspace
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import ALL_SPECS, ActionSpec, Plan, PlanDocument, PlanState, PlanStatus, SpecKind
+from ringi.ports import NewEvent
+from ringi.text import Text
+from ringi.wiring.system import new_id
+
+
+class SomebodyThere:
+    """Stands in for the person at a terminal, whom a measurement does not have."""
+
+    def refusal(self) -> Text | None:
+        return None
+
+    def name(self) -> str:
+        return "bench"
+
+    def user(self) -> str:
+        return "bench"
+
+
+@contextmanager
+def scratch() -> Iterator[tuple[Path, Mapping[str, str]]]:
+    with tempfile.TemporaryDirectory(prefix="ringi-bench-") as folder:
+        root = Path(folder, "project")
+        (root / ".agent").mkdir(parents=True)
+        base = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
+        yield root, {**base, "HOME": folder, "RINGI_STATE_DIR": f"{folder}/state", "LANG": "C.UTF-8"}
+
+
+def opened(root: Path, environment: Mapping[str, str]) -> Workspace:
+    return open_workspace(root, environment=environment, person=SomebodyThere())
+
+
+def fill(workspace: Workspace, count: int) -> None:
+    """So many plans, in one transaction."""
+    ledger = workspace.parts.ledger
+    with ledger.transaction() as transaction:
+        for number in range(count):
+            plan = Plan(
+                id=new_id(),
+                title=f"plan {number}",
+                content=f"plan {number}",
+                sources=(),
+                rationale="",
+                tags=(),
+                created_at=workspace.parts.clock.now(),
+                version=1,
+            )
+            document = PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
+            transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, Actor.AI))
+        # The files in .agent are not what is measured here.
+        transaction.changed.plans.clear()
+
+
+def approved(workspace: Workspace, files: Mapping[str, str]) -> str:
+    tool = workspace.plan
+    plan_id = tool.propose("bench")
+    tool.set_action_specs(
+        plan_id, [ActionSpec(SpecKind.WRITE, path, content) for path, content in files.items()]
+    )
+    asked = tool.ask(plan_id)
+    # A high risk wants the beginning of the digest; a low one takes anything.
+    tool.approve(plan_id, "bench", ALL_SPECS, TypedAnswer(asked.digest, asked.digest[:6]))
+    return plan_id

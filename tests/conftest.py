@@ -1,0 +1,85 @@
+"""Every test runs in a world of its own: no settings of the person, the agent or git reach it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadlines: a busy machine is no failure.
+settings.register_profile(
+    "default", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=200, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+LOOKS = (
+    "LC_",
+    "LANGUAGE",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLUMNS",
+    "LINES",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "LESS",
+)
+AGENTS = (
+    "CLAUDE",
+    "CODEX_",
+    "GEMINI_",
+    "AIDER_",
+    "CURSOR_",
+    "OPENCODE",
+    "COPILOT_",
+    "GOOSE_",
+    "AMP_",
+    "AGENT",
+)
+FOREIGN = ("RINGI_", "GIT_", "XDG_", *LOOKS, *AGENTS)
+
+GIT_SETTINGS = """\
+[user]
+    name = Test Person
+    email = person@example.invalid
+[init]
+    defaultBranch = main
+[commit]
+    gpgSign = false
+[gc]
+    auto = 0
+[maintenance]
+    auto = false
+"""
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own; `tmp_path` stays empty for the test."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    for variable, folder in (("STATE", "state"), ("CACHE", "cache"), ("CONFIG", "config")):
+        (home / folder).mkdir()
+        monkeypatch.setenv(f"XDG_{variable}_HOME", str(home / folder))
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    (home / "gitconfig").write_text(GIT_SETTINGS)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return home
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A git repository with two files and one commit."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Sample\n")
+    (folder / "app").mkdir()
+    (folder / "app" / "hello.py").write_text('def hello():\n    return "hello"\n')
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder

@@ -1,0 +1,198 @@
+"""What reviewers would otherwise repeat: each rule takes a source and gives its offences, one line each."""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ringi.text import deceiving
+
+MODULE_LINES: Final = 400
+FUNCTION_LINES: Final = 60
+CLASS_METHODS: Final = 15  # double underscores not counted: they are Python's words, not ours
+# One method per system call; cut in two, a fake could forget a half.
+WIDE_CLASSES: Final = ("src/ringi/fs/calls.py",)
+
+BOUNDARY: Final = "src/ringi/cli/main.py"
+SPEAKS: Final = ("src/ringi/cli/",)
+READS_ENVIRONMENT: Final = ("src/ringi/wiring/", BOUNDARY)
+WRITES_NOTHING: Final = tuple(f"src/ringi/{layer}/" for layer in ("plans", "policy", "domain", "patching"))
+
+_WRITING: Final = re.compile(
+    r"os\.(?:f?chmod|chown|copy_file_range|f?truncate|link|makedirs|mkdir|open|p?write|remove|removedirs"
+    r"|renames?|replace|rmdir|symlink|unlink|utime)"
+    r"|shutil\.(?:chown|copy\w*|move|rmtree)"
+)
+# Only names that no string and no port of ours has: `replace` and `rename` mean too many things.
+_WRITING_METHODS: Final = frozenset({"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to"})
+# Where a path begins, not in the middle of a longer one.
+_MACHINE_PATH: Final = re.compile(r"(?<![\w.}~…-])/(?:root|work|Users)/")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def sizes(source: str, name: str) -> Iterator[str]:
+    lines = len(source.splitlines())
+    if lines > MODULE_LINES:
+        yield f"{name}: {lines} lines"
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, Function) and (length := node.end_lineno - node.lineno + 1) > FUNCTION_LINES:
+            yield f"{name}:{node.lineno}: {node.name} has {length} lines"
+        if isinstance(node, ast.ClassDef) and name not in WIDE_CLASSES:
+            methods = [child.name for child in node.body if isinstance(child, Function)]
+            count = sum(not method.startswith("__") for method in methods)
+            if count > CLASS_METHODS:
+                yield f"{name}:{node.lineno}: {node.name} has {count} methods"
+
+
+def talking(source: str, name: str) -> Iterator[str]:
+    """Only the interfaces talk to people."""
+    if name.startswith(SPEAKS):
+        return
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(id="print" | "input" as call)):
+                yield f"{name}:{node.lineno}: {call}()"
+            case ast.Import(names=names) if any(alias.name.split(".")[0] == "click" for alias in names):
+                yield f"{name}:{node.lineno}: click"
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] == "click":
+                yield f"{name}:{node.lineno}: click"
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys"), attr=stream), attr="write"):
+                yield f"{name}:{node.lineno}: sys.{stream}.write"
+
+
+def environment(source: str, name: str) -> Iterator[str]:
+    """The environment is read where adapters are chosen, and handed on."""
+    if name.startswith(READS_ENVIRONMENT):
+        return
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "environb" | "getenv" | "putenv"):
+                yield f"{name}:{node.lineno}: os.{node.attr}"
+            case ast.ImportFrom(module="os", names=names):
+                found = {alias.name for alias in names} & {"environ", "environb", "getenv", "putenv"}
+                yield from (f"{name}:{node.lineno}: os.{item}" for item in found)
+
+
+def broad_except(source: str, name: str) -> Iterator[str]:
+    """One boundary catches everything. Elsewhere only a clean-up that passes all on, interrupts included."""
+    if name == BOUNDARY:
+        return
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.ExceptHandler):
+            continue
+        kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        names = {kind.id if isinstance(kind, ast.Name) else "" for kind in kinds if kind}
+        passes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+        if node.type is None or "Exception" in names or ("BaseException" in names and not passes_on):
+            yield f"{name}:{node.lineno}: broad except"
+
+
+def writing(source: str, name: str) -> Iterator[str]:
+    """The layers that decide touch no file; `fs` does, when it is told to."""
+    if not name.startswith(WRITES_NOTHING):
+        return
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id=module)) if _WRITING.fullmatch(f"{module}.{node.attr}"):
+                yield f"{name}:{node.lineno}: {module}.{node.attr}"
+            case ast.ImportFrom(module=module, names=names):
+                calls = (f"{module}.{alias.name}" for alias in names)
+                yield from (f"{name}:{node.lineno}: {call}" for call in calls if _WRITING.fullmatch(call))
+            case ast.Call(func=ast.Attribute(attr=call)) if call in _WRITING_METHODS:
+                yield f"{name}:{node.lineno}: .{call}()"
+            case ast.Call(func=ast.Name(id="open") | ast.Attribute(attr="open")) if _mode(node) & set("wax+"):
+                yield f"{name}:{node.lineno}: open for writing"
+
+
+def _mode(call: ast.Call) -> set[str]:
+    position = 1 if isinstance(call.func, ast.Name) else 0
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"] or call.args[position:]
+    mode = given[0] if given else None
+    return set(mode.value) if isinstance(mode, ast.Constant) and isinstance(mode.value, str) else set()
+
+
+def unproven(source: str, name: str) -> Iterator[str]:
+    """Tests that cannot fail. State machines check by invariants and are no functions, so never asked."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, Function)
+            and node.name.startswith("test_")
+            and not any(map(_proves, ast.walk(node)))
+        ):
+            yield f"{name}:{node.lineno}: {node.name} asserts nothing"
+
+
+def _proves(node: ast.AST) -> bool:
+    match node:
+        case ast.Assert(test=test):
+            return not isinstance(test, ast.Constant)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="pytest"), attr="raises" | "warns" | "fail")):
+            return True
+        case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)):
+            return called.startswith(("assert_", "check_")) or called == "run_state_machine_as_test"
+    return False
+
+
+def hidden(text: str, name: str) -> Iterator[str]:
+    for number, line in enumerate(text.split("\n"), 1):
+        found = {
+            f"U+{ord(character):04X}" for character in line if character != "\t" and deceiving(character)
+        }
+        if found:
+            yield f"{name}:{number}: {' '.join(sorted(found))}"
+
+
+def machine_paths(text: str, name: str) -> Iterator[str]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if _MACHINE_PATH.search(line):
+            yield f"{name}:{number}: a path of one machine"
+
+
+_BRANCH: Final = re.compile(r"^(?P<rails>(?:│   |    )*)(?:├── |└── )(?P<name>\w+)(?: +(?P<code>\d+)\b)?")
+
+
+def drawn_tree(docstring: str) -> dict[str, tuple[str, int | None]]:
+    """The classes of a drawn tree: parent and, where it is written, exit code."""
+    result: dict[str, tuple[str, int | None]] = {}
+    above: list[str] = []
+    for line in docstring.splitlines():
+        if not above and (root := re.match(r"^(\w+) {2,}", line)):
+            above = [root[1]]
+        elif above and (found := _BRANCH.match(line)):
+            depth = len(found["rails"]) // 4
+            above = [*above[: depth + 1], found["name"]]
+            result[found["name"]] = (above[-2], int(found["code"]) if found["code"] else None)
+    return result
+
+
+def untold(root: type[BaseException], docstring: str) -> Iterator[str]:
+    """Errors that miss a code, words or their place in the drawing."""
+    codes: dict[str, str] = {}
+    drawn = drawn_tree(docstring)
+    for kind in _below(root):
+        own = vars(kind)
+        code = own.get("code", "")
+        if not code:
+            yield f"{kind.__name__} has no code of its own"
+        elif codes.setdefault(code, kind.__name__) != kind.__name__:
+            yield f"{kind.__name__} has the code of {codes[code]}: {code}"
+        group = "message" not in own and bool(kind.__subclasses__())
+        if not group and not own.get("message"):
+            yield f"{kind.__name__} has no message"
+        if not group and not kind.hint and kind.__name__ != "Interrupted":
+            yield f"{kind.__name__} has no hint"
+        place = drawn.pop(kind.__name__, None)
+        if place is None:
+            yield f"{kind.__name__} is not in the drawing"
+        elif place[0] != kind.__base__.__name__:
+            yield f"{kind.__name__} is drawn below {place[0]}"
+        elif place[1] not in (None, kind.exit_code):
+            yield f"{kind.__name__} is drawn with the exit code {place[1]}"
+    yield from (f"{name} is drawn and does not exist" for name in drawn)
+
+
+def _below(root: type) -> Iterator[type]:
+    for kind in root.__subclasses__():
+        yield kind
+        yield from _below(kind)

@@ -1,0 +1,205 @@
+"""`make try`: the whole way once, in a scratch repository of its own. Offline, without a model.
+
+At a terminal you press the keys. Without one the script presses them, through a pseudo-terminal, and says so.
+"""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+RINGI = Path(sys.executable).with_name("ringi")
+PERSON_NEEDED = 3
+LONGEST_SEC = 120
+
+REPORT = '''\
+"""Prints a small report."""
+
+import sys
+
+ROWS = [("apples", 3), ("pears", 5)]
+
+
+def lines(rows):
+    return [f"{name}: {count}" for name, count in rows]
+
+
+def main(arguments):
+    for line in lines(ROWS):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+'''
+TEST = '''\
+import unittest
+
+import report
+
+
+class ReportTest(unittest.TestCase):
+    def test_lines(self):
+        self.assertEqual(report.lines([("a", 1)]), ["a: 1"])
+
+
+if __name__ == "__main__":
+    unittest.main()
+'''
+PROJECT = '[project]\nname = "report"\nversion = "1.0"\n'
+
+# What a coding agent would do, in a few lines: it edits, tests, and makes one change nobody asked for.
+AGENT = '''\
+import pathlib, subprocess, sys
+
+report = pathlib.Path("report.py")
+text = report.read_text()
+text = text.replace("import sys\\n", "import json\\nimport sys\\n", 1)
+text = text.replace(
+    "    for line in lines(ROWS):\\n        print(line)\\n",
+    "    if \\"--json\\" in arguments:\\n        print(json.dumps(dict(ROWS)))\\n        return 0\\n"
+    "    for line in lines(ROWS):\\n        print(line)\\n",
+)
+report.write_text(text)
+test = pathlib.Path("test_report.py")
+test.write_text(test.read_text().replace(
+    "\\n\\nif __name__",
+    "\\n    def test_json(self):\\n        self.assertEqual(report.main([\\"--json\\"]), 0)\\n\\n\\nif __name__",
+))
+project = pathlib.Path("pyproject.toml")
+project.write_text(project.read_text().replace('"1.0"', '"2.0"'))
+subprocess.run([sys.executable, "-m", "unittest", "-q"], check=True)
+subprocess.run(["git", "commit", "-qam", "Add --json to the report"], check=True)
+print("demo agent: done")
+'''
+
+
+def main() -> int:
+    folder = Path(tempfile.mkdtemp(prefix="ringi-try-"))
+    try:
+        return journey(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def journey(folder: Path) -> int:
+    project, environment = make_project(folder)
+    by_hand = sys.stdin.isatty() and sys.stdout.isatty()
+    say("A scratch repository, offline, no model. A small demo agent adds --json to a report tool in its own copy.")
+    if not by_hand:
+        say("There is no terminal here, so this script presses the keys itself, in a pseudo-terminal.")
+    stage = Stage(project, environment, by_hand=by_hand)
+    check = f"{sys.executable} -m unittest -q"
+    stage.run(["with", "--check", check, "--", sys.executable, str(folder / "demo-agent.py")])
+    stage.run([])
+    before = contents(project)
+    code = stage.run(
+        ["review", "--plain"],
+        [(r"\[q\]uit", "d"), (r"1 to 3:", "1"), (r"\[q\]uit", "a")],
+        hint="drop the version bump nobody asked for with d and 1, then take the rest with a",
+    )
+    if code == PERSON_NEEDED:
+        say("Nothing was approved. Below an agent, or without a terminal of your own, that is as it should be.")
+        return 0
+    stage.run(["list"])
+    stage.run(["log", "--verify"])
+    code = stage.run(["undo"], [(r"\[y/n\]", "y")], hint="take it all back with y")
+    if code == 0 and contents(project) != before:
+        say("The files are not as they were. This is a bug; please report it.")
+        return 1
+    say("Now in your own repository:  ringi init   then   ringi with -- your-agent")
+    return 0
+
+
+class Stage:
+    def __init__(self, project: Path, environment: dict[str, str], *, by_hand: bool) -> None:
+        self.project = project
+        self.environment = environment
+        self.by_hand = by_hand
+
+    def run(self, words: list[str], answers: list[tuple[str, str]] | None = None, hint: str = "") -> int:
+        shown = [Path(word).name if word.startswith("/") else word for word in words]
+        shown = [re.sub(r"\S*/(python\S*)", r"\1", word) for word in shown]
+        print(f"\n$ ringi {' '.join(f'{word!r}' if ' ' in word else word for word in shown)}".rstrip(), flush=True)
+        if self.by_hand and hint:
+            say(f"(You decide. For example: {hint}.)")
+        argv = [str(RINGI), *words]
+        if self.by_hand:
+            code = subprocess.run(argv, cwd=self.project, env=self.environment, check=False).returncode
+        else:
+            code = drive(argv, self.project, self.environment, answers or [])
+        if code not in {0, PERSON_NEEDED}:
+            raise SystemExit(f"ringi {' '.join(words)} ended with exit code {code}")
+        return code
+
+
+def drive(argv: list[str], cwd: Path, environment: dict[str, str], answers: list[tuple[str, str]]) -> int:
+    """Run the command in a pseudo-terminal and type each answer when its question stands there."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(cwd)
+        os.execve(argv[0], argv, environment)
+    waiting = list(answers)
+    seen = ""
+    end = time.monotonic() + LONGEST_SEC
+    while time.monotonic() < end:
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        text = piece.decode("utf-8", "replace").replace("\r\n", "\n")
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        seen += text
+        if waiting and (found := re.search(waiting[0][0], seen)):
+            seen = seen[found.end() :]
+            # The program throws away what was typed before its question stood there.
+            time.sleep(0.2)
+            os.write(terminal, waiting.pop(0)[1].encode() + b"\n")
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status)
+
+
+def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
+    project = folder / "report"
+    project.mkdir()
+    (folder / "demo-agent.py").write_text(AGENT, encoding="utf-8")
+    for name, text in {"report.py": REPORT, "test_report.py": TEST, "pyproject.toml": PROJECT}.items():
+        (project / name).write_text(text, encoding="utf-8")
+    (project / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
+    environment = {
+        **os.environ,
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "GIT_CONFIG_GLOBAL": str(folder / "gitconfig"),
+    }
+    identity = '[user]\n\tname = "You"\n\temail = "you@example.org"\n[init]\n\tdefaultBranch = main\n'
+    (folder / "gitconfig").write_text(identity, encoding="utf-8")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "A report tool"]):
+        subprocess.run(["git", *words], cwd=project, env=environment, check=True)
+    return project, environment
+
+
+def contents(project: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in project.iterdir() if path.is_file()}
+
+
+def say(words: str) -> None:
+    print(words, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
