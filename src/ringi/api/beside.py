@@ -1,9 +1,11 @@
 """An agent works in a copy of the repository; what it changed becomes a plan."""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
 
 from ringi.api.workspace import Workspace
 from ringi.domain.codec import digest
@@ -17,7 +19,8 @@ from ringi.text import Text
 from ringi.workspace.copy import CopyChange, Difference, WorkCopy
 from ringi.workspace.tree import Tree
 
-GROUP = "change"
+GROUP: Final = "change"
+_INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
 
 
 class Taken(NamedTuple):
@@ -64,7 +67,7 @@ def take(
         f"{title}\n\nChanged in a work copy by: {command}",
         rationale="",
         tags=("with",),
-        proposer=os.path.basename(argv[0]),  # noqa: PTH119  # a command's name, not a path of ours
+        proposer=proposer_of(argv),
     )
     specs, basis = specs_of(difference, workspace.parts.tree)
     validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)
@@ -77,6 +80,14 @@ def take(
     changed = bool(results) and copy.difference().tree != difference.tree
     plan = workspace.parts.ledger.ref(plan_id)
     return Taken(plan, difference.left_out, validated.problems, tuple(results), changed)
+
+
+def proposer_of(argv: Sequence[str]) -> str:
+    """The program's name; for an interpreter, that of the script it runs."""
+    names = [PurePosixPath(word).name for word in argv if not word.startswith("-")]
+    if len(names) > 1 and _INTERPRETER.fullmatch(names[0]):
+        return names[1]
+    return names[0] if names else ""
 
 
 def _run_check(

@@ -36,22 +36,21 @@ def with_(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tu
     started = time.monotonic()
     ui.line(Text("Making a copy of the project …"), style="dim")
     copy = beside.make_copy(app.workspace, (*settings.carry, *carry), lambda text: ui.line(text, style="dim"))
-    keep = False
+    if copy.left_behind:
+        _tell_left_behind(app, copy)
+    took = round(time.monotonic() - started, 1)
+    ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
     try:
-        if copy.left_behind:
-            _tell_left_behind(app, copy)
-        ui.line(
-            Text("Ready in {seconds} s. {command} works in {path}", seconds=round(time.monotonic() - started, 1),
-                 command=shlex.join(command), path=str(copy.tree)),
-            style="dim",
-        )  # fmt: skip
         failed = _run(app, copy, command)
-        keep = True
         _take(app, copy, command, (*settings.checks, *checks))
-        keep = False
-    finally:
-        if not keep:
-            copy.remove()
+    except NotFound:
+        copy.remove()
+        raise
+    except BaseException:
+        ui.line(Text("The agent's copy is kept: {path}", path=str(copy.tree)), style="yellow")
+        ui.next_step("ringi doctor --repair")
+        raise
+    copy.remove()
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -76,6 +75,10 @@ def _run(app: App, copy: WorkCopy, command: Sequence[str]) -> bool:
     if ended.leftovers:
         ui.line(
             Text("{count} processes it had left running were ended.", count=ended.leftovers), style="yellow"
+        )
+    if ended.survivors:
+        ui.line(
+            Text("{count} processes it left running could not be ended.", count=ended.survivors), style="red"
         )
     if ended.exit_code:
         ui.line(

@@ -100,6 +100,8 @@ def describe(app: App, name: str, document: PlanDocument, preview: PlanPreview) 
         ui.line(Text("! {path} changed since the proposer saw it", path=path), style="yellow", indent=2)
     for result in state.checks:
         ui.line(words.check(result), style="green" if result.exit_code == 0 else "red", indent=2)
+    if document.plan.version > 1 and not state.checks and state.status is PlanStatus.PENDING_REVIEW:
+        ui.line(Text("no check has run on exactly these bytes"), style="dim", indent=2)
     for given_back in state.feedback:
         ui.line(Text("sent back with: {text}", text=given_back.text), indent=2)
     for entry in state.approvals:

@@ -1,5 +1,6 @@
 """Everything that people see goes through here: translated, filtered, coloured where a terminal wants it."""
 
+import errno
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,12 @@ class Ui:
     def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
         """A `str` is ours and literal; anything from outside goes into a Text's details."""
         words = translated(text) if isinstance(text, Text) else text
-        print(" " * indent + self.styled(words, style), file=self.out)
+        try:
+            print(" " * indent + self.styled(words, style), file=self.out)
+        except OSError as error:
+            # The terminal was closed: what is being saved matters more than telling about it.
+            if error.errno != errno.EIO:
+                raise
 
     def styled(self, words: str, style: str) -> str:
         if not (style and self._colour):

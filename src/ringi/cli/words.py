@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ringi.domain.plan import CheckResult, PlanRef, PlanStatus, Risk, RiskCode, RiskReason
+from ringi.domain.plan import Category, CheckResult, PlanRef, PlanStatus, Risk, RiskCode, RiskReason
 from ringi.text import Text
 
 STATUS: Final = {
@@ -18,12 +18,23 @@ RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Te
 RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
 
 
+CATEGORY: Final = {
+    Category.LOCK: Text("a lock file"),
+    Category.CI: Text("part of the continuous integration"),
+    Category.MIGRATION: Text("a migration"),
+    Category.CREDENTIALS: Text("a file for credentials"),
+    Category.BUILD: Text("a build or deploy file"),
+    Category.OBEYED: Text("a file that makes tools run code or agents obey"),
+    Category.CONFIGURED: Text("critical by configuration"),
+}
+
+
 def reason(path: str, given: RiskReason) -> Text:
     if given.code is RiskCode.DELETE:
         return Text("{path} is deleted", path=path)
     if given.code is RiskCode.LARGE_OVERWRITE:
         return Text("{path} is overwritten in large parts ({subject})", path=path, subject=given.subject)
-    return Text("{path} is a critical file ({subject})", path=path, subject=given.subject)
+    return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
 
 
 def status(ref: PlanRef) -> Text:

@@ -1,4 +1,10 @@
+from typing import Annotated, Final
+
 import msgspec
+
+from ringi.errors import NewerVersion
+
+KNOWN_VERSION: Final = 1
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -8,4 +14,8 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Versioned(Document, frozen=True, kw_only=True):
     """A document that stands alone in a file or a row. An absent version means 1."""
 
-    schema_version: int = 1
+    schema_version: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+    def __post_init__(self) -> None:
+        if self.schema_version > KNOWN_VERSION:
+            raise NewerVersion(what=type(self).__name__, found=self.schema_version, known=KNOWN_VERSION)

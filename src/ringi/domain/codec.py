@@ -2,24 +2,33 @@
 
 import hashlib
 import json
-from typing import Any, Final, TypeVar
+import math
+import re
+from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
+from ringi.domain.base import KNOWN_VERSION
 from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
 
 T = TypeVar("T")
+_NOT_TEXT: Final = Text("it contains half a character (a lone surrogate)")
 
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
-KNOWN_VERSION: Final = 1
+# Beyond this neither the ledger nor every reader of JSON keeps a whole number exact.
+_LARGEST_NUMBER: Final = 2**63 - 1
+_SURROGATE: Final = re.compile(rb"\\u[dD][89abcdefABCDEF]")
 
 _encoder: Final = msgspec.json.Encoder(order="sorted")
 
 
 def canonical(document: object) -> bytes:
     """One spelling for one document: sorted keys, no spaces, UTF-8. This is what is hashed."""
-    return _encoder.encode(document)
+    try:
+        return _encoder.encode(document)
+    except UnicodeEncodeError:
+        raise BadDocument(what=type(document).__name__, why=_NOT_TEXT) from None
 
 
 def pretty(document: object) -> bytes:
@@ -35,7 +44,7 @@ def trusted(data: bytes, kind: type[T], what: str) -> T:
     """Decode what the program itself wrote into the ledger."""
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         _refuse_newer(data, what)
         raise BadDocument(what=what, why=str(error)) from None
 
@@ -50,9 +59,19 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
     if not data.strip():
         raise BadDocument(what=what, why=Text("it is empty"))
     try:
-        raw = json.loads(data.decode("utf-8"), object_pairs_hook=_no_key_twice)
+        raw = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_no_key_twice,
+            parse_constant=_no_number,
+            parse_float=_number,
+            parse_int=_whole_number,
+        )
+        if _SURROGATE.search(data):
+            json.dumps(raw, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise BadDocument(what=what, why=Text("it is not UTF-8 at byte {at}", at=error.start)) from None
+    except UnicodeEncodeError:
+        raise BadDocument(what=what, why=_NOT_TEXT) from None
     except RecursionError:
         raise BadDocument(what=what, why=Text("it is nested too deeply")) from None
     except json.JSONDecodeError as error:
@@ -60,8 +79,8 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
             "line {line} column {column}: {problem}", line=error.lineno, column=error.colno, problem=error.msg
         )
         raise BadDocument(what=what, why=where) from None
-    except _KeyTwice as error:
-        raise BadDocument(what=what, why=Text("the key {key} stands in it twice", key=error.key)) from None
+    except _Unfit as error:
+        raise BadDocument(what=what, why=error.why) from None
     _check_version(raw, what)
     try:
         return msgspec.convert(raw, type=kind)
@@ -69,10 +88,10 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
         raise BadDocument(what=what, why=str(error)) from None
 
 
-class _KeyTwice(Exception):
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+class _Unfit(Exception):
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -81,9 +100,25 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _KeyTwice(key)
+                raise _Unfit(Text("the key {key} stands in it twice", key=key))
             seen.add(key)
     return found
+
+
+def _no_number(written: str) -> NoReturn:
+    raise _Unfit(Text("{number} is not a number that can be kept", number=written[:20]))
+
+
+def _number(written: str) -> float:
+    number = float(written)
+    return number if math.isfinite(number) else _no_number(written)
+
+
+def _whole_number(written: str) -> int:
+    # Its length first: Python itself refuses to read thousands of digits.
+    if len(written) > len(str(-_LARGEST_NUMBER)) or abs(number := int(written)) > _LARGEST_NUMBER:
+        _no_number(written)
+    return number
 
 
 def _check_version(raw: object, what: str) -> None:
@@ -96,6 +131,6 @@ def _check_version(raw: object, what: str) -> None:
 def _refuse_newer(data: bytes, what: str) -> None:
     try:
         raw = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return
     _check_version(raw, what)

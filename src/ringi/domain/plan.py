@@ -102,10 +102,23 @@ class RiskCode(StrEnum):
     CRITICAL_FILE = "critical_file"
 
 
+class Category(StrEnum):
+    """Why a file is critical."""
+
+    LOCK = "lock"
+    CI = "ci"
+    MIGRATION = "migration"
+    CREDENTIALS = "credentials"
+    BUILD = "build"
+    OBEYED = "obeyed"
+    """It makes tools run code, or agents obey."""
+    CONFIGURED = "configured"
+
+
 class RiskReason(Document, frozen=True):
     code: RiskCode
     subject: str
-    """What the reason is about: the glob that matched, or a size."""
+    """What the reason is about: a critical file's category, or a size."""
 
 
 class ActionSpecExt(Document, frozen=True):

@@ -176,8 +176,8 @@ class OsFileSystem:
 def publish(at: int, name: str, data: bytes) -> None:
     """Put the data under the name in one step, for readers who may look at any time.
 
-    The file that was there becomes the spare that the next call writes into: making a new file and renaming it
-    over the old one costs 30 times as much on ext4, which then writes the data out at once.
+    The file that was there becomes the spare that the next call writes into: making a new file and renaming
+    it over the old one costs 30 times as much on ext4, which then writes the data out at once.
     """
     spare = f".{name}.spare"
     descriptor = _open_spare(at, spare)

@@ -76,7 +76,10 @@ SET_META: Final = (
 ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 DROP_META: Final = "DELETE FROM meta WHERE key = ?"
 
-REF_COLUMNS: Final = "id, number, title, status, version, proposer, created_at, updated_at, files, added, removed, risk, undone"
+REF_COLUMNS: Final = (
+    "id, number, title, status, version, proposer, created_at, updated_at"
+    ", files, added, removed, risk, undone"
+)
 PLAN: Final = (
     "SELECT p.document, s.document, p.revision, p.number FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"

@@ -1,0 +1,314 @@
+"""Runs a command in a work copy and leaves nothing of it behind.
+
+The command gets a session of its own and never a descriptor of the person's terminal.
+"""
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+import tty
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NamedTuple, Self
+
+from ringi.errors import Interrupted
+from ringi.integrations.processes import adopting, exit_code_of
+
+_TICK: Final = 0.05
+_CHUNK: Final = 65536
+_TIMED_OUT: Final = 124
+_STOPPING: Final = frozenset([signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+_RESIZING: Final = frozenset([signal.SIGWINCH, signal.SIGCONT])
+_NOTED: Final = (*_STOPPING, *_RESIZING, signal.SIGCHLD)
+_USUAL_SIZE: Final = (24, 80)
+
+# What a full-screen program leaves on when it is ended half-way, switched off without moving the cursor:
+# colours, character sets, margins, hidden cursor; alternate screen; mouse and focus reports; bracketed paste.
+_SCREEN_RESET: Final = b"\x1b[!p\x1b[?47l\x1b[?1000;1002;1003;1004;1006l\x1b[?2004l\x1b[0m"
+
+
+class Ended(NamedTuple):
+    exit_code: int
+    """128 + n after a death by signal n."""
+    duration_sec: float
+    leftovers: int
+    """Processes of the command that had to be ended."""
+    signal: int | None = None
+    """The signal to this process that ended the command."""
+    survivors: int = 0
+    """Processes that could not be ended, as those of another user."""
+
+
+class Captured(NamedTuple):
+    exit_code: int
+    duration_sec: float
+    output: str
+    timed_out: bool
+
+
+def run_in_terminal(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: int = 1) -> Ended:
+    """Runs the command in a pseudo-terminal of its own and shows what it prints on `output`.
+
+    If standard input is a terminal, what is typed there goes to the command; otherwise the command sees a
+    terminal at which nobody types. SIGHUP, SIGINT and SIGTERM end the command and are reported, not raised.
+    Raises FileNotFoundError, PermissionError or another OSError if the command cannot be started.
+    """
+    began = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        wakeups = stack.enter_context(_Wakeups())
+        family = stack.enter_context(adopting())
+        master, slave = os.openpty()
+        os.set_blocking(master, False)
+        stack.callback(os.close, master)
+        # Held until the end, so that a command which closes its terminal does not hang it up.
+        held = stack.enter_context(contextlib.ExitStack())
+        held.callback(os.close, slave)
+        keyboard = 0 if os.isatty(0) else None
+        _dress(slave, keyboard, output)
+        command = family.start(argv, cwd, env, stdin=slave, output=slave, before=_take_terminal)
+        stack.enter_context(_raw(keyboard))
+        typed, shown = _Flow(keyboard, master), _Flow(master, output)
+        while command.poll() is None and wakeups.stop is None:
+            noted = _turn(wakeups, typed, shown)
+            if noted & _RESIZING:
+                _make_raw(keyboard)  # a shell that had stopped us may have set it back
+                _copy_size((0, output), master)
+            if signal.SIGCHLD in noted:
+                family.alive()
+        duration = time.monotonic() - began
+        leftovers, survivors = family.end()
+        exit_code = exit_code_of(command)
+        held.close()
+        shown.finish(wakeups)
+        if os.isatty(output) and env.get("TERM", "dumb") != "dumb":
+            _Flow(None, output, _SCREEN_RESET).finish(wakeups)
+        return Ended(exit_code, duration, leftovers, wakeups.stop, survivors)
+
+
+def run_captured(
+    command: str, *, cwd: Path, env: Mapping[str, str], timeout_sec: float, keep_bytes: int = 16384
+) -> Captured:
+    """Runs a shell command without a terminal and keeps the end of what it prints.
+
+    Raises Interrupted after ending the command if SIGHUP, SIGINT or SIGTERM comes.
+    """
+    began = time.monotonic()
+    tail = bytearray()
+    with contextlib.ExitStack() as stack:
+        wakeups = stack.enter_context(_Wakeups())
+        family = stack.enter_context(adopting())
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        stack.callback(os.close, reader)
+        try:
+            shell = family.start(
+                ["/bin/sh", "-c", command], cwd, env, stdin=subprocess.DEVNULL, output=writer
+            )
+        finally:
+            os.close(writer)
+        reading = [reader]
+        while shell.poll() is None and wakeups.stop is None:
+            left = began + timeout_sec - time.monotonic()
+            if left <= 0:
+                break
+            ready, _ = wakeups.wait(reading, [], left)
+            if reader in ready and not _read_tail(reader, tail, keep_bytes):
+                reading.clear()  # it closed its output and goes on
+            if signal.SIGCHLD in wakeups.taken():
+                family.alive()
+        timed_out = shell.poll() is None and wakeups.stop is None
+        duration = time.monotonic() - began
+        family.end()
+        exit_code = exit_code_of(shell)
+        _read_tail(reader, tail, keep_bytes)
+    if wakeups.stop is not None:
+        raise Interrupted
+    text = tail.decode("utf-8", errors="replace")
+    return Captured(_TIMED_OUT if timed_out else exit_code, duration, text, timed_out)
+
+
+def discard_pending_input(fd: int = 0) -> None:
+    """Forgets what was typed and not yet read; does nothing where there is no terminal."""
+    with contextlib.suppress(termios.error):
+        termios.tcflush(fd, termios.TCIFLUSH)
+
+
+class _Wakeups:
+    """Signals as bytes in a pipe, so that waiting for a descriptor ends when one comes.
+
+    Only the main thread can listen to signals; another one looks around at short intervals.
+    """
+
+    stop: int | None = None
+
+    def __enter__(self) -> Self:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
+        self._noted: set[int] = set()
+        self._before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in _NOTED:
+                before = signal.getsignal(number)
+                ignored = before == signal.SIG_IGN and number in _STOPPING  # as nohup does, and it is meant
+                if before is not None and not ignored:
+                    self._before[number] = before
+                    signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._noted.add(number)
+        if number in _STOPPING and self.stop is None:
+            self.stop = number
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._writer, b"\0")
+
+    def taken(self) -> set[int]:
+        noted, self._noted = self._noted, set()
+        return noted
+
+    def wait(
+        self, reading: list[int], writing: list[int], seconds: float | None = None
+    ) -> tuple[list[int], list[int]]:
+        if signal.SIGCHLD not in self._before:
+            seconds = _TICK if seconds is None else min(seconds, _TICK)
+        ready, free, _ = select.select([*reading, self._reader], writing, [], seconds)
+        if self._reader in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._reader, _CHUNK)
+        return ready, free
+
+
+def _read_tail(reader: int, tail: bytearray, size: int) -> bool:
+    """All there is now, within reason: whoever still writes could do so for ever. False at the end."""
+    for _ in range(64):
+        try:
+            data = os.read(reader, _CHUNK)
+        except BlockingIOError:
+            break
+        if not data:
+            return False
+        tail += data
+        del tail[: max(0, len(tail) - size)]
+    return True
+
+
+class _Flow:
+    """One direction: the next bytes are read when the last ones are written. Either end may go away."""
+
+    def __init__(self, source: int | None, sink: int, pending: bytes = b"") -> None:
+        self.source = source
+        self.sink: int | None = sink
+        self.pending = pending
+
+    def fill(self) -> bool:
+        if self.source is None:
+            return False
+        try:
+            data = os.read(self.source, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:  # Linux says so when the last one has closed a terminal
+            data = b""
+        if not data:
+            self.source = None
+        if self.sink is not None:
+            self.pending = data
+        return bool(data)
+
+    def pour(self) -> None:
+        if self.sink is None:
+            return
+        try:
+            # No more than what a sink that was found free takes without making us wait.
+            self.pending = self.pending[os.write(self.sink, self.pending[: select.PIPE_BUF]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # nobody looks any more; the command goes on
+            self.sink, self.pending = None, b""
+
+    def finish(self, wakeups: _Wakeups) -> None:
+        """Moves what is still on its way; a signal ends waiting for a sink that takes nothing."""
+        for _ in range(64):  # more than a terminal holds; a survivor could write for ever
+            while self.pending and self.sink is not None:
+                _, free = wakeups.wait([], [self.sink], None if wakeups.stop is None else 0)
+                if free:
+                    self.pour()
+                elif wakeups.stop is not None:
+                    return
+            if not self.fill():
+                return
+
+
+def _turn(wakeups: _Wakeups, *flows: _Flow) -> set[int]:
+    """Waits until something can be moved, moves it, and says which signals came."""
+    ready, free = wakeups.wait(
+        [flow.source for flow in flows if flow.source is not None and not flow.pending],
+        [flow.sink for flow in flows if flow.sink is not None and flow.pending],
+    )
+    for flow in flows:
+        if flow.pending and flow.sink in free:
+            flow.pour()
+        elif not flow.pending and flow.source in ready:
+            flow.fill()
+    return wakeups.taken()
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _dress(slave: int, keyboard: int | None, output: int) -> None:
+    """The person's own keys for erasing, interrupting and so on, and the size of their window."""
+    if keyboard is not None:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(slave, termios.TCSANOW, termios.tcgetattr(keyboard))
+    _copy_size((0, output), slave)
+
+
+def _copy_size(sources: tuple[int, ...], target: int) -> None:
+    size = (0, 0)
+    for source in sources:
+        with contextlib.suppress(OSError):
+            size = struct.unpack("HHHH", fcntl.ioctl(source, termios.TIOCGWINSZ, bytes(8)))[:2]
+        if all(size):
+            break
+    rows, columns = size if all(size) else _USUAL_SIZE
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(target, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+@contextlib.contextmanager
+def _raw(keyboard: int | None) -> Iterator[None]:
+    try:
+        before = None if keyboard is None else termios.tcgetattr(keyboard)
+    except termios.error:  # the window was closed just now
+        before = None
+    try:
+        _make_raw(keyboard)
+        yield
+    finally:
+        if keyboard is not None and before is not None:
+            # Not waiting for output to drain: a stopped terminal would hold us for ever.
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(keyboard, termios.TCSANOW, before)
+
+
+def _make_raw(keyboard: int | None) -> None:
+    if keyboard is not None:
+        with contextlib.suppress(termios.error):
+            tty.setraw(keyboard, termios.TCSANOW)
