@@ -1,0 +1,159 @@
+"""The repository inside a work copy: branch, history and changes as in the person's own."""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.workspace.git import Git, read_small, settings
+from ringi.workspace.private_git import OWN
+from ringi.workspace.shadow import Shadow
+
+_REFS: Final = ("refs/heads", "refs/tags", "refs/remotes")
+_PACKED: Final = b"# pack-refs with: sorted \n"
+_PERSON: Final = ("user.name", "user.email")
+_GUEST: Final = {"user.name": "ringi", "user.email": "ringi@localhost"}
+# Facts about the file system and about line ends. None of them can name a program.
+_FACTS: Final = frozenset(
+    [
+        "core.autocrlf",
+        "core.eol",
+        "core.filemode",
+        "core.ignorecase",
+        "core.precomposeunicode",
+        "core.symlinks",
+    ]
+)
+_PLAIN: Final = frozenset(["true", "false", "input", "lf", "crlf", "native"])
+_COMMIT: Final = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_BRANCH: Final = re.compile(rb"ref: (refs/heads/[^\0\n\r]{1,1000})")
+
+
+class Checkout(NamedTuple):
+    """Where the person stands."""
+
+    branch: bytes
+    """The full name of the branch; empty when the head is detached."""
+    commit: str | None
+    """None before the first commit."""
+    packed_refs: bytes
+    settings: Mapping[str, str]
+    shallow: bytes
+    excludes: bytes
+
+
+def checkout_of(shadow: Shadow) -> Checkout:
+    repository, root = shadow.repository, shadow.work_tree
+    if repository is None:
+        return Checkout(b"refs/heads/main", None, b"", _borrowed(shadow.git_dir, root), b"", b"")
+    git = Git(repository.git_dir, root)
+    with (
+        git.started("for-each-ref", "--format=%(objectname) %(refname)", *_REFS) as refs,
+        git.started("symbolic-ref", "-q", "HEAD") as branch,
+        git.started("rev-parse", "-q", "--verify", "HEAD^{commit}") as commit,
+    ):
+        return Checkout(
+            branch.finish().out.strip(),
+            commit.finish().out.decode("ascii").strip() or None,
+            refs.result(),
+            _borrowed(repository.git_dir, root),
+            read_small(repository.common / "shallow"),
+            shadow.around.excludes,
+        )
+
+
+def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
+    found = settings(Git(git_dir, root, personal=True, time_limit=30), r"^(user\.(name|email)|core\.[a-z]+)$")
+    # Git prints the stronger scopes later.
+    person = {name: value for (_, name), value in found.items() if name in _PERSON}
+    local = {name: value for (scope, name), value in found.items() if scope == "local" and name in _FACTS}
+    return _GUEST | person | {name: value for name, value in local.items() if value in _PLAIN}
+
+
+def make_repository(
+    tree: Path, shadow: Shadow, index: Path, base: str, alternates: tuple[bytes, ...]
+) -> str | None:
+    """Lays `.git` into the tree and returns the commit it starts from."""
+    start = checkout_of(shadow)
+    git_dir = tree / ".git"
+    for folder in ("objects/info", "refs/heads", "refs/tags", "info"):
+        (git_dir / folder).mkdir(parents=True)
+    (git_dir / "config").write_bytes(_config(start.settings, shadow.around.object_format))
+    (git_dir / "objects" / "info" / "alternates").write_bytes(b"".join(line + b"\n" for line in alternates))
+    (git_dir / "info" / "exclude").write_bytes(start.excludes)
+    (git_dir / "HEAD").write_bytes(b"ref: " + start.branch + b"\n" if start.branch else _line(start.commit))
+    if start.shallow:
+        (git_dir / "shallow").write_bytes(start.shallow)
+    git = Git(git_dir, tree)
+    commit, refs = start.commit, start.packed_refs
+    if shadow.repository is None:
+        commit = git.run("commit-tree", base, stdin=b"state before\n").decode("ascii").strip()
+        refs = commit.encode() + b" " + start.branch + b"\n"
+    if refs:
+        (git_dir / "packed-refs").write_bytes(_PACKED + refs)
+    if commit:
+        shutil.copyfile(index, git_dir / "index")
+        # Nobody else has been here since the files were laid: git need not doubt those of the last second.
+        later = time.time() + 2
+        os.utime(git_dir / "index", (later, later))
+        git.run("read-tree", "-m", commit)
+        _complete(git, tree)
+    return commit
+
+
+def _complete(git: Git, tree: Path) -> None:
+    """What the captured tree leaves out although the commit has it."""
+    listing = git.run("ls-files", "-s", "-z").split(b"\0")
+    paths = [(line[:6], line.partition(b"\t")[2]) for line in listing if line]
+    for mode, path in paths:
+        if mode == b"160000":  # an empty folder is a submodule that was not fetched: no change
+            (tree / os.fsdecode(path)).mkdir(parents=True, exist_ok=True)
+    names = [path for _, path in paths if path.startswith(OWN.encode() + b"/")]
+    if names:
+        git.run("checkout-index", "-u", "-z", "--stdin", stdin=b"\0".join(names) + b"\0")
+
+
+def _config(chosen: Mapping[str, str], object_format: str) -> bytes:
+    wide = object_format == "sha256"
+    lines = {
+        "core.repositoryformatversion": "1" if wide else "0",
+        "core.bare": "false",
+        "core.logallrefupdates": "true",
+        # Nothing may go on in the copy after the agent has ended.
+        "gc.auto": "0",
+        "maintenance.auto": "false",
+    } | dict(chosen)
+    if wide:
+        lines["extensions.objectformat"] = "sha256"
+    text = ""
+    for name, value in lines.items():
+        section, _, key = name.partition(".")
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        text += f'[{section}]\n\t{key} = "{escaped}"\n'
+    return os.fsencode(text)
+
+
+def _line(commit: str | None) -> bytes:
+    return f"{commit}\n".encode() if commit else b"ref: refs/heads/main\n"
+
+
+def head_of(git_dir: Path) -> str | None:
+    """The commit that a repository nobody trusts is at, from its plain files; None where in doubt."""
+    if git_dir.is_symlink() or not git_dir.is_dir():
+        return None
+    head = read_small(git_dir / "HEAD").strip()
+    if named := _BRANCH.fullmatch(head):
+        name = named.group(1)
+        parts = name.split(b"/")
+        if b".." in parts or b"." in parts:
+            return None
+        head = read_small(git_dir / os.fsdecode(name)).strip()
+        if not head:
+            for line in read_small(git_dir / "packed-refs").splitlines():
+                commit, _, ref = line.partition(b" ")
+                if ref == name:
+                    head = commit
+    return head.decode("ascii") if _COMMIT.fullmatch(head) else None

@@ -1,0 +1,255 @@
+"""The git program, run so that nothing a repository says about itself can start another program."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.errors import CopyFailed, Unsupported
+from ringi.text import Text
+
+TIME_LIMIT: Final = 900.0
+_READ_LIMIT: Final = 16 * 1024 * 1024
+OLDEST: Final = (2, 32)  # the first that can be told to leave the person's configuration unread
+
+# On the command line they beat whatever stands in the directory's own configuration.
+_OVERRIDES: Final = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "core.sshCommand=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+_ENVIRONMENT: Final = {
+    "LC_ALL": "C",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    # A partial clone would fetch what it lacks, by a transport that its own configuration chooses.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+_PERSONAL: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+
+
+class Finished(NamedTuple):
+    code: int
+    out: bytes
+    err: bytes
+
+
+class Git:
+    """One git directory. `personal` reads the person's own configuration too: for asking, not for working."""
+
+    def __init__(
+        self,
+        git_dir: Path,
+        work_tree: Path | None = None,
+        *,
+        index: Path | None = None,
+        more_objects: Path | None = None,
+        personal: bool = False,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        self._folder = work_tree or git_dir
+        self._time_limit = time_limit
+        self._prefix = ["--no-pager", "--no-replace-objects", f"--git-dir={git_dir}"]
+        if work_tree:
+            self._prefix.append(f"--work-tree={work_tree}")
+        for setting in _OVERRIDES:
+            self._prefix += ["-c", setting]
+        self._environment = environment(personal=personal)
+        if index:
+            self._environment["GIT_INDEX_FILE"] = str(index)
+        if more_objects:
+            self._environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.fsdecode(quoted(more_objects))
+
+    def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        finished = self.attempt(*arguments, stdin=stdin)
+        if finished.code:
+            raise failure(arguments[0], finished)
+        return finished.out
+
+    def attempt(self, *arguments: str, stdin: bytes | None = None) -> Finished:
+        with self.started(*arguments, stdin=stdin) as running:
+            return running.finish()
+
+    @contextmanager
+    def started(self, *arguments: str, stdin: bytes | None = None) -> Iterator["Running"]:
+        """Runs beside the block; one that is not finished in it is ended."""
+        try:
+            process = subprocess.Popen(
+                [program(), *self._prefix, *arguments],
+                stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self._folder,
+                env=self._environment,
+            )
+        except OSError as error:
+            why = Text("git cannot work in {folder}: {problem}", folder=self._folder, problem=error.strerror)
+            raise CopyFailed(why=why) from None
+        with process:
+            try:
+                yield Running(process, arguments[0], stdin, self._time_limit)
+            finally:
+                if process.returncode is None:
+                    process.kill()
+
+
+class Running:
+    def __init__(
+        self, process: subprocess.Popen[bytes], command: str, stdin: bytes | None, limit: float
+    ) -> None:
+        self._process = process
+        self._command = command
+        self._stdin = stdin
+        self._limit = limit
+
+    def finish(self) -> Finished:
+        try:
+            out, err = self._process.communicate(self._stdin, timeout=self._limit)
+        except subprocess.TimeoutExpired:
+            why = Text("git {command} did not end in {seconds} s", command=self._command, seconds=self._limit)
+            raise CopyFailed(why=why) from None
+        return Finished(self._process.returncode, out, err)
+
+    def result(self) -> bytes:
+        finished = self.finish()
+        if finished.code:
+            raise failure(self._command, finished)
+        return finished.out
+
+
+class Repository(NamedTuple):
+    """The person's own repository, seen from outside: where its parts lie."""
+
+    git_dir: Path
+    common: Path
+    """Where objects and refs are: another folder when this is a linked worktree."""
+
+    @classmethod
+    def at(cls, root: Path) -> "Repository | None":
+        try:
+            return cls._at(root)
+        except OSError as error:
+            why = Text("{folder} cannot be read: {problem}", folder=root / ".git", problem=error.strerror)
+            raise CopyFailed(why=why) from None
+
+    @classmethod
+    def _at(cls, root: Path) -> "Repository | None":
+        git_dir = root / ".git"
+        if git_dir.is_file():
+            first, _, target = read_small(git_dir).partition(b":")
+            if first != b"gitdir":
+                return None
+            git_dir = root / os.fsdecode(target.strip())
+        common = git_dir / os.fsdecode(read_small(git_dir / "commondir").strip() or b".")
+        if not (git_dir / "HEAD").is_file() or not (common / "objects").is_dir():
+            return None
+        return cls(git_dir.resolve(), common.resolve())
+
+    def alternates(self) -> tuple[bytes, ...]:
+        """Its object folders, and those they point to, as lines of an alternates file."""
+        lines: dict[bytes, None] = {}
+        waiting = [self.common / "objects"]
+        while waiting:
+            folder = waiting.pop(0)
+            if quoted(folder) in lines:
+                continue
+            lines[quoted(folder)] = None
+            for line in read_small(folder / "info" / "alternates").splitlines():
+                if line.startswith(b'"'):  # git's own quoting; it may follow that one itself
+                    lines[line] = None
+                elif line and not line.startswith(b"#"):
+                    waiting.append(Path(os.path.normpath(folder / os.fsdecode(line))))
+        return tuple(lines)
+
+
+def settings(git: Git, pattern: str) -> dict[tuple[str, str], str]:
+    """The settings whose names match, by scope (system, global, local …) and name."""
+    finished = git.attempt("config", "-z", "--includes", "--show-scope", "--get-regexp", pattern)
+    if finished.code not in {0, 1}:  # 1: there is none
+        raise failure("config", finished)
+    fields = os.fsdecode(finished.out).split("\0")
+    found = {}
+    for scope, pair in zip(fields[::2], fields[1::2], strict=False):
+        name, _, value = pair.partition("\n")
+        found[scope, name] = value
+    return found
+
+
+@cache
+def _program(path: str) -> str:
+    found = shutil.which("git", path=path)
+    if found is None:
+        raise Unsupported(what=Text("the program git"))
+    return found
+
+
+def program() -> str:
+    return _program(_search_path(os.environ))
+
+
+@cache
+def version() -> tuple[int, ...]:
+    words = subprocess.run(
+        [program(), "version"], stdin=subprocess.DEVNULL, capture_output=True, check=False, env=environment()
+    ).stdout.split()
+    numbers = words[2].split(b".")[:2] if len(words) > 2 else []  # noqa: PLR2004  # "git version 2.39.5"
+    return tuple(int(number) for number in numbers if number.isdigit())
+
+
+def require_version() -> None:
+    if version() < OLDEST:
+        raise Unsupported(what=Text("git {version} or newer", version=".".join(map(str, OLDEST))))
+
+
+def environment(*, personal: bool = False) -> dict[str, str]:
+    """The caller's, without what steers git, and with a search path that cannot lead into the repository."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept |= _ENVIRONMENT
+    kept["PATH"] = _search_path(os.environ)
+    if personal:
+        for name in _PERSONAL:
+            kept.pop(name, None)
+            if name in os.environ:
+                kept[name] = os.environ[name]
+    return kept
+
+
+def _search_path(variables: Mapping[str, str]) -> str:
+    folders = variables.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+
+
+def quoted(path: Path) -> bytes:
+    """As git wants a path that may hold any byte, in a list of object folders or a configuration file."""
+    raw = os.fsencode(path)
+    return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def read_small(path: Path) -> bytes:
+    """A small file that need not be there. Anything but a regular file counts as absent: it could block."""
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(_READ_LIMIT)
+    except OSError:
+        return b""
+
+
+def failure(command: str, finished: Finished) -> CopyFailed:
+    words = finished.err.decode("utf-8", "backslashreplace").strip().splitlines()
+    # The last line says what stopped it; the lines before say what it tried.
+    problem = words[-1] if words else f"exit {finished.code}"
+    return CopyFailed(why=Text("git {command} failed: {problem}", command=command, problem=problem))

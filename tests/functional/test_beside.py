@@ -1,0 +1,223 @@
+"""`ringi with`: what an agent may do in its copy, and what comes of it."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.functional.desk import MENU, RINGI, Desk
+
+
+def applied(desk: Desk, name: str) -> None:
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "a")
+    if desk.json("show", name)["state"]["action_specs"] and any(
+        spec["risk"] == "high" for spec in desk.json("show", name)["state"]["action_specs"]
+    ):
+        terminal.type(terminal.wanted())
+    code, rest = terminal.end()
+    assert code == 0, rest
+
+
+@pytest.mark.req("PT-3")
+def test_every_kind_of_change_is_carried(desk: Desk) -> None:
+    (desk.root / "old.sh").write_text("#!/bin/sh\n")
+    (desk.root / "gone").mkdir()
+    (desk.root / "gone" / "last.txt").write_text("x\n")
+    script = (
+        "printf '\\000\\377bin' > image.bin; mkdir -p a/b; echo deep > a/b/c.txt; chmod +x old.sh;"
+        " rm -r gone; printf '#!/bin/sh\\n' > run.sh; chmod 755 run.sh; printf 'no newline' >> README.md;"
+        " : > empty; printf 'a\\r\\nb\\r\\n' > crlf.txt; printf '\\377\\376' > latin.txt"
+    )
+    before = desk.files()
+    name = desk.agent(script)
+    assert desk.files() == before
+    applied(desk, name)
+    after = desk.files()
+    assert after["image.bin"][0] == b"\0\xffbin"
+    assert after["a/b/c.txt"][0] == b"deep\n"
+    assert after["old.sh"][1] & 0o111
+    assert after["run.sh"][1] & 0o111
+    assert after["README.md"][0].endswith(b"no newline")
+    assert after["empty"][0] == b""
+    assert after["crlf.txt"][0] == b"a\r\nb\r\n"
+    assert after["latin.txt"][0] == b"\xff\xfe"
+    assert not (desk.root / "gone").exists()
+    terminal = desk.terminal("undo", name)
+    terminal.answer(r"\[y/n\]", "y")
+    assert terminal.end()[0] == 0
+    assert desk.files() == before
+    assert not (desk.root / "a").exists()
+
+
+def test_the_copy_has_the_uncommitted_state(desk: Desk) -> None:
+    (desk.root / "README.md").write_text("dirty\n")
+    (desk.root / "untracked.txt").write_text("mine\n")
+    (desk.root / "app" / "hello.py").unlink()
+    name = desk.agent(
+        "cat README.md untracked.txt > seen.txt; ls app >> seen.txt 2>&1; git status --porcelain >> seen.txt"
+    )
+    diff = desk.run("show", name, "--diff").stdout
+    assert "+dirty" in diff
+    assert "+mine" in diff
+    assert "+hello.py" not in diff
+    assert "+ M README.md" in diff
+    assert desk.json("show", name)["state"]["previews"]["files"] == ["seen.txt"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo x > n.txt; git add -A; git commit -qm work; git checkout -q --detach",
+        "echo x > n.txt; git stash -qu; git stash pop -q",
+        "echo x > n.txt; rm -rf .git",
+        "echo x > n.txt; git checkout -q --orphan other; git commit -qm x -a",
+        "echo x > n.txt; (sleep 1000 &) ; setsid sleep 1000 & true",
+        "echo x > n.txt; git config core.fsmonitor 'touch /tmp/never'; git config core.hooksPath .",
+    ],
+    ids=["commits", "stashes", "removes-git", "rewrites", "leaves-processes", "configures"],
+)
+def test_what_the_agent_does_to_git_does_not_matter(desk: Desk, script: str) -> None:
+    state = desk.git("for-each-ref") + desk.git("stash", "list") + desk.git("status", "--porcelain")
+    name = desk.agent(script)
+    assert desk.json("show", name)["state"]["previews"]["files"] == ["n.txt"]
+    assert state == desk.git("for-each-ref") + desk.git("stash", "list") + desk.git("status", "--porcelain")
+
+
+def test_a_failing_command_still_gives_a_plan(desk: Desk) -> None:
+    done = desk.run("with", "--", "sh", "-c", "echo half > half.txt; exit 7")
+    assert done.returncode == 1
+    assert "exit code 7" in done.stdout
+    assert "ringi review p1" in done.stdout
+
+
+def test_a_deleted_copy_is_told(desk: Desk) -> None:
+    before = desk.files()
+    done = desk.run("with", "--", "sh", "-c", 'rm -rf "$PWD"')
+    assert done.returncode == 1
+    assert "gone" in done.stderr
+    assert desk.files() == before
+
+
+def test_nothing_changed_makes_no_plan(desk: Desk) -> None:
+    done = desk.run("with", "--", "true")
+    assert done.returncode == 0
+    assert "no plan" in done.stdout
+    assert desk.json("list") == []
+
+
+def test_a_missing_program_is_a_wrong_usage(desk: Desk) -> None:
+    done = desk.run("with", "--", "no-such-program-here")
+    assert done.returncode == 2
+    assert "no-such-program-here" in done.stderr
+    assert desk.run("with").returncode == 2
+
+
+@pytest.mark.req("PT-16")
+def test_checks_run_in_the_copy_on_these_bytes(desk: Desk) -> None:
+    done = desk.run(
+        "with", "--check", "grep -q hi new.txt", "--check", "exit 3", "--", "sh", "-c", "echo hi > new.txt"
+    )
+    assert done.returncode == 0
+    assert "passed on exactly these bytes: grep -q hi new.txt" in done.stdout
+    assert "failed with exit code 3" in done.stdout
+    checks = desk.json("show", "p1")["state"]["checks"]
+    assert [check["exit_code"] for check in checks] == [0, 3]
+    assert not (desk.root / "new.txt").exists()
+
+
+def test_a_check_that_changes_files_is_told_and_not_taken(desk: Desk) -> None:
+    done = desk.run("with", "--check", "echo more >> new.txt", "--", "sh", "-c", "echo hi > new.txt")
+    assert "checks changed files" in done.stdout
+    applied(desk, "p1")
+    assert (desk.root / "new.txt").read_text() == "hi\n"
+
+
+def test_ignored_folders_stay_behind_unless_carried(desk: Desk) -> None:
+    (desk.root / ".gitignore").write_text("node_modules/\n")
+    (desk.root / "node_modules").mkdir()
+    (desk.root / "node_modules" / "lib.js").write_text("lib\n")
+    done = desk.run("with", "--", "sh", "-c", "ls node_modules > listing 2>&1; true")
+    assert "node_modules" in done.stdout
+    assert "--carry node_modules" in done.stdout
+    assert "No such file" in desk.run("show", "p1", "--diff").stdout
+    name = desk.agent("ls node_modules > listing; echo bad > node_modules/lib.js", "--carry", "node_modules")
+    assert "+lib.js" in desk.run("show", name, "--diff").stdout
+    assert (desk.root / "node_modules" / "lib.js").read_text() == "lib\n"
+    assert desk.run("with", "--carry", "../..", "--", "true").returncode == 6
+
+
+@pytest.mark.req("PT-12")
+def test_a_file_that_changed_while_the_agent_worked_is_named(desk: Desk) -> None:
+    target = desk.root / "README.md"
+    name = desk.agent(f"echo theirs > README.md; echo mine > '{target}'")
+    assert target.read_text() == "mine\n"
+    shown = desk.run("show", name).stdout
+    assert "README.md changed since the proposer saw it" in shown
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "a")
+    terminal.read("no longer fits")
+    terminal.answer(MENU, "q")
+    terminal.end()
+    assert target.read_text() == "mine\n"
+
+
+def test_two_agents_at_once(desk: Desk) -> None:
+    processes = [
+        subprocess.Popen(
+            [*RINGI, "--json", "with", "--", "sh", "-c", f"echo {n} > file{n}.txt"],
+            cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    plans = [json.loads(process.communicate(timeout=120)[0])["plan"]["number"] for process in processes]
+    assert sorted(plans) == [1, 2, 3]
+    files = {tuple(desk.json("show", f"p{n}")["state"]["previews"]["files"]) for n in plans}
+    assert files == {("file0.txt",), ("file1.txt",), ("file2.txt",)}
+
+
+def test_a_closed_terminal_loses_nothing(desk: Desk) -> None:
+    terminal = desk.terminal("with", "--", "sh", "-c", "echo kept > kept.txt; echo written; sleep 1000")
+    terminal.read("written")
+    terminal.child.kill(signal.SIGHUP)
+    end = time.monotonic() + 60
+    while not desk.json("list") and time.monotonic() < end:
+        time.sleep(0.2)
+    assert desk.json("show", "p1")["state"]["previews"]["files"] == ["kept.txt"]
+    terminal.child.close()
+
+
+def test_a_killed_supervisor_loses_nothing(desk: Desk, isolated: Path) -> None:
+    ready = desk.root.parent / "ready"
+    process = subprocess.Popen(
+        [*RINGI, "with", "--", "sh", "-c", f"echo kept > kept.txt; touch '{ready}'; exec sleep 1000"],
+        cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while not ready.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert "never taken in" in desk.run("doctor").stdout
+    repaired = desk.run("doctor", "--repair")
+    assert "p1" in repaired.stdout, repaired.stderr
+    assert desk.json("show", "p1")["state"]["previews"]["files"] == ["kept.txt"]
+    assert not list((isolated / "cache").rglob("kept.txt"))
+
+
+def test_a_folder_without_git(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    desk = Desk(folder)
+    assert desk.run("list").returncode == 2
+    assert "ringi init" in desk.run("list").stderr
+    assert desk.run("init").returncode == 0
+    (folder / "a.txt").write_text("a\n")
+    name = desk.agent("echo b > a.txt; git log --oneline | wc -l > commits")
+    applied(desk, name)
+    assert (folder / "a.txt").read_text() == "b\n"
+    assert not (folder / ".git").exists()
+    assert list((folder / ".agent" / "tmp").iterdir()) == []

@@ -1,0 +1,226 @@
+"""Deciding at a real terminal."""
+
+import signal
+
+import pytest
+
+from tests.functional.desk import MENU, RINGI, Desk
+
+CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"
+
+
+@pytest.mark.req("PT-4", "PT-6", "PT-8")
+def test_apply_and_undo(desk: Desk) -> None:
+    before, status = desk.files(), desk.git("status", "--porcelain")
+    name = desk.agent(CHANGE)
+    assert desk.files() == before
+    terminal = desk.terminal("review", name, "--plain")
+    seen = terminal.answer(MENU, "a")
+    assert "notes.txt" in seen
+    assert '+    return "hi"' in seen
+    code, rest = terminal.end()
+    assert code == 0
+    assert "2 files written" in rest
+    assert (desk.root / "notes.txt").read_text() == "new\n"
+    assert desk.git("diff", "--cached") == ""
+    assert desk.json("show", name)["state"]["status"] == "completed"
+    terminal = desk.terminal("undo")
+    terminal.answer(r"\[y/n\]", "y")
+    assert terminal.end()[0] == 0
+    assert desk.files() == before
+    assert desk.git("status", "--porcelain") == status
+    assert desk.run("log", "--verify").returncode == 0
+
+
+@pytest.mark.req("PT-8")
+def test_high_risk_is_typed(desk: Desk) -> None:
+    name = desk.agent("rm README.md")
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "a")
+    terminal.wanted()
+    terminal.type("yes")
+    assert "nothing was approved" in terminal.read("approved")
+    terminal.answer(MENU, "a")
+    wanted = terminal.wanted()
+    assert (desk.root / "README.md").exists()
+    terminal.type(wanted)
+    assert terminal.end()[0] == 0
+    assert not (desk.root / "README.md").exists()
+    proof = desk.root.joinpath(".agent/logs/plans").glob("*/approval.json")
+    assert f'"answer": "{wanted}"' in next(proof).read_text()
+
+
+@pytest.mark.req("PT-8", "PT-15")
+def test_drop_a_file_makes_a_new_version(desk: Desk) -> None:
+    name = desk.agent(CHANGE + "; rm README.md")
+    terminal = desk.terminal("review", name)
+    assert "HIGH" in terminal.answer(MENU, "d")
+    terminal.answer(r"1 to 3:", "1")
+    seen = terminal.answer(MENU, "a")
+    assert "README.md dropped" in seen
+    assert "version 2" in seen
+    assert "HIGH" not in seen
+    assert terminal.end()[0] == 0
+    assert (desk.root / "README.md").exists()
+    assert (desk.root / "notes.txt").exists()
+
+
+@pytest.mark.req("PT-6")
+def test_reject_goes_back_with_feedback(desk: Desk) -> None:
+    before = desk.files()
+    name = desk.agent(CHANGE)
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "r")
+    terminal.answer(r"change\?", "please keep the greeting")
+    assert terminal.end()[0] == 0
+    state = desk.json("show", name)["state"]
+    assert state["status"] == "proposed"
+    assert state["feedback"][0]["text"] == "please keep the greeting"
+    assert desk.files() == before
+    assert "Nothing waits" in desk.run().stdout
+
+
+def test_a_rejected_plan_can_be_taken_up_again(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "r")
+    terminal.answer(r"change\?", "no")
+    terminal.end()
+    terminal = desk.terminal("review", name)
+    assert "version 2" in terminal.answer(MENU, "a")
+    assert terminal.end()[0] == 0
+    assert (desk.root / "notes.txt").exists()
+
+
+@pytest.mark.req("PT-9", "PT-13")
+def test_without_a_terminal_nothing_is_decided(desk: Desk) -> None:
+    before = desk.files()
+    name = desk.agent(CHANGE)
+    for words in (["review", name], ["undo", name]):
+        done = desk.run(*words)
+        assert done.returncode == 3
+        assert "ringi review" in done.stderr
+    assert desk.files() == before
+
+
+@pytest.mark.req("PT-9")
+def test_below_an_agent_a_typed_answer_is_refused(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    before = desk.files()
+    code, seen = desk.terminal("review", name, CLAUDECODE="1").end()
+    assert code == 3
+    assert "Claude Code" in seen
+    assert desk.files() == before
+
+
+@pytest.mark.req("PT-9")
+def test_the_agent_itself_cannot_review(desk: Desk) -> None:
+    """It has a terminal of its own, but it is not a person."""
+    name = desk.agent(CHANGE)
+    review = f"{' '.join(RINGI)} --workspace '{desk.root}' review {name}"
+    # A variable can be unset; the process above stays.
+    second = desk.agent(f"{review}; echo $? > code1; env -u RINGI_WITH {review}; echo $? > code2")
+    shown = desk.run("show", second, "--diff").stdout
+    assert shown.count("\n  +3\n") == 2
+    assert desk.json("show", name)["state"]["status"] == "pending_review"
+
+
+def test_typed_ahead_does_not_answer(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    terminal = desk.terminal("review", name)
+    terminal.child.delaybeforesend = None
+    terminal.child.send("a\n" * 3)
+    terminal.child.delaybeforesend = 0.3
+    terminal.answer(MENU, "q")
+    code, _ = terminal.end()
+    assert code == 3
+    assert desk.json("show", name)["state"]["status"] == "pending_review"
+
+
+@pytest.mark.req("PT-12")
+def test_a_file_changed_between_look_and_answer_is_stale(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    terminal = desk.terminal("review", name)
+    terminal.read(MENU)
+    (desk.root / "app" / "hello.py").write_text("mine\n")
+    terminal.type("a")
+    assert "app/hello.py" in terminal.read("no longer fits.*hello.py")
+    terminal.answer(MENU, "q")
+    assert terminal.end()[0] == 3
+    assert (desk.root / "app" / "hello.py").read_text() == "mine\n"
+    assert not (desk.root / "notes.txt").exists()
+
+
+@pytest.mark.req("PT-12")
+def test_other_files_do_not_disturb(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    (desk.root / "README.md").write_text("mine\n")
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "a")
+    assert terminal.end()[0] == 0
+    assert (desk.root / "README.md").read_text() == "mine\n"
+
+
+def test_undo_refuses_what_was_written_since(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "a")
+    terminal.end()
+    (desk.root / "notes.txt").write_text("more\n")
+    code, seen = desk.terminal("undo", name).end()
+    assert code == 4
+    assert "notes.txt" in seen
+    assert (desk.root / "notes.txt").read_text() == "more\n"
+
+
+def test_interrupt_and_closed_terminal_decide_nothing(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    terminal = desk.terminal("review", name)
+    terminal.read(MENU)
+    terminal.child.sendintr()
+    assert terminal.end()[0] == 130
+    terminal = desk.terminal("review", name)
+    terminal.read(MENU)
+    terminal.child.sendeof()
+    assert terminal.end()[0] == 3
+    terminal = desk.terminal("review", name)
+    terminal.read(MENU)
+    terminal.child.kill(signal.SIGHUP)
+    terminal.child.close()
+    assert desk.json("show", name)["state"]["status"] == "pending_review"
+
+
+def test_hostile_text_is_shown_not_obeyed(desk: Desk) -> None:
+    script = (
+        "printf 'safe \\033]0;owned\\007 \\342\\200\\256 text\\n' > evil.txt; git add -A;"
+        " git commit -qm \"$(printf 'x\\033[2Jy')\""
+    )
+    name = desk.agent(script)
+    for seen in (desk.run("show", name, "--diff").stdout, desk.run("list").stdout, desk.run().stdout):
+        assert "\x1b" not in seen
+        assert "\u202e" not in seen
+    assert "\\x1b]0;owned\\x07 \\u202e" in desk.run("show", name, "--diff").stdout
+
+
+def test_in_japanese(desk: Desk) -> None:
+    name = desk.agent(CHANGE + "; rm README.md")
+    terminal = desk.terminal("--lang", "ja", "review", name)
+    seen = terminal.answer(r"\[q\]", "a")
+    assert "README.md" in seen
+    terminal.type(terminal.wanted())
+    code, rest = terminal.end()
+    assert code == 0
+    assert "ファイル" in rest
+    terminal = desk.terminal("undo", LANG="ja_JP.UTF-8")
+    terminal.answer(r"\[y/n\]", "y")
+    code, rest = terminal.end()
+    assert code == 0
+    assert "files" not in rest
+
+
+def test_the_screen_fits_and_can_be_read_without_colour(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    terminal = desk.terminal("review", name)
+    seen = terminal.answer(MENU, "q")
+    assert "\x1b[" not in seen
+    assert terminal.end()[0] == 3

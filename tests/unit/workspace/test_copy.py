@@ -1,0 +1,740 @@
+import os
+import shutil
+import socket
+import stat
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ringi.errors import CopyFailed, NotFound, PathRefused
+from ringi.text import Text
+from ringi.workspace.copy import CopyChange, Supervisor, WorkCopy
+from ringi.workspace.shadow import Shadow
+from tests.unit.workspace.repositories import (
+    as_another_user,
+    commit,
+    fingerprint,
+    git,
+    give_away,
+    hostile,
+    isolate,
+    open_up,
+    repository,
+    untouched,
+    write,
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    return isolate(monkeypatch, tmp_path / "home")
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Makes a copy; nothing of the person's own may change by it."""
+
+    def made(root: Path, **options) -> WorkCopy:
+        with untouched(root):
+            return WorkCopy.make(root, tmp_path / "state", tmp_path / "cache", **options)
+
+    return made
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {name: facts for name, facts in fingerprint(folder).items() if name.split("/")[0] != ".git"}
+
+
+def changed(copy: WorkCopy) -> dict[str, bytes | None]:
+    return {change.path: change.after for change in copy.difference().changes}
+
+
+def left_out(copy: WorkCopy) -> dict[str, str]:
+    return {path: str(why) for path, why in copy.difference().left_out}
+
+
+class TestMake:
+    def test_files_and_status_are_the_persons(self, tmp_path, make):
+        root = repository(
+            tmp_path / "r",
+            {"a": "1", "b": "2", "gone": "3", "run": "#!", "d/e": "4", ".gitignore": "*.log\n"},
+        )
+        write(root, {"b": "dirty", "new/x": "5", "crlf": b"1\r\n", "日本\n": "6", "y.log": "ignored"})
+        (root / "run").chmod(0o755)
+        (root / "gone").unlink()
+        (root / "link").symlink_to("b")
+        copy = make(root)
+        expected = files(root)
+        del expected["y.log"]
+        assert files(copy.tree) == expected
+        status = ("status", "--porcelain=v1", "-z", "--branch", "--untracked-files=all")
+        assert git(copy.tree, *status) == git(root, *status)
+        assert git(copy.tree, "diff") == git(root, "diff")
+        assert copy.left_behind == ("y.log",)
+        assert copy.difference().changes == ()
+        assert copy.difference().left_out == ()
+
+    def test_history_branches_and_tags(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        git(root, "tag", "-a", "-m", "tag", "v1")
+        git(root, "branch", "feature/x")
+        write(root, {"a": "2"})
+        commit(root, "two")
+        git(root, "switch", "-q", "feature/x")
+        git(root, "remote", "add", "origin", "https://user:secret@example.org/x")
+        git(root, "update-ref", "refs/remotes/origin/trunk", "trunk")
+        copy = make(root)
+        for question in (
+            ("for-each-ref",),
+            ("log", "--format=%H %s", "--all"),
+            ("symbolic-ref", "HEAD"),
+            ("rev-parse", "v1^{}"),
+        ):
+            assert git(copy.tree, *question) == git(root, *question)
+        assert git(copy.tree, "remote") == ""
+        assert "secret" not in (copy.tree / ".git" / "config").read_text()
+        assert not (copy.tree / ".git" / "hooks").exists()
+        assert git(copy.tree, "fsck", "--no-dangling") == ""
+
+    def test_detached(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        git(root, "checkout", "-q", "--detach")
+        copy = make(root)
+        assert git(copy.tree, "symbolic-ref", "-q", "HEAD", check=False) == ""
+        assert git(copy.tree, "rev-parse", "HEAD") == git(root, "rev-parse", "HEAD")
+
+    def test_without_a_commit(self, tmp_path, make):
+        root = repository(tmp_path / "r")
+        write(root, {"a": "1"})
+        copy = make(root)
+        assert git(copy.tree, "status", "--porcelain", "--branch") == "## No commits yet on trunk\n?? a\n"
+        commit(copy.tree, "first")
+        assert copy.head_subject() == "first"
+
+    def test_folder_without_git(self, tmp_path, make):
+        root = tmp_path / "r"
+        write(root, {"a": "1", "d/b": "2"})
+        copy = make(root)
+        assert git(copy.tree, "status", "--porcelain", "--branch") == "## main\n"
+        assert git(copy.tree, "log", "--format=%an %s") == "Hanako state before\n"
+        assert copy.head_subject() is None
+        write(copy.tree, {"a": "2"})
+        assert changed(copy) == {"a": b"2"}
+        assert not (root / ".git").exists()
+
+    def test_the_agent_can_commit_as_the_person(self, tmp_path, make, home):
+        root = repository(tmp_path / "r", {"a": "1"})
+        git(root, "config", "user.name", 'Tarō "\\ #;x')
+        (home / ".gitconfig").unlink()
+        copy = make(root)
+        commit(copy.tree, "x")
+        assert git(copy.tree, "log", "-1", "--format=%an <%ae>") == 'Tarō "\\ #;x <ringi@localhost>\n'
+
+    def test_line_ends_as_the_repository_has_them(self, tmp_path, make):
+        root = repository(tmp_path / "r")
+        git(root, "config", "core.autocrlf", "true")
+        write(root, {"a": b"1\r\n", ".gitattributes": "* text=auto\n"})
+        commit(root)
+        copy = make(root)
+        assert (copy.tree / "a").read_bytes() == b"1\r\n"
+        assert git(copy.tree, "status", "--porcelain") == git(root, "status", "--porcelain") == ""
+        write(copy.tree, {"a": b"1\n"})
+        assert changed(copy) == {"a": b"1\n"}
+
+    def test_own_folder(self, tmp_path, make):
+        root = repository(
+            tmp_path / "r", {"a": "1", ".agent/config.yaml": "x: 1\n", ".agent/.gitignore": "logs/\n"}
+        )
+        write(root, {".agent/logs/secret": "x", ".agent/untracked": "x"})
+        copy = make(root)
+        assert git(copy.tree, "status", "--porcelain") == ""
+        assert {name for name in files(copy.tree) if "/" in name} == {
+            ".agent/config.yaml",
+            ".agent/.gitignore",
+        }
+        assert copy.left_behind == ()
+        assert left_out(copy) == {}
+        write(copy.tree, {".agent/config.yaml": "x: 2\n", ".agent/more": "y"})
+        (copy.tree / ".agent/.gitignore").unlink()
+        assert changed(copy) == {}
+        assert set(left_out(copy)) == {".agent/config.yaml", ".agent/more", ".agent/.gitignore"}
+
+    def test_submodule_and_nested(self, tmp_path, make):
+        inner = repository(tmp_path / "inner", {"x": "1"})
+        root = repository(tmp_path / "r", {"a": "1"})
+        git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+        commit(root)
+        repository(root / "other")
+        copy = make(root)
+        assert copy.nested == ("other", "sub")
+        assert git(copy.tree, "status", "--porcelain") == ""
+        assert copy.difference().changes == ()
+
+    def test_linked_worktree_and_shallow_clone(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        write(root, {"a": "2"})
+        commit(root, "two")
+        git(root, "worktree", "add", "-q", "-b", "side", "../linked")
+        git(tmp_path, "clone", "-q", "--depth=1", f"file://{root}", "shallow")
+        with untouched(root):
+            linked = make(tmp_path / "linked")
+        assert git(linked.tree, "log", "--format=%s") == "two\none\n"
+        assert git(linked.tree, "status", "--porcelain", "--branch") == "## side\n"
+        shallow = make(tmp_path / "shallow")
+        assert git(shallow.tree, "log", "--format=%s") == "two\n"
+        assert git(shallow.tree, "status", "--porcelain") == ""
+
+    def test_sha256(self, tmp_path, make):
+        git(tmp_path, "init", "-q", "--object-format=sha256", "r")
+        write(tmp_path / "r", {"a": "1"})
+        commit(tmp_path / "r")
+        copy = make(tmp_path / "r")
+        assert git(copy.tree, "status", "--porcelain") == ""
+        commit(copy.tree, "more")
+        write(copy.tree, {"a": "2"})
+        assert changed(copy) == {"a": b"2"}
+        assert copy.head_subject() == "more"
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+    def test_another_owner(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        give_away(root)
+        copy = make(root)
+        assert git(copy.tree, "log", "--format=%s") == "one\n"
+
+    def test_hostile_repository(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        hostile(root, tmp_path / "marker")
+        (tmp_path / "marker").unlink(missing_ok=True)
+        copy = make(root)
+        write(copy.tree, {"a": "2"})
+        assert changed(copy) == {"a": b"2"}
+        assert not (tmp_path / "marker").exists()
+        text = (copy.tree / ".git" / "config").read_text()
+        assert "trap" not in text
+        assert "include" not in text
+
+    def test_objects_that_were_pruned_since_the_last_time(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        write(root, {"b": "staged once"})
+        git(root, "add", "b")
+        make(root)
+        git(root, "rm", "-q", "--cached", "b")
+        git(root, "prune", "--expire=now")
+        assert (make(root).tree / "b").read_text() == "staged once"
+
+    def test_private_and_registered(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        copy = make(root)
+        for folder in (tmp_path / "state", tmp_path / "cache", copy.folder, copy.tree):
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        copy.mark_running(42, "start")
+        found = WorkCopy.open(copy.folder)
+        assert found.record == copy.record
+        assert found.record.workspace == str(root)
+        assert found.record.supervisor == Supervisor(42, "start")
+        write(found.tree, {"a": "2"})
+        assert changed(found) == {"a": b"2"}
+
+    def test_a_failure_leaves_nothing(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        with (
+            mock.patch("ringi.workspace.copy.make_repository", side_effect=KeyboardInterrupt),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            make(root)
+        assert list((tmp_path / "cache").iterdir()) == []
+
+    def test_says_what_it_does(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1", ".gitignore": "lib/\n"})
+        write(root, {"lib/x": "1"})
+        said: list[Text] = []
+        make(root, carry=["lib"], on_progress=said.append)
+        assert [str(text) for text in said] == [
+            "Reading the workspace",
+            "Laying out the copy",
+            "Carrying lib",
+        ]
+
+
+class TestCarry:
+    @pytest.fixture
+    def root(self, tmp_path):
+        root = repository(
+            tmp_path / "r", {"a": "1", ".gitignore": "node_modules/\n.venv\n*.log\n", "sub/b": "1"}
+        )
+        write(
+            root,
+            {
+                "node_modules/p/index.js": "js",
+                ".venv/bin/python": "py",
+                "x.log": "",
+                "sub/node_modules/q": "",
+            },
+        )
+        (root / ".venv/bin/python").chmod(0o755)
+        (root / "node_modules/.bin").symlink_to("p")
+        (root / "out").symlink_to(tmp_path)
+        write(tmp_path, {"secret": "x"})
+        return root
+
+    def test_what_stays_behind_is_named(self, root, make):
+        assert make(root).left_behind == (".venv/", "node_modules/", "sub/node_modules/", "x.log")
+
+    def test_brought_as_real_files(self, root, make):
+        copy = make(root, carry=["node_modules/", ".venv", "sub/node_modules"])
+        assert copy.left_behind == ("x.log",)
+        for name in ("node_modules", ".venv", "sub/node_modules"):
+            assert fingerprint(copy.tree / name) == fingerprint(root / name)
+        assert (copy.tree / "node_modules/.bin").is_symlink()
+        before = (root / "node_modules/p/index.js").stat()
+        assert (copy.tree / "node_modules/p/index.js").stat().st_ino != before.st_ino
+        write(copy.tree, {"node_modules/p/index.js": "changed"})
+        assert (root / "node_modules/p/index.js").read_text() == "js"
+        assert copy.difference().changes == ()
+
+    def test_not_taken_back_even_when_no_longer_ignored(self, root, make):
+        copy = make(root, carry=["node_modules"])
+        write(copy.tree, {".gitignore": "", "node_modules/new": "x"})
+        assert set(changed(copy)) == {".gitignore"}
+        assert left_out(copy)["node_modules/new"] == "it was carried into the copy"
+
+    def test_a_nested_repository(self, root, make):
+        repository(root / "nested", {"x": "1"})
+        copy = make(root, carry=["nested"])
+        assert (copy.tree / "nested/x").read_text() == "1"
+        assert left_out(copy) == {}
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "../secret",
+            "/etc",
+            "node_modules/../../secret",
+            "out/secret",
+            ".git",
+            ".agent",
+            "",
+            ".",
+            "sub/.GIT/x",
+        ],
+    )
+    def test_refused(self, root, make, tmp_path, name):
+        with pytest.raises(PathRefused):
+            make(root, carry=[name])
+        assert not (tmp_path / "cache").exists()
+
+    def test_not_there(self, root, make):
+        with pytest.raises(NotFound, match="nothing"):
+            make(root, carry=["nothing"])
+
+    def test_there_anyway(self, root, make, tmp_path):
+        with pytest.raises(PathRefused, match="in the copy already"):
+            make(root, carry=["sub"])
+        assert list((tmp_path / "cache").iterdir()) == []
+
+    def test_unreadable(self, tmp_path, root):
+        (root / "node_modules/p/index.js").chmod(0)
+        give_away(tmp_path)
+        open_up(tmp_path)
+
+        def work() -> None:
+            with pytest.raises(CopyFailed, match=r"node_modules could not be carried: .*Permission denied"):
+                WorkCopy.make(root, tmp_path / "state", tmp_path / "cache", carry=["node_modules"])
+
+        as_another_user(work)
+
+
+class TestDifference:
+    def test_every_kind_of_change(self, tmp_path, make):
+        root = repository(
+            tmp_path / "r", {"a": "1", "b": "2", "gone": "3", "mode": "4", "d/e": "5", "same": "6"}
+        )
+        copy = make(root)
+        write(
+            copy.tree,
+            {"a": "new", "n/new": b"\0\xff\r\n", "empty": "", "-x": "", "ü": "", "a\nb": "", "same": "6"},
+        )
+        (copy.tree / "gone").unlink()
+        (copy.tree / "mode").chmod(0o755)
+        (copy.tree / "d/e").rename(copy.tree / "moved")
+        with untouched(root):
+            difference = copy.difference()
+        assert difference.left_out == ()
+        assert difference.changes == (
+            CopyChange("-x", None, "100644", None, b""),
+            CopyChange("a", "100644", "100644", b"1", b"new"),
+            CopyChange("a\nb", None, "100644", None, b""),
+            CopyChange("d/e", "100644", None, b"5", None),
+            CopyChange("empty", None, "100644", None, b""),
+            CopyChange("gone", "100644", None, b"3", None),
+            CopyChange("mode", "100644", "100755", b"4", b"4"),
+            CopyChange("moved", None, "100644", None, b"5"),
+            CopyChange("n/new", None, "100644", None, b"\0\xff\r\n"),
+            CopyChange("ü", None, "100644", None, b""),
+        )
+        assert difference.base == Shadow(tmp_path / "state/git", root).capture().tree
+        for change in difference.changes:
+            apply(root, change)
+        assert difference.tree == Shadow(tmp_path / "state/git", root).capture().tree
+
+    @pytest.mark.parametrize(
+        "deed",
+        [
+            commit,
+            lambda tree: git(tree, "stash", "-u"),
+            lambda tree: shutil.rmtree(tree / ".git"),
+            lambda tree: (shutil.rmtree(tree / ".git"), git(tree, "init", "-q"), commit(tree)),
+            lambda tree: (shutil.rmtree(tree / ".git"), (tree / ".git").symlink_to("/nowhere")),
+            lambda tree: (shutil.rmtree(tree / ".git"), (tree / ".git").write_text("gitdir: /nowhere")),
+            lambda tree: (shutil.rmtree(tree / ".git"), os.mkfifo(tree / ".git")),
+            lambda tree: write(tree, {".git/index": "nonsense"}),
+            lambda tree: write(tree, {".git/config": "nonsense"}),
+            lambda tree: (commit(tree), git(tree, "reset", "-q", "--hard", "HEAD~2")),
+            lambda tree: git(tree, "checkout", "-q", "--orphan", "new"),
+        ],
+    )
+    def test_whatever_is_done_to_the_repository_inside(self, tmp_path, make, deed):
+        root = repository(tmp_path / "r", {"a": "1", "b": "2"})
+        write(root, {"a": "3"})
+        commit(root)
+        copy = make(root)
+        write(copy.tree, {"new": "x"})
+        with untouched(root, copy.folder / "base.git" / "objects"):
+            deed(copy.tree)
+        before = {"a": b"3", "b": b"2"}
+        now = {p.name: p.read_bytes() for p in copy.tree.iterdir() if p.name != ".git"}
+        expected = {name: now.get(name) for name in before | now if before.get(name) != now.get(name)}
+        with untouched(root):
+            assert changed(copy) == expected
+            copy.head_subject()
+
+    def test_rules_changed_by_the_agent(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1", ".gitignore": "out/\n"})
+        copy = make(root)
+        write(copy.tree, {".gitignore": "a\nb\n", "a": "2", "b": "3", "out/x": "4"})
+        assert changed(copy) == {"a": b"2", ".gitignore": b"a\nb\n", "out/x": b"4"}
+
+    def test_added_by_force(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1", ".gitignore": "out/\n"})
+        copy = make(root)
+        write(copy.tree, {"out/x": "4", "out/y": "5"})
+        git(copy.tree, "add", "-f", "out/x")
+        commit(copy.tree)
+        assert changed(copy) == {"out/x": b"4"}
+
+    def test_what_cannot_be_carried_is_named(self, tmp_path, make, monkeypatch):
+        root = repository(tmp_path / "r", {"file": "1", "kept": "2", "d/e": "3", ".gitignore": "tmp/\n"})
+        (root / "link").symlink_to("kept")
+        (root / "dead").symlink_to("nowhere")
+        commit(root)
+        copy = make(root)
+        tree = copy.tree
+        (tree / "file").unlink()
+        (tree / "file").symlink_to("/etc/passwd")
+        (tree / "new-link").symlink_to("kept")
+        (tree / "link").unlink()
+        (tree / "link").write_text("now a file")
+        (tree / "dead").unlink()
+        (tree / "kept").unlink()
+        os.mkfifo(tree / "kept")
+        os.mkfifo(tree / "pipe")
+        (tree / "tmp").mkdir()
+        os.mkfifo(tree / "tmp" / "ignored-pipe")
+        write(tree, {"bad\udcff": "x", "back\\slash": "x", "~home": "x", "fine": "x", "git~1": "x"})
+        repository(tree / "nested", {"x": "1"})
+        repository(tree / "bare-nested")
+        monkeypatch.chdir(tree)  # the path of a socket must be short
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("socket")
+        assert changed(copy) == {"fine": b"x"}
+        assert left_out(copy) == {
+            "file": "a file became a link, or a link a file",
+            "link": "a file became a link, or a link a file",
+            "new-link": "it is a symbolic link",
+            "dead": "it is a symbolic link",
+            "kept": "it is neither a file nor a folder",
+            "pipe": "it is neither a file nor a folder",
+            "socket": "it is neither a file nor a folder",
+            "bad\udcff": "its name is not valid UTF-8",
+            "back\\slash": "it contains a backslash",
+            "~home": "it starts with ~, which some programs take for a home folder",
+            "git~1": "it cannot be read",
+            "nested": "it is a repository of its own",
+            "bare-nested": "it is a repository of its own",
+        }
+        assert copy.difference() == copy.difference()
+
+    @pytest.mark.parametrize(
+        "name", [".gitignore", ".gitattributes", "d/.gitignore", "n/.git/HEAD", "n/.git"]
+    )
+    def test_pipes_that_git_would_wait_for(self, tmp_path, make, name):
+        root = repository(tmp_path / "r", {"a": "1", "d/e": "2"})
+        copy = make(root)
+        write(copy.tree, {"a": "2", "n/x": "3"})
+        (copy.tree / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(copy.tree / name)
+        assert changed(copy) == {"a": b"2", "n/x": b"3"}
+
+    def test_unreadable_is_not_deleted(self, tmp_path):
+        root = repository(tmp_path / "r", {"a": "1", "b": "2", "d/e": "3", "f/g": "4", "ok": "5"})
+        give_away(tmp_path)
+        open_up(tmp_path)
+
+        def work() -> None:
+            copy = WorkCopy.make(root, tmp_path / "state", tmp_path / "cache")
+            write(copy.tree, {"a": "changed", "ok": "changed", "new": "x"})
+            for name, mode in {"a": 0, "b": 0, "new": 0, "d": 0, "f": 0o600}.items():
+                (copy.tree / name).chmod(mode)
+            difference = copy.difference()
+            assert [change.path for change in difference.changes] == ["ok"]
+            assert {path.split("/")[0] for path, _ in difference.left_out} == {"a", "b", "new", "d", "f"}
+            copy.remove()
+            assert list((tmp_path / "cache").iterdir()) == []
+
+        as_another_user(work)
+
+    def test_huge(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        copy = make(root)
+        with (copy.tree / "big").open("wb") as file:
+            file.truncate(64 * 1024 * 1024 + 1)
+        assert changed(copy) == {}
+        assert "bytes" in left_out(copy)["big"]
+
+    def test_changed_at_once_with_the_old_time_and_size(self, tmp_path, make):
+        root = repository(tmp_path / "r", {f"f{n}": "1" for n in range(30)})
+        copy = make(root)
+        times = (copy.tree / "f7").stat()
+        write(copy.tree, {"f7": "2"})
+        os.utime(copy.tree / "f7", ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert changed(copy) == {"f7": b"2"}
+
+    def test_a_base_object_pruned_meanwhile(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        write(root, {"b": "staged once"})
+        git(root, "add", "b")
+        copy = make(root)
+        git(root, "rm", "-q", "--cached", "b")
+        git(root, "prune", "--expire=now")
+        write(copy.tree, {"b": "changed"})
+        with pytest.raises(CopyFailed, match="missing"):
+            copy.difference()
+
+    @pytest.mark.parametrize("what", ["tree", "."])
+    def test_gone(self, tmp_path, make, what):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        shutil.rmtree(copy.folder / what)
+        with pytest.raises(CopyFailed, match="gone"):
+            copy.difference()
+        assert copy.head_subject() is None
+
+    def test_replaced_by_a_link(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        copy = make(root)
+        shutil.rmtree(copy.tree)
+        copy.tree.symlink_to(root)
+        with pytest.raises(CopyFailed, match="gone"):
+            copy.difference()
+
+    def test_traps_set_beside_the_copy(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        hostile(repository(tmp_path / "evil", {"x": "1"}), tmp_path / "marker")
+        (tmp_path / "marker").unlink(missing_ok=True)
+        base = copy.folder / "base.git"
+        shutil.copyfile(tmp_path / "evil/.git/config", base / "config")
+        write(base, {"info/attributes": "* filter=evil\n", "commondir": str(tmp_path / "evil/.git")})
+        write(copy.tree, {"a": "2"})
+        assert changed(copy) == {"a": b"2"}
+        assert not (tmp_path / "marker").exists()
+
+    def test_base_replaced_by_a_link(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        copy = make(root)
+        shutil.rmtree(copy.folder / "base.git")
+        (copy.folder / "base.git").symlink_to(root / ".git")
+        commit(copy.tree, "x")
+        with untouched(root), pytest.raises(CopyFailed, match="is a link"):
+            copy.difference()
+        with untouched(root):
+            assert copy.head_subject() is None
+
+    def test_base_lost(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        shutil.rmtree(copy.folder / "base.git")
+        with pytest.raises(CopyFailed):
+            copy.difference()
+
+
+class TestHeadSubject:
+    def test_only_of_commits_made_in_the_copy(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        write(root, {"a": "2"})
+        commit(root, "two")
+        copy = make(root)
+        assert copy.head_subject() is None
+        git(copy.tree, "reset", "-q", "--hard", "HEAD~1")
+        assert copy.head_subject() is None
+        commit(copy.tree, "Mend the thing\n\nAt length.")
+        assert copy.head_subject() == "Mend the thing"
+        git(copy.tree, "pack-refs", "--all")
+        git(copy.tree, "checkout", "-q", "--detach")
+        commit(copy.tree, "Detached")
+        assert copy.head_subject() == "Detached"
+
+    def test_nothing_configured_there_runs(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        commit(copy.tree, "Subject")
+        hostile(copy.tree, tmp_path / "marker")
+        (tmp_path / "marker").unlink(missing_ok=True)
+        assert copy.head_subject() == "Subject"
+        assert ".gitattributes" in changed(copy)
+        assert not (tmp_path / "marker").exists()
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            b"",
+            b"nonsense",
+            b"ref: refs/heads/../../../../secret",
+            b"ref: /etc/passwd",
+            b"ref: refs/heads/none",
+        ],
+    )
+    def test_in_doubt_none(self, tmp_path, make, head):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        (copy.tree / ".git/HEAD").write_bytes(head)
+        assert copy.head_subject() is None
+
+    def test_a_commit_that_is_not_there(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        (copy.tree / ".git/HEAD").write_text("1" * 40)
+        assert copy.head_subject() is None
+
+
+class TestRemove:
+    def test_follows_no_link(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        write(tmp_path, {"outside/precious": "x"})
+        copy = make(root)
+        (copy.tree / "way-out").symlink_to(tmp_path / "outside")
+        (copy.tree / "hard").hardlink_to(tmp_path / "outside/precious")
+        with untouched(root, tmp_path / "outside"):
+            copy.remove()
+        assert not copy.folder.exists()
+        copy.remove()
+
+    def test_closed_folders_and_hard_links(self, tmp_path):
+        root = repository(tmp_path / "r", {"a": "1"})
+        write(tmp_path, {"outside/precious": "x"})
+        (tmp_path / "outside/precious").chmod(0o400)
+        give_away(tmp_path)
+        open_up(tmp_path)
+
+        def work() -> None:
+            copy = WorkCopy.make(root, tmp_path / "state", tmp_path / "cache")
+            write(copy.tree, {"d/e/f": "x"})
+            (copy.tree / "d/e/hard").hardlink_to(tmp_path / "outside/precious")
+            (copy.tree / "d/e").chmod(0o555)
+            (copy.tree / "d").chmod(0)
+            with untouched(tmp_path / "outside"):
+                copy.remove()
+            assert list((tmp_path / "cache").iterdir()) == []
+
+        as_another_user(work)
+
+    def test_all(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        assert WorkCopy.all(tmp_path / "cache") == []
+        first, second = make(root), make(root)
+        write(tmp_path / "cache", {"broken/copy.json": "{", ".removed-x/copy.json": "{}", "stray": ""})
+        found = WorkCopy.all(tmp_path / "cache")
+        assert {copy.id for copy in found} == {first.id, second.id}
+        first.remove()
+        assert [copy.id for copy in WorkCopy.all(tmp_path / "cache")] == [second.id]
+        assert not (tmp_path / "cache/.removed-x").exists()
+
+
+def apply(root: Path, change: CopyChange) -> None:
+    path = root / change.path
+    if change.after is None:
+        path.unlink()
+        return
+    for parent in reversed(path.relative_to(root).parents):
+        if (root / parent).is_file():
+            (root / parent).unlink()
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(change.after)
+    path.chmod(0o755 if change.after_mode == "100755" else 0o644)
+
+
+NAMES = st.sampled_from(["a", "b", "d/a", "d/b", "d/e/a", "e", "e/a", "ü", "-r", "x y", "new\nline", "A"])
+EDITS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), NAMES, st.binary(max_size=6)),
+        st.tuples(st.just("delete"), NAMES, st.none()),
+        st.tuples(st.just("chmod"), NAMES, st.sampled_from([0o644, 0o755])),
+        st.tuples(st.just("rename"), NAMES, NAMES),
+    ),
+    max_size=12,
+)
+
+
+def edit(tree: Path, edits) -> None:
+    for kind, name, value in edits:
+        path = tree / name
+        try:
+            if kind == "write":
+                if path.is_dir():
+                    shutil.rmtree(path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(value)
+            elif kind == "delete":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            elif kind == "chmod":
+                if path.is_file():
+                    path.chmod(value)
+            else:
+                (tree / value).parent.mkdir(parents=True, exist_ok=True)
+                path.rename(tree / value)
+        except OSError:
+            continue  # the name is taken by something of another kind, or nothing is there
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=EDITS, dirty=EDITS, after=EDITS, in_git=st.booleans())
+def test_the_difference_turns_the_base_into_the_final_tree(tmp_path, before, dirty, after, in_git):
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    root = folder / "r"
+    root.mkdir()
+    edit(root, before)
+    if in_git:
+        git(root, "init", "-q")
+        commit(root)
+        edit(root, dirty)
+    with untouched(root):
+        copy = WorkCopy.make(root, folder / "state", folder / "cache")
+    assert plain_files(copy.tree) == plain_files(root)
+    edit(copy.tree, after)
+    difference = copy.difference()
+    assert difference.left_out == ()
+    # Deletions first, so that a folder can become a file.
+    for change in sorted(difference.changes, key=lambda change: change.after is not None):
+        apply(root, change)
+    assert plain_files(root) == plain_files(copy.tree)
+    assert Shadow(folder / "state/git", root).capture().tree == difference.tree
+    copy.remove()
+
+
+def plain_files(tree: Path) -> dict[str, tuple[bool, bytes]]:
+    return {
+        str(path.relative_to(tree)): (bool(path.stat().st_mode & 0o100), path.read_bytes())
+        for path in tree.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    }
