@@ -15,7 +15,14 @@ WIDE_CLASSES: Final = ("src/ringi/fs/calls.py",)
 
 BOUNDARY: Final = "src/ringi/cli/main.py"
 SPEAKS: Final = ("src/ringi/cli/",)
-READS_ENVIRONMENT: Final = ("src/ringi/wiring/", BOUNDARY)
+# Beside the wiring: who starts a program hands its environment on, less what would steer it.
+READS_ENVIRONMENT: Final = (
+    "src/ringi/wiring/",
+    "src/ringi/workspace/git.py",
+    "src/ringi/workspace/shadow.py",
+    "src/ringi/integrations/person.py",
+    BOUNDARY,
+)
 WRITES_NOTHING: Final = tuple(f"src/ringi/{layer}/" for layer in ("plans", "policy", "domain", "patching"))
 
 _WRITING: Final = re.compile(

@@ -33,7 +33,8 @@ class Mark(StrEnum):
 class Finding(NamedTuple):
     mark: Mark
     text: Text
-    mend: str = ""
+    mend: Text | str = ""
+    """A command, or what to do where no command mends it."""
 
 
 def examine(root: Path, environment: Mapping[str, str]) -> list[Finding]:
@@ -48,7 +49,7 @@ def examine(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     except LedgerCorrupt as error:
         findings.append(Finding(Mark.BAD, _as_text(error), REPAIR))
     except RingiError as error:
-        findings.append(Finding(Mark.BAD, _as_text(error), str(error.hint)))
+        findings.append(Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details)))
     return findings
 
 

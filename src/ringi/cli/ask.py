@@ -25,3 +25,7 @@ def ask(app: App, question: Text) -> str:
         app.ui.line()
         raise EOFError
     return line.strip()
+
+
+def is_yes(answer: str) -> bool:
+    return answer.lower() in {"y", "yes", "はい"}

@@ -2,6 +2,7 @@
 
 import gettext
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -14,6 +15,7 @@ from ringi._version import __version__
 from ringi.cli.app import App
 from ringi.cli.ui import Ui, error_document
 from ringi.errors import Interrupted, RingiError
+from ringi.wiring.places import user_file
 
 _ = gettext.gettext
 LOCALES: Final = Path(__file__).parent.parent / "locale"
@@ -199,9 +201,20 @@ def hoisted(arguments: list[str]) -> list[str]:
     return front + rest + arguments[end:]
 
 
+def _configured_language(environment: Mapping[str, str]) -> str:
+    """From the user's file, without the time that reading the whole of it takes; mistakes are told later."""
+    path = user_file(environment)
+    try:
+        text = path.read_text(encoding="utf-8") if path and path.is_file() else ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+    found = re.search(r"""^language:\s*["']?(\w+)""", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
 def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Choose the language before the first word: --lang, RINGI_LANGUAGE, then the locale."""
-    chosen = environment.get("RINGI_LANGUAGE", "")
+    """Choose the language before the first word: --lang, RINGI_LANGUAGE, the files, then the locale."""
+    chosen = environment.get("RINGI_LANGUAGE", "") or _configured_language(environment)
     for index, word in enumerate(arguments):
         if word == "--":
             break

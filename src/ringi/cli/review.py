@@ -1,20 +1,20 @@
 """`ringi review`: look at a plan and decide."""
 
+from typing import NoReturn
+
 import click
 
 from ringi.cli import words
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import ask, require_terminal
+from ringi.cli.ask import ask, is_yes, require_terminal
 from ringi.cli.plans import describe
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, Risk
-from ringi.errors import ExecutionAborted, Stale
+from ringi.errors import Busy, ExecutionAborted, Stale
 from ringi.plans.approving import TYPED_LENGTH, risk_of
 from ringi.text import Text
-
-_REVIEWABLE = frozenset([PlanStatus.PENDING_REVIEW, PlanStatus.PROPOSED, PlanStatus.ABORTED])
 
 
 @click.command()
@@ -37,10 +37,9 @@ def review(app: App, plan: str | None, plain: bool) -> None:
         app.ui.line(Text("{plan} was carried out already.", plan=name))
         app.ui.next_step(f"ringi undo {name}")
         return
+    if status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
+        raise Busy(holder=Text("{plan} is being carried out", plan=name))
     require_terminal(app, name)
-    if status is PlanStatus.APPROVED:
-        carry_out(app, plan_id, name)
-        return
     _Review(app, plan_id, name).run()
 
 
@@ -64,6 +63,9 @@ class _Review:
             self._set_again(document, (), "taken up again")
         while True:
             document = self._show()
+            if document.state.status is PlanStatus.APPROVED:
+                self._carry_out_approved()
+                return
             try:
                 answer = ask(self.app, Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit"))
             except EOFError:
@@ -75,8 +77,7 @@ class _Review:
             elif answer == "r" and self._reject():
                 return
             elif answer == "q":
-                self.ui.line(Text("Nothing was decided; {plan} still waits.", plan=self.name))
-                raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+                self._leave()
             elif answer not in {"a", "d", "r", "s"}:
                 self.ui.line(Text("Please type one of: a d r s q"))
 
@@ -109,6 +110,16 @@ class _Review:
         self.tool.approve(self.plan_id, who, ALL_SPECS, typed)
         carry_out(self.app, self.plan_id, self.name)
         return True
+
+    def _carry_out_approved(self) -> None:
+        answer = ask(self.app, Text("{plan} is approved already. Carry it out now? [y/n]", plan=self.name))
+        if not is_yes(answer):
+            self._leave()
+        carry_out(self.app, self.plan_id, self.name)
+
+    def _leave(self) -> NoReturn:
+        self.ui.line(Text("Nothing was decided; {plan} still waits.", plan=self.name))
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
 
     def _typed(self, document: PlanDocument, asked: ApprovalRequest) -> TypedAnswer | None:
         """For a high risk, the beginning of the digest of exactly what will be written is typed."""

@@ -9,7 +9,7 @@ from ringi.api import doctor as clinic
 from ringi.api.setup import initialise
 from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
-from ringi.cli.ui import translated
+from ringi.cli.ui import shown, translated
 from ringi.errors import NoWorkspace
 from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
@@ -60,7 +60,10 @@ def doctor(app: App, repair: bool, adopt: bool) -> None:
     findings = clinic.examine(app.root, app.environment)
     if app.ui.as_json:
         app.ui.document(
-            [{"mark": finding.mark, "text": str(finding.text), "mend": finding.mend} for finding in findings]
+            [
+                {"mark": finding.mark, "text": str(finding.text), "mend": str(finding.mend)}
+                for finding in findings
+            ]
         )
     else:
         for finding in findings:
@@ -73,7 +76,7 @@ def _show(app: App, finding: clinic.Finding) -> None:
     mark, style = _MARKS[finding.mark]
     app.ui.line(f"{mark} {translated(finding.text)}", style=style)
     if finding.mend:
-        app.ui.line(f"→ {finding.mend}", indent=4)
+        app.ui.line(f"→ {shown(finding.mend)}", indent=4)
 
 
 def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:

@@ -63,7 +63,7 @@ class Ui:
             self.line("  ".join(padded).rstrip(), style=style)
 
     def diff(self, diff: str) -> None:
-        for line in diff.splitlines() if "\r" not in diff else diff.split("\n"):
+        for line in diff.removesuffix("\n").split("\n"):
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
             if line.startswith(("+++", "---", "diff ", "new file", "deleted file", "old mode", "new mode")):
                 style = "bold"

@@ -3,7 +3,7 @@
 import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import ask, require_terminal
+from ringi.cli.ask import ask, is_yes, require_terminal
 from ringi.cli.review import tell
 from ringi.domain.approval import TypedAnswer
 from ringi.text import Text
@@ -26,7 +26,7 @@ def undo(app: App, plan: str | None) -> None:
         )
     except EOFError:
         answer = "n"
-    if answer.lower() not in {"y", "yes", "はい"}:
+    if not is_yes(answer):
         ui.line(Text("Nothing was changed."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     who = app.workspace.parts.person.user()

@@ -17,6 +17,7 @@ import msgspec
 from ringi.errors import BadConfiguration
 from ringi.text import Text
 from ringi.wiring.config_file import MAX_SHOWN, Node, guarded, project_bytes, shown, tree, user_bytes, wrong
+from ringi.wiring.places import user_file
 
 _EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
@@ -208,15 +209,6 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
     for section, fields in changed.items():
         top[section] = msgspec.structs.replace(getattr(DEFAULTS, section), **fields)
     return Loaded(Config(**top), sources, tuple(notes), tuple(files))
-
-
-def user_file(environment: Mapping[str, str]) -> Path | None:
-    if named := environment.get("RINGI_CONFIG"):
-        return Path(named)
-    base, home = Path(environment.get("XDG_CONFIG_HOME", "")), Path(environment.get("HOME", ""))
-    if base.is_absolute():  # a relative one counts as not set, says the XDG specification
-        return base / "ringi" / "config.yaml"
-    return home / ".config" / "ringi" / "config.yaml" if home.is_absolute() else None
 
 
 def project_file(workspace: Path) -> Path:

@@ -44,6 +44,15 @@ def state_name(root: Path) -> str:
     return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_HASH_LENGTH]
 
 
+def user_file(environment: Mapping[str, str]) -> Path | None:
+    if named := environment.get("RINGI_CONFIG"):
+        return Path(named)
+    base, home = Path(environment.get("XDG_CONFIG_HOME", "")), Path(environment.get("HOME", ""))
+    if base.is_absolute():  # a relative one counts as not set, says the XDG specification
+        return base / "ringi" / "config.yaml"
+    return home / ".config" / "ringi" / "config.yaml" if home.is_absolute() else None
+
+
 def _base(environment: Mapping[str, str], own: str, xdg: str, fallback: str, name: str) -> Path:
     if chosen := environment.get(own):
         return Path(chosen).expanduser().absolute()

@@ -280,7 +280,7 @@ class TestAtTerminal:
         with bench.at_terminal(sys.executable, "-c", code) as person:
             person.expect("first 80 24")
             person.setwinsize(50, 120)
-            person.expect("now 120 50")
+            assert person.expect("now 120 50") == 0
             person.send("\r")
             person.expect("driver done")
 
@@ -404,7 +404,7 @@ class TestSignals:
 
 
 class TestLeftovers:
-    def check(self, bench: Bench, *command: str, number: int = 1) -> None:
+    def assert_ended(self, bench: Bench, *command: str, number: int = 1) -> None:
         bench.run(*command)
         said = bench.said()
         assert (said["exit_code"], said["leftovers"], said["survivors"]) == (0, number, 0)
@@ -418,17 +418,17 @@ class TestLeftovers:
         assert is_gone(bench.pid("pid"))
 
     def test_one_that_ignores_the_hangup(self, bench: Bench) -> None:
-        self.check(bench, "sh", "-c", "trap '' HUP; sleep 1000 & echo $! > pid")
+        self.assert_ended(bench, "sh", "-c", "trap '' HUP; sleep 1000 & echo $! > pid")
 
     def test_a_daemon_in_its_own_session(self, bench: Bench) -> None:
-        self.check(bench, "sh", "-c", f"{sys.executable} -c '{DAEMON}' pid; while [ ! -e pid ]; do :; done")
+        self.assert_ended(bench, "sh", "-c", f"{sys.executable} -c '{DAEMON}' pid; while [ ! -e pid ]; do :; done")
 
     def test_a_daemon_that_ignores_sigterm(self, bench: Bench) -> None:
         script = f"{sys.executable} -c '{DAEMON}' pid stubborn; while [ ! -e pid ]; do :; done"
-        self.check(bench, "sh", "-c", script)
+        self.assert_ended(bench, "sh", "-c", script)
 
     def test_a_stopped_process(self, bench: Bench) -> None:
-        self.check(bench, "sh", "-c", "trap '' HUP; sleep 1000 & echo $! > pid; kill -STOP $!")
+        self.assert_ended(bench, "sh", "-c", "trap '' HUP; sleep 1000 & echo $! > pid; kill -STOP $!")
 
     def test_a_process_whose_first_thread_has_ended(self, bench: Bench) -> None:
         code = (
@@ -439,7 +439,7 @@ class TestLeftovers:
         )
         bench.file("lingering.py").write_text(code)
         wait = 'while ! grep -q "State:.Z" /proc/$!/status; do sleep 0.01; done'
-        self.check(bench, "sh", "-c", f"setsid {sys.executable} lingering.py & {wait}")
+        self.assert_ended(bench, "sh", "-c", f"setsid {sys.executable} lingering.py & {wait}")
 
     def test_many_generations(self, bench: Bench) -> None:
         inner = "sleep 1000 & sleep 1000 & touch began-$1; wait"

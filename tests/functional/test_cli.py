@@ -1,0 +1,234 @@
+"""The command line: words, exit codes, JSON, and no traceback for a person's mistake."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ringi import errors
+from ringi.cli.main import COMMANDS, hoisted
+from ringi.domain.schemas import SCHEMAS
+from tests.functional.desk import RINGI, Desk
+
+
+def test_version_and_module(desk: Desk) -> None:
+    assert desk.run("--version").stdout.startswith("ringi 0.")
+    launcher = Path(sys.executable).with_name("agent")
+    if launcher.exists():
+        done = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout == desk.run("--version").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> None:
+    english, japanese = desk.run(command, "--help"), desk.run(command, "--help", "--lang", "ja")
+    assert english.returncode == japanese.returncode == 0
+    assert f"Usage: ringi {command}" in english.stdout
+    assert english.stdout != japanese.stdout
+
+
+def test_wrong_words_say_what_is_near(desk: Desk) -> None:
+    done = desk.run("reviw")
+    assert done.returncode == 2
+    assert "review" in done.stderr
+    assert desk.run("list", "--no-such-option").returncode == 2
+    done = desk.run("show", "p99")
+    assert done.returncode == 2
+    assert "ringi list" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_outside_a_workspace(tmp_path: Path) -> None:
+    done = Desk(tmp_path).run()
+    assert done.returncode == 2
+    assert "ringi init" in done.stderr
+    done = Desk(tmp_path).run("--workspace", str(tmp_path / "nowhere"), "list")
+    assert done.returncode == 2
+
+
+def test_workspace_is_found_from_below_and_by_option(desk: Desk, tmp_path: Path) -> None:
+    desk.agent("echo x > x.txt")
+    assert len(Desk(desk.root / "app").json("list")) == 1
+    assert len(Desk(tmp_path).json("--workspace", str(desk.root), "list")) == 1
+    assert len(Desk(tmp_path).json("list", f"--workspace={desk.root}")) == 1
+
+
+def test_json_stands_alone_on_standard_output(desk: Desk) -> None:
+    name = desk.agent("echo x > x.txt")
+    for words in (["list"], ["show", name], ["log"], ["log", "--verify"], ["config", "show"], ["schema"], []):
+        assert desk.json(*words) is not None
+    done = desk.run("show", "p99", "--json")
+    assert json.loads(done.stdout)["error"]["code"] == "not_found"
+    assert json.loads(done.stdout)["error"]["exit_code"] == done.returncode == 2
+    refused = desk.run("review", name, "--json")
+    assert json.loads(refused.stdout)["error"]["code"] == "no_channel"
+    assert refused.returncode == 3
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas(desk: Desk, name: str) -> None:
+    schema = json.loads(desk.run("schema", name).stdout)
+    assert {"$ref", "items", "anyOf", "type"} & set(schema)
+
+
+@pytest.mark.req("PT-11")
+def test_log_in_words_and_as_json(desk: Desk) -> None:
+    name = desk.agent("echo x > x.txt")
+    lines = desk.run("log", name).stdout.splitlines()
+    assert "plan_proposed" in lines[0]
+    assert "specs_set" in lines[1]
+    events = desk.json("log")
+    assert events[0]["event"]["actor"] == "ai"
+    assert events[1]["event"]["counts"] == {"files": 1, "specs": 1}
+    assert events[1]["event"]["previous"] == events[0]["hash"]
+
+
+@pytest.mark.req("PT-11")
+def test_a_changed_log_turns_red(desk: Desk, isolated: Path) -> None:
+    import sqlite3
+
+    desk.agent("echo x > x.txt")
+    assert desk.run("log", "--verify").returncode == 0
+    database = sqlite3.connect(next((isolated / "state").rglob("ringi.db")))
+    with database:
+        database.execute("UPDATE events SET document = replace(document, '\"ai\"', '\"user\"') WHERE seq = 2")
+    database.close()
+    done = desk.run("log", "--verify")
+    assert done.returncode == 1
+    assert "event 2" in done.stdout
+    assert "ringi log --verify" in desk.run("doctor").stdout
+
+
+def test_config_show_says_where_values_come_from(desk: Desk, isolated: Path) -> None:
+    (isolated / "config" / "ringi").mkdir()
+    (isolated / "config" / "ringi" / "config.yaml").write_text("lock:\n  wait_sec: 0.5\n")
+    (desk.root / ".agent").mkdir()
+    (desk.root / ".agent" / "config.yaml").write_text("limits:\n  max_file_bytes: 1000\n")
+    shown = desk.json("config", "show")
+    assert shown["lock.wait_sec"]["value"] == 0.5
+    assert shown["lock.wait_sec"]["from"] == "user"
+    assert shown["limits.max_file_bytes"]["from"] == "project"
+    assert "default" in desk.run("config", "show").stdout
+    (desk.root / ".agent" / "config.yaml").write_text("limits:\n  max_file_byte: 1000\n")
+    done = desk.run("config", "check")
+    assert done.returncode == 2
+    assert "max_file_bytes" in done.stderr
+
+
+@pytest.mark.req("PT-7")
+def test_limits_refuse_by_name(desk: Desk) -> None:
+    (desk.root / ".agent").mkdir()
+    (desk.root / ".agent" / "config.yaml").write_text(
+        "limits:\n  max_file_bytes: 10\n  forbidden_extensions: [.pem]\n"
+    )
+    done = desk.run("with", "--", "sh", "-c", "echo 0123456789ab > big.txt; echo k > key.pem")
+    assert "big.txt" in done.stdout
+    assert ".pem" in done.stdout
+    assert desk.json("show", "p1")["state"]["action_specs"][0]["validated"] is False
+
+
+def test_doctor_after_git_clean(desk: Desk) -> None:
+    name = desk.agent("echo x > x.txt")
+    desk.git("clean", "-fdxq")
+    assert not (desk.root / ".agent").exists()
+    sick = desk.run("doctor")
+    assert sick.returncode == 1
+    assert "ringi doctor --repair" in sick.stdout
+    assert desk.run("doctor", "--repair").returncode == 0
+    assert len(list((desk.root / ".agent/logs/plans").glob("*/plan.json"))) == 1
+    assert desk.json("show", name)["state"]["status"] == "pending_review"
+
+
+def test_doctor_adopts_a_moved_workspace(desk: Desk, tmp_path: Path) -> None:
+    name = desk.agent("echo x > x.txt")
+    moved = Desk(desk.root.rename(tmp_path / "elsewhere"))
+    assert "ringi doctor --adopt" in moved.run("doctor").stdout
+    assert moved.run("doctor", "--adopt").returncode == 0
+    assert moved.json("show", name)["state"]["status"] == "pending_review"
+    assert moved.run("doctor", "--adopt").returncode == 2
+
+
+def test_a_damaged_ledger_is_kept_and_named(desk: Desk, isolated: Path) -> None:
+    desk.agent("echo x > x.txt")
+    path = next((isolated / "state").rglob("ringi.db"))
+    damaged = b"not a database" * 1000
+    path.write_bytes(damaged)
+    for extra in path.parent.glob("ringi.db-*"):
+        extra.unlink()
+    done = desk.run("list")
+    assert done.returncode == 1
+    assert "ringi doctor --repair" in done.stderr
+    mended = desk.run("doctor", "--repair")
+    assert mended.returncode == 0, mended.stdout + mended.stderr
+    kept = next(path.parent.glob("ringi.db.damaged-*"))
+    assert kept.read_bytes() == damaged
+    assert str(kept) in mended.stdout
+    assert desk.json("show", "p1")["state"]["status"] == "proposed"
+
+
+def test_our_own_mistake_becomes_a_file(desk: Desk, tmp_path: Path) -> None:
+    script = (
+        "import ringi.cli.main as m\n"
+        "m.COMMANDS['list'] = 'ringi.cli.broken:x'\n"
+        "raise SystemExit(m.main(['list']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=desk.root, capture_output=True, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    report = next(tmp_path.glob("ringi-error-*.txt"))
+    assert str(report) in done.stderr
+    assert "Traceback" in report.read_text()
+
+
+def test_output_into_a_closed_pipe(desk: Desk) -> None:
+    desk.agent("seq 20000 > long.txt")
+    line = f"{' '.join(RINGI)} show p1 --diff | head -1"
+    done = subprocess.run(["sh", "-c", line], cwd=desk.root, capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_start_does_not_load_what_is_not_needed(desk: Desk) -> None:
+    script = (
+        "import sys; from ringi.cli.main import main; main(sys.argv[1:]);"
+        " print(','.join(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "list"], cwd=desk.root, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stderr.strip().split(","))
+    assert not loaded & {"yaml", "subprocess", "ctypes", "ringi.plans.execution", "ringi.integrations.person"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["list", "--json"], ["--json", "list"]),
+        (["show", "--lang", "ja", "p1"], ["--lang", "ja", "show", "p1"]),
+        (["with", "--", "x", "--json"], ["with", "--", "x", "--json"]),
+        (["list", "--workspace=/x"], ["--workspace=/x", "list"]),
+    ],
+)
+def test_global_options_stand_anywhere(words: list[str], expected: list[str]) -> None:
+    assert hoisted(words) == expected
+
+
+def test_exit_codes_are_those_of_the_design() -> None:
+    kinds = ["Failed", "Usage", "PersonNeeded", "Stale", "NotGranted", "Refused", "Busy"]
+    assert [getattr(errors, kind).exit_code for kind in kinds] == [1, 2, 3, 4, 5, 6, 7]
+    assert errors.Interrupted.exit_code == 130
+
+
+def test_the_language_can_be_configured(desk: Desk, isolated: Path) -> None:
+    (isolated / "config" / "ringi").mkdir()
+    (isolated / "config" / "ringi" / "config.yaml").write_text("lock: {wait_sec: 1}\nlanguage: ja\n")
+    japanese = desk.run("list").stdout
+    assert japanese != desk.run("list", "--lang", "en").stdout
+    assert japanese == desk.run("list", "--lang", "ja").stdout
+    assert desk.run("list", RINGI_LANGUAGE="en").stdout == desk.run("list", "--lang", "en").stdout
