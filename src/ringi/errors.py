@@ -5,6 +5,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── StorageFailed         the ledger or a file could not be written
 │   ├── LedgerCorrupt         the ledger is damaged
 │   ├── NewerVersion          made by a later version of the program
+│   ├── Unreadable            a file could not be read
 │   ├── CopyFailed            the work copy could not be made or read
 │   ├── ExecutionAborted      an execution was rolled back
 │   ├── LogBroken             the log is not what was written
@@ -12,6 +13,8 @@ RingiError                    code, message, hint, exit code; the words are temp
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
 │   ├── Ambiguous             more than one plan is meant
+│   ├── NoSuchProgram         the command to run is not there
+│   ├── NothingToAdopt        no ledger of an earlier place
 │   ├── NoWorkspace           there is no workspace here
 │   └── BadConfiguration      a configuration file or variable is wrong
 ├── PersonNeeded        3     an approval or an answer is missing
@@ -25,6 +28,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── PathRefused
 │   ├── BadDocument
 │   ├── BadTransition
+│   ├── EmptyPlan             a plan without words
 │   ├── InvalidSpecs          specs that cannot be carried out
 │   ├── WrongAnswer           typed for something else, or not what was asked
 │   └── NothingToUndo
@@ -81,6 +85,12 @@ class NewerVersion(Failed):
     hint = "Upgrade ringi, then try again. Nothing was changed."
 
 
+class Unreadable(Failed):
+    code = "unreadable"
+    message = "{what} could not be read: {why}"
+    hint = "Mend its permissions or close the program that writes to it, then run the same command again."
+
+
 class CopyFailed(Failed):
     code = "copy_failed"
     message = "The work copy cannot be used: {why}"
@@ -89,7 +99,7 @@ class CopyFailed(Failed):
 
 class ExecutionAborted(Failed):
     code = "execution_aborted"
-    message = "Plan {plan} was not carried out: {why} What had been written was taken back."
+    message = "Plan {plan} was not carried out ({why}); what had been written was rolled back."
     hint = "Look at it with: ringi show {plan}"
 
 
@@ -113,7 +123,22 @@ class Usage(RingiError):
 class NotFound(Usage):
     code = "not_found"
     message = "There is no {what} {name}."
-    hint = "See what there is: ringi list"
+    hint = "See what there is: {see}"
+
+    def __init__(self, *, see: str = "ringi list", **details: object) -> None:
+        super().__init__(see=see, **details)
+
+
+class NoSuchProgram(Usage):
+    code = "no_such_program"
+    message = "There is no program {name}."
+    hint = "Check its spelling and your PATH, or give its full path."
+
+
+class NothingToAdopt(Usage):
+    code = "nothing_to_adopt"
+    message = "No ledger was found that belonged to {path} at an earlier place."
+    hint = "If the ledger lies elsewhere, say where: RINGI_STATE_DIR=… ringi doctor --adopt"
 
 
 class Ambiguous(Usage):
@@ -141,7 +166,7 @@ class PersonNeeded(RingiError):
 
 class NotApproved(PersonNeeded):
     code = "not_approved"
-    message = "Plan {plan} is {status}; nobody has approved it, so nothing was changed."
+    message = "Nobody has approved plan {plan} as it is now; nothing was changed."
     hint = "A person reviews and approves it with: ringi review {plan}"
 
 
@@ -154,7 +179,10 @@ class NotRequested(PersonNeeded):
 class NoChannel(PersonNeeded):
     code = "no_channel"
     message = "Nobody can be asked here: {why}"
-    hint = "A person runs this in a terminal of their own: ringi review {plan}"
+    hint = "A person runs this in a terminal of their own: {command}"
+
+    def __init__(self, *, plan: str = "", command: str = "", **details: object) -> None:
+        super().__init__(command=command or f"ringi review {plan}".rstrip(), plan=plan, **details)
 
 
 class Stale(RingiError):
@@ -202,6 +230,12 @@ class InvalidSpecs(Refused):
     code = "invalid_specs"
     message = "Plan {plan} has specs that cannot be carried out: {issues}"
     hint = "Correct them and set them again."
+
+
+class EmptyPlan(Refused):
+    code = "empty_plan"
+    message = "A plan needs a text that says what it is about."
+    hint = "Its first line becomes the title."
 
 
 class WrongAnswer(Refused):

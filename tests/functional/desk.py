@@ -98,6 +98,7 @@ class Terminal:
 
     def wanted(self) -> str:
         """The characters that a high risk asks for."""
-        found = re.search(r"([0-9a-f]{6})\W", self.read(r"[0-9a-f]{6}\W"))
+        found = re.search(r"sha256 ([0-9a-f]{6})[0-9a-f]{58}", self.read(r"sha256 [0-9a-f]{64}"))
         assert found
+        self.read(found[1])
         return found[1]

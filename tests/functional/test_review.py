@@ -99,7 +99,7 @@ def test_without_a_terminal_nothing_is_decided(desk: Desk) -> None:
     for words in (["review", name], ["undo", name]):
         done = desk.run(*words)
         assert done.returncode == 3
-        assert "ringi review" in done.stderr
+        assert f"ringi {words[0]} {name}" in done.stderr
     assert desk.files() == before
 
 

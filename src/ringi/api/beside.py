@@ -84,10 +84,9 @@ def take(
 
 def proposer_of(argv: Sequence[str]) -> str:
     """The program's name; for an interpreter, that of the script it runs."""
-    names = [PurePosixPath(word).name for word in argv if not word.startswith("-")]
-    if len(names) > 1 and _INTERPRETER.fullmatch(names[0]):
-        return names[1]
-    return names[0] if names else ""
+    name = PurePosixPath(argv[0]).name
+    runs_a_file = len(argv) > 1 and not argv[1].startswith("-") and _INTERPRETER.fullmatch(name)
+    return PurePosixPath(argv[1]).name if runs_a_file else name
 
 
 def _run_check(

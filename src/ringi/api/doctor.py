@@ -100,15 +100,14 @@ def _ledger(workspace: Workspace) -> Iterator[Finding]:
         raise LedgerCorrupt(path=path, why=verdict)
     yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
     for result in workspace.recovered:
-        text = Text("an interrupted execution of plan {plan} was settled", plan=result.plan_id)
-        yield Finding(Mark.NOTE, text, f"ringi show {result.plan_id[:8]}")
+        name = ledger.ref(result.plan_id).name
+        text = Text("an interrupted execution of {plan} was finished or rolled back", plan=name)
+        yield Finding(Mark.NOTE, text, f"ringi show {name}")
     breaks = workspace.verify_log()
     if breaks:
-        yield Finding(
-            Mark.BAD, Text("the log does not hold together: {first}", first=breaks[0]), "ringi log --verify"
-        )
+        yield Finding(Mark.BAD, Text("the log is broken: {first}", first=breaks[0]), "ringi log --verify")
     else:
-        yield Finding(Mark.GOOD, Text("the log holds together"))
+        yield Finding(Mark.GOOD, Text("the log is unbroken"))
     if ledger.count() == 0 and (lost := len(list(written_plans(workspace.places.root)))):
         text = Text("the ledger has no plan, but .agent has {count}", count=lost)
         yield Finding(Mark.BAD, text, REPAIR)
@@ -171,7 +170,7 @@ def abandoned(workspace: Workspace) -> list[WorkCopy]:
 
 def _person(workspace: Workspace) -> Iterator[Finding]:
     if refusal := workspace.parts.person.refusal():
-        yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal), "ringi review")
+        yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
     else:
         yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
 

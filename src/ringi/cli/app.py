@@ -66,7 +66,7 @@ class App:
                 )
             else:
                 self.ui.line(
-                    Text("An interrupted execution of {plan} was taken back.", plan=name), style="yellow"
+                    Text("An interrupted execution of {plan} was rolled back.", plan=name), style="yellow"
                 )
             for path in result.kept:
                 self.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), indent=2)

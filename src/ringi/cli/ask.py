@@ -9,10 +9,10 @@ from ringi.integrations.supervise import discard_pending_input
 from ringi.text import Text
 
 
-def require_terminal(app: App, plan: str) -> None:
-    """Before anything is shown: where nobody can answer, say so and end."""
+def require_terminal(app: App, command: str) -> None:
+    """Before anything is shown: where nobody can answer, say so and name the command for a person."""
     if refusal := app.workspace.parts.person.refusal():
-        raise NoChannel(why=refusal, plan=plan)
+        raise NoChannel(why=refusal, command=command)
 
 
 def ask(app: App, question: Text) -> str:

@@ -9,7 +9,7 @@ import click
 from ringi.api import beside
 from ringi.cli import words
 from ringi.cli.app import App, pass_app
-from ringi.errors import NotFound
+from ringi.errors import NoSuchProgram
 from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
 
@@ -43,7 +43,7 @@ def with_(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tu
     try:
         failed = _run(app, copy, command)
         _take(app, copy, command, (*settings.checks, *checks))
-    except NotFound:
+    except NoSuchProgram:
         copy.remove()
         raise
     except BaseException:
@@ -57,7 +57,7 @@ def with_(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tu
 
 def _tell_left_behind(app: App, copy: WorkCopy) -> None:
     shown = ", ".join(copy.left_behind[:5])
-    app.ui.line(Text("Ignored, so not in the copy: {paths}", paths=shown), style="dim")
+    app.ui.line(Text("Ignored by git, so not in the copy: {paths}", paths=shown), style="dim")
     folder = copy.left_behind[0].rstrip("/")
     app.ui.line(
         Text("If the agent needs one: {option}", option=f"--carry {shlex.quote(folder)}"),
@@ -71,7 +71,7 @@ def _run(app: App, copy: WorkCopy, command: Sequence[str]) -> bool:
     try:
         ended = beside.run_agent(copy, command, app.environment, output=ui.out.fileno())
     except (FileNotFoundError, PermissionError):
-        raise NotFound(what=Text("program"), name=command[0]) from None
+        raise NoSuchProgram(name=command[0]) from None
     if ended.leftovers:
         ui.line(
             Text("{count} processes it had left running were ended.", count=ended.leftovers), style="yellow"

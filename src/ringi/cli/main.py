@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from typing import Final
 
@@ -87,7 +88,7 @@ class RingiGroup(click.Group):
 def _in_words(command: click.Command) -> click.Command:
     """The command with its help in the reader's language."""
     if command.help:
-        command.help = _(command.help)
+        command.help = _(cleandoc(command.help))
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.help:
             parameter.help = _(parameter.help)
@@ -127,6 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = hoisted(list(sys.argv[1:] if arguments is None else arguments))
     environment = dict(os.environ)
     speak(arguments, environment)
+    _in_words(cli)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character must not stop the program.

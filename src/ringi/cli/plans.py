@@ -4,14 +4,19 @@ import click
 
 from ringi.cli import words
 from ringi.cli.app import App, pass_app
-from ringi.cli.ui import translated
-from ringi.domain.plan import PlanDocument, PlanPreview, PlanStatus
+from ringi.cli.ui import stored, translated
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus
 from ringi.text import Text
 
 
 @click.command("list")
 @click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first."
+    "--limit",
+    type=click.IntRange(1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="How many, newest first.",
 )
 @click.option("--all", "everything", is_flag=True, help="All of them.")
 @pass_app
@@ -22,8 +27,7 @@ def list_(app: App, limit: int, everything: bool) -> None:
         app.ui.document(refs)
         return
     if not refs:
-        app.ui.line(Text("There are no plans yet."))
-        app.ui.next_step("ringi with -- COMMAND")
+        tell_no_plans(app)
         return
     rows = [
         [
@@ -45,13 +49,17 @@ def list_(app: App, limit: int, everything: bool) -> None:
 def show(app: App, plan: str | None, diff: bool) -> None:
     """Show a plan: what it changes, how risky it is, what became of it."""
     tool, ledger = app.workspace.plan, app.workspace.parts.ledger
-    plan_id = ledger.find(plan) if plan else newest(app)
+    refs = tool.list(limit=1)
+    if not (plan or refs):
+        tell_no_plans(app)
+        return
+    plan_id = ledger.find(plan) if plan else refs[0].id
     document = tool.get(plan_id)
     if app.ui.as_json:
         app.ui.document(document)
         return
     preview = tool.preview(plan_id)
-    describe(app, ledger.ref(plan_id).name, document, preview)
+    describe(app, ledger.ref(plan_id), document, preview)
     if diff:
         for part in preview.diffs:
             app.ui.line()
@@ -60,18 +68,18 @@ def show(app: App, plan: str | None, diff: bool) -> None:
         app.ui.next_step(f"ringi review {ledger.ref(plan_id).name}")
 
 
-def newest(app: App) -> str:
-    refs = app.workspace.plan.list(limit=1)
-    return refs[0].id if refs else app.workspace.parts.ledger.find("p1")
+def tell_no_plans(app: App) -> None:
+    app.ui.line(Text("There are no plans yet."))
+    app.ui.next_step("ringi with -- COMMAND")
 
 
-def describe(app: App, name: str, document: PlanDocument, preview: PlanPreview) -> None:
+def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:
     ui, state = app.ui, document.state
-    ui.line(Text("{name}  {title}", name=name, title=document.plan.title), style="bold")
+    ui.line(Text("{name}  {title}", name=ref.name, title=document.plan.title), style="bold")
     ui.line(
         Text(
             "{status} · {proposer} · version {version} · {when}",
-            status=words.STATUS[state.status],
+            status=words.status(ref),
             proposer=document.plan.proposer,
             version=document.plan.version,
             when=document.plan.created_at[:16].replace("T", " "),
@@ -95,7 +103,7 @@ def describe(app: App, name: str, document: PlanDocument, preview: PlanPreview) 
         for given in part.reasons:
             ui.line(words.reason(part.path, given), indent=7)
         if not spec.validated:
-            ui.line(Text("cannot be carried out: {why}", why=spec.notes), style="red", indent=7)
+            ui.line(Text("cannot be carried out: {why}", why=stored(spec.notes)), style="red", indent=7)
     for path in preview.stale if state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED} else ():
         ui.line(Text("! {path} changed since the proposer saw it", path=path), style="yellow", indent=2)
     for result in state.checks:

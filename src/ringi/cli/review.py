@@ -8,6 +8,7 @@ from ringi.cli import words
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
 from ringi.cli.plans import describe
+from ringi.cli.ui import stored
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.execution import ExecutionResult, OpStatus
@@ -31,21 +32,28 @@ def review(app: App, plan: str | None, plain: bool) -> None:
     if plan_id is None:
         app.ui.line(Text("Nothing waits for you."))
         return
-    name = app.workspace.parts.ledger.ref(plan_id).name
-    status = app.workspace.plan.get_state(plan_id).status
+    ref = app.workspace.parts.ledger.ref(plan_id)
+    name, status = ref.name, ref.status
     if status is PlanStatus.COMPLETED:
-        app.ui.line(Text("{plan} was carried out already.", plan=name))
-        app.ui.next_step(f"ringi undo {name}")
+        _tell_done(app, name, undone=ref.undone)
         return
     if status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
         raise Busy(holder=Text("{plan} is being carried out", plan=name))
-    require_terminal(app, name)
+    require_terminal(app, f"ringi review {name}")
     _Review(app, plan_id, name).run()
 
 
 def _newest_waiting(app: App) -> str | None:
     waiting = app.workspace.plan.list(limit=1, waiting=True)
     return waiting[0].id if waiting else None
+
+
+def _tell_done(app: App, name: str, *, undone: bool) -> None:
+    if undone:
+        app.ui.line(Text("{plan} was carried out and undone.", plan=name))
+        return
+    app.ui.line(Text("{plan} was carried out already.", plan=name))
+    app.ui.next_step(f"ringi undo {name}")
 
 
 class _Review:
@@ -88,7 +96,7 @@ class _Review:
         for part in preview.diffs:
             self.ui.diff(part.diff)
             self.ui.line()
-        describe(self.app, self.name, document, preview)
+        describe(self.app, self.app.workspace.parts.ledger.ref(self.plan_id), document, preview)
         risk = risk_of(document, ALL_SPECS)
         totals = document.state.previews
         if totals:
@@ -182,9 +190,9 @@ def tell(app: App, result: ExecutionResult, name: str) -> None:
         return
     for outcome in result.results:
         if outcome.status in {OpStatus.CONFLICT, OpStatus.FAILED}:
-            app.ui.line(Text("✗ {path}: {why}", path=outcome.path, why=outcome.detail), style="red")
+            app.ui.line(Text("✗ {path}: {why}", path=outcome.path, why=stored(outcome.detail)), style="red")
     for path in result.kept:
         app.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
     if not result.overall_success:
         why = next((outcome.detail for outcome in result.results if outcome.detail), "")
-        raise ExecutionAborted(plan=name, why=why)
+        raise ExecutionAborted(plan=name, why=stored(why))

@@ -88,5 +88,5 @@ def schema(app: App, name: str | None) -> None:
             app.ui.line(known)
         return
     if name not in SCHEMAS:
-        raise NotFound(what=Text("schema"), name=name)
+        raise NotFound(what=Text("schema"), name=name, see="ringi schema")
     app.ui.document(json_schema(name))

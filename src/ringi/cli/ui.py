@@ -19,6 +19,11 @@ def translated(text: Text) -> str:
     return gettext(text.template).format_map(details)
 
 
+def stored(words: str) -> Text:
+    """English that a document keeps: what was a whole sentence of ours is shown translated."""
+    return Text("{words}", words=Text(words) if not {"{", "}"} & set(words) else words)
+
+
 def shown(value: object) -> str:
     return translated(value) if isinstance(value, Text) else visible(str(value))
 

@@ -12,7 +12,7 @@ STATUS: Final = {
     PlanStatus.SCHEDULED: Text("about to run"),
     PlanStatus.EXECUTING: Text("running"),
     PlanStatus.COMPLETED: Text("done"),
-    PlanStatus.ABORTED: Text("taken back"),
+    PlanStatus.ABORTED: Text("rolled back"),
 }
 RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
 RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
@@ -33,7 +33,9 @@ def reason(path: str, given: RiskReason) -> Text:
     if given.code is RiskCode.DELETE:
         return Text("{path} is deleted", path=path)
     if given.code is RiskCode.LARGE_OVERWRITE:
-        return Text("{path} is overwritten in large parts ({subject})", path=path, subject=given.subject)
+        return Text("{path} changes in {count} lines", path=path, count=given.subject)
+    if given.code is RiskCode.LARGE_BINARY:
+        return Text("{path} is replaced by {count} bytes", path=path, count=given.subject)
     return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
 
 

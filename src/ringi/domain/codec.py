@@ -13,7 +13,7 @@ from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
 
 T = TypeVar("T")
-_NOT_TEXT: Final = Text("it contains half a character (a lone surrogate)")
+NOT_TEXT: Final = Text("it contains half a character (a lone surrogate)")
 
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
 # Beyond this neither the ledger nor every reader of JSON keeps a whole number exact.
@@ -28,7 +28,7 @@ def canonical(document: object) -> bytes:
     try:
         return _encoder.encode(document)
     except UnicodeEncodeError:
-        raise BadDocument(what=type(document).__name__, why=_NOT_TEXT) from None
+        raise BadDocument(what=type(document).__name__, why=NOT_TEXT) from None
 
 
 def pretty(document: object) -> bytes:
@@ -71,7 +71,7 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
     except UnicodeDecodeError as error:
         raise BadDocument(what=what, why=Text("it is not UTF-8 at byte {at}", at=error.start)) from None
     except UnicodeEncodeError:
-        raise BadDocument(what=what, why=_NOT_TEXT) from None
+        raise BadDocument(what=what, why=NOT_TEXT) from None
     except RecursionError:
         raise BadDocument(what=what, why=Text("it is nested too deeply")) from None
     except json.JSONDecodeError as error:

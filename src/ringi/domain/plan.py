@@ -99,6 +99,7 @@ class Preflight(Document, frozen=True):
 class RiskCode(StrEnum):
     DELETE = "delete"
     LARGE_OVERWRITE = "large_overwrite"
+    LARGE_BINARY = "large_binary"
     CRITICAL_FILE = "critical_file"
 
 
@@ -118,7 +119,7 @@ class Category(StrEnum):
 class RiskReason(Document, frozen=True):
     code: RiskCode
     subject: str
-    """What the reason is about: a critical file's category, or a size."""
+    """What the reason is about: a critical file's category, or how many lines or bytes."""
 
 
 class ActionSpecExt(Document, frozen=True):

@@ -57,9 +57,9 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
     if facts.kind is SpecKind.DELETE:
         reasons.append(RiskReason(RiskCode.DELETE, facts.path))
     elif facts.exists and facts.changed_lines >= thresholds.large_overwrite_lines:
-        reasons.append(RiskReason(RiskCode.LARGE_OVERWRITE, f"{facts.changed_lines} lines"))
+        reasons.append(RiskReason(RiskCode.LARGE_OVERWRITE, str(facts.changed_lines)))
     elif facts.exists and facts.changed_bytes >= thresholds.large_overwrite_bytes:
-        reasons.append(RiskReason(RiskCode.LARGE_OVERWRITE, f"{facts.changed_bytes} bytes"))
+        reasons.append(RiskReason(RiskCode.LARGE_BINARY, str(facts.changed_bytes)))
     if category := critical_category(facts.path, thresholds.critical):
         reasons.append(RiskReason(RiskCode.CRITICAL_FILE, category))
     return (Risk.HIGH if reasons else Risk.LOW), tuple(reasons)

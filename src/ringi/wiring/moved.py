@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ringi.domain.base import Versioned
-from ringi.errors import NotFound
+from ringi.errors import NothingToAdopt
 from ringi.store.connection import DATABASE
 from ringi.store.projection import IDENTITY
-from ringi.text import Text
 from ringi.wiring.places import Places
 
 ADOPT: Final = "ringi doctor --adopt"
@@ -40,7 +39,7 @@ def earlier_place(places: Places) -> Earlier | None:
 def adopt(places: Places) -> Earlier:
     earlier = earlier_place(places)
     if earlier is None:
-        raise NotFound(what=Text("ledger of an earlier place of"), name=str(places.root))
+        raise NothingToAdopt(path=str(places.root))
     if places.state.exists():
         # Made by looking at the workspace at its new place; it holds nothing yet.
         places.state.rename(_free(places.state.with_name(f"{places.state.name}.empty")))

@@ -19,7 +19,7 @@ def carriable(root: Path, name: str) -> str:
         if place.is_symlink():
             raise PathRefused(path=name, why=Text("{part} is a symbolic link", part=part))
     if not os.path.lexists(place / parts[-1]):
-        raise NotFound(what=Text("file or folder"), name=name)
+        raise NotFound(what=Text("file or folder"), name=name, see="git status --ignored")
     return "/".join(parts)
 
 
