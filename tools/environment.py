@@ -34,7 +34,7 @@ NOT_OURS = re.compile(
 
 LAUNCHER = """\
 {start}
-from ringi.cli.main import main
+from ringi.cli import main
 
 raise SystemExit(main())
 """

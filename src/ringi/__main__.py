@@ -1,3 +1,3 @@
-from ringi.cli.main import main
+from ringi.cli import main
 
 raise SystemExit(main())

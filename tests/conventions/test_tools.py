@@ -259,7 +259,7 @@ def test_launchers_start_whatever_the_folder_is_called(
     (root / ".venv" / "bin" / "python").symlink_to(sys.executable)
     program = root / "src" / "ringi" / "cli"
     program.mkdir(parents=True)
-    (program / "main.py").write_text("import sys\ndef main():\n    print(*sys.argv[1:])\n    return 3\n")
+    (program / "__init__.py").write_text("import sys\ndef main():\n    print(*sys.argv[1:])\n    return 3\n")
     monkeypatch.setattr(environment, "ROOT", root)
     monkeypatch.setattr(environment, "VENV", root / ".venv")
     environment._link()

@@ -1,5 +1,6 @@
 """What every command is given: the person's environment, the printer, the workspace."""
 
+import gc
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -51,6 +52,8 @@ class App:
         if self._opened is None:
             from ringi.api import open_workspace  # noqa: PLC0415  # not needed to show help
 
+            # Off since the start; from here on there is work that leaves garbage.
+            gc.enable()
             self._opened = open_workspace(self.start, environment=self.environment)
             self._tell_recovered(self._opened)
         return self._opened

@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from inspect import cleandoc
 from pathlib import Path
 from typing import Final
 
@@ -87,6 +86,10 @@ class RingiGroup(click.Group):
 
 def _in_words(command: click.Command) -> click.Command:
     """The command with its help in the reader's language."""
+    if not gettext.find(DOMAIN, LOCALES):  # English: nothing to do, and nothing to load for it
+        return command
+    from inspect import cleandoc  # noqa: PLC0415  # see above
+
     if command.help:
         command.help = _(cleandoc(command.help))
     for parameter in command.params:

@@ -1,6 +1,5 @@
 """Where things lie: the workspace's root, its ledger, its work copies."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -41,6 +40,8 @@ def places_of(root: Path, environment: Mapping[str, str]) -> Places:
 
 
 def state_name(root: Path) -> str:
+    import hashlib  # noqa: PLC0415  # 3 ms that help and version need not spend
+
     return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_HASH_LENGTH]
 
 

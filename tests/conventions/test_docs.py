@@ -1,0 +1,288 @@
+"""The pages say what is: what can be compared with the program is compared."""
+
+import configparser
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+
+from ringi import errors
+from ringi.cli.main import COMMANDS, cli, hoisted
+from ringi.domain.plan import PLAN_TRANSITIONS
+from ringi.wiring.config import KEYS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+READMES = [ROOT / "README.md", ROOT / "README.ja.md"]
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+LONGEST_SEC = 120
+SENTENCE_ENDS = ("。", "\uff09", ")")
+HELP = frozenset({"-h", "--help"})
+
+by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+in_both = pytest.mark.parametrize("page", READMES, ids=lambda page: page.name)
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(text: str) -> list[Block]:
+    return [Block(*found) for found in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+
+
+def prose(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def headings(text: str) -> list[str]:
+    return [found[1] for found in re.finditer(r"^(#+) ", prose(text), re.MULTILINE)]
+
+
+def sections(text: str) -> list[str]:
+    return re.split(r"^## ", text, flags=re.MULTILINE)
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def commands_in(text: str) -> Iterator[str]:
+    """What a reader could type: spans that begin with the program, and lines of examples."""
+    for span in re.findall(r"`([^`\n]+)`", prose(text)):
+        if re.match(r"ringi( |$)", span):
+            yield span
+    for block in blocks(text):
+        if block.language != "python":
+            yield from re.findall(r"^(?:\$ |\s*→ )?(ringi(?: .*)?)$", block.text, re.MULTILINE)
+
+
+def problem_of(line: str) -> str | None:
+    """Why click would not understand the line; None if it would."""
+    words = shlex.split(re.sub(r"[\[\]…]", " ", line))[1:]
+    words = hoisted(words[: words.index("--")] if "--" in words else words)
+    command: click.Command = cli
+    context = click.Context(cli)
+    options = _options(cli)
+    for word in words:
+        if word.startswith("-"):
+            if word.partition("=")[0] not in options:
+                return f"{line}: {command.name} has no {word}"
+        elif isinstance(command, click.Group) and word not in {"en|ja", "PATH"}:
+            found = command.get_command(context, word)
+            if found is None:
+                return f"{line}: there is no {word}"
+            command, options = found, options | _options(found)
+    return None
+
+
+def _options(command: click.Command) -> set[str]:
+    given = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    return HELP | {name for option in given for name in option.opts}
+
+
+@by_name
+def test_every_command_on_a_page_exists(page: Path):
+    problems = [problem for line in commands_in(read(page)) if (problem := problem_of(line))]
+    assert problems == []
+
+
+@in_both
+def test_every_command_is_in_the_table(page: Path):
+    rows = "\n".join(line for line in read(page).splitlines() if line.startswith("| `ringi"))
+    named = {line.split()[1] for line in commands_in(rows) if len(line.split()) > 1}
+    assert named == set(COMMANDS)
+    config = cli.get_command(click.Context(cli), "config")
+    assert isinstance(config, click.Group)
+    assert all(f"`ringi config {name}`" in rows for name in config.commands)
+
+
+@in_both
+def test_every_option_is_in_the_table(page: Path):
+    lines = read(page).splitlines()
+    missing = []
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command
+        row = next(line for line in lines if line.startswith(f"| `ringi {name}"))
+        known = _options(command) - HELP
+        missing += [f"{name} {option}" for option in known if not re.search(rf"{option}\b", row)]
+    assert missing == []
+
+
+@in_both
+def test_every_global_option_is_named(page: Path):
+    given = _options(cli) - HELP - {"--version"}
+    assert given
+    assert [option for option in given if f"`{option}" not in read(page)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ringi",
+        "ringi with [--check CMD]… [--carry PATH]… -- claude --anything",
+        "ringi review p1 --plain",
+        "ringi --json list --limit 5",
+        "ringi config show",
+    ],
+)
+def test_a_command_that_exists_is_understood(line: str):
+    assert problem_of(line) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["ringi fly", "ringi list --wings", "ringi config fly", "ringi --wings list"]
+)
+def test_a_command_that_does_not_exist_is_found(line: str):
+    assert problem_of(line) is not None
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _below(kind: type[errors.RingiError]) -> Iterator[type[errors.RingiError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _below(child)
+
+
+@in_both
+def test_exit_codes_are_those_of_the_errors(page: Path):
+    section = next(part for part in sections(read(page)) if "| 130 |" in part)
+    codes = [int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)]
+    assert codes == sorted({0, *(kind.exit_code for kind in _below(errors.RingiError))})
+
+
+def layers() -> tuple[list[set[str]], set[str]]:
+    """As `.importlinter` has them: those that exist, from the top, and the names kept for later."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / ".importlinter", encoding="utf-8")
+    lines = settings["importlinter:contract:layers"]["layers"].split("\n")
+    names = [[name.strip() for name in line.split("|")] for line in lines if line]
+    later = {name.strip("()") for line in names for name in line if name.startswith("(")}
+    real = [{name for name in line if not name.startswith("(")} for line in names]
+    return [line for line in real if line], later
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, ROOT / "AGENTS.md"], ids=lambda page: page.name)
+def test_layers_are_those_that_are_checked(page: Path):
+    drawing = next(block.text for block in blocks(read(page)) if block.text.startswith("cli "))
+    named = [set(re.split(r"  +", line)[0].split(" | ")) for line in drawing.splitlines()]
+    assert named == layers()[0]
+
+
+def test_names_kept_for_later_are_those_of_the_layers():
+    sentence = re.search(
+        r"Names kept for later in `\.importlinter`: (.*?)\.\n", read(ARCHITECTURE), re.DOTALL
+    )
+    assert sentence
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == layers()[1]
+
+
+def test_states_are_those_of_the_machine():
+    drawing = next(block.text for block in blocks(read(ARCHITECTURE)) if block.text.startswith("proposed "))
+    drawn = {}
+    for line in drawing.splitlines():
+        state, _, rest = line.partition("→")
+        targets = re.split(r"  +", rest.strip())[0]
+        drawn[state.strip()] = set(filter(None, targets.split(" | ")))
+    assert drawn == {str(state): {str(to) for to in allowed} for state, allowed in PLAN_TRANSITIONS.items()}
+
+
+def test_every_key_is_described():
+    section = next(part for part in sections(read(ARCHITECTURE)) if part.startswith("Configuration"))
+    first = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert {key for cell in first for key in re.findall(r"`([\w.]+)`", cell)} == set(KEYS)
+
+
+# --- examples and links ---------------------------------------------------------------------------
+
+
+@in_both
+def test_python_on_the_page_runs_and_changes_nothing(page: Path, repo: Path):
+    scripts = [block.text for block in blocks(read(page)) if block.language == "python"]
+    assert scripts
+    for script in scripts:
+        ran = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=repo,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (ran.returncode, ran.stderr) == (0, "")
+        promised = re.findall(r"print\(refusal\)  # (.*?)(?:;|$)", script, re.MULTILINE)
+        assert promised
+        assert [words for words in promised if words not in ran.stdout] == []
+    changed = subprocess.run(
+        ["git", "status", "--short"], cwd=repo, capture_output=True, text=True, check=True
+    )
+    assert changed.stdout == ""
+
+
+@pytest.mark.slow
+def test_transcript_is_what_the_tour_prints(tmp_path: Path):
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "try.py")],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SEC,
+        check=True,
+    )
+    if "Nothing was approved." in ran.stdout:
+        pytest.skip("an agent runs the tests, so nobody can approve")
+    plain = re.sub(r"\x1b\[[0-9;?!]*[A-Za-z]", "", ran.stdout).replace(sys.executable, "python")
+    printed = iter([line.rstrip() for line in plain.splitlines()])
+    transcript = next(block.text for block in blocks(read(READMES[0])) if block.language == "console")
+    lines = [line for line in transcript.splitlines() if line.strip() not in {"", "…"}]
+    assert [line for line in lines if line not in printed] == []
+
+
+@by_name
+def test_links_lead_somewhere(page: Path):
+    targets = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose(read(page)))
+    inside = [target.partition("#")[0] for target in targets if "://" not in target]
+    assert [target for target in inside if target and not (page.parent / target).exists()] == []
+
+
+def test_every_decision_is_in_the_index():
+    folder = ROOT / "docs" / "design"
+    listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", read(folder / "README.md"))
+    assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
+
+
+def test_every_decision_has_its_three_parts():
+    pages = sorted((ROOT / "docs" / "design").glob("[0-9]*.md"))
+    assert pages
+    wanted = ["Context", "Decision", "Consequences"]
+    assert [page.name for page in pages if re.findall(r"^## (.*)$", read(page), re.MULTILINE) != wanted] == []
+
+
+def test_both_languages_have_the_same_shape():
+    english, japanese = map(read, READMES)
+    assert headings(japanese) == headings(english)
+    assert blocks(japanese) == blocks(english)
+    assert japanese.count("\n|") == english.count("\n|")
+
+
+def test_japanese_lines_end_with_sentences():
+    """A line broken inside a Japanese sentence is shown with a gap in it."""
+    lines = [line for line in prose(read(READMES[1])).splitlines() if re.search(r"[\u3040-\u30ff]", line)]
+    broken = [line for line in lines if not line.startswith(("|", "#")) and not line.endswith(SENTENCE_ENDS)]
+    assert broken == []
