@@ -5,14 +5,35 @@ from typing import TYPE_CHECKING, Any
 from ringi._version import __version__
 
 if TYPE_CHECKING:
-    from ringi.api import Workspace, open_workspace
+    from ringi.api import (
+        ActionSpec,
+        MessageRef,
+        PlanTool,
+        RingiError,
+        SpecKind,
+        SpecSelection,
+        TypedAnswer,
+        Workspace,
+        open_workspace,
+    )
 
-__all__ = ["Workspace", "__version__", "open_workspace"]
+__all__ = [
+    "ActionSpec",
+    "MessageRef",
+    "PlanTool",
+    "RingiError",
+    "SpecKind",
+    "SpecSelection",
+    "TypedAnswer",
+    "Workspace",
+    "__version__",
+    "open_workspace",
+]
 
 
 def __getattr__(name: str) -> Any:
     # Loaded on first use: the command line starts without it.
-    if name in {"Workspace", "open_workspace"}:
+    if name in __all__:
         from ringi import api  # noqa: PLC0415  # see above
 
         return getattr(api, name)

@@ -22,6 +22,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NotRequested          approve without a request
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
+│   └── UndoStale             a file that is to go back was written since
 ├── NotGranted          5     declined, cancelled or expired
 │   └── Expired
 ├── Refused             6     validation or a gate said no
@@ -190,6 +191,12 @@ class Stale(RingiError):
     exit_code = 4
     message = "Plan {plan} no longer fits the workspace; nothing was changed. Different now: {paths}"
     hint = "Look at the difference and decide again: ringi review {plan}"
+
+
+class UndoStale(Stale):
+    code = "undo_stale"
+    message = "Plan {plan} cannot be undone; somebody wrote since to: {paths}"
+    hint = "Keep your changes elsewhere, bring the files back to what the plan wrote, then: ringi undo {plan}"
 
 
 class NotGranted(RingiError):

@@ -116,6 +116,23 @@ def test_a_missing_program_is_a_wrong_usage(desk: Desk) -> None:
     assert desk.run("with").returncode == 2
 
 
+def test_nothing_leads_back_from_the_copy(desk: Desk) -> None:
+    script = 'echo "$PWD|$OLDPWD|$GIT_DIR" > where; pwd -P >> where'
+    done = desk.run("with", "sh", "-c", script, PWD=str(desk.root), OLDPWD="/x", GIT_DIR=f"{desk.root}/.git")
+    assert done.returncode == 0
+    said, real = [
+        line[3:] for line in desk.run("show", "--diff").stdout.splitlines() if line.startswith("  +/")
+    ]
+    assert said == f"{real}||"
+    assert str(desk.root) not in said
+
+
+def test_options_after_the_command_are_its_own(desk: Desk) -> None:
+    done = desk.run("with", "sh", "-c", 'echo "$@" > words', "sh", "--check", "x", "--json", "--lang", "ja")
+    assert done.returncode == 0
+    assert "+--check x --json --lang ja" in desk.run("show", "--diff").stdout
+
+
 @pytest.mark.req("PT-16")
 def test_checks_run_in_the_copy_on_these_bytes(desk: Desk) -> None:
     done = desk.run(

@@ -24,7 +24,7 @@ def test_version_and_module(desk: Desk) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> None:
-    english, japanese = desk.run(command, "--help"), desk.run(command, "--help", "--lang", "ja")
+    english, japanese = desk.run(command, "--help"), desk.run("--lang", "ja", command, "--help")
     assert english.returncode == japanese.returncode == 0
     assert f"Usage: ringi {command}" in english.stdout
     assert english.stdout != japanese.stdout

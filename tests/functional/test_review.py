@@ -72,7 +72,7 @@ def test_reject_goes_back_with_feedback(desk: Desk) -> None:
     terminal = desk.terminal("review", name)
     terminal.answer(MENU, "r")
     terminal.answer(r"change\?", "please keep the greeting")
-    assert terminal.end()[0] == 0
+    assert terminal.end()[0] == 5
     state = desk.json("show", name)["state"]
     assert state["status"] == "proposed"
     assert state["feedback"][0]["text"] == "please keep the greeting"
@@ -149,6 +149,13 @@ def test_a_file_changed_between_look_and_answer_is_stale(desk: Desk) -> None:
     assert terminal.end()[0] == 3
     assert (desk.root / "app" / "hello.py").read_text() == "mine\n"
     assert not (desk.root / "notes.txt").exists()
+    terminal = desk.terminal("review", name)
+    terminal.answer(r"\[u\]pdate.*uit", "u")
+    seen = terminal.answer(MENU, "a")
+    assert "-mine" in seen
+    assert "version 2" in seen
+    assert terminal.end()[0] == 0
+    assert "hi" in (desk.root / "app" / "hello.py").read_text()
 
 
 @pytest.mark.req("PT-12")

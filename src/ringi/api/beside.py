@@ -20,6 +20,13 @@ from ringi.workspace.copy import CopyChange, Difference, WorkCopy
 from ringi.workspace.tree import Tree
 
 GROUP: Final = "change"
+_GIT_PLACES: Final = frozenset(
+    f"GIT_{name}"
+    for name in (
+        "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES",
+        "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
+    )
+)  # fmt: skip
 _INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
 
 
@@ -45,7 +52,15 @@ def run_agent(
     copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str], *, output: int = 1
 ) -> Ended:
     """The command works in the copy, in a terminal of its own; its leftover processes are ended."""
-    return run_in_terminal(argv, cwd=copy.tree, env={**environment, WITH_VARIABLE: copy.id}, output=output)
+    return run_in_terminal(argv, cwd=copy.tree, env=environment_in(copy, environment), output=output)
+
+
+def environment_in(copy: WorkCopy, environment: Mapping[str, str]) -> dict[str, str]:
+    """The person's, with nothing that would lead a program from the copy back to the workspace."""
+    kept = {
+        name: value for name, value in environment.items() if name != "OLDPWD" and name not in _GIT_PLACES
+    }
+    return {**kept, "PWD": str(copy.tree), WITH_VARIABLE: copy.id}
 
 
 def take(
@@ -93,9 +108,7 @@ def _run_check(
     workspace: Workspace, copy: WorkCopy, command: str, tree: str, environment: Mapping[str, str]
 ) -> CheckResult:
     timeout = workspace.configuration.config.checks.timeout_sec
-    ended = run_captured(
-        command, cwd=copy.tree, env={**environment, WITH_VARIABLE: copy.id}, timeout_sec=timeout
-    )
+    ended = run_captured(command, cwd=copy.tree, env=environment_in(copy, environment), timeout_sec=timeout)
     return CheckResult(command, ended.exit_code, round(ended.duration_sec, 3), tree, ended.output)
 
 

@@ -70,7 +70,7 @@ def _configuration(root: Path, environment: Mapping[str, str]) -> Iterator[Findi
     except RingiError as error:
         yield Finding(Mark.BAD, _as_text(error), "ringi config check")
         return
-    yield Finding(Mark.GOOD, Text("the configuration is valid ({count} files)", count=len(loaded.files)))
+    yield Finding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=len(loaded.files)))
     for note in loaded.notes:
         yield Finding(Mark.NOTE, note, "ringi config show")
 

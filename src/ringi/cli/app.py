@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ringi.store.ledger import LedgerReader
 
 EXIT_PERSON_NEEDED: Final = 3
+EXIT_DECLINED: Final = 5
 _WAIT_SEC: Final = 2.0
 
 

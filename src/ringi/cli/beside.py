@@ -14,7 +14,7 @@ from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
 
 
-@click.command("with", context_settings={"ignore_unknown_options": True})
+@click.command("with", context_settings={"allow_interspersed_args": False})
 @click.option(
     "--check",
     "checks",

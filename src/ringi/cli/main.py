@@ -1,5 +1,6 @@
 """The command line: one group, commands loaded when they are used, one error boundary."""
 
+import contextlib
 import gettext
 import os
 import re
@@ -14,8 +15,8 @@ import click
 from ringi._version import __version__
 from ringi.cli.app import App
 from ringi.cli.ui import Ui, error_document
-from ringi.errors import Interrupted, RingiError
-from ringi.wiring.places import user_file
+from ringi.errors import Interrupted, NoWorkspace, RingiError
+from ringi.wiring.places import find_root, project_file, user_file
 
 _ = gettext.gettext
 LOCALES: Final = Path(__file__).parent.parent / "locale"
@@ -189,8 +190,8 @@ def _our_mistake(error: Exception, environment: Mapping[str, str]) -> int:
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """Global options may stand anywhere before `--`; click wants them first."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
+    """Global options may stand anywhere before `--` or `with`; click wants them first."""
+    end = next((at for at, word in enumerate(arguments) if word in {"--", "with"}), len(arguments))
     front, rest = [], []
     index = 0
     while index < end:
@@ -207,21 +208,25 @@ def hoisted(arguments: list[str]) -> list[str]:
 
 
 def _configured_language(environment: Mapping[str, str]) -> str:
-    """From the user's file, without the time that reading the whole of it takes; mistakes are told later."""
-    path = user_file(environment)
-    try:
-        text = path.read_text(encoding="utf-8") if path and path.is_file() else ""
-    except (OSError, UnicodeDecodeError):
-        return ""
-    found = re.search(r"""^language:\s*["']?(\w+)""", text, re.MULTILINE)
-    return found[1] if found else ""
+    """From the files, without the time that reading all of them takes; mistakes in them are told later."""
+    files = [user_file(environment)]
+    with contextlib.suppress(NoWorkspace):
+        files.insert(0, project_file(find_root(Path())))
+    for path in files:
+        try:
+            text = path.read_text(encoding="utf-8") if path and path.is_file() else ""
+        except (OSError, UnicodeDecodeError):
+            continue
+        if found := re.search(r"""^language:\s*["']?(\w+)""", text, re.MULTILINE):
+            return found[1]
+    return ""
 
 
 def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     """Choose the language before the first word: --lang, RINGI_LANGUAGE, the files, then the locale."""
     chosen = environment.get("RINGI_LANGUAGE", "") or _configured_language(environment)
     for index, word in enumerate(arguments):
-        if word == "--":
+        if word in {"--", "with"}:
             break
         if word.startswith("--lang="):
             chosen = word.removeprefix("--lang=")

@@ -5,7 +5,7 @@ from typing import NoReturn
 import click
 
 from ringi.cli import words
-from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
 from ringi.cli.plans import describe
 from ringi.cli.ui import stored
@@ -15,7 +15,11 @@ from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, Risk
 from ringi.errors import Busy, ExecutionAborted, Stale
 from ringi.plans.approving import TYPED_LENGTH, risk_of
+from ringi.plans.validation import Basis
 from ringi.text import Text
+
+_CHOICES = Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit")
+_UPDATE = Text("[u]pdate to the files as they are now  [d]rop a file  [r]eject  [s]how again  [q]uit")
 
 
 @click.command()
@@ -63,6 +67,7 @@ class _Review:
         self.tool = app.workspace.plan
         self.plan_id = plan_id
         self.name = name
+        self.stale: tuple[str, ...] = ()
 
     def run(self) -> None:
         document = self.tool.get(self.plan_id)
@@ -75,19 +80,27 @@ class _Review:
                 self._carry_out_approved()
                 return
             try:
-                answer = ask(self.app, Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit"))
+                answer = ask(self.app, _UPDATE if self.stale else _CHOICES)
             except EOFError:
                 answer = "q"
-            if answer == "a" and self._apply(document):
+            if self._answered(answer, document):
                 return
-            if answer == "d":
-                self._drop(document)
-            elif answer == "r" and self._reject():
-                return
-            elif answer == "q":
-                self._leave()
-            elif answer not in {"a", "d", "r", "s"}:
-                self.ui.line(Text("Please type one of: a d r s q"))
+
+    def _answered(self, answer: str, document: PlanDocument) -> bool:
+        """Whether that was the end of it."""
+        if answer == "a":
+            return self._apply(document)
+        if answer == "d":
+            self._drop(document)
+        elif answer == "u" and self.stale:
+            self._set_again(document, (), "brought to the files as they are now", basis={})
+        elif answer == "r":
+            self._reject()
+        elif answer == "q":
+            self._leave()
+        elif answer != "s":
+            self.ui.line(Text("Please type one of the letters in brackets."))
+        return False
 
     def _show(self) -> PlanDocument:
         document = self.tool.get(self.plan_id)
@@ -96,6 +109,7 @@ class _Review:
         for part in preview.diffs:
             self.ui.diff(part.diff)
             self.ui.line()
+        self.stale = preview.stale
         describe(self.app, self.app.workspace.parts.ledger.ref(self.plan_id), document, preview)
         risk = risk_of(document, ALL_SPECS)
         totals = document.state.previews
@@ -152,24 +166,28 @@ class _Review:
             return
         dropped = specs[int(answer) - 1]
         self._set_again(document, (dropped.id,), f"dropped {dropped.base.path}")
-        self.ui.line(Text("{path} dropped; the proposer will be told.", path=dropped.base.path))
+        self.ui.line(Text("{path} dropped; this is a new version of the plan.", path=dropped.base.path))
 
-    def _set_again(self, document: PlanDocument, without: tuple[str, ...], reason: str) -> None:
+    def _set_again(
+        self, document: PlanDocument, without: tuple[str, ...], reason: str, basis: Basis | None = None
+    ) -> None:
         kept = [spec for spec in document.state.action_specs if spec.id not in without]
-        # What the proposer saw stays the basis, so that a file changed since is still noticed.
-        basis = {spec.base.path: spec.before for spec in kept}
+        if basis is None:
+            # What the proposer saw stays the basis, so that a file changed since is still noticed.
+            basis = {spec.base.path: spec.before for spec in kept}
         self.tool.set_specs_on(
             self.plan_id, [spec.base for spec in kept], basis, actor=Actor.USER, reason=reason
         )
 
-    def _reject(self) -> bool:
+    def _reject(self) -> None:
         feedback = ask(self.app, Text("What should the proposer change?"))
         if not feedback:
             self.ui.line(Text("A reject needs a word of feedback; nothing was decided."), style="yellow")
-            return False
+            return
         self.tool.reject(self.plan_id, feedback)
-        self.ui.line(Text("{plan} goes back to its proposer with your words.", plan=self.name))
-        return True
+        self.ui.line(Text("{plan} is sent back; your words stand in it.", plan=self.name))
+        self.ui.next_step(f"ringi show {self.name}")
+        raise click.exceptions.Exit(EXIT_DECLINED)
 
 
 def carry_out(app: App, plan_id: str, name: str) -> None:
@@ -177,10 +195,7 @@ def carry_out(app: App, plan_id: str, name: str) -> None:
     if app.ui.as_json:
         app.ui.document(result)
     tell(app, result, name)
-    app.ui.line(
-        Text("✓ {count} files written, nothing staged, your index untouched", count=len(result.results)),
-        style="green",
-    )
+    app.ui.line(words.written(len(result.results)), style="green")
     app.ui.next_step(f"ringi undo {name}")
 
 

@@ -70,7 +70,7 @@ def check(app: App) -> None:
         app.ui.line(f"! {shown(note)}", style="yellow")
     for path in loaded.files:
         app.ui.line(Text("✓ {path}", path=str(path)), style="green")
-    app.ui.line(Text("✓ the configuration is valid ({count} files)", count=len(loaded.files)), style="green")
+    app.ui.line(Text("✓ the configuration is valid ({count} read)", count=len(loaded.files)), style="green")
 
 
 @click.command()

@@ -20,7 +20,10 @@ _MARKS = {clinic.Mark.GOOD: ("✓", "green"), clinic.Mark.NOTE: ("!", "yellow"),
 @click.command()
 @pass_app
 def init(app: App) -> None:
-    """Make this folder a workspace: a commented configuration, and a look at whether all is well."""
+    """Make this folder a workspace.
+
+    Writes a commented configuration where there is none, and looks whether all is well.
+    """
     root = _root_or_here(app)
     made = initialise(root)
     if app.ui.as_json:

@@ -21,9 +21,7 @@ def undo(app: App, plan: str | None) -> None:
     for change in done.changes:
         ui.line(change_line(change.path, made=change.before is None, deleted=change.after is None), indent=2)
     try:
-        answer = ask(
-            app, Text("{count} files go back to before {plan}. Go? [y/n]", count=len(done.changes), plan=name)
-        )
+        answer = ask(app, _question(len(done.changes), name))
     except EOFError:
         answer = "n"
     if not is_yes(answer):
@@ -35,6 +33,12 @@ def undo(app: App, plan: str | None) -> None:
         ui.document(result)
     tell(app, result, name)
     ui.line(Text("✓ restored byte for byte"), style="green")
+
+
+def _question(count: int, name: str) -> Text:
+    if count == 1:
+        return Text("1 file goes back to before {plan}. Go? [y/n]", plan=name)
+    return Text("{count} files go back to before {plan}. Go? [y/n]", count=count, plan=name)
 
 
 def change_line(path: str, *, made: bool, deleted: bool) -> Text:

@@ -49,6 +49,12 @@ def size(files: int, added: int, removed: int) -> Text:
     return Text("{files} files  +{added} -{removed}", files=files, added=added, removed=removed)
 
 
+def written(count: int) -> Text:
+    if count == 1:
+        return Text("✓ 1 file written, nothing staged, your index untouched")
+    return Text("✓ {count} files written, nothing staged, your index untouched", count=count)
+
+
 def check(result: CheckResult) -> Text:
     if result.exit_code == 0:
         return Text("passed on exactly these bytes: {command}", command=result.command)

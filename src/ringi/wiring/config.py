@@ -17,7 +17,7 @@ import msgspec
 from ringi.errors import BadConfiguration
 from ringi.text import Text
 from ringi.wiring.config_file import MAX_SHOWN, Node, guarded, project_bytes, shown, tree, user_bytes, wrong
-from ringi.wiring.places import user_file
+from ringi.wiring.places import project_file, user_file
 
 _EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
@@ -101,7 +101,6 @@ class Checks(Section, frozen=True):
 
 class Keep(Section, frozen=True):
     replaced_days: Annotated[int, Rule(Guard.LARGER, most=_CENTURY_DAYS)] = 30
-    copies_days: Annotated[int, Rule(most=_CENTURY_DAYS)] = 7
 
 
 class Beside(Section, frozen=True):
@@ -209,10 +208,6 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
     for section, fields in changed.items():
         top[section] = msgspec.structs.replace(getattr(DEFAULTS, section), **fields)
     return Loaded(Config(**top), sources, tuple(notes), tuple(files))
-
-
-def project_file(workspace: Path) -> Path:
-    return workspace / ".agent" / "config.yaml"
 
 
 # One key, from its four places.

@@ -88,6 +88,6 @@ def _meta(state: Path, key: str) -> str | None:
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
             row = database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         return None
     return str(row[0]) if row else None

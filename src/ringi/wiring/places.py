@@ -54,6 +54,10 @@ def user_file(environment: Mapping[str, str]) -> Path | None:
     return home / ".config" / "ringi" / "config.yaml" if home.is_absolute() else None
 
 
+def project_file(workspace: Path) -> Path:
+    return workspace / ".agent" / "config.yaml"
+
+
 def _base(environment: Mapping[str, str], own: str, xdg: str, fallback: str, name: str) -> Path:
     if chosen := environment.get(own):
         return Path(chosen).expanduser().absolute()

@@ -46,7 +46,6 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "lock.wait_sec": (0.5, 7.0),
     "checks.timeout_sec": (30.0, 900.0),
     "keep.replaced_days": (60, 90),
-    "keep.copies_days": (1, 70),
     "with.carry": (["node_modules", "a/b"], [".venv"]),
     "with.checks": (["make test", "ruff check"], ["true"]),
 }
@@ -139,7 +138,7 @@ def test_the_defaults_are_the_promised_ones():
         "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": []},
         "lock": {"wait_sec": 2.0},
         "checks": {"timeout_sec": 600.0},
-        "keep": {"replaced_days": 30, "copies_days": 7},
+        "keep": {"replaced_days": 30},
         "with": {"carry": [], "checks": []},
     }
 
@@ -536,7 +535,7 @@ def test_plain_spellings_people_use_are_taken(place: Place):
         "limits: {max_file_bytes: 1_000_000, forbidden_extensions: [EXE, 'Tar.GZ', .7z, .exe]}\n"
         "lock: {wait_sec: 3}\n"
         "checks:\n  timeout_sec: 1e2\n"
-        "keep: {'copies_days': 3}\n"
+        "keep: {'replaced_days': 33}\n"
         'language: "ja"\n'
         "with: {checks: ['  make test\n  '], carry: [日本/語/, .venv]}\n"
     )
@@ -545,7 +544,7 @@ def test_plain_spellings_people_use_are_taken(place: Place):
     assert config.limits.forbidden_extensions == (".exe", ".tar.gz", ".7z")
     assert (config.lock.wait_sec, config.checks.timeout_sec) == (3.0, 100.0)
     assert isinstance(config.lock.wait_sec, float)
-    assert (config.keep.copies_days, config.language) == (3, "ja")
+    assert (config.keep.replaced_days, config.language) == (33, "ja")
     assert config.beside == module.Beside(carry=("日本/語", ".venv"), checks=("make test",))
 
 
