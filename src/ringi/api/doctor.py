@@ -1,6 +1,7 @@
 """What is well, what is not, and the command that mends it."""
 
 import contextlib
+import errno
 import os
 import shutil
 import sqlite3
@@ -11,9 +12,11 @@ from typing import NamedTuple
 
 from ringi.api.takein import take_in, written_plans
 from ringi.api.workspace import Workspace, open_workspace
-from ringi.errors import LedgerCorrupt, RingiError
+from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.fs import OsFileSystem
-from ringi.store.connection import DATABASE
+from ringi.store import sql
+from ringi.store.connection import DATABASE, translated
+from ringi.store.ledger import Ledger
 from ringi.text import Text
 from ringi.wiring import moved
 from ringi.wiring.config import load
@@ -98,6 +101,7 @@ def _ledger(workspace: Workspace) -> Iterator[Finding]:
         verdict = str(error)
     if verdict != "ok":
         raise LedgerCorrupt(path=path, why=verdict)
+    _try_to_write(ledger)
     yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
     for result in workspace.recovered:
         name = ledger.ref(result.plan_id).name
@@ -111,6 +115,17 @@ def _ledger(workspace: Workspace) -> Iterator[Finding]:
     if ledger.count() == 0 and (lost := len(list(written_plans(workspace.places.root)))):
         text = Text("the ledger has no plan, but .agent has {count}", count=lost)
         yield Finding(Mark.BAD, text, REPAIR)
+
+
+def _try_to_write(ledger: Ledger) -> None:
+    # Somebody else's write proves it as well.
+    with contextlib.suppress(Busy), translated(ledger.folder):
+        ledger.database.execute("BEGIN IMMEDIATE")
+        try:
+            ledger.database.execute(sql.SET_META, ("tried", "1"))
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                ledger.database.execute("ROLLBACK")
 
 
 def _projections(workspace: Workspace) -> Iterator[Finding]:
@@ -130,6 +145,9 @@ def _file_system(workspace: Workspace) -> Iterator[Finding]:
     folder = workspace.places.root / ".agent" / "tmp"
     fs = OsFileSystem()
     try:
+        for place in (folder.parent, folder):
+            if place.is_symlink():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f"doctor-{os.getpid()}"
         probe.mkdir()

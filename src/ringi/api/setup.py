@@ -33,7 +33,8 @@ def initialise(root: Path) -> list[Path]:
         folder.mkdir(exist_ok=True)
         for name, data in ((".gitignore", IGNORE_RULES), ("config.yaml", _CONFIG.encode())):
             path = folder / name
-            if not path.exists():
+            # A link that leads nowhere is there too: writing would make a file at its other end.
+            if not path.exists() and not path.is_symlink():
                 path.write_bytes(data)
                 made.append(path)
     except OSError as error:

@@ -1,5 +1,6 @@
 """When the ledger is lost, plans come back from `.agent/` as proposed; no approval does."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,17 +9,20 @@ import msgspec
 from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
-from ringi.errors import NotFound, RingiError
+from ringi.errors import NotFound, RingiError, Unreadable
 from ringi.ports import NewEvent
 from ringi.store.ledger import Ledger
 from ringi.store.projection import PLANS
 from ringi.text import Text
 
 _LARGEST = codec.MAX_DOCUMENT_BYTES
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def written_plans(root: Path) -> Iterator[Path]:
-    yield from sorted(root.joinpath(*PLANS).glob("*/plan.json"))
+    # Only regular files: opening a pipe would wait for whoever put it there.
+    found = sorted(root.joinpath(*PLANS).glob("*/plan.json"))
+    yield from (path for path in found if path.is_file() and not path.is_symlink())
 
 
 def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
@@ -30,7 +34,8 @@ def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
         except RingiError as error:
             problems.append(Text("{path}: {why}", path=str(path.relative_to(root)), why=str(error)))
             continue
-        if document.plan.id == path.parent.name and not _known(ledger, document.plan.id):
+        named = document.plan.id == path.parent.name and _UUID.fullmatch(document.plan.id)
+        if named and not _known(ledger, document.plan.id):
             taken.append(document)
     for document in sorted(taken, key=lambda document: document.plan.created_at):
         with ledger.transaction() as transaction:
@@ -40,8 +45,12 @@ def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
 
 
 def _read(path: Path) -> PlanDocument:
-    with path.open("rb") as file:
-        document = codec.foreign(file.read(_LARGEST + 1), PlanDocument, str(path.name))
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise Unreadable(what=path.name, why=error.strerror or str(error)) from None
+    document = codec.foreign(data, PlanDocument, path.name)
     # Nothing that a person decided is believed from a file that anybody can write.
     specs = tuple(
         msgspec.structs.replace(spec, validated=False, notes="to be set again")

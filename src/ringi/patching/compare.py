@@ -1,12 +1,13 @@
 """Which lines two texts share: patience first, so that diffs follow what people moved and kept."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 # Above this, a stretch without a unique common line is taken as rewritten rather than compared for seconds.
-_LARGEST_SQUARE: Final = 1_000_000
+_LARGEST_SQUARE: Final = 25_000_000
+# How often, on average, a line may be looked at for unique ones: some texts would need one round per line.
+_ROUNDS: Final = 40
 
 
 class Block(NamedTuple):
@@ -21,13 +22,15 @@ def matching_blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
     """In order, not overlapping, ending with an empty block at both ends."""
     found: list[Block] = []
     work = [(0, len(old), 0, len(new))]
+    patience = _ROUNDS * (len(old) + len(new))
     while work:
         a_low, a_high, b_low, b_high = work.pop()
         a_low, b_low = _take_prefix(old, new, (a_low, a_high, b_low, b_high), found)
         a_high, b_high = _take_suffix(old, new, (a_low, a_high, b_low, b_high), found)
         if a_low == a_high or b_low == b_high:
             continue
-        anchors = _unique_common(old, new, a_low, a_high, b_low, b_high)
+        patience -= a_high - a_low + b_high - b_low
+        anchors = _unique_common(old, new, a_low, a_high, b_low, b_high) if patience > 0 else []
         if not anchors:
             found += _compare_small(old, new, a_low, a_high, b_low, b_high)
             continue
@@ -107,10 +110,33 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _compare_small(
     old: Sequence[bytes], new: Sequence[bytes], a_low: int, a_high: int, b_low: int, b_high: int
 ) -> list[Block]:
-    if (a_high - a_low) * (b_high - b_low) > _LARGEST_SQUARE:
+    """The longest common subsequence, each row of its table as the bits of one number (Hyyrö 2004)."""
+    width = b_high - b_low
+    if (a_high - a_low) * width > _LARGEST_SQUARE:
         return []
-    matcher = SequenceMatcher(None, old[a_low:a_high], new[b_low:b_high], autojunk=False)
-    return [Block(a_low + m.a, b_low + m.b, m.size) for m in matcher.get_matching_blocks() if m.size]
+    places: dict[bytes, int] = {}
+    for b in range(width):
+        places[new[b_low + b]] = places.get(new[b_low + b], 0) | 1 << b
+    row = everywhere = (1 << width) - 1
+    rows = []
+    for a in range(a_low, a_high):
+        common = row & places.get(old[a], 0)
+        row = (row + common | row - common) & everywhere
+        rows.append(row)
+    return [Block(a_low + a, b_low + b, 1) for a, b in _walk_back(rows, width)]
+
+
+def _walk_back(rows: list[int], width: int) -> Iterator[tuple[int, int]]:
+    """A bit that is not set says that the subsequence grew there."""
+    a, b = len(rows), width
+    while a and b:
+        if rows[a - 1] >> b - 1 & 1:
+            b -= 1
+            continue
+        a -= 1
+        if not a or rows[a - 1] >> b - 1 & 1:
+            b -= 1
+            yield a, b
 
 
 def _joined(blocks: list[Block]) -> list[Block]:

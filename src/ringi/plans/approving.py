@@ -21,6 +21,7 @@ from ringi.domain.execution import ExecutionIntent
 from ringi.domain.plan import ActionSpecExt, PlanDocument, Risk, SpecSelection, highest, selected
 from ringi.errors import NoChannel, PathRefused, WrongAnswer
 from ringi.plans.parts import Parts
+from ringi.plans.validation import content_of
 from ringi.text import Text
 from ringi.workspace.apply import reverse
 from ringi.workspace.tree import Tree
@@ -35,6 +36,17 @@ def changes_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
         for spec in specs
         if spec.before != spec.after
     )
+
+
+def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
+    """Specs whose content is not what a person approves through the hash of the file after."""
+    return [
+        spec
+        for spec in specs
+        if spec.after is not None
+        and (data := content_of(spec.base)) is not None
+        and codec.digest(data) != spec.after.sha256
+    ]
 
 
 def subject_of(
@@ -76,7 +88,7 @@ def differing(tree: Tree, changes: Sequence[FileChange]) -> list[str]:
         for change in changes:
             try:
                 found = tree.look_from(root, change.path)
-            except PathRefused:
+            except (PathRefused, OSError):
                 wrong.append(change.path)
             else:
                 if (found.state if found else None) != change.before:

@@ -1,16 +1,24 @@
 """Execute, undo and recover: the three that change the workspace, all through one protocol."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalRequest, FileChange, SubjectKind, TypedAnswer
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult
-from ringi.domain.plan import ALL_SPECS, PLAN_MACHINE, PlanStatus, Risk, selected, with_state
+from ringi.domain.plan import (
+    ALL_SPECS,
+    PLAN_MACHINE,
+    ActionSpecExt,
+    PlanStatus,
+    Risk,
+    selected,
+    with_state,
+)
 from ringi.errors import Expired, NotApproved, NothingToUndo, NotRequested, PathRefused, Stale
 from ringi.plans.approving import changes_of, differing, grant, require_person, undo_subject
 from ringi.plans.deciding import covering_approval
-from ringi.plans.execution import Executor
+from ringi.plans.execution import Executor, storage_errors
 from ringi.plans.parts import Parts
 from ringi.plans.proposing import after_bytes
 from ringi.ports import NewEvent, StoredPlan, Transaction
@@ -19,6 +27,7 @@ from ringi.text import Text
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 
 
+@storage_errors()
 def execute(parts: Parts, plan_id: str) -> ExecutionResult:
     with parts.lock("execute"):
         executor = Executor(parts)
@@ -36,11 +45,7 @@ def execute(parts: Parts, plan_id: str) -> ExecutionResult:
         if contents is None:
             _send_to_review(parts, stored)
             raise Stale(plan=name, paths=", ".join(differing(parts.tree, changes)))
-        contents |= {
-            spec.after.sha256: data
-            for spec in specs
-            if spec.after is not None and (data := after_bytes(parts, spec)) is not None
-        }
+        contents |= _after_bytes(parts, specs, known=contents)
         intent = _intent(parts, SubjectKind.EXECUTE, stored, approval.id, changes)
 
         def begin(transaction: Transaction) -> None:
@@ -88,6 +93,18 @@ def _before_bytes(parts: Parts, changes: Sequence[FileChange]) -> dict[str, byte
     return contents
 
 
+def _after_bytes(
+    parts: Parts, specs: Sequence[ActionSpecExt], *, known: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The bytes that are about to be written. A file that keeps its own was read already, and not again."""
+    return {
+        spec.after.sha256: data
+        for spec in specs
+        if spec.after and spec.after != spec.before and spec.after.sha256 not in known
+        if (data := after_bytes(parts, spec)) is not None
+    }
+
+
 def _send_to_review(parts: Parts, stored: StoredPlan) -> None:
     with parts.store.transaction() as transaction:
         status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PENDING_REVIEW)
@@ -95,6 +112,7 @@ def _send_to_review(parts: Parts, stored: StoredPlan) -> None:
         transaction.save_plan(stored, document, NewEvent(EventKind.FOUND_STALE, Actor.SYSTEM))
 
 
+@storage_errors()
 def recover(parts: Parts) -> list[ExecutionResult]:
     with parts.lock("recover"):
         return Executor(parts).recover()
@@ -107,6 +125,7 @@ def newest_undoable(parts: Parts) -> str:
     raise NothingToUndo(why=Text("no plan was carried out, or all were undone"))
 
 
+@storage_errors()
 def request_undo(parts: Parts, plan_id: str) -> tuple[ApprovalRequest, ExecutionIntent]:
     """Fix what an undo would bring back; the digest names it."""
     stored = parts.store.plan(plan_id)
@@ -153,6 +172,7 @@ def _require_undoable(parts: Parts, stored: StoredPlan, done: ExecutionIntent) -
         raise NothingToUndo(why=Text("the replaced bytes are no longer kept"))
 
 
+@storage_errors()
 def undo(parts: Parts, plan_id: str, approver: str, answer: TypedAnswer | None) -> ExecutionResult:
     with parts.lock("undo"):
         executor = Executor(parts)

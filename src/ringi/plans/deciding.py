@@ -16,7 +16,15 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.errors import Expired, InvalidSpecs, NotFound, NotRequested, Stale
-from ringi.plans.approving import changes_of, differing, grant, require_person, risk_of, subject_of
+from ringi.plans.approving import (
+    changes_of,
+    differing,
+    grant,
+    require_person,
+    risk_of,
+    subject_of,
+    unlike_their_hashes,
+)
 from ringi.plans.parts import Parts
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
@@ -61,6 +69,9 @@ def _require_fit(parts: Parts, stored: StoredPlan, selection: SpecSelection) -> 
     invalid = [f"{spec.id} {spec.base.path}: {spec.notes}" for spec in specs if not spec.validated]
     if invalid:
         raise InvalidSpecs(plan=name, issues="; ".join(invalid))
+    if changed := unlike_their_hashes(specs):
+        why = Text("the content of {path} is not what its hash says", path=changed[0].base.path)
+        raise InvalidSpecs(plan=name, issues=why)
     if wrong := differing(parts.tree, changes_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
 
@@ -131,6 +142,8 @@ def covering_approval(parts: Parts, document: PlanDocument, name: str) -> Approv
         subject = subject_of(document, approval.selection, parts.store.workspace_id(), approval.expires_at)
         data = codec.canonical(subject)
         if approval.subject.encode() == data and approval.digest == codec.digest(data):
+            if unlike_their_hashes(selected(document.state.action_specs, approval.selection)):
+                return None
             if approval.expires_at < parts.clock.now():
                 raise Expired(plan=name, when=approval.expires_at)
             return approval

@@ -5,7 +5,7 @@ the workspace has changed; after it, recovery decides from the files themselves.
 """
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ringi.domain.approval import FileChange
@@ -37,23 +37,21 @@ class Executor:
         stage = self._stage(intent.id)
         kept_until = self._parts.clock.after(self._parts.rules.keep_sec)
         try:
-            stage.prepare(intent.changes, contents.__getitem__)
+            stage.prepare(intent.changes, lambda sha256: _verified(sha256, contents.get(sha256)))
             with self._parts.store.transaction() as transaction:
                 for data in contents.values():
                     transaction.put_bytes(data, kept_until)
                 transaction.add_intent(intent)
                 begin(transaction)
-        except OSError as error:
-            self._discard(stage)
-            raise StorageFailed(what=error.filename or stage.path, why=_why(error)) from None
         except BaseException:
-            self._discard(stage)
+            with contextlib.suppress(OSError, PathRefused):
+                stage.drop(_everything)
             raise
         return self._swap(stage, intent)
 
     def _swap(self, stage: Stage, intent: ExecutionIntent) -> ExecutionResult:
+        """An OSError that comes out of here leaves no result, so recovery will settle it."""
         detail: Text | str = ""
-        statuses: Statuses = {}
         try:
             conflicts = stage.swap_in(intent.changes)
             if not conflicts:
@@ -68,49 +66,50 @@ class Executor:
                 statuses[conflicts[0].change.path] = OpStatus.CONFLICT
             else:
                 statuses = {change.path: OpStatus.DONE for change in intent.changes}
-        with contextlib.suppress(OSError):
-            stage.drop(known_to(intent.changes))
-        return record(self._parts, intent, statuses, str(detail), tuple(stage.kept))
+        return record(self._parts, intent, statuses, str(detail), self._clear(intent))
 
     def _take_back(self, stage: Stage, intent: ExecutionIntent) -> Statuses:
         statuses: Statuses = {}
         with contextlib.suppress(OSError):
             statuses = stage.take_back(intent.changes)
-            stage.settle(intent.changes, intent.new_folders, forward=False)
         # The stage may have been deleted under our hands; then the ledger's bytes are used.
         if any(self._now(change) == change.after for change in intent.changes):
-            statuses |= self._restore(intent)
+            return statuses | self._restore(intent)
+        stage.settle(intent.changes, intent.new_folders, forward=False)
         return statuses
 
     def recover(self) -> list[ExecutionResult]:
         """Finish or take back every execution that has no result. A second call finds nothing to do."""
-        try:
-            results = [self._recover_one(intent) for intent in self._parts.store.unfinished()]
-            self._sweep()
-        except OSError as error:
-            raise StorageFailed(what=error.filename or Text("The workspace"), why=_why(error)) from None
+        results = [self._recover_one(intent) for intent in self._parts.store.unfinished()]
+        self._sweep()
         return results
 
     def _recover_one(self, intent: ExecutionIntent) -> ExecutionResult:
         now = {change.path: self._now(change) for change in intent.changes}
-        third = [change for change in intent.changes if now[change.path] not in {change.before, change.after}]
+        foreign = [c.path for c in intent.changes if now[c.path] not in {c.before, c.after}]
+        detail = ""
+        try:
+            foreign = foreign or self._finish(intent, now)
+        except OSError as error:
+            # What cannot be finished is taken back; if that fails too, the next recovery tries again.
+            detail = _why(error)
+        if foreign:
+            detail = str(Text("somebody wrote to it meanwhile"))
+        if detail:
+            statuses = self._restore(intent) | dict.fromkeys(foreign, OpStatus.CONFLICT)
+        else:
+            statuses = {change.path: OpStatus.DONE for change in intent.changes}
+        return record(self._parts, intent, statuses, detail, self._clear(intent), recovered=True)
+
+    def _finish(self, intent: ExecutionIntent, now: Mapping[str, FileState | None]) -> list[str]:
+        """Bring the files that are as before to after; answers with those that somebody wrote meanwhile."""
+        todo = [change for change in intent.changes if now[change.path] == change.before]
         stage = self._stage(self._fresh_name(intent.id))
-        if not third:
-            todo = [change for change in intent.changes if now[change.path] == change.before]
-            try:
-                stage.prepare(todo, self._saved_bytes)
-                third = [conflict.change for conflict in stage.swap_in(todo)]
-                if not third:
-                    stage.settle(intent.changes, intent.new_folders, forward=True)
-                    done = {change.path: OpStatus.DONE for change in intent.changes}
-                    return record(self._parts, intent, done, "", (), recovered=True)
-            except OSError:
-                # What cannot be finished is taken back; if that fails too, the next recovery tries again.
-                pass
-        statuses = self._restore(intent)
-        statuses |= {change.path: OpStatus.CONFLICT for change in third}
-        detail = str(Text("somebody wrote to it meanwhile")) if third else ""
-        return record(self._parts, intent, statuses, detail, tuple(stage.kept), recovered=True)
+        stage.prepare(todo, self._saved_bytes)
+        if conflicts := stage.swap_in(todo):
+            return [conflict.change.path for conflict in conflicts]
+        stage.settle(intent.changes, intent.new_folders, forward=True)
+        return []
 
     def _restore(self, intent: ExecutionIntent) -> Statuses:
         """Bring every file that is as after back to before, with the ledger's bytes."""
@@ -129,33 +128,38 @@ class Executor:
             return _FOREIGN
         return found.state if found else None
 
-    def _sweep(self) -> None:
-        """Remove stages that nobody needs; what is in them and not ours stays, and is named by the result."""
+    def _clear(self, intent: ExecutionIntent) -> tuple[str, ...]:
+        """Drop the execution's stages; answers with the files in them that somebody else wrote."""
+        kept = []
         for name in staged(self._fs, self._parts.tree.root):
-            intent = self._parts.store.intent(name.partition(".")[0])
-            with contextlib.suppress(PathRefused):
-                self._stage(name).drop(self._ours(intent) if intent else _everything)
+            if _execution_of(name) == intent.id:
+                stage = self._stage(name)
+                stage.drop(self._ours(name, intent))
+                kept += stage.kept
+        return tuple(kept)
 
-    def _ours(self, intent: ExecutionIntent) -> Callable[[bytes], bool]:
-        """Also the beginning of a known file: a recovery may have been cut while staging."""
+    def _sweep(self) -> None:
+        """Remove stages that nobody needs; what in them is not ours was named by the result, and stays."""
+        for name in staged(self._fs, self._parts.tree.root):
+            intent = self._parts.store.intent(_execution_of(name))
+            with contextlib.suppress(PathRefused):
+                self._stage(name).drop(self._ours(name, intent) if intent else _everything)
+
+    def _ours(self, stage: str, intent: ExecutionIntent) -> Callable[[bytes], bool]:
         known = known_to(intent.changes)
+        if stage == intent.id:
+            return known
         hashes = [
             state.sha256 for change in intent.changes for state in (change.before, change.after) if state
         ]
+        # Also the beginning of a known file: a recovery may have been cut while staging.
         return lambda data: (
             known(data)
             or any((self._parts.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes)
         )
 
-    def _discard(self, stage: Stage) -> None:
-        with contextlib.suppress(OSError):
-            stage.drop(_everything)
-
     def _saved_bytes(self, sha256: str) -> bytes:
-        data = self._parts.store.get_bytes(sha256)
-        if data is None or digest(data) != sha256:
-            raise StorageFailed(what=sha256, why=Text("its bytes are missing from the ledger"))
-        return data
+        return _verified(sha256, self._parts.store.get_bytes(sha256))
 
     def _stage(self, name: str) -> Stage:
         return Stage(self._fs, self._parts.tree.root, name)
@@ -168,6 +172,17 @@ class Executor:
         return f"{execution_id}.{number}"
 
 
+def _execution_of(stage: str) -> str:
+    return stage.partition(".")[0]
+
+
+def _verified(sha256: str, data: bytes | None) -> bytes:
+    """What was approved is written, or nothing."""
+    if data is None or digest(data) != sha256:
+        raise StorageFailed(what=sha256, why=Text("its bytes are missing from the ledger"))
+    return data
+
+
 def _everything(data: bytes) -> bool:
     del data
     return True
@@ -175,3 +190,13 @@ def _everything(data: bytes) -> bool:
 
 def _why(error: OSError) -> str:
     return error.strerror or str(error)
+
+
+@contextlib.contextmanager
+def storage_errors() -> Iterator[None]:
+    """Faults of the workspace's file system, in our words."""
+    try:
+        yield
+    except OSError as error:
+        what = error.filename if isinstance(error.filename, str) else Text("The workspace")
+        raise StorageFailed(what=what, why=_why(error)) from None

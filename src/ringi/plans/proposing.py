@@ -21,14 +21,16 @@ from ringi.domain.plan import (
     title_of,
     with_state,
 )
-from ringi.errors import InvalidSpecs, PathRefused, StorageFailed
+from ringi.errors import EmptyPlan, PathRefused, StorageFailed, Unreadable
 from ringi.patching.render import Rendered
 from ringi.plans.approving import changes_of, differing
 from ringi.plans.parts import Parts
 from ringi.plans.validation import Basis, Validated, content_of, difference, validate
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
-from ringi.text import Text
+
+_NAME_LENGTH = 50
+"""In characters, of which one may take four bytes."""
 
 
 def propose(
@@ -43,7 +45,7 @@ def propose(
 ) -> str:
     title = title_of(content)
     if not title:
-        raise InvalidSpecs(plan="", issues=Text("a plan needs a text that says what it is about"))
+        raise EmptyPlan
     plan = Plan(
         id=parts.ids(),
         title=title,
@@ -102,7 +104,8 @@ def _next_version(stored: StoredPlan) -> PlanDocument:
 
 def diff_files(specs: Sequence[ActionSpecExt], diffs: Sequence[Rendered]) -> Mapping[str, bytes]:
     return {
-        f"{spec.id}-{spec.base.path.rsplit('/', 1)[-1]}.diff": rendered.diff
+        # Cut, because a file's own name may be as long as a name can be.
+        f"{spec.id}-{spec.base.path.rsplit('/', 1)[-1][:_NAME_LENGTH]}.diff": rendered.diff
         for spec, rendered in zip(specs, diffs, strict=True)
         if spec.validated
     }
@@ -138,9 +141,10 @@ def render_now(parts: Parts, spec: ActionSpecExt) -> Rendered:
         return Rendered(b"", 0, 0, binary=False)
     try:
         found = parts.tree.look(spec.base.path)
-    except (PathRefused, StorageFailed):
-        found = None
-    return difference(spec.base.path, found, after_bytes(parts, spec), spec.after)
+        data = after_bytes(parts, spec)
+    except (PathRefused, StorageFailed, Unreadable, OSError):
+        found, data = None, content_of(spec.base)
+    return difference(spec.base.path, found, data, spec.after)
 
 
 def after_bytes(parts: Parts, spec: ActionSpecExt) -> bytes | None:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.domain.codec import digest
+from ringi.domain.codec import NOT_TEXT, digest
 from ringi.domain.plan import (
     ActionSpec,
     ActionSpecExt,
@@ -19,7 +19,7 @@ from ringi.domain.plan import (
     SpecKind,
     ValidationReport,
 )
-from ringi.errors import PathRefused, StorageFailed
+from ringi.errors import BadDocument, PathRefused, RingiError, StorageFailed, Unreadable
 from ringi.patching.render import Rendered, Side, render
 from ringi.plans.parts import Rules
 from ringi.policy.risk import Facts, assess
@@ -75,8 +75,8 @@ def _check_one(
         found = tree.look(path)
         data = _after_bytes(spec, found, rules, based=path in basis)
         after = _after_state(spec, found, data, rules)
-    except (_Invalid, PathRefused, StorageFailed) as error:
-        why = error.why if isinstance(error, _Invalid) else error.details["why"]
+    except (_Invalid, PathRefused, StorageFailed, Unreadable, OSError) as error:
+        why = _why(error)
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
         return _invalid(spec_id, spec, rules, str(why)), Rendered(b"", 0, 0, binary=False), problem
     rendered = difference(path, found, data, after)
@@ -105,6 +105,12 @@ def _check_one(
     return ext, rendered, None
 
 
+def _why(error: Exception) -> object:
+    if isinstance(error, RingiError):
+        return error.details["why"]
+    return error.why if isinstance(error, _Invalid) else str(error)
+
+
 def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSpecExt:
     facts = Facts(spec.kind, spec.path, exists=False, changed_lines=0, changed_bytes=0)
     risk, reasons = assess(facts, rules.thresholds)
@@ -124,9 +130,10 @@ def _after_bytes(spec: ActionSpec, found: Found | None, rules: Rules, *, based: 
         return None
     if spec.kind is SpecKind.CREATE and found is not None and not based:
         raise _Invalid(Text("the file exists; use write to overwrite it"))
-    extension = "." + spec.path.rsplit("/", 1)[-1].rpartition(".")[2].lower()
-    if extension in rules.forbidden_extensions:
-        raise _Invalid(Text("files ending in {extension} are forbidden", extension=extension))
+    name = spec.path.rsplit("/", 1)[-1].lower()
+    for extension in rules.forbidden_extensions:
+        if name.endswith(extension):
+            raise _Invalid(Text("files ending in {extension} are forbidden", extension=extension))
     data = content_of(spec)
     if data is None:
         if found is None or spec.mode is None:
@@ -143,7 +150,10 @@ def content_of(spec: ActionSpec) -> bytes | None:
     if spec.content is None:
         return None
     if spec.encoding is Encoding.UTF8:
-        return spec.content.encode()
+        try:
+            return spec.content.encode()
+        except UnicodeEncodeError:
+            raise BadDocument(what=spec.path, why=NOT_TEXT) from None
     try:
         return base64.b64decode(spec.content, validate=True)
     except (binascii.Error, ValueError):

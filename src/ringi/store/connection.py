@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,15 @@ from ringi.text import Text
 DATABASE: Final = "ringi.db"
 _PRIMARY_CODE: Final = 0xFF
 _CORRUPT: Final = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB])
+_NO_VERSION: Final = "its version is not a number"
+# Our statements are constants: they fail like this only where the tables are not ours.
+_FOREIGN_TABLES: Final = (
+    "no such table",
+    "no such column",
+    "already exists",
+    "Could not decode to UTF-8",
+    _NO_VERSION,
+)
 _BUSY: Final = frozenset([sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED])
 
 
@@ -22,14 +32,14 @@ def private_folder(folder: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            raise StorageFailed(what=str(folder), why=Text("it is a symbolic link"))
+        if found.st_uid != os.geteuid():
+            raise StorageFailed(what=str(folder), why=Text("it belongs to another user"))
+        if found.st_mode & 0o077:
+            folder.chmod(0o700)
     except OSError as error:
         raise StorageFailed(what=str(folder), why=error.strerror or str(error)) from None
-    if folder.is_symlink():
-        raise StorageFailed(what=str(folder), why=Text("it is a symbolic link"))
-    if found.st_uid != os.geteuid():
-        raise StorageFailed(what=str(folder), why=Text("it belongs to another user"))
-    if found.st_mode & 0o077:
-        folder.chmod(0o700)
     return folder
 
 
@@ -65,6 +75,8 @@ def _version(database: sqlite3.Connection) -> int:
     if found is None:
         return 0
     row = database.execute(sql.GET_META, ("schema",)).fetchone()
+    if row and not str(row[0]).isdigit():
+        raise sqlite3.DatabaseError(_NO_VERSION)
     return int(row[0]) if row else 0
 
 
@@ -89,11 +101,13 @@ def translated(folder: Path) -> Iterator[None]:
     path = str(folder / DATABASE)
     try:
         yield
+    except UnicodeDecodeError as error:  # the database's own words about a damaged schema
+        raise LedgerCorrupt(path=path, why=str(error)) from None
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
         if code in _BUSY:
             raise Busy(holder=Text("another process is writing to the ledger")) from None
-        if code in _CORRUPT:
+        if code in _CORRUPT or any(words in str(error) for words in _FOREIGN_TABLES):
             raise LedgerCorrupt(path=path, why=str(error)) from None
         if isinstance(error, sqlite3.OperationalError):
             raise StorageFailed(what=path, why=str(error)) from None

@@ -1,5 +1,6 @@
 """The bytes that executions replace and write: small ones in the ledger, large ones as files beside it."""
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -33,10 +34,8 @@ class Contents:
         row = database.execute(sql.CONTENT, (sha256,)).fetchone()
         if row is None:
             return None
-        if row[0] is not None:
-            return bytes(row[0])
         try:
-            data = (self._folder / sha256).read_bytes()
+            data = (self._folder / sha256).read_bytes() if row[0] is None else bytes(row[0])
         except OSError:
             return None
         return data if digest(data) == sha256 else None
@@ -74,6 +73,7 @@ class Contents:
             temporary.write_bytes(data)
             temporary.replace(path)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
             raise StorageFailed(what=str(path), why=error.strerror or str(error)) from None
         self._unsynced.append(sha256)

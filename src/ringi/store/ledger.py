@@ -11,7 +11,7 @@ from ringi.domain.approval import Approval, ApprovalRequest
 from ringi.domain.events import Event, LoggedEvent
 from ringi.domain.execution import ExecutionIntent
 from ringi.domain.plan import WAITING, PlanRef
-from ringi.errors import Ambiguous, NotFound
+from ringi.errors import Ambiguous, Busy, NotFound, StorageFailed
 from ringi.ports import Clock, Ids, StoredIntent, StoredPlan
 from ringi.store import rows, sql
 from ringi.store.connection import connect, translated
@@ -82,6 +82,10 @@ class LedgerReader:
     def revision(self, plan_id: str) -> int:
         found = self._rows(sql.REVISION, plan_id)
         return int(str(found[0][0])) if found else 0
+
+    def changed_after(self, seq: int) -> list[tuple[int, str]]:
+        """Number and plan of every event since, in their order."""
+        return [(int(str(number)), str(plan_id)) for number, plan_id in self._rows(sql.EVENTS_AFTER, seq)]
 
     def plan_ids(self) -> list[str]:
         return [str(row[0]) for row in self._rows(sql.ALL_IDS)]
@@ -171,5 +175,6 @@ class Ledger(LedgerReader):
         return found
 
     def forget_bytes(self, before: str) -> None:
-        with translated(self.folder):
+        """Only tidying up: what cannot be forgotten now is forgotten the next time."""
+        with contextlib.suppress(Busy, StorageFailed, OSError), translated(self.folder):
             self._contents.forget(self.database, before)

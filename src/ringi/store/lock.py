@@ -30,8 +30,10 @@ class FileLock:
             raise StorageFailed(what=str(self._path), why=error.strerror or str(error)) from None
         try:
             self._take(descriptor)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()} {what}".encode(), 0)
+            # On a full disk the lock holds all the same.
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"{os.getpid()} {what}".encode(), 0)
             yield
         finally:
             os.close(descriptor)

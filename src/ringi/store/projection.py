@@ -8,15 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import PlanDocument, PlanPage
-from ringi.errors import StorageFailed
+from ringi.errors import RingiError, StorageFailed
 from ringi.fs import OsFileSystem, opened, publish
-from ringi.ports import StoredPlan
 from ringi.store.ledger import Ledger
 from ringi.store.transaction import Changed
 from ringi.text import Text
@@ -31,6 +28,8 @@ IGNORE_RULES: Final = (
 )
 _EVENTS: Final = "events.jsonl"
 _PREVIEW: Final = "preview"
+_HISTORY: Final = "history"
+_MARK_LENGTH: Final = 20
 _TAIL: Final = 65536
 
 
@@ -40,33 +39,50 @@ class Projection:
         self._lock = lock
         self._fs = OsFileSystem()
         self._identity_written = False
-        self.problem: StorageFailed | None = None
+        self.problem: RingiError | None = None
         """The last failure to write; the ledger has everything all the same."""
 
     def __call__(self, ledger: Ledger, changed: Changed) -> None:
         if not changed.plans:
             return
         try:
-            with self._locked(), self._folder(*PLANS) as plans:
+            with self._locked() as marker, self._folder(*PLANS) as plans:
+                since = ledger.changed_after(_marked(marker)) or [
+                    (logged.event.seq, logged.event.plan_id) for logged in changed.events
+                ]
                 if not self._identity_written:
                     self._write_identity(ledger)
                 if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
-                    self._write_all(ledger)
-                    return
-                for plan_id, stored in changed.plans.items():
-                    newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
-                    self._write_plan(ledger, newest.document, changed.diffs.get(plan_id))
-                    self._write_page(ledger, plans, stored)
-                self._write_index(ledger, plans)
+                    self._write_all(ledger, changed.diffs)
+                else:
+                    self._write_changed(ledger, plans, changed, {plan_id for _, plan_id in since})
+                if since:
+                    _mark(marker, since[-1][0])
+        except RingiError as error:
+            self.problem = error
         except OSError as error:
             self.problem = StorageFailed(
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             )
 
+    def _write_changed(self, ledger: Ledger, plans: int, changed: Changed, since: set[str]) -> None:
+        for plan_id, stored in changed.plans.items():
+            newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
+            self._write_plan(ledger, newest.document, changed.diffs.get(plan_id))
+            self._write_pages(ledger, plans, stored.number, new=stored.revision == 1)
+        self._write_index(ledger, plans)
+        # What a process committed that died before it came here.
+        for plan_id in since - changed.plans.keys():
+            missed = ledger.plan(plan_id)
+            self._write_plan(ledger, missed.document, None)
+            self._write_pages(ledger, plans, missed.number, new=True)
+
     def rebuild(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
         try:
-            with self._locked():
+            with self._locked() as marker:
+                since = ledger.changed_after(0)
                 self._write_all(ledger, diffs or {})
+                _mark(marker, since[-1][0] if since else 0)
         except OSError as error:
             raise StorageFailed(
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
@@ -82,6 +98,9 @@ class Projection:
             found += [f"{base}/{plan_id}/{name}" for name in self._differing((*PLANS, plan_id), expected)]
         if ledger.count():
             found += [f"{base}/{name}" for name in self._differing(PLANS, {"index.json": _index(ledger)})]
+        for page in range(1, _page_of(ledger.count() - RECENT) + 1):
+            expected = {_page_name(page): _page(ledger, page)}
+            found += [f"{base}/{_HISTORY}/{name}" for name in self._differing((*PLANS, _HISTORY), expected)]
         return found
 
     def _differing(self, folder: tuple[str, ...], expected: Mapping[str, bytes]) -> list[str]:
@@ -104,8 +123,8 @@ class Projection:
                 with self._folder(*PLANS, plan_id) as folder, contextlib.suppress(FileNotFoundError):
                     self._fs.remove(folder, _EVENTS)
                 self._write_plan(ledger, stored.document, (diffs or {}).get(plan_id))
-            for number in range(1, ledger.count() - RECENT + 1, PAGE_SIZE):
-                self._write_page_of(ledger, plans, number)
+            for page in range(1, _page_of(ledger.count() - RECENT) + 1):
+                self._write_page(ledger, plans, page)
             self._write_index(ledger, plans)
 
     def _write_plan(self, ledger: Ledger, document: PlanDocument, diffs: Mapping[str, bytes] | None) -> None:
@@ -129,45 +148,41 @@ class Projection:
             data = _event_lines(ledger, plan_id, after=last)
             if last == 0:
                 os.ftruncate(descriptor, 0)
-            os.write(descriptor, data)
+            while data:
+                data = data[os.write(descriptor, data) :]
         finally:
             os.close(descriptor)
 
     def _write_identity(self, ledger: Ledger) -> None:
         """So that a workspace that was moved can find its ledger again."""
         with self._folder(AGENT_FOLDER) as folder:
+            expected = codec.pretty({"schema_version": 1, "workspace_id": ledger.workspace_id()})
+            # A copied folder, or a ledger that was lost, brings the identity of another.
+            if self._differing((AGENT_FOLDER,), {IDENTITY[-1]: expected}):
+                publish(folder, IDENTITY[-1], expected)
             self._identity_written = True
-            if self._fs.entry(folder, IDENTITY[-1]) is None:
-                publish(
-                    folder,
-                    IDENTITY[-1],
-                    codec.pretty({"schema_version": 1, "workspace_id": ledger.workspace_id()}),
-                )
 
     def _write_index(self, ledger: Ledger, plans: int) -> None:
         publish(plans, "index.json", _index(ledger))
 
-    def _write_page(self, ledger: Ledger, plans: int, stored: StoredPlan) -> None:
+    def _write_pages(self, ledger: Ledger, plans: int, number: int, *, new: bool) -> None:
         """The plan's own page once it has left the newest; a new plan pushes another one out."""
-        pushed_out = ledger.count() - RECENT
-        if stored.number <= pushed_out:
-            self._write_page_of(ledger, plans, stored.number)
-        elif stored.revision == 1 and pushed_out > 0:
-            self._write_page_of(ledger, plans, pushed_out)
+        if number <= ledger.count() - RECENT:
+            self._write_page(ledger, plans, _page_of(number))
+        if new and number > RECENT:
+            self._write_page(ledger, plans, _page_of(number - RECENT))
 
-    def _write_page_of(self, ledger: Ledger, plans: int, number: int) -> None:
-        page = (number - 1) // PAGE_SIZE + 1
-        first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, ledger.count() - RECENT)
-        document = PlanPage(page=page, plans=tuple(ledger.refs_between(first, last)))
-        with self._subfolder(plans, "history") as folder:
-            publish(folder, f"{page:06}.json", codec.pretty(document))
+    def _write_page(self, ledger: Ledger, plans: int, page: int) -> None:
+        with self._subfolder(plans, _HISTORY) as folder:
+            publish(folder, _page_name(page), _page(ledger, page))
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[int]:
+        """The open file also says how far the log has been written out."""
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
+            yield descriptor
         finally:
             os.close(descriptor)
 
@@ -225,6 +240,28 @@ def _index(ledger: Ledger) -> bytes:
     )
 
 
+def _page_of(number: int) -> int:
+    return (number - 1) // PAGE_SIZE + 1
+
+
+def _page_name(page: int) -> str:
+    return f"{page:06}.json"
+
+
+def _page(ledger: Ledger, page: int) -> bytes:
+    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, ledger.count() - RECENT)
+    return codec.pretty(PlanPage(page=page, plans=tuple(ledger.refs_between(first, last))))
+
+
+def _marked(marker: int) -> int:
+    written = os.pread(marker, _MARK_LENGTH, 0)
+    return int(written) if written.isdigit() else 0
+
+
+def _mark(marker: int, seq: int) -> None:
+    os.pwrite(marker, f"{seq:0{_MARK_LENGTH}}".encode(), 0)
+
+
 def _event_lines(ledger: Ledger, plan_id: str, *, after: int) -> bytes:
     return b"".join(codec.canonical(logged) + b"\n" for logged in ledger.events(plan_id, after=after))
 
@@ -237,6 +274,6 @@ def _last_seq(descriptor: int) -> int:
     if not tail.endswith(b"\n"):
         return 0
     try:
-        return msgspec.json.decode(lines[-1], type=LoggedEvent).event.seq
-    except msgspec.DecodeError:
+        return codec.trusted(lines[-1], LoggedEvent, _EVENTS).event.seq
+    except RingiError:
         return 0

@@ -17,7 +17,7 @@ from ringi.domain.plan import (
     highest,
     with_state,
 )
-from ringi.errors import NotFound
+from ringi.errors import BadDocument, NotFound
 from ringi.ports import StoredIntent, StoredPlan
 from ringi.store import sql
 from ringi.text import Text
@@ -69,7 +69,10 @@ def load_executions(database: sqlite3.Connection, plan_id: str) -> tuple[StoredI
 def as_ref(row: Row) -> PlanRef:
     """The columns stand in the order of the document's fields."""
     values: list[Any] = list(row)
-    values[_STATUS], values[_RISK] = PlanStatus(values[_STATUS]), Risk(values[_RISK])
+    try:
+        values[_STATUS], values[_RISK] = PlanStatus(values[_STATUS]), Risk(values[_RISK])
+    except ValueError as error:
+        raise BadDocument(what=Text("plan"), why=str(error)) from None
     values[_UNDONE] = bool(values[_UNDONE])
     return PlanRef(*values)
 

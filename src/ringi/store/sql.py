@@ -80,6 +80,10 @@ REF_COLUMNS: Final = (
     "id, number, title, status, version, proposer, created_at, updated_at"
     ", files, added, removed, risk, undone"
 )
+VALUE_COLUMNS: Final = (
+    *("status", "title", "proposer", "created_at", "updated_at", "version"),
+    *("files", "added", "removed", "risk", "undone"),
+)
 PLAN: Final = (
     "SELECT p.document, s.document, p.revision, p.number FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
@@ -115,7 +119,8 @@ LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
 ADD_EVENT: Final = "INSERT INTO events (seq, plan_id, document, hash) VALUES (?, ?, ?, ?)"
 EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
 EVENTS_OF: Final = "SELECT document, hash FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq"
-EVENT_ROWS: Final = "SELECT seq, plan_id, document, hash FROM events ORDER BY seq"
+EVENTS_AFTER: Final = "SELECT seq, plan_id FROM events WHERE seq > ? ORDER BY seq"
+EVENT_ROWS: Final = "SELECT seq, plan_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
 
 ADD_REQUEST: Final = (
     "INSERT INTO requests (id, plan_id, at, document)"
@@ -136,14 +141,16 @@ ADD_RESULT: Final = "UPDATE executions SET result = ? WHERE id = ? AND result IS
 EXECUTIONS: Final = "SELECT intent, result FROM executions WHERE plan_id = ? ORDER BY at"
 INTENT: Final = "SELECT intent FROM executions WHERE id = ?"
 UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
-EVIDENCE: Final = (
-    "SELECT plan_id, document FROM approvals UNION ALL SELECT plan_id, intent FROM executions"
-    " UNION ALL SELECT plan_id, result FROM executions WHERE result IS NOT NULL"
+# As bytes: what was tampered with need not be text.
+APPROVAL_ROWS: Final = "SELECT id, plan_id, CAST(document AS BLOB), spent_by FROM approvals ORDER BY at"
+EXECUTION_ROWS: Final = (
+    "SELECT id, plan_id, CAST(intent AS BLOB), CAST(result AS BLOB) FROM executions ORDER BY at"
 )
-
+REQUEST_ROWS: Final = "SELECT id, plan_id, CAST(document AS BLOB) FROM requests ORDER BY at"
 SAVED_PLANS: Final = (
-    "SELECT p.id, p.number, p.document, s.document FROM plans p"
-    " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version ORDER BY p.number"
+    f"SELECT {REF_COLUMNS}, CAST(p.document AS BLOB), CAST(s.document AS BLOB) FROM plans p"
+    " LEFT JOIN (SELECT plan_id, version AS specs_version, document FROM specs) s"
+    " ON s.plan_id = p.id AND specs_version = version ORDER BY number"
 )
 
 KEEP_CONTENT: Final = (

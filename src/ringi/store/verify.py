@@ -1,45 +1,58 @@
 """Whether the log and what it speaks of are as they were written."""
 
-from collections.abc import Iterator
-
-import msgspec
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from ringi.domain import codec
-from ringi.domain.events import FIRST_PREVIOUS, Event
-from ringi.domain.plan import PlanDocument
+from ringi.domain.approval import Approval, ApprovalRequest
+from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
+from ringi.domain.execution import ExecutionIntent, ExecutionResult
+from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
+from ringi.errors import RingiError
 from ringi.store import sql
 from ringi.store.connection import translated
 from ringi.store.ledger import LedgerReader
-from ringi.store.rows import as_bytes
+from ringi.store.rows import Row, as_bytes, plan_values
 from ringi.text import Text
+
+T = TypeVar("T")
 
 
 def verify(ledger: LedgerReader) -> list[Text]:
     """Every break, with its place; an empty list means that all holds together."""
     with translated(ledger.folder):
         chain = _Chain(ledger)
-        return [*chain.breaks(), *chain.documents()]
+        return [*chain.breaks(), *chain.documents(), *chain.decisions(), *chain.requests()]
 
 
 class _Chain:
     def __init__(self, ledger: LedgerReader) -> None:
         self._ledger = ledger
+        self._numbers: dict[str, int] = {}
+        """The plans in the order in which they came, as the log has it."""
         self._documents: dict[str, tuple[int, str]] = {}
         self._evidence: dict[str, int] = {}
+        self._before: dict[int, str] = {}
+        """What each event names as the hash of the one before it."""
+        self._requested: Counter[tuple[str, str]] = Counter()
+        self._last: Counter[str] = Counter()
+
+    def _rows(self, statement: str) -> Iterator[Row]:
+        return iter(self._ledger.database.execute(statement))
 
     def breaks(self) -> Iterator[Text]:
         previous, expected = FIRST_PREVIOUS, 1
-        for seq, plan_id, document, hash_ in self._ledger.database.execute(sql.EVENT_ROWS):
-            data = as_bytes(document)
+        for number, plan_id, document, hash_ in self._rows(sql.EVENT_ROWS):
+            data, seq = as_bytes(document), number if isinstance(number, int) else 0
             if seq != expected:
                 yield Text(
                     "event {seq}: events {first} to {last} are missing", seq=seq, first=expected, last=seq - 1
                 )
             if codec.digest(data) != hash_:
                 yield Text("event {seq}: its text was changed", seq=seq)
-            try:
-                event = msgspec.json.decode(data, type=Event)
-            except msgspec.DecodeError:
+            event = _read(data, Event)
+            if event is None:
                 yield Text("event {seq}: it cannot be read", seq=seq)
             else:
                 if (event.seq, event.plan_id) != (seq, plan_id):
@@ -48,34 +61,98 @@ class _Chain:
                     )
                 if event.previous != previous:
                     yield Text("event {seq}: it does not follow the event before it", seq=seq)
-                self._documents[event.plan_id] = (event.seq, event.document)
-                if event.evidence:
-                    self._evidence[event.evidence] = event.seq
+                self._note(event)
             previous, expected = str(hash_), seq + 1
         head = self._ledger.meta("head")
         if (head or f"0 {FIRST_PREVIOUS}") != f"{expected - 1} {previous}":
             yield Text("event {seq}: the log ends here, but it was longer", seq=expected - 1)
 
+    def _note(self, event: Event) -> None:
+        self._numbers.setdefault(event.plan_id, len(self._numbers) + 1)
+        self._documents[event.plan_id] = (event.seq, event.document)
+        if event.evidence:
+            self._evidence[event.evidence] = event.seq
+            self._before[event.seq] = event.previous
+        if event.event is EventKind.APPROVAL_REQUESTED:
+            self._requested[event.plan_id, event.reason] += 1
+
     def documents(self) -> Iterator[Text]:
-        for plan_id, number, document, specs in self._ledger.database.execute(sql.SAVED_PLANS):
+        for *columns, document, specs in self._rows(sql.SAVED_PLANS):
+            plan_id, number = str(columns[0]), columns[1]
             data = as_bytes(document)
-            seq, expected = self._documents.pop(str(plan_id), (0, ""))
-            if codec.digest(data) != expected:
+            seq, expected = self._documents.pop(plan_id, (0, ""))
+            read = _read(data, PlanDocument)
+            if codec.digest(data) != expected or read is None or read.plan.id != plan_id:
                 yield Text(
                     "plan p{number}: it is not what event {seq} says was saved", number=number, seq=seq
                 )
-            elif specs is None or codec.digest(as_bytes(specs)) != _specs_sha256(data):
+            elif specs is None or codec.digest(as_bytes(specs)) != read.specs_sha256:
                 yield Text("plan p{number}: its specs were changed", number=number)
+            elif not self._listed_right(columns, read, as_bytes(specs)):
+                yield Text("plan p{number}: the list does not say what the plan says", number=number)
         for plan_id, (seq, _) in self._documents.items():
             yield Text("event {seq}: its plan {plan} is gone", seq=seq, plan=plan_id)
-        for plan_id, document in self._ledger.database.execute(sql.EVIDENCE):
-            found = codec.digest(as_bytes(document))
-            if found not in self._evidence:
-                yield Text("plan {plan}: an approval, intent or result was changed or put in", plan=plan_id)
-            self._evidence.pop(found, None)
+
+    def _listed_right(self, columns: Sequence[object], document: PlanDocument, specs: bytes) -> bool:
+        listed = dict(zip(sql.REF_COLUMNS.split(", "), columns, strict=True))
+        document = with_state(document, action_specs=_read(specs, tuple[ActionSpecExt, ...]) or ())
+        expected = plan_values(document, str(listed["updated_at"]))
+        same = expected == tuple(listed[name] for name in sql.VALUE_COLUMNS)
+        return same and listed["number"] == self._numbers.get(document.plan.id)
+
+    def decisions(self) -> Iterator[Text]:
+        """Approvals, intents and results, each in the order of the log."""
+        spent: dict[str, str] = {}
+        for row_id, plan_id, intent, result in self._rows(sql.EXECUTION_ROWS):
+            read = _read(as_bytes(intent), ExecutionIntent)
+            right = read is not None and (read.id, read.plan_id) == (row_id, plan_id)
+            right &= self._follows(as_bytes(intent), "intents")
+            if read is not None:
+                spent[read.approval_id] = read.id
+            if result is not None:
+                ended = _read(as_bytes(result), ExecutionResult)
+                right &= ended is not None and (ended.execution_id, ended.plan_id) == (row_id, plan_id)
+                right &= self._follows(as_bytes(result), "results")
+            if not right:
+                yield _changed(plan_id)
+        for row_id, plan_id, document, spent_by in self._rows(sql.APPROVAL_ROWS):
+            approval = _read(as_bytes(document), Approval)
+            right = approval is not None and (approval.id, approval.plan_id) == (row_id, plan_id)
+            right &= self._follows(as_bytes(document), "approvals")
+            # A past that was written anew contradicts the approval.
+            right &= approval is not None and approval.after_event == self._before.get(
+                self._last["approvals"]
+            )
+            if not right or spent_by != spent.get(str(row_id)):
+                yield _changed(plan_id)
         for seq in self._evidence.values():
             yield Text("event {seq}: the approval, intent or result it speaks of is gone", seq=seq)
 
+    def _follows(self, data: bytes, kind: str) -> bool:
+        seq = self._evidence.pop(codec.digest(data), 0)
+        right = seq > self._last[kind]
+        self._last[kind] = max(seq, self._last[kind])
+        return right
 
-def _specs_sha256(document: bytes) -> str:
-    return msgspec.json.decode(document, type=PlanDocument).specs_sha256
+    def requests(self) -> Iterator[Text]:
+        for row_id, plan_id, document in self._rows(sql.REQUEST_ROWS):
+            request = _read(as_bytes(document), ApprovalRequest)
+            key = (str(plan_id), request.digest if request else "")
+            right = request is not None and (request.id, request.plan_id) == (row_id, plan_id)
+            if not right or self._requested[key] < 1:
+                yield Text("plan {plan}: a request for approval was changed or put in", plan=plan_id)
+            self._requested[key] -= 1
+        for (plan_id, _), left in self._requested.items():
+            if left > 0:
+                yield Text("plan {plan}: a request for approval is gone", plan=plan_id)
+
+
+def _changed(plan_id: object) -> Text:
+    return Text("plan {plan}: an approval, intent or result was changed or put in", plan=plan_id)
+
+
+def _read(data: bytes, kind: type[T]) -> T | None:
+    try:
+        return codec.trusted(data, kind, "")
+    except RingiError:
+        return None

@@ -6,10 +6,9 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
-
+from ringi.domain import codec
 from ringi.domain.base import Versioned
-from ringi.errors import NothingToAdopt
+from ringi.errors import NothingToAdopt, RingiError
 from ringi.store.connection import DATABASE
 from ringi.store.projection import IDENTITY
 from ringi.wiring.places import Places
@@ -76,8 +75,8 @@ class Identity(Versioned, frozen=True, kw_only=True):
 def _identity(root: Path) -> str | None:
     try:
         data = root.joinpath(*IDENTITY).read_bytes()
-        return msgspec.json.decode(data, type=Identity).workspace_id
-    except (OSError, msgspec.DecodeError):
+        return codec.foreign(data, Identity, IDENTITY[-1]).workspace_id
+    except (OSError, RingiError):
         return None
 
 

@@ -13,12 +13,12 @@ from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
 from ringi.domain.execution import OpStatus
 from ringi.errors import PathRefused, StorageFailed
-from ringi.fs import Entry, FileSystem, opened
+from ringi.fs import Entry, FileSystem, Kind, opened
 from ringi.text import Text
 from ringi.workspace.tree import Tree
 
 STAGING: Final = (".agent", "tmp")
-_SYNC_ONE_BY_ONE: Final = 3
+_SYNC_ONE_BY_ONE: Final = 2
 
 Contents = Callable[[str], bytes]
 """The bytes with this SHA-256."""
@@ -34,15 +34,15 @@ class Conflict(Exception):
 
 
 class Stage:
-    """One execution's folder in `.agent/tmp`: on the workspace's own file system, so that swaps are atomic."""
+    """One execution's folder in `.agent/tmp`: on the workspace's file system, so that swaps are atomic."""
 
     def __init__(self, fs: FileSystem, root: Path, name: str) -> None:
         self.fs = fs
         self.tree = Tree(fs, root)
         self.name = name
         self.kept: list[str] = []
-        self._swapped: dict[str, tuple[str, Entry | None]] = {}
-        """By path: the name in the stage, and what lies there since (nothing for a file that was new)."""
+        self._swapped: dict[str, str] = {}
+        """The name in the stage by path."""
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[tuple[int, int]]:
@@ -71,12 +71,21 @@ class Stage:
             self.fs.sync_folder(stage)
 
     def _keep_owner(self, root: int, stage: int, name: str, change: FileChange) -> None:
-        found = self.tree.look_from(root, change.path) if change.before else None
+        theirs = self._entry_at(root, change.path) if change.before else None
         mine = self.fs.entry(stage, name)
-        if found and mine and (found.entry.owner, found.entry.group) != (mine.owner, mine.group):
+        if theirs and mine and (theirs.owner, theirs.group) != (mine.owner, mine.group):
             # Only a privileged user can; for anybody else the file becomes their own.
             with contextlib.suppress(PermissionError):
-                self.fs.give(stage, name, found.entry.owner, found.entry.group)
+                self.fs.give(stage, name, theirs.owner, theirs.group)
+
+    def _entry_at(self, root: int, path: str) -> Entry | None:
+        # What was put in the way meanwhile is found by the swap.
+        with (
+            contextlib.suppress(FileNotFoundError, PathRefused),
+            self.tree.folder_of(path, root) as (at, name),
+        ):
+            return self.fs.entry(at, name)
+        return None
 
     def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[Conflict]:
         """Bring every file from before to after. At one that is neither: stop, or `go_on` with the rest."""
@@ -98,9 +107,8 @@ class Stage:
             for change in reversed(changes):
                 if change.path not in self._swapped:
                     continue
-                name, _ = self._swapped.pop(change.path)
                 try:
-                    self._swap(root, stage, name, reverse(change))
+                    self._swap(root, stage, self._swapped.pop(change.path), reverse(change))
                     statuses[change.path] = OpStatus.UNDONE
                 except Conflict:
                     statuses[change.path] = OpStatus.CONFLICT
@@ -109,18 +117,23 @@ class Stage:
     def _swap(self, root: int, stage: int, name: str, change: FileChange) -> None:
         try:
             with self.tree.folder_of(change.path, root, make=change.before is None) as (folder, target):
-                out: Entry | None = None
                 if change.before is None:
                     self._create(stage, name, folder, target, change)
                 elif change.after is None:
-                    out = self._delete(stage, name, folder, target, change)
+                    self._delete(stage, name, folder, target, change)
                 else:
-                    out = self._overwrite(stage, name, folder, target, change)
+                    self._overwrite(stage, name, folder, target, change)
         except FileNotFoundError:
+            if self._was_lost(stage, name, change):
+                raise
             raise Conflict(change, Text("somebody deleted it meanwhile")) from None
         except PathRefused as error:
             raise Conflict(change, Text("{why}", why=error.details["why"])) from None
-        self._swapped[change.path] = (name, out)
+        self._swapped[change.path] = name
+
+    def _was_lost(self, stage: int, name: str, change: FileChange) -> bool:
+        """Whether the stage was deleted, not the file: somebody cleans up what git does not know."""
+        return not self.exists() or (change.after is not None and self.fs.entry(stage, name) is None)
 
     def _create(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> None:
         try:
@@ -129,61 +142,63 @@ class Stage:
             raise Conflict(change, Text("somebody made it meanwhile")) from None
         self.fs.remove(stage, name)
 
-    def _overwrite(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> Entry:
+    def _overwrite(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> None:
         self.fs.exchange(stage, name, folder, target)
-        out = self._as_before(stage, name, change)
-        if out is None:
+        if not self._is_before(stage, name, change):
+            # If somebody writes again between the two exchanges, that version stays in the stage.
             self.fs.exchange(stage, name, folder, target)
-            if self._as_before(stage, name, reverse(change)) is None:
-                # Somebody wrote again between the two exchanges: neither version may be lost.
-                self._keep(name)
             raise Conflict(change, Text("somebody wrote to it meanwhile"))
-        return out
 
-    def _delete(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> Entry:
+    def _delete(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> None:
         self.fs.move(folder, target, stage, name)
-        out = self._as_before(stage, name, change)
-        if out is None:
-            try:
-                self.fs.link(stage, name, folder, target)
-                self.fs.remove(stage, name)
-            except FileExistsError:
-                self._keep(name)
+        if not self._is_before(stage, name, change):
+            self._put_back(stage, name, folder, target)
             raise Conflict(change, Text("somebody wrote to it meanwhile"))
-        return out
 
-    def _as_before(self, stage: int, name: str, change: FileChange) -> Entry | None:
-        """The entry of what came out; None where it is not what the person saw."""
+    def _put_back(self, stage: int, name: str, folder: int, target: str) -> None:
+        """Where somebody made something new at the old place, that stays there and this in the stage."""
+        entry = self.fs.entry(stage, name)
+        if entry is not None and entry.kind is Kind.FOLDER:
+            # Folders cannot be linked; moving one replaces nothing but an empty folder.
+            with contextlib.suppress(OSError):
+                self.fs.move(stage, name, folder, target)
+            return
+        with contextlib.suppress(FileExistsError):
+            self.fs.link(stage, name, folder, target)
+            self.fs.remove(stage, name)
+
+    def _is_before(self, stage: int, name: str, change: FileChange) -> bool:
+        """Whether what came out is what the person saw."""
         try:
             found = self.tree.look_at(stage, name, change.path)
         except (PathRefused, StorageFailed):
-            return None
-        return found.entry if found and found.state == change.before else None
+            return False
+        return found is not None and found.state == change.before
 
     @property
     def path(self) -> str:
         return "/".join((*STAGING, self.name))
 
-    def _keep(self, name: str) -> None:
-        self.kept.append(f"{self.path}/{name}")
-
     def settle(self, changes: Sequence[FileChange], new_folders: Sequence[str], *, forward: bool) -> None:
         """Drop the folders that are empty now, and bring all touched folders to the disk."""
-        if forward:
-            deleted = [change.path for change in changes if change.after is None]
-            folders = {folder for path in deleted for folder in _folders_above(path)}
-        else:
-            folders = set(new_folders)
+        deleted = [change.path for change in changes if change.after is None]
+        emptied = {folder for path in deleted for folder in _folders_above(path)}
         with self._opened() as (root, _):
-            removed = self._remove_folders(root, sorted(folders, key=len, reverse=True))
-            touched = {change.path for change in changes} | set(new_folders) | set(removed)
+            folders = emptied if forward else set(new_folders)
+            removed = set(self._remove_folders(root, sorted(folders, key=len, reverse=True)))
+            # Taken back, a folder that was emptied may have gone and come again.
+            touched = {change.path for change in changes} | set(new_folders)
+            touched |= removed if forward else removed | emptied
             self._sync(root, {path.rpartition("/")[0] for path in touched})
 
     def _remove_folders(self, root: int, folders: Iterable[str]) -> list[str]:
         removed = []
         for folder in folders:
-            # Not empty, or gone already: both are fine.
-            with contextlib.suppress(OSError), self.tree.folder_of(folder, root) as (at, name):
+            # Not empty, gone already, or replaced by somebody: all are fine.
+            with (
+                contextlib.suppress(OSError, PathRefused),
+                self.tree.folder_of(folder, root) as (at, name),
+            ):
                 self.fs.remove_folder(at, name)
                 removed.append(folder)
         return removed
@@ -196,29 +211,35 @@ class Stage:
             if not folder:
                 self.fs.sync_folder(root)
                 continue
-            with contextlib.suppress(FileNotFoundError), self.tree.folder_of(f"{folder}/x", root) as (at, _):
+            with (
+                contextlib.suppress(FileNotFoundError, PathRefused),
+                self.tree.folder_of(f"{folder}/x", root) as (at, _),
+            ):
                 self.fs.sync_folder(at)
 
     def drop(self, ours: Callable[[bytes], bool]) -> None:
-        """Remove the stage, but keep and name what somebody wrote into a file after it came out."""
+        """Remove the stage, but keep and name what somebody else wrote and what came out in its place."""
         if not self.exists():
             return
         with self._opened() as (_, stage):
             for name in self.fs.names(stage):
                 if self._is_foreign(stage, name, ours):
-                    self._keep(name)
+                    self.kept.append(f"{self.path}/{name}")
                 else:
-                    self.fs.remove(stage, name)
+                    # What cannot be removed now is ours, and goes with the next sweep.
+                    with contextlib.suppress(OSError):
+                        self.fs.remove(stage, name)
         if not self.kept:
             with contextlib.suppress(OSError), self._staging() as at:
                 self.fs.remove_folder(at, self.name)
 
     def _is_foreign(self, stage: int, name: str, ours: Callable[[bytes], bool]) -> bool:
-        entry = self.fs.entry(stage, name)
-        if any(entry == known for _, known in self._swapped.values()):
+        try:
+            return not ours(self.fs.read(stage, name)[0])
+        except FileNotFoundError:
             return False
-        data, _ = self.fs.read(stage, name)
-        return not ours(data)
+        except OSError:  # no file, being written, or not readable: not for us to remove
+            return True
 
     def exists(self) -> bool:
         with contextlib.suppress(FileNotFoundError), self._staging() as at:

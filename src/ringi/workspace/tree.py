@@ -103,17 +103,18 @@ class Tree:
                 parts = normalise(path)[:-1]
                 for depth in range(1, len(parts) + 1):
                     folder = "/".join(parts[:depth])
-                    if folder not in missing and not self._is_folder(root, folder):
+                    if folder not in missing and not self._is_there(root, folder):
                         missing[folder] = None
         return list(missing)
 
-    def _is_folder(self, root: int, path: str) -> bool:
+    def _is_there(self, root: int, path: str) -> bool:
         try:
             with self.folder_of(path, root) as (folder, name):
-                entry = self.fs.entry(folder, name)
+                return self.fs.entry(folder, name) is not None
         except FileNotFoundError:
             return False
-        return entry is not None and entry.kind is Kind.FOLDER
+        except PathRefused:  # a link or a file is in the way; whoever writes there will find it
+            return True
 
 
 def _not_a_file(kind: Kind) -> Text:

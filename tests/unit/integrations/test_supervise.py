@@ -421,7 +421,9 @@ class TestLeftovers:
         self.assert_ended(bench, "sh", "-c", "trap '' HUP; sleep 1000 & echo $! > pid")
 
     def test_a_daemon_in_its_own_session(self, bench: Bench) -> None:
-        self.assert_ended(bench, "sh", "-c", f"{sys.executable} -c '{DAEMON}' pid; while [ ! -e pid ]; do :; done")
+        self.assert_ended(
+            bench, "sh", "-c", f"{sys.executable} -c '{DAEMON}' pid; while [ ! -e pid ]; do :; done"
+        )
 
     def test_a_daemon_that_ignores_sigterm(self, bench: Bench) -> None:
         script = f"{sys.executable} -c '{DAEMON}' pid stubborn; while [ ! -e pid ]; do :; done"

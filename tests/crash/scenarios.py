@@ -1,0 +1,138 @@
+"""Plans that between them do everything an execution can do to files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ringi.domain.plan import ActionSpec, SpecKind
+
+PLAIN = 0o644
+Files = Mapping[str, tuple[bytes, int]]
+"""Bytes and permission bits by path."""
+
+
+class Picture(NamedTuple):
+    """All of a workspace but the program's own folder."""
+
+    files: dict[str, tuple[bytes, int]]
+    folders: set[str]
+
+
+class Scenario(NamedTuple):
+    name: str
+    before: Files
+    specs: Sequence[ActionSpec]
+
+    @property
+    def first(self) -> Picture:
+        return picture(self.before)
+
+    @property
+    def last(self) -> Picture:
+        files = dict(self.before)
+        for spec in self.specs:
+            if spec.kind is SpecKind.DELETE:
+                del files[spec.path]
+                continue
+            data, mode = files.get(spec.path, (b"", PLAIN))
+            data = data if spec.content is None else spec.content.encode()
+            files[spec.path] = (data, int(spec.mode, 8) if spec.mode else mode)
+        return picture(files)
+
+
+def picture(files: Files) -> Picture:
+    """With the folders that the files need and no others."""
+    parts = [path.split("/") for path in files]
+    return Picture(dict(files), {"/".join(p[:depth]) for p in parts for depth in range(1, len(p))})
+
+
+def taken(root: Path) -> Picture:
+    """Of a real folder, whose own `.agent` and `.git` are left out."""
+    files, folders = {}, set()
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if name.partition("/")[0] in {".agent", ".git"}:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            folders.add(name)
+        else:
+            files[name] = (path.read_bytes(), path.stat().st_mode & 0o7777)
+    return Picture(files, folders)
+
+
+def laid_out(root: Path, files: Files) -> None:
+    for name, (data, mode) in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(mode)
+
+
+def create(path: str, content: str, mode: str | None = None) -> ActionSpec:
+    return ActionSpec(SpecKind.CREATE, path, content, mode=mode)
+
+
+def write(path: str, content: str | None, mode: str | None = None) -> ActionSpec:
+    return ActionSpec(SpecKind.WRITE, path, content, mode=mode)
+
+
+def delete(path: str) -> ActionSpec:
+    return ActionSpec(SpecKind.DELETE, path)
+
+
+CREATE = Scenario(
+    "create",
+    {"kept.txt": (b"kept\n", PLAIN)},
+    [create("new.txt", "new\n"), create("run.sh", "#!/bin/sh\n", "0755"), create("empty.txt", "")],
+)
+NESTED = Scenario(
+    "create in new folders",
+    {"kept.txt": (b"kept\n", PLAIN), "old/kept.txt": (b"kept\n", PLAIN)},
+    [create("a/b/c/deep.txt", "deep\n"), create("a/b/side.txt", "side\n"), create("old/new/x.txt", "x\n")],
+)
+OVERWRITE = Scenario(
+    "overwrite",
+    {"one.txt": (b"one before\n", PLAIN), "lib/two.txt": (b"two before\n", 0o600)},
+    [write("one.txt", "one after\n"), write("lib/two.txt", "two after\n")],
+)
+DELETE = Scenario(
+    "delete",
+    {
+        "gone.txt": (b"gone\n", PLAIN),
+        "kept/gone.txt": (b"gone\n", PLAIN),
+        "kept/here.txt": (b"here\n", PLAIN),
+        "emptied/deep/gone.txt": (b"gone deep\n", 0o755),
+    },
+    [delete("gone.txt"), delete("kept/gone.txt"), delete("emptied/deep/gone.txt")],
+)
+MODE = Scenario(
+    "mode",
+    {"run.sh": (b"#!/bin/sh\n", PLAIN), "secret.txt": (b"secret\n", PLAIN)},
+    [write("run.sh", None, "0755"), write("secret.txt", "other secret\n", "0600")],
+)
+MIXED = Scenario(
+    "several files in several folders",
+    {
+        "README.md": (b"# Before\n", PLAIN),
+        "src/app/main.py": (b"before\n" * 100, PLAIN),
+        "src/app/old.py": (b"old\n", PLAIN),
+        "src/legacy/only.py": (b"only\n", PLAIN),
+        "tools/run.sh": (b"#!/bin/sh\n", PLAIN),
+        "untouched.txt": (b"untouched\n", 0o640),
+    },
+    [
+        write("README.md", "# After\n"),
+        write("src/app/main.py", "after\n" * 120),
+        delete("src/app/old.py"),
+        delete("src/legacy/only.py"),
+        create("src/app/new/module.py", "new\n"),
+        write("tools/run.sh", None, "0755"),
+        create("docs/guide.md", "guide\n"),
+    ],
+)
+SMALL = Scenario(
+    "one of each",
+    {"changed.txt": (b"before\n", PLAIN), "old/gone.txt": (b"gone\n", PLAIN)},
+    [write("changed.txt", "after\n"), delete("old/gone.txt"), create("new/made.txt", "made\n")],
+)
+ALL = (CREATE, NESTED, OVERWRITE, DELETE, MODE, MIXED)

@@ -1,0 +1,29 @@
+"""kill -9 at every audited event of an execution: opening the workspace again settles it.
+
+The fast version: Python reports file and database calls before it makes them, and a hook in the child
+kills it there. What Python does not report (syncs, exchanges, the database's own writes) is in
+test_strace.py.
+"""
+
+import pytest
+
+from tests.crash import scenarios
+from tests.crash.killing import KILLED, Victim, driven
+
+PARTS = 3
+
+
+@pytest.mark.req("PT-6", "PT-12")
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("kind", ["execute", "undo"])
+@pytest.mark.parametrize("scenario", [scenarios.SMALL, scenarios.MIXED], ids=lambda scenario: scenario.name)
+def test_killed_at_every_event(tmp_path, scenario, kind, part):
+    victim = Victim(tmp_path, scenario, kind)
+    event = 1 + part
+    with driven() as driver:
+        while (code := driver.run(victim.fresh(event=event))) == KILLED:
+            assert victim.problems() == [], f"killed before event {event}"
+            event += PARTS
+    assert code == 0
+    assert event > 50
+    assert victim.problems() == []

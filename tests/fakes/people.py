@@ -1,0 +1,34 @@
+"""A person who is always there, and a clock that moves only when it is asked."""
+
+from datetime import UTC, datetime, timedelta
+
+from ringi.text import Text
+
+
+class SeatedPerson:
+    def refusal(self) -> Text | None:
+        return None
+
+    def name(self) -> str:
+        return "test terminal"
+
+    def user(self) -> str:
+        return "person"
+
+
+class SteppingClock:
+    """A second passes at every look."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = start
+
+    def now(self) -> str:
+        self._now += timedelta(seconds=1)
+        return _text(self._now)
+
+    def after(self, seconds: float) -> str:
+        return _text(self._now + timedelta(seconds=seconds))
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,88 @@
+"""The plan tool put together by hand: the real ledger, any file system."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.execution import ExecutionResult
+from ringi.domain.plan import ActionSpec
+from ringi.fs import FileSystem
+from ringi.plans.parts import Parts
+from ringi.plans.tool import PlanTool
+from ringi.store.ledger import Ledger
+from ringi.store.lock import FileLock
+from ringi.store.transaction import LedgerTransaction
+from ringi.wiring.assemble import rules_of
+from ringi.wiring.config import Config
+from ringi.wiring.system import new_id
+from ringi.workspace.tree import Tree
+from tests.fakes.people import SeatedPerson, SteppingClock
+from tests.fakes.power import Power
+
+
+class PoweredLedger(Ledger):
+    """Its commits are on the disk at once; the power may fail right before and right after one."""
+
+    def __init__(self, folder: Path, power: Power) -> None:
+        super().__init__(
+            folder, clock=SteppingClock(), ids=new_id, wait_sec=2.0, after_commit=lambda *_: None
+        )
+        # The power of the machine that runs the test does not fail.
+        self.database.execute("PRAGMA synchronous = OFF")
+        self._power = power
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[LedgerTransaction]:
+        self._power.need()
+        with super().transaction() as transaction:
+            yield transaction
+            self._power.tick()
+        self._power.tick()
+
+
+class World:
+    def __init__(self, state: Path, root: Path, fs: FileSystem, power: Power | None = None) -> None:
+        self.fs = fs
+        self.ledger = PoweredLedger(state, power or Power())
+        self.parts = Parts(
+            store=self.ledger,
+            tree=Tree(fs, root),
+            clock=SteppingClock(),
+            ids=new_id,
+            lock=FileLock(state / "lock", 2.0),
+            person=SeatedPerson(),
+            rules=rules_of(Config()),
+        )
+        self.tool = PlanTool(self.parts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.ledger.close()
+
+    def approved(self, specs: Sequence[ActionSpec]) -> str:
+        return approved(self.tool, specs)
+
+
+def approved(tool: PlanTool, specs: Sequence[ActionSpec]) -> str:
+    """The id of a plan that only waits to be executed."""
+    plan_id = tool.propose("A change")
+    report = tool.set_action_specs(plan_id, specs)
+    assert report.ok, report.issues
+    tool.approve(plan_id, "person", proof=answer_to(tool.ask(plan_id).digest))
+    return plan_id
+
+
+def answer_to(digest: str) -> TypedAnswer:
+    return TypedAnswer(digest, digest[:6])
+
+
+def undo(tool: PlanTool, plan_id: str) -> ExecutionResult:
+    asked, _ = tool.ask_undo(plan_id)
+    return tool.undo(plan_id, "person", answer_to(asked.digest))

@@ -1,0 +1,224 @@
+"""A workspace to try things on, with a person who is always there and a clock that can be set."""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from ringi.api import Workspace, open_workspace
+from ringi.domain.approval import ApprovalRequest, TypedAnswer
+from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
+from ringi.plans.tool import PlanTool
+from ringi.text import Text
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+NOBODY: Final = 65534
+HELLO: Final = 'def hello():\n    return "hello"\n'
+FILES: Final = {"README.md": "# Sample\n", "app/hello.py": HELLO}
+
+
+class Person:
+    """Always there, unless a test says why not."""
+
+    def __init__(self, why: Text | None = None) -> None:
+        self.why = why
+
+    def refusal(self) -> Text | None:
+        return self.why
+
+    def name(self) -> str:
+        return "/dev/pts/7"
+
+    def user(self) -> str:
+        return "hanako"
+
+
+class SetClock:
+    """Stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def now(self) -> str:
+        return self.after(0)
+
+    def after(self, seconds: float) -> str:
+        return (self.moment + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def pass_by(self, seconds: float) -> None:
+        self.moment += timedelta(seconds=seconds)
+
+
+def environment_of(tmp_path: Path, **variables: str) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "home"),
+        "RINGI_STATE_DIR": str(tmp_path / "state"),
+        "RINGI_CACHE_DIR": str(tmp_path / "cache"),
+        **variables,
+    }
+
+
+def make_files(root: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def open_scratch(
+    tmp_path: Path,
+    files: Mapping[str, str | bytes] = FILES,
+    *,
+    person: Person | None = None,
+    **variables: str,
+) -> Workspace:
+    """The workspace `tmp_path/ws`; made with these files the first time."""
+    root = tmp_path / "ws"
+    if not root.exists():
+        (root / ".agent").mkdir(parents=True)
+        make_files(root, files)
+    environment = environment_of(tmp_path, **variables)
+    return open_workspace(root, environment=environment, person=person or Person())
+
+
+def set_clock(workspace: Workspace) -> SetClock:
+    """From now on the workspace lives by the clock it answers with."""
+    clock = SetClock()
+    workspace.parts.ledger._clock = clock
+    workspace.plan = PlanTool(workspace.plan._parts._replace(clock=clock))
+    return clock
+
+
+def write(path: str, content: str, **more: object) -> ActionSpec:
+    return ActionSpec(SpecKind.WRITE, path, content, **more)
+
+
+def create(path: str, content: str, **more: object) -> ActionSpec:
+    return ActionSpec(SpecKind.CREATE, path, content, **more)
+
+
+def delete(path: str) -> ActionSpec:
+    return ActionSpec(SpecKind.DELETE, path)
+
+
+def proposed(workspace: Workspace, *specs: ActionSpec, title: str = "A change") -> str:
+    plan_id = workspace.plan.propose(title)
+    if specs:
+        report = workspace.plan.set_action_specs(plan_id, specs)
+        assert report.ok, report.issues
+    return plan_id
+
+
+def answer(request: ApprovalRequest) -> TypedAnswer:
+    """What a person types who has seen exactly this request; right for every risk."""
+    return TypedAnswer(request.digest, request.digest[:6])
+
+
+def approve(workspace: Workspace, plan_id: str, selection: SpecSelection = ALL_SPECS) -> None:
+    request = workspace.plan.ask(plan_id, selection)
+    workspace.plan.approve(plan_id, "hanako", selection, answer(request))
+
+
+def approved(workspace: Workspace, *specs: ActionSpec) -> str:
+    plan_id = proposed(workspace, *specs)
+    approve(workspace, plan_id)
+    return plan_id
+
+
+def undo(workspace: Workspace, plan_id: str) -> None:
+    request, _ = workspace.plan.ask_undo(plan_id)
+    assert workspace.plan.undo(plan_id, "hanako", answer(request)).overall_success
+
+
+def fingerprint(root: Path, *, agent: bool = False) -> dict[str, str]:
+    """Every byte, mode and link below the folder; what ringi writes out for people only if asked for."""
+    found = {}
+    for place, folders, names in os.walk(root):
+        if not agent and Path(place) == root:
+            folders[:] = [name for name in folders if name != ".agent"]
+        for name in folders + names:
+            path = Path(place, name)
+            mode = path.lstat().st_mode
+            data = b""
+            if stat.S_ISLNK(mode):
+                data = os.fsencode(path.readlink())
+            elif stat.S_ISREG(mode):
+                data = path.read_bytes()
+            found[str(path.relative_to(root))] = f"{mode:o} {hashlib.sha256(data).hexdigest()}"
+    return found
+
+
+@contextmanager
+def untouched(root: Path, *, agent: bool = False) -> Iterator[None]:
+    before = fingerprint(root, agent=agent)
+    yield
+    assert fingerprint(root, agent=agent) == before
+
+
+def statuses(workspace: Workspace) -> dict[str, str]:
+    return {ref.id: str(ref.status) for ref in workspace.plan.list()}
+
+
+def kinds(workspace: Workspace, plan_id: str) -> list[str]:
+    return [str(logged.event.event) for logged in workspace.log(plan_id)]
+
+
+def assert_whole(workspace: Workspace) -> None:
+    """The log holds together and the files in .agent say what the ledger says."""
+    assert [str(text) for text in workspace.verify_log()] == []
+    assert workspace.parts.projection.differences(workspace.parts.ledger) == []
+
+
+@contextmanager
+def reachable_folder() -> Iterator[Path]:
+    """A folder that every user can reach and write to; pytest's own are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="ringi-test-"))
+    folder.chmod(0o777)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def in_child(work: Callable[[], None], *, uid: int | None = None) -> int:
+    """Runs it in a forked child, as another user if one is named; answers with the exit code."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            if uid is not None and os.getuid() == 0:
+                os.setgroups([])
+                os.setgid(uid)
+                os.setuid(uid)
+            work()
+            code = 0
+        except BaseException as error:  # noqa: BLE001  # the parent has to hear of it
+            import traceback
+
+            traceback.print_exception(error)
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def python(code: str, *arguments: str, **options: object) -> subprocess.Popen[str]:
+    """A process of its own that knows ringi and these helpers."""
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": path},
+        text=True,
+        stdout=subprocess.PIPE,
+        **options,
+    )

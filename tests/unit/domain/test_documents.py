@@ -1,0 +1,343 @@
+"""Every document: what stands in it, there and back, and what is refused."""
+
+import json
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from ringi.domain import approval, codec, events, execution, plan
+from ringi.domain.base import Document, Versioned
+from ringi.domain.schemas import SCHEMAS, json_schema
+from ringi.errors import BadDocument, NewerVersion
+
+# The names of the specification, written down once more; a renamed field breaks files that people have.
+FIELDS: dict[type[Document], str] = {
+    plan.Plan: "id title content sources rationale tags created_at version proposer",
+    plan.MessageRef: "message_id timestamp",
+    plan.PlanState: "status action_specs selection approvals previews checks feedback executions",
+    plan.ActionSpec: "kind path content description optional encoding mode group target argv timeout_sec"
+    " tool arguments",
+    plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after",
+    plan.Preflight: "exists overwrite diff_summary",
+    plan.FileState: "sha256 mode",
+    plan.RiskReason: "code subject",
+    plan.SpecSelection: "all ids",
+    plan.ApprovalEntry: "approver timestamp selection",
+    plan.DiffTotals: "files added removed risk_score",
+    plan.CheckResult: "command exit_code duration_sec tree output",
+    plan.Feedback: "timestamp text",
+    plan.ExecutionLink: "id kind finished_at overall_success",
+    plan.PlanDocument: "schema_version plan state approval result specs_sha256",
+    plan.PlanRef: "id number title status version proposer created_at updated_at files added removed risk"
+    " undone",
+    plan.PlanIndex: "schema_version recent count page_size pages",
+    plan.PlanPage: "schema_version page plans",
+    plan.ValidationReport: "ok issues normalized",
+    plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff",
+    plan.PlanPreview: "files diffs risk_score stale",
+    approval.FileChange: "spec_id path before after",
+    approval.SubjectSpec: "id order spec",
+    approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes expires_at"
+    " undoes",
+    approval.TypedAnswer: "digest answer",
+    approval.ProofRecord: "kind strength user channel answer",
+    approval.ApprovalRequest: "schema_version id plan_id plan_version selection digest requested_at"
+    " expires_at",
+    approval.Approval: "schema_version id plan_id request_id approver timestamp expires_at selection digest"
+    " subject proof after_event note spent_by",
+    approval.ApprovalHistory: "schema_version plan_id requests approvals",
+    approval.ApprovedPlan: "approval",
+    approval.Declined: "feedback",
+    approval.Cancelled: "reason",
+    approval.ExpiredRequest: "expired_at",
+    approval.NoChannelFound: "why",
+    execution.FileOpOutcome: "spec_id path status detail",
+    execution.ExecutionIntent: "schema_version id kind plan_id plan_version approval_id changes new_folders"
+    " started_at",
+    execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results started_at"
+    " finished_at recovered kept",
+    events.Counts: "files specs",
+    events.Event: "schema_version seq at event plan_id actor reason counts risk_score document evidence"
+    " previous",
+    events.LoggedEvent: "event hash",
+}
+VALUES = {
+    plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted",
+    plan.SpecKind: "create write patch delete move mkdir read analyze run call",
+    plan.Encoding: "utf-8 base64",
+    plan.Risk: "low medium high",
+    plan.RiskCode: "delete large_overwrite large_binary critical_file",
+    approval.SubjectKind: "execute undo",
+    approval.ProofKind: "typed",
+    approval.Strength: "weak strong",
+    execution.OpStatus: "done undone conflict failed untouched",
+    events.Actor: "ai user system",
+    events.EventKind: "plan_proposed specs_set marked_pending checked approval_requested approved declined"
+    " sent_back found_stale executed completed aborted undo_approved undo_started undone undo_aborted"
+    " taken_in",
+}
+# What `ringi schema` promises as always present.
+REQUIRED = {
+    "plan": "plan state",
+    "action-specs": "",
+    "plan-preview": "files diffs risk_score",
+    "validation-report": "ok issues normalized",
+    "plan-index": "recent count page_size pages",
+    "plan-page": "page plans",
+    "approval": "plan_id requests approvals",
+    "approval-subject": "kind workspace plan_id plan_version specs changes expires_at",
+    "approval-outcome": "",
+    "execution-intent": "id kind plan_id plan_version approval_id changes new_folders started_at",
+    "execution-result": "execution_id plan_id kind overall_success results started_at finished_at",
+    "event": "event hash",
+}
+
+
+def below(kind: type[Document]) -> list[type[Document]]:
+    return [found for child in kind.__subclasses__() for found in (child, *below(child))]
+
+
+KINDS = sorted(
+    (
+        kind
+        for kind in below(Document)
+        if kind.__module__.startswith("ringi.domain") and kind is not Versioned
+    ),
+    key=lambda kind: kind.__name__,
+)
+VERSIONED = [kind for kind in KINDS if issubclass(kind, Versioned)]
+
+# Everything UTF-8 can carry; half characters have a test of their own.
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+whole_numbers = st.integers(-(2**63) + 1, 2**63 - 1)
+anything = st.recursive(
+    st.none() | st.booleans() | whole_numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@cache
+def built(kind: type[Document]) -> st.SearchStrategy[Any]:
+    return _of(inspect.type_info(kind))
+
+
+def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
+    match info:
+        case inspect.StructType():
+            fields = {field.name: _of(field.type) for field in info.fields}
+            if "schema_version" in fields:
+                fields["schema_version"] = st.just(1)
+            return st.builds(info.cls, **fields)
+        case inspect.EnumType():
+            return st.sampled_from(list(info.cls))
+        case inspect.UnionType():
+            return st.one_of([_of(one) for one in info.types])
+        case inspect.VarTupleType():
+            return st.lists(_of(info.item_type), max_size=2).map(tuple)
+        case inspect.DictType():
+            return st.dictionaries(texts, _of(info.value_type), max_size=3)
+    plain = {
+        inspect.StrType: texts,
+        inspect.IntType: whole_numbers,
+        inspect.FloatType: st.floats(allow_nan=False, allow_infinity=False),
+        inspect.BoolType: st.booleans(),
+        inspect.NoneType: st.none(),
+        inspect.AnyType: anything,
+    }
+    return plain[type(info)]
+
+
+documents = st.sampled_from(KINDS).flatmap(built)
+
+
+@pytest.mark.req("PT-1", "PT-2", "PT-3", "PT-5")
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_fields_have_the_names_of_the_specification(kind: type[Document]):
+    assert " ".join(field.encode_name for field in msgspec.structs.fields(kind)) == FIELDS[kind]
+
+
+@pytest.mark.req("PT-2", "PT-3", "PT-11")
+@pytest.mark.parametrize(("kind", "values"), VALUES.items(), ids=lambda item: getattr(item, "__name__", ""))
+def test_closed_sets_have_the_values_of_the_specification(kind: type, values: str):
+    assert " ".join(kind) == values
+
+
+@pytest.mark.req("PT-1", "PT-2", "PT-3", "PT-5")
+@given(document=documents)
+def test_there_and_back(document: Document):
+    kind = type(document)
+    for data in (codec.canonical(document), codec.pretty(document)):
+        assert codec.foreign(data, kind, "it") == document
+        assert codec.trusted(data, kind, "it") == document
+
+
+@given(document=documents)
+def test_one_spelling_for_one_document(document: Document):
+    data = codec.canonical(document)
+    assert codec.canonical(codec.foreign(codec.pretty(document), type(document), "it")) == data
+    assert codec.canonical(msgspec.json.decode(data)) == data
+
+
+def first(kind: type[Document]) -> dict[str, Any]:
+    """A small document of this kind, as plain JSON values."""
+    plain = {
+        inspect.StrType: "x",
+        inspect.IntType: 1,
+        inspect.FloatType: 0.5,
+        inspect.BoolType: False,
+        inspect.NoneType: None,
+    }
+
+    def of(info: inspect.Type) -> Any:
+        match info:
+            case inspect.StructType():
+                found = {field.encode_name: of(field.type) for field in info.fields if field.required}
+                return found | ({info.tag_field: info.tag} if info.tag_field else {})
+            case inspect.EnumType():
+                return next(iter(info.cls))
+            case inspect.UnionType():
+                return None
+            case inspect.VarTupleType():
+                return []
+        return plain[type(info)]
+
+    return of(inspect.type_info(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_unknown_fields_are_refused(kind: type[Document]):
+    data = json.dumps(first(kind) | {"surprise": 1}).encode()
+    for decode in (codec.foreign, codec.trusted):
+        with pytest.raises(BadDocument, match="surprise"):
+            decode(data, kind, "it")
+
+
+@pytest.mark.parametrize("kind", VERSIONED, ids=lambda kind: kind.__name__)
+def test_an_absent_version_is_the_first(kind: type[Versioned]):
+    raw = first(kind)
+    assert "schema_version" not in raw
+    assert codec.foreign(json.dumps(raw).encode(), kind, "it").schema_version == 1
+    assert codec.foreign(json.dumps(raw | {"schema_version": 1}).encode(), kind, "it").schema_version == 1
+
+
+@pytest.mark.parametrize("decode", [codec.foreign, codec.trusted])
+@pytest.mark.parametrize("more", [{}, {"surprise": {"of": "later"}}, {"plan_id": None}], ids=str)
+@pytest.mark.parametrize("kind", VERSIONED, ids=lambda kind: kind.__name__)
+def test_newer_documents_are_refused_as_newer(kind: type[Versioned], more: dict[str, Any], decode):
+    """Also where they would fit, and where they would not for another reason."""
+    data = json.dumps(first(kind) | more | {"schema_version": 2}).encode()
+    with pytest.raises(NewerVersion, match="format 2, this one knows 1"):
+        decode(data, kind, "it")
+
+
+def test_a_newer_document_inside_another_is_refused():
+    inner = first(events.Event) | {"schema_version": 7}
+    data = json.dumps({"event": inner, "hash": "x"}).encode()
+    for decode in (codec.foreign, codec.trusted):
+        with pytest.raises(NewerVersion):
+            decode(data, events.LoggedEvent, "it")
+
+
+@pytest.mark.parametrize("version", [0, -1, "1", 1.5, None, [], True])
+def test_a_version_is_a_number_from_one(version: object):
+    data = json.dumps(first(plan.PlanPage) | {"schema_version": version}).encode()
+    with pytest.raises(BadDocument):
+        codec.foreign(data, plan.PlanPage, "it")
+
+
+def test_every_schema_is_written_down_here():
+    assert set(SCHEMAS) == set(REQUIRED)
+    assert set(FIELDS) == set(KINDS)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_promise_what_we_write(name: str):
+    schema = json_schema(name)
+    top = schema["$defs"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+    assert top.get("required", []) == REQUIRED[name].split()
+    assert msgspec.json.decode(codec.canonical(schema)).keys() == schema.keys()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_we_write_fits_its_schema(name: str, data: st.DataObject):
+    kind = SCHEMAS[name]
+    document = data.draw(_of(inspect.type_info(kind)))
+    schema = json_schema(name)
+    assert misfits(json.loads(codec.canonical(document)), schema, schema["$defs"]) == []
+
+
+def misfits(value: Any, schema: dict[str, Any], known: dict[str, Any], at: str = "$") -> list[str]:
+    """As much of JSON Schema as our schemas use; an unknown word in one is an error here."""
+    extra = schema.keys() - _WORDS
+    if extra:
+        return [f"{at}: unknown words {extra}"]
+    if "$ref" in schema:
+        return misfits(value, known[schema["$ref"].rsplit("/", 1)[1]], known, at)
+    if "anyOf" in schema:
+        found = [misfits(value, one, known, at) for one in schema["anyOf"]]
+        return [] if [] in found else found[0]
+    if "enum" in schema and value not in schema["enum"]:
+        return [f"{at}: {value!r} is none of {schema['enum']}"]
+    if "type" in schema and not _TYPES[schema["type"]](value):
+        return [f"{at}: {value!r} is no {schema['type']}"]
+    if "minimum" in schema and value < schema["minimum"]:
+        return [f"{at}: {value} is too small"]
+    wrong = []
+    if isinstance(value, list):
+        wrong += [
+            w for i, item in enumerate(value) for w in misfits(item, schema["items"], known, f"{at}[{i}]")
+        ]
+    if isinstance(value, dict) and "properties" in schema:
+        wrong += [f"{at}: {name} is missing" for name in schema["required"] if name not in value]
+        wrong += [f"{at}: {name} is not allowed" for name in value if name not in schema["properties"]]
+        for name, inner in schema["properties"].items():
+            if name in value:
+                wrong += misfits(value[name], inner, known, f"{at}.{name}")
+    return wrong
+
+
+_WORDS = set(
+    ["$ref", "$defs", "anyOf", "enum", "type", "minimum", "items", "properties", "required", "title", "description", "default", "additionalProperties", "discriminator"]
+)
+_TYPES = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+}
+
+
+def test_schemas_are_closed():
+    closed = [
+        (name, kind)
+        for name in SCHEMAS
+        for kind, found in json_schema(name)["$defs"].items()
+        if found.get("properties") and found.get("additionalProperties") is not False
+    ]
+    assert closed == []
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("Add a button", "Add a button"),
+        ("\n\n  # Add a button \nand more", "Add a button"),
+        ("###\n---", "---"),
+        (" \n\t\n#", ""),
+        ("x" * 300, "x" * 200),
+        ("# \u3000題\n", "題"),
+    ],
+)
+def test_title_is_the_first_line_that_says_something(content: str, title: str):
+    assert plan.title_of(content) == title

@@ -1,0 +1,264 @@
+"""The database: made, migrated, refused, shared, and its bytes kept."""
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ringi.domain import codec
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import PlanStatus, with_state
+from ringi.errors import Busy, LedgerCorrupt, LostRace, NewerVersion, NotFound, NothingToUndo, StorageFailed
+from ringi.ports import NewEvent
+from ringi.store import sql
+from ringi.store.connection import connect, private_folder
+from ringi.store.contents import Contents
+from ringi.wiring.system import SystemClock
+from tests.helpers import approved, assert_whole, kinds, open_scratch, proposed, undo, write
+
+FAR = "9999-01-01T00:00:00.000000Z"
+TABLES = {"meta", "plans", "specs", "events", "requests", "approvals", "executions", "contents"}
+
+
+@pytest.fixture
+def ws(tmp_path: Path):
+    with open_scratch(tmp_path) as workspace:
+        yield workspace
+
+
+def database_of(ws) -> Path:
+    return ws.parts.ledger.folder / "ringi.db"
+
+
+def test_made_from_nothing(tmp_path: Path):
+    folder = tmp_path / "a" / "b"
+    with contextlib.closing(connect(folder, 1)) as database:
+        found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert found == TABLES
+        assert database.execute(sql.GET_META, ("schema",)).fetchone() == (str(len(sql.MIGRATIONS)),)
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert database.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    with contextlib.closing(connect(folder, 1)) as again:
+        assert again.execute("SELECT COUNT(*) FROM plans").fetchone() == (0,)
+
+
+def test_a_migration_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    broken = (*sql.MIGRATIONS, ("CREATE TABLE extra (x)", "CREATE TABLE plans (x)"))
+    with monkeypatch.context() as patched:
+        patched.setattr(sql, "MIGRATIONS", broken)
+        with pytest.raises(LedgerCorrupt):
+            connect(tmp_path / "state", 1)
+    with contextlib.closing(connect(tmp_path / "state", 1)) as database:
+        found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert found == TABLES
+
+
+def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with open_scratch(tmp_path) as ws:
+        plan_id = proposed(ws, write("README.md", "x\n"))
+    with monkeypatch.context() as patched:
+        patched.setattr(sql, "MIGRATIONS", (*sql.MIGRATIONS, ("CREATE TABLE later (x TEXT)",)))
+        with open_scratch(tmp_path) as ws:
+            assert ws.plan.get_state(plan_id).status is PlanStatus.PENDING_REVIEW
+            assert ws.parts.ledger.meta("schema") == str(len(sql.MIGRATIONS))
+    with pytest.raises(NewerVersion):
+        open_scratch(tmp_path)
+
+
+def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
+    with open_scratch(tmp_path) as ws:
+        proposed(ws, write("README.md", "x\n"))
+        path = database_of(ws)
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    before = path.read_bytes()
+    with pytest.raises(NewerVersion, match="format 99, this one knows 1") as caught:
+        open_scratch(tmp_path)
+    assert caught.value.exit_code == 1
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["", "one", "-1", "1.5"])
+def test_a_version_that_is_no_number_is_damage(ws, tmp_path: Path, value: str):
+    ws.parts.ledger.set_meta("schema", value)
+    with pytest.raises(LedgerCorrupt):
+        open_scratch(tmp_path)
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_missing_table_is_damage(ws, tmp_path: Path, table: str):
+    ws.parts.ledger.database.execute(f"DROP TABLE {table}")
+    with pytest.raises(LedgerCorrupt), open_scratch(tmp_path) as again:
+        again.verify_log()
+        again.plan.execute(approved(again, write("README.md", "x\n")))
+
+
+def test_the_folder_is_made_private(tmp_path: Path):
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    assert private_folder(folder) == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("kind", ["link", "broken link", "file", "linked database", "below a file"])
+def test_a_folder_that_is_none_is_refused(tmp_path: Path, kind: str):
+    folder = tmp_path / "state"
+    real = tmp_path / "real"
+    real.mkdir()
+    if kind == "link":
+        folder.symlink_to(real)
+    elif kind == "broken link":
+        folder.symlink_to(tmp_path / "nowhere")
+    elif kind == "file":
+        folder.write_text("")
+    elif kind == "below a file":
+        folder.write_text("")
+        folder /= "below"
+    else:
+        folder.mkdir()
+        (folder / "ringi.db").symlink_to(real / "other.db")
+    with pytest.raises(StorageFailed) as caught:
+        connect(folder, 1)
+    assert caught.value.exit_code == 1
+    assert list(real.iterdir()) == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_somebody_elses_folder_is_refused(tmp_path: Path):
+    folder = tmp_path / "state"
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    with pytest.raises(StorageFailed, match="it belongs to another user"):
+        connect(folder, 1)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_lost_race_loses_nothing(ws):
+    plan_id = ws.plan.propose("A change")
+    ledger = ws.parts.ledger
+    stale = ledger.plan(plan_id)
+    ws.plan.mark_pending(plan_id, True)
+    event = NewEvent(EventKind.MARKED_PENDING, Actor.USER, "too late")
+    with (
+        pytest.raises(LostRace, match="Plan p1 was saved by someone else") as caught,
+        ledger.transaction() as open_,
+    ):
+        open_.save_plan(stale, with_state(stale.document, status=PlanStatus.APPROVED), event)
+    assert caught.value.exit_code == 7
+    assert ledger.plan(plan_id).revision == 2
+    assert kinds(ws, plan_id) == ["plan_proposed", "marked_pending"]
+    assert_whole(ws)
+
+
+def test_a_transaction_is_all_or_nothing(ws):
+    plan_id = ws.plan.propose("A change")
+    ledger = ws.parts.ledger
+    stored = ledger.plan(plan_id)
+    with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:
+        transaction.save_plan(stored, stored.document, NewEvent(EventKind.CHECKED, Actor.SYSTEM))
+        transaction.put_bytes(b"x" * 10, FAR)
+        transaction.set_current(None)
+        raise ZeroDivisionError
+    assert ledger.plan(plan_id).revision == 1
+    assert ledger.current() == plan_id
+    assert ledger.get_bytes(codec.digest(b"x" * 10)) is None
+    with pytest.raises(NotFound), ledger.transaction() as transaction:
+        transaction.plan("nothing")
+    ws.plan.propose("Goes on")
+    assert_whole(ws)
+
+
+def test_reads_inside_a_transaction_see_what_it_wrote(ws):
+    plan_id = ws.plan.propose("A change")
+    with ws.parts.ledger.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        new = with_state(stored.document, status=PlanStatus.PENDING_REVIEW)
+        saved = transaction.save_plan(stored, new, NewEvent(EventKind.MARKED_PENDING, Actor.USER))
+        assert transaction.plan(plan_id) == saved
+        assert ws.parts.ledger.plan(plan_id) == saved
+    assert ws.parts.ledger.plan(plan_id) == saved
+
+
+def test_a_busy_ledger_is_told_after_the_wait(tmp_path: Path):
+    with open_scratch(tmp_path, RINGI_LOCK_WAIT_SEC="0.1") as ws:
+        plan_id = ws.plan.propose("A change")
+        with contextlib.closing(sqlite3.connect(database_of(ws), isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(Busy, match="another process is writing to the ledger") as caught:
+                ws.plan.mark_pending(plan_id, True)
+            assert caught.value.exit_code == 7
+            assert ws.plan.get_state(plan_id).status is PlanStatus.PROPOSED
+        assert ws.plan.mark_pending(plan_id, True).status is PlanStatus.PENDING_REVIEW
+
+
+def test_large_bytes_lie_beside_the_database(ws):
+    ledger = ws.parts.ledger
+    data = os.urandom(1024 * 1024 + 1)
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(data, FAR)
+        transaction.put_bytes(b"small", FAR)
+    path = ledger.folder / "contents" / codec.digest(data)
+    assert path.read_bytes() == data
+    assert [item.name for item in path.parent.iterdir()] == [path.name]
+    assert ledger.get_bytes(codec.digest(data)) == data
+    assert ledger.get_bytes(codec.digest(b"small")) == b"small"
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(data, FAR)
+    path.write_bytes(data[::-1])
+    assert ledger.get_bytes(codec.digest(data)) is None
+    path.unlink()
+    assert ledger.get_bytes(codec.digest(data)) is None
+
+
+def test_bytes_that_were_changed_are_not_handed_out(ws):
+    ledger = ws.parts.ledger
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(b"small", FAR)
+    ledger.database.execute("UPDATE contents SET body = x'00'")
+    assert ledger.get_bytes(codec.digest(b"small")) is None
+
+
+def test_undo_with_changed_bytes_is_refused(ws):
+    plan_id = approved(ws, write("README.md", "x\n"))
+    ws.plan.execute(plan_id)
+    ws.parts.ledger.database.execute("UPDATE contents SET body = x'00'")
+    with pytest.raises(NothingToUndo, match="no longer kept"):
+        undo(ws, plan_id)
+    assert (ws.places.root / "README.md").read_text() == "x\n"
+
+
+def test_what_is_no_longer_to_be_kept_is_forgotten(ws):
+    ledger, clock = ws.parts.ledger, SystemClock()
+    large, small = os.urandom(1024 * 1024 + 1), b"small"
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(large, clock.after(-10))
+        transaction.put_bytes(small, clock.after(-10))
+        transaction.put_bytes(b"kept", clock.after(10))
+        transaction.put_bytes(b"longer", clock.after(-10))
+        transaction.put_bytes(b"longer", clock.after(10))
+        transaction.put_bytes(b"longer", clock.after(-10))
+    ledger.forget_bytes(clock.now())
+    assert ledger.get_bytes(codec.digest(large)) is None
+    assert ledger.get_bytes(codec.digest(small)) is None
+    assert ledger.get_bytes(codec.digest(b"kept")) == b"kept"
+    assert ledger.get_bytes(codec.digest(b"longer")) == b"longer"
+    assert list((ledger.folder / "contents").iterdir()) == []
+
+
+def test_large_bytes_that_cannot_be_written_are_told(tmp_path: Path):
+    contents = Contents(tmp_path)
+    (tmp_path / "contents").write_text("in the way")
+    with contextlib.closing(connect(tmp_path / "db", 1)) as database, pytest.raises(StorageFailed):
+        contents.put(database, b"x" * (1024 * 1024 + 1), FAR)
+    assert (tmp_path / "contents").read_text() == "in the way"
+
+
+def test_each_workspace_has_a_ledger_and_a_name_of_its_own(tmp_path: Path):
+    with open_scratch(tmp_path / "a") as one, open_scratch(tmp_path / "b") as two:
+        assert one.parts.ledger.workspace_id() != two.parts.ledger.workspace_id()
+        assert one.parts.ledger.workspace_id() == one.parts.ledger.workspace_id()
+        assert one.parts.ledger.meta("workspace") == str(one.places.root)

@@ -1,0 +1,369 @@
+"""`.agent/`: written after the commit, rebuilt, compared, never trusted, never a way out of the workspace."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ringi.domain import codec
+from ringi.domain.approval import ApprovalHistory
+from ringi.domain.events import LoggedEvent
+from ringi.domain.execution import ExecutionResult
+from ringi.domain.plan import PlanDocument, PlanIndex, PlanPage, PlanStatus
+from ringi.errors import StorageFailed
+from tests.helpers import (
+    approve,
+    approved,
+    assert_whole,
+    create,
+    fingerprint,
+    open_scratch,
+    proposed,
+    set_clock,
+    write,
+)
+
+MANY = 251
+
+
+@pytest.fixture
+def ws(tmp_path: Path):
+    with open_scratch(tmp_path) as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def root(ws) -> Path:
+    return ws.places.root
+
+
+def shown(folder: Path) -> set[str]:
+    """What people see: files below the folder, without the hidden spares of the writer."""
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    }
+
+
+def differences(ws) -> list[str]:
+    return ws.parts.projection.differences(ws.parts.ledger)
+
+
+@pytest.mark.req("PT-10")
+def test_the_layout(ws, root: Path):
+    plan_id = ws.plan.propose("A change")
+    plans = root / ".agent" / "logs" / "plans"
+    first = {"index.json", f"{plan_id}/plan.json", f"{plan_id}/events.jsonl"}
+    assert shown(plans) == first
+    ws.plan.set_action_specs(plan_id, [write("README.md", "x\n"), create("a/b c.txt", "y\n")])
+    diffs = {f"{plan_id}/preview/s1-README.md.diff", f"{plan_id}/preview/s2-b c.txt.diff"}
+    assert shown(plans) == first | diffs
+    approve(ws, plan_id)
+    assert shown(plans) == first | diffs | {f"{plan_id}/approval.json"}
+    ws.plan.execute(plan_id)
+    assert shown(plans) == first | diffs | {f"{plan_id}/approval.json", f"{plan_id}/result.json"}
+    assert shown(root / ".agent") == {"workspace.json", *(f"logs/plans/{name}" for name in shown(plans))}
+    assert differences(ws) == []
+
+
+@pytest.mark.req("PT-1", "PT-2", "PT-8", "PT-10", "PT-11")
+def test_what_stands_in_the_files(ws, root: Path):
+    plan_id = approved(ws, write("README.md", "# Sample\nmore\n"))
+    result = ws.plan.execute(plan_id)
+    folder = root / ".agent" / "logs" / "plans" / plan_id
+    document = codec.foreign((folder / "plan.json").read_bytes(), PlanDocument, "plan.json")
+    assert document == ws.plan.get(plan_id)
+    assert (document.approval, document.result) == ("approval.json", "result.json")
+    history = codec.foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json")
+    assert history.approvals == ws.parts.ledger.approvals(plan_id)
+    assert len(history.requests) == 1
+    assert codec.foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json") == result
+    lines = (folder / "events.jsonl").read_bytes().splitlines()
+    assert [codec.foreign(line, LoggedEvent, "line") for line in lines] == list(ws.log(plan_id))
+    assert (folder / "preview" / "s1-README.md.diff").read_text() == (
+        "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n # Sample\n+more\n"
+    )
+    index = codec.foreign((folder.parent / "index.json").read_bytes(), PlanIndex, "index.json")
+    assert (index.count, index.recent) == (1, tuple(ws.plan.list()))
+
+
+@pytest.mark.req("PT-10")
+def test_git_sees_only_what_belongs_to_the_user(repo: Path, tmp_path: Path):
+    shutil.move(repo, tmp_path / "ws")
+    with open_scratch(tmp_path) as ws:
+        proposed(ws, write("README.md", "x\n"))
+    (tmp_path / "ws" / ".agent" / "config.yaml").write_text("{}\n")
+    done = subprocess.run(
+        ["git", "status", "--porcelain", "-uall"], cwd=tmp_path / "ws", capture_output=True, check=True
+    )
+    assert done.stdout == b"?? .agent/config.yaml\n"
+
+
+@pytest.mark.req("PT-10")
+def test_old_diffs_are_removed(ws, root: Path):
+    plan_id = proposed(ws, write("README.md", "x\n"), write("app/hello.py", "y\n"))
+    ws.plan.set_action_specs(plan_id, [create("z" * 240 + "é" * 7, "z\n")])
+    preview = root / ".agent" / "logs" / "plans" / plan_id / "preview"
+    assert shown(preview) == {f"s1-{'z' * 50}.diff"}
+    assert ws.parts.projection.problem is None
+
+
+@pytest.mark.req("PT-10")
+def test_the_index_has_the_newest_and_pages_the_rest(ws, root: Path):
+    ids = [ws.plan.propose(f"Plan {number}") for number in range(1, MANY + 1)]
+    plans = root / ".agent" / "logs" / "plans"
+
+    def listed() -> list[str]:
+        index = codec.foreign((plans / "index.json").read_bytes(), PlanIndex, "index.json")
+        assert (index.count, index.page_size, len(index.recent)) == (MANY, 100, 100)
+        found = [ref.id for ref in index.recent]
+        for page in (2, 1):
+            path = plans / "history" / f"{page:06}.json"
+            document = codec.foreign(path.read_bytes(), PlanPage, path.name)
+            assert document.page == page
+            found += [ref.id for ref in reversed(document.plans)]
+        return found
+
+    assert listed() == ids[::-1]
+    assert shown(plans / "history") == {"000001.json", "000002.json"}
+    ws.plan.mark_pending(ids[6], True)
+    page = codec.foreign((plans / "history" / "000001.json").read_bytes(), PlanPage, "page")
+    assert page.plans[6].status is PlanStatus.PENDING_REVIEW
+    assert differences(ws) == []
+    (plans / "history" / "000002.json").unlink()
+    (plans / "history" / "000001.json").write_text("{}")
+    assert differences(ws) == [
+        ".agent/logs/plans/history/000001.json",
+        ".agent/logs/plans/history/000002.json",
+    ]
+    ws.parts.projection.rebuild(ws.parts.ledger)
+    assert listed() == ids[::-1]
+    assert differences(ws) == []
+
+
+@pytest.mark.req("PT-10")
+def test_deleted_and_written_anew_by_the_next_write(ws, root: Path):
+    done = approved(ws, write("README.md", "x\n"))
+    ws.plan.execute(done)
+    other = ws.plan.propose("Another")
+    shutil.rmtree(root / ".agent")
+    assert len(differences(ws)) == 7
+    ws.plan.set_action_specs(other, [write("app/hello.py", "y\n")])
+    assert ws.parts.projection.problem is None
+    assert differences(ws) == []
+    # Also the diffs of the very call that found the folder missing.
+    assert shown(root / ".agent" / "logs" / "plans" / other / "preview") == {"s1-hello.py.diff"}
+    assert (root / ".agent" / ".gitignore").exists()
+
+
+@pytest.mark.req("PT-10")
+def test_deleted_and_rebuilt(ws, root: Path):
+    ws.plan.execute(approved(ws, write("README.md", "x\n")))
+    before = fingerprint(root / ".agent", agent=True)
+    shutil.rmtree(root / ".agent" / "logs")
+    ws.parts.projection.rebuild(ws.parts.ledger)
+    after = fingerprint(root / ".agent", agent=True)
+    assert {
+        name: found for name, found in before.items() if "preview" not in name and "spare" not in name
+    } == {name: found for name, found in after.items() if "preview" not in name and "spare" not in name}
+    assert differences(ws) == []
+
+
+@pytest.mark.req("PT-10", "PT-13")
+@pytest.mark.parametrize(
+    "name", ["plan.json", "approval.json", "result.json", "events.jsonl", "../index.json"]
+)
+@pytest.mark.parametrize("way", ["edited", "cut", "gone", "empty", "folder"])
+def test_edited_by_hand_is_noticed_and_not_followed(ws, root: Path, name: str, way: str):
+    plan_id = approved(ws, write("README.md", "x\n"))
+    ws.plan.execute(plan_id)
+    document = ws.plan.get(plan_id)
+    path = (root / ".agent" / "logs" / "plans" / plan_id / name).resolve()
+    data = path.read_bytes()
+    match way:
+        case "edited":
+            path.write_bytes(data.replace(b"completed", b"approved").replace(b"1", b"2"))
+        case "cut":
+            path.write_bytes(data[:-5])
+        case "empty":
+            path.write_bytes(b"")
+        case "gone" | "folder":
+            path.unlink()
+    if way == "folder":
+        path.mkdir()
+    assert differences(ws) == [str(path.relative_to(root.resolve()))]
+    assert ws.plan.get(plan_id) == document
+    assert ws.verify_log() == []
+    if way == "folder":
+        path.rmdir()
+    ws.parts.projection.rebuild(ws.parts.ledger)
+    assert differences(ws) == []
+
+
+@pytest.mark.req("PT-10")
+def test_an_approval_written_into_the_file_approves_nothing(ws, root: Path):
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    path = root / ".agent" / "logs" / "plans" / plan_id / "plan.json"
+    raw = json.loads(path.read_bytes())
+    raw["state"]["status"] = "approved"
+    path.write_text(json.dumps(raw))
+    assert ws.plan.get_state(plan_id).status is PlanStatus.PENDING_REVIEW
+    ws.plan.request_approval(plan_id)
+    assert differences(ws) == []
+
+
+LINKS = [
+    ".agent",
+    ".agent/logs",
+    ".agent/logs/plans",
+    ".agent/logs/plans/{plan}",
+    ".agent/logs/plans/{plan}/preview",
+]
+
+
+@pytest.mark.req("PT-10")
+@pytest.mark.parametrize("kind", ["link", "broken link", "file"])
+@pytest.mark.parametrize("place", LINKS)
+def test_a_link_or_a_file_in_its_place_leads_nowhere(ws, root: Path, tmp_path: Path, place: str, kind: str):
+    """The call succeeds all the same, nothing is written outside, and the problem is told."""
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    outside = tmp_path / "outside"
+    path = root / place.format(plan=plan_id)
+    shutil.rmtree(path)
+    if kind == "file":
+        path.write_text("mine\n")
+    else:
+        path.symlink_to(outside, target_is_directory=True)
+    if kind == "link":
+        outside.mkdir()
+    before = fingerprint(tmp_path / "outside")
+    report = ws.plan.set_action_specs(plan_id, [write("README.md", "y\n")])
+    assert report.ok
+    assert ws.plan.get(plan_id).plan.version == 2
+    assert fingerprint(tmp_path / "outside") == before
+    assert outside.exists() == (kind == "link")
+    problem = ws.parts.projection.problem
+    assert isinstance(problem, StorageFailed)
+    assert "a link or a file, not a folder" in str(problem)
+    with pytest.raises(StorageFailed):
+        ws.parts.projection.rebuild(ws.parts.ledger, {plan_id: {"x.diff": b""}})
+    path.unlink()
+    ws.plan.request_approval(plan_id)
+    assert_whole(ws)
+
+
+@pytest.mark.req("PT-10")
+@pytest.mark.parametrize("name", ["plan.json", "events.jsonl", ".plan.json.spare"])
+def test_a_linked_file_is_not_written_through(ws, root: Path, tmp_path: Path, name: str):
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    victim = tmp_path / "victim"
+    victim.write_text("precious\n")
+    path = root / ".agent" / "logs" / "plans" / plan_id / name
+    for link in (path.symlink_to, path.hardlink_to):
+        if name == "events.jsonl" and link == path.hardlink_to:
+            continue  # appending to a second name of a file is appending to that file
+        path.unlink(missing_ok=True)
+        link(victim)
+        ws.plan.request_approval(plan_id)
+        assert victim.read_text() == "precious\n"
+    assert ws.parts.ledger.count() == 1
+
+
+def test_pipes_and_sockets_in_its_place_do_not_make_it_wait(ws, root: Path):
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    folder = root / ".agent" / "logs" / "plans" / plan_id
+    for name in ("events.jsonl", ".plan.json.spare"):
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+    (folder.parent / ".index.json.spare").unlink(missing_ok=True)
+    here = os.open(".", os.O_RDONLY)
+    os.chdir(folder.parent)
+    try:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(".index.json.spare")
+    finally:
+        os.fchdir(here)
+        os.close(here)
+    ws.plan.request_approval(plan_id)
+    assert ws.plan.get(plan_id).approval == "approval.json"
+
+
+@pytest.mark.req("PT-10")
+def test_what_a_dead_process_did_not_write_out_comes_with_the_next_write(tmp_path: Path):
+    """Killed between commit and projection: another plan's write mends it."""
+    with open_scratch(tmp_path) as ws:
+        first, second = ws.plan.propose("One"), ws.plan.propose("Two")
+    with open_scratch(tmp_path) as ws:
+        ws.parts.ledger._after_commit = lambda _ledger, _changed: None
+        ws.plan.set_action_specs(first, [write("README.md", "x\n")])
+        ws.plan.propose("Three")
+        assert len(differences(ws)) == 5
+    with open_scratch(tmp_path) as ws:
+        ws.plan.mark_pending(second, True)
+        assert_whole(ws)
+
+
+@pytest.mark.req("PT-10")
+def test_a_page_that_a_dead_process_did_not_write_is_written(ws):
+    for number in range(199):
+        ws.plan.propose(f"Plan {number}")
+    written, ws.parts.ledger._after_commit = ws.parts.ledger._after_commit, lambda _ledger, _changed: None
+    ws.plan.propose("pushes number 100 out")
+    ws.parts.ledger._after_commit = written
+    ws.plan.propose("pushes number 101 out, onto another page")
+    assert_whole(ws)
+
+
+@pytest.mark.req("PT-10")
+def test_while_it_cannot_be_written_nothing_is_forgotten(ws, root: Path):
+    plan_id = ws.plan.propose("One")
+    shutil.rmtree(root / ".agent" / "logs" / "plans" / plan_id)
+    (root / ".agent" / "logs" / "plans" / plan_id).write_text("in the way")
+    ws.plan.set_action_specs(plan_id, [write("README.md", "x\n")])
+    other = ws.plan.propose("Two")
+    (root / ".agent" / "logs" / "plans" / plan_id).unlink()
+    ws.plan.mark_pending(other, True)
+    assert_whole(ws)
+
+
+@pytest.mark.req("PT-10")
+def test_left_by_a_crash_in_the_middle(ws, root: Path):
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    folder = root / ".agent" / "logs" / "plans" / plan_id
+    (folder / ".plan.json.spare").write_bytes(b'{"half":')
+    lines = (folder / "events.jsonl").read_bytes()
+    (folder / "events.jsonl").write_bytes(lines[:-20])
+    ws.plan.request_approval(plan_id)
+    assert_whole(ws)
+
+
+def test_the_identity_is_that_of_the_ledger(ws, root: Path):
+    path = root / ".agent" / "workspace.json"
+    ws.plan.propose("One")
+    mine = path.read_bytes()
+    assert ws.parts.ledger.workspace_id().encode() in mine
+
+
+def test_the_identity_of_a_copied_folder_becomes_its_own(ws, root: Path, tmp_path: Path):
+    ws.plan.propose("One")
+    other = tmp_path / "second"
+    shutil.copytree(root, other / "ws")
+    with open_scratch(other) as copy:
+        copy.plan.propose("Two")
+        written = (other / "ws" / ".agent" / "workspace.json").read_text()
+        assert copy.parts.ledger.workspace_id() in written
+        assert ws.parts.ledger.workspace_id() not in written
+
+
+def test_the_order_of_time_does_not_matter(ws):
+    """A clock that stands still, or goes back, changes nothing in the files' agreement."""
+    clock = set_clock(ws)
+    plan_id = approved(ws, write("README.md", "x\n"))
+    clock.pass_by(-1000)
+    ws.plan.execute(plan_id)
+    assert_whole(ws)

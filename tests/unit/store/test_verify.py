@@ -1,0 +1,283 @@
+"""Whatever is changed, removed, swapped or put into the ledger, `verify` names the place."""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copyfile
+
+import pytest
+from hypothesis import assume, currently_in_test_context, given
+from hypothesis import strategies as st
+
+from ringi.domain import codec
+from ringi.store.ledger import LedgerReader
+from ringi.store.verify import verify
+from tests.helpers import approve, approved, create, delete, open_scratch, proposed, undo, write
+
+EVENTS = 22
+TABLES = ("events", "plans", "specs", "approvals", "executions", "requests")
+# Not bound by the log, on purpose: counters and times that decide nothing, and the order where it stays.
+UNBOUND = {("plans", "revision"), ("plans", "updated_at")}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger with plans in every stage; the tests tamper with copies of it."""
+    tmp_path = tmp_path_factory.mktemp("verify")
+    with open_scratch(tmp_path) as ws:
+        done = approved(ws, write("README.md", "one\n"), create("a/b.txt", "b\n"))
+        ws.plan.execute(done)
+        undo(ws, done)
+        again = approved(ws, delete("README.md"))
+        ws.plan.execute(again)
+        waiting = proposed(ws, write("app/hello.py", "x\n"))
+        ws.plan.set_action_specs(waiting, [write("app/hello.py", "y\n")])
+        approve(ws, waiting)
+        ws.plan.propose("Only words")
+        assert ws.verify_log() == []
+        assert len(list(ws.log())) == EVENTS
+        copy = tmp_path / "copy.db"
+        with contextlib.closing(sqlite3.connect(copy)) as target:
+            ws.parts.ledger.database.backup(target)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tampered")
+
+
+def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], object]) -> list[str]:
+    for name in ("ringi.db", "ringi.db-wal", "ringi.db-shm"):
+        (place / name).unlink(missing_ok=True)
+    copyfile(original, place / "ringi.db")
+    with contextlib.closing(sqlite3.connect(place / "ringi.db")) as database, database:
+        before = everything(database)
+        tamper(database)
+        if everything(database) == before:
+            assert currently_in_test_context(), "the test changed nothing"
+            assume(condition=False)
+    reader = LedgerReader(place, 1)
+    with contextlib.closing(reader.database):
+        return [str(text) for text in verify(reader)]
+
+
+def everything(database: sqlite3.Connection) -> list[object]:
+    database.text_factory = bytes
+    found = [database.execute(f"SELECT * FROM {table}").fetchall() for table in (*TABLES, "meta")]
+    database.text_factory = str
+    return found
+
+
+def sql(*statements: str) -> Callable[[sqlite3.Connection], object]:
+    return lambda database: [database.execute(statement) for statement in statements]
+
+
+def test_an_untouched_copy_is_whole(original: Path, place: Path):
+    copyfile(original, place / "ringi.db")
+    reader = LedgerReader(place, 1)
+    with contextlib.closing(reader.database):
+        assert verify(reader) == []
+
+
+def test_an_empty_ledger_is_whole(tmp_path: Path):
+    with open_scratch(tmp_path) as ws:
+        assert ws.verify_log() == []
+
+
+@pytest.mark.req("PT-11")
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE events SET document = document || ' ' WHERE seq = 7", "event 7: its text was changed"),
+        (
+            "UPDATE events SET document = replace(document, 'system', 'user') WHERE seq = 3",
+            "event 3: its text",
+        ),
+        ("UPDATE events SET hash = upper(hash) WHERE seq = 4", "event 4: its text was changed"),
+        ("UPDATE events SET plan_id = 'x' WHERE seq = 2", "event 2: it stands in the place of event 2"),
+        ("UPDATE events SET document = '{}' WHERE seq = 5", "event 5: it cannot be read"),
+        ("UPDATE events SET document = x'ff' WHERE seq = 5", "event 5: it cannot be read"),
+        ("UPDATE events SET document = CAST(x'ff' AS TEXT) WHERE seq = 5", "event 5: it cannot be read"),
+        ("DELETE FROM events WHERE seq = 1", "event 2: events 1 to 1 are missing"),
+        ("DELETE FROM events WHERE seq = 9", "event 10: events 9 to 9 are missing"),
+        ("DELETE FROM events WHERE seq BETWEEN 9 AND 11", "event 12: events 9 to 11 are missing"),
+        (
+            f"DELETE FROM events WHERE seq = {EVENTS}",
+            f"event {EVENTS - 1}: the log ends here, but it was longer",
+        ),
+        ("DELETE FROM events", "event 0: the log ends here, but it was longer"),
+        ("DELETE FROM meta WHERE key = 'head'", f"event {EVENTS}: the log ends here"),
+        (
+            f"INSERT INTO events SELECT {EVENTS + 1}, plan_id, document, hash FROM events WHERE seq = {EVENTS}",
+            f"event {EVENTS + 1}: it stands in the place of event {EVENTS}",
+        ),
+        ("INSERT INTO events SELECT 0, plan_id, document, hash FROM events WHERE seq = 1", "event 0: "),
+    ],
+)
+def test_the_log(original: Path, place: Path, statement: str, words: str):
+    found = breaks(original, place, sql(statement))
+    assert any(words in line for line in found), found
+
+
+@pytest.mark.req("PT-11")
+def test_swapped_events_are_named(original: Path, place: Path):
+    swap = sql(
+        "UPDATE events SET seq = -1 WHERE seq = 5",
+        "UPDATE events SET seq = 5 WHERE seq = 6",
+        "UPDATE events SET seq = 6 WHERE seq = -1",
+    )
+    found = breaks(original, place, swap)
+    assert "event 5: it stands in the place of event 6" in found
+    assert "event 6: it stands in the place of event 5" in found
+
+
+@pytest.mark.req("PT-11")
+def test_a_log_rewritten_to_its_end_contradicts_the_approvals(original: Path, place: Path):
+    """All hashes made anew: only what the approvals wrote down still tells."""
+
+    def rewrite(database: sqlite3.Connection) -> None:
+        previous = "0" * 64
+        for seq, document in database.execute("SELECT seq, document FROM events ORDER BY seq").fetchall():
+            raw = codec.trusted(document.encode(), dict, "")
+            raw["previous"] = previous
+            if seq == 1:
+                raw["reason"] = "another past"
+            data = codec.canonical(raw)
+            previous = codec.digest(data)
+            database.execute(
+                "UPDATE events SET document = ?, hash = ? WHERE seq = ?", (data.decode(), previous, seq)
+            )
+        database.execute("UPDATE meta SET value = ? WHERE key = 'head'", (f"{EVENTS} {previous}",))
+
+    found = breaks(original, place, rewrite)
+    assert len(found) == 4
+    assert all("an approval, intent or result was changed" in line for line in found)
+
+
+@pytest.mark.req("PT-11")
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE plans SET document = document || ' ' WHERE number = 2", "plan p2: it is not what event"),
+        ("UPDATE plans SET document = 'x' WHERE number = 2", "plan p2: it is not what event"),
+        ("DELETE FROM plans WHERE number = 3", "is gone"),
+        ("DELETE FROM plans", "is gone"),
+        ("UPDATE specs SET document = replace(document, '\"low\"', '\"high\"')", "its specs were changed"),
+        ("DELETE FROM specs WHERE version = 2", "plan p3: its specs were changed"),
+        ("UPDATE plans SET version = 1 WHERE number = 3", "plan p3: its specs were changed"),
+        ("UPDATE plans SET status = 'completed' WHERE number = 3", "plan p3: the list does not say"),
+        ("UPDATE plans SET risk = 'low' WHERE number = 2", "plan p2: the list does not say"),
+        ("UPDATE plans SET title = 'harmless' WHERE number = 4", "plan p4: the list does not say"),
+        ("UPDATE plans SET undone = 0 WHERE number = 1", "plan p1: the list does not say"),
+        ("UPDATE plans SET number = 9 WHERE number = 1", "plan p9: the list does not say"),
+        (
+            "INSERT INTO plans SELECT 5, 'new', revision, status, title, proposer, created_at, updated_at,"
+            " version, files, added, removed, risk, undone, document FROM plans WHERE number = 3",
+            "plan p5: it is not what event 0 says was saved",
+        ),
+        ("UPDATE approvals SET document = replace(document, 'hanako', 'taro')", "was changed or put in"),
+        ("DELETE FROM approvals WHERE at = 1", "the approval, intent or result it speaks of is gone"),
+        ("INSERT INTO approvals SELECT 'x', plan_id, 9, document, NULL FROM approvals LIMIT 1", "or put in"),
+        ("UPDATE approvals SET plan_id = 'other' WHERE at = 1", "plan other: an approval"),
+        ("UPDATE approvals SET id = 'other' WHERE at = 1", "an approval, intent or result was changed"),
+        ("UPDATE approvals SET at = 99 WHERE at = 1", "an approval, intent or result was changed"),
+        ("UPDATE approvals SET spent_by = NULL", "an approval, intent or result was changed"),
+        ("UPDATE approvals SET spent_by = 'x' WHERE spent_by IS NULL", "an approval, intent or result"),
+        ("UPDATE executions SET intent = replace(intent, 'README', 'README2')", "was changed or put in"),
+        ("UPDATE executions SET result = replace(result, 'true', 'false')", "was changed or put in"),
+        ("UPDATE executions SET result = NULL WHERE at = 1", "it speaks of is gone"),
+        ("DELETE FROM executions WHERE at = 2", "it speaks of is gone"),
+        ("UPDATE executions SET at = 99 WHERE at = 1", "an approval, intent or result was changed"),
+        ("UPDATE requests SET document = replace(document, '2', '3')", "a request for approval was changed"),
+        ("DELETE FROM requests WHERE at = 1", "a request for approval is gone"),
+        (
+            "INSERT INTO requests SELECT 'x', plan_id, 99, document FROM requests LIMIT 1",
+            "was changed or put in",
+        ),
+    ],
+)
+def test_what_the_log_speaks_of(original: Path, place: Path, statement: str, words: str):
+    found = breaks(original, place, sql(statement))
+    assert any(words in line for line in found), found
+
+
+@pytest.fixture(scope="module")
+def columns(original: Path) -> list[tuple[str, str, int]]:
+    with contextlib.closing(sqlite3.connect(original)) as database:
+        return [
+            (table, column, database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+            for table in TABLES
+            for _, column, *_ in database.execute(f"PRAGMA table_info({table})")
+            if (table, column) not in UNBOUND
+        ]
+
+
+@pytest.mark.req("PT-11")
+@given(data=st.data())
+def test_any_value_of_any_row(original: Path, place: Path, columns, data: st.DataObject):
+    table, column, count = data.draw(st.sampled_from(columns))
+    row = data.draw(st.integers(0, count - 1))
+    # Order columns only tell where they change the order; specs of earlier versions are history.
+    value: object = "tampered" if column not in {"seq", "number", "version", "at"} else 77
+    way = data.draw(st.sampled_from(["set", "cut", "grow"]))
+    if isinstance(value, str) and way != "set":
+        value = None
+
+    def tamper(database: sqlite3.Connection) -> None:
+        rowid = database.execute(
+            f"SELECT rowid FROM {table} ORDER BY rowid LIMIT 1 OFFSET ?", (row,)
+        ).fetchone()[0]
+        if table == "specs":
+            current = database.execute(
+                "SELECT 1 FROM specs s JOIN plans p ON p.id = s.plan_id AND p.version = s.version"
+                " WHERE s.rowid = ?",
+                (rowid,),
+            ).fetchone()
+            assume(current)
+        if column == "at":
+            last = database.execute(f"SELECT MAX(at) FROM {table}").fetchone()[0]
+            mine = database.execute(f"SELECT at FROM {table} WHERE rowid = ?", (rowid,)).fetchone()[0]
+            assume(mine != last and table != "requests")
+        if value is not None:
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, rowid))
+        elif way == "cut":
+            database.execute(f"UPDATE {table} SET {column} = substr({column}, 2) WHERE rowid = ?", (rowid,))
+        else:
+            database.execute(f"UPDATE {table} SET {column} = {column} || 'x' WHERE rowid = ?", (rowid,))
+
+    assert breaks(original, place, tamper), (table, column, row, way)
+
+
+@pytest.mark.req("PT-11")
+@given(data=st.data())
+def test_any_change_of_the_order(original: Path, place: Path, data: st.DataObject):
+    order = data.draw(st.permutations(range(1, EVENTS + 1)))
+    assume(order != list(range(1, EVENTS + 1)))
+    numbers = data.draw(st.sampled_from(["swap rows", "swap hashes", "swap documents"]))
+
+    def tamper(database: sqlite3.Connection) -> None:
+        rows = database.execute("SELECT plan_id, document, hash FROM events ORDER BY seq").fetchall()
+        for seq, other in enumerate(order, 1):
+            plan_id, document, hash_ = rows[seq - 1]
+            if numbers == "swap rows":
+                plan_id, document, hash_ = rows[other - 1]
+            elif numbers == "swap hashes":
+                hash_ = rows[other - 1][2]
+            else:
+                document = rows[other - 1][1]
+            database.execute(
+                "UPDATE events SET plan_id = ?, document = ?, hash = ? WHERE seq = ?",
+                (plan_id, document, hash_, seq),
+            )
+
+    first = next(seq for seq, other in enumerate(order, 1) if seq != other)
+    assert any(line.startswith(f"event {first}: ") for line in breaks(original, place, tamper))
+
+
+@pytest.mark.req("PT-11")
+@given(gone=st.sets(st.integers(1, EVENTS), min_size=1))
+def test_any_events_removed(original: Path, place: Path, gone: set[int]):
+    marks = ", ".join(map(str, gone))
+    assert breaks(original, place, sql(f"DELETE FROM events WHERE seq IN ({marks})"))
