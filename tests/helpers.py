@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -189,9 +190,16 @@ def reachable_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def open_descriptors() -> list[str]:
+    return sorted(path.name for path in Path("/dev/fd").iterdir())
+
+
 def in_child(work: Callable[[], None], *, uid: int | None = None) -> int:
     """Runs it in a forked child, as another user if one is named; answers with the exit code."""
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Newer Pythons warn of threads; those of the test runner hold no lock that the child needs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         code = 1
         try:

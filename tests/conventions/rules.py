@@ -10,8 +10,8 @@ from ringi.text import deceiving
 MODULE_LINES: Final = 400
 FUNCTION_LINES: Final = 60
 CLASS_METHODS: Final = 15  # double underscores not counted: they are Python's words, not ours
-# One method per system call; cut in two, a fake could forget a half.
-WIDE_CLASSES: Final = ("src/ringi/fs/calls.py",)
+# One method per system call; cut in two, a fake could forget a half. One per call of the specification's API.
+WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py")
 
 BOUNDARY: Final = "src/ringi/cli/main.py"
 SPEAKS: Final = ("src/ringi/cli/",)

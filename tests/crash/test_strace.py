@@ -94,7 +94,7 @@ def test_few_syncs_whatever_the_number_of_files(tmp_path, record_property, what,
     assert 1 <= calls.total() <= MOST_SYNCS, calls
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=lambda sizes: f"{len(sizes)} of {sizes[0]}")
+@pytest.mark.parametrize("sizes", SIZES, ids=lambda sizes: f"{len(sizes)} up to {sizes[0]} from {sizes[-1]}")
 @pytest.mark.parametrize("what", ["create", "overwrite"])
 def test_few_syncs_whatever_the_size_of_files(tmp_path, record_property, what, sizes):
     """Large ones lie beside the ledger, and many make it longer than it lets its own log grow."""

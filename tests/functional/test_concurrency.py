@@ -1,5 +1,6 @@
 """Many processes on one workspace: nothing is lost, nothing runs twice, the files agree."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,8 @@ sys.stdin.readline()
 EVENT = NewEvent(EventKind.CHECKED, Actor.SYSTEM)
 
 def more(document):
-    plan = document.plan
-    return msgspec.structs.replace(document, plan=msgspec.structs.replace(plan, rationale=str(int(plan.rationale) + 1)))
+    count = str(int(document.plan.rationale) + 1)
+    return msgspec.structs.replace(document, plan=msgspec.structs.replace(document.plan, rationale=count))
 
 """
 PATIENT = {"RINGI_LOCK_WAIT_SEC": "120"}
@@ -33,8 +34,6 @@ PATIENT = {"RINGI_LOCK_WAIT_SEC": "120"}
 
 def race(code: str, tmp_path: Path, arguments: list[str]) -> list[str]:
     """Start one process for each argument, let them go at once, and collect what they say."""
-    import subprocess
-
     children = [python(START + code, str(tmp_path), one, stdin=subprocess.PIPE) for one in arguments]
     try:
         assert [child.stdout.readline() for child in children] == ["ready\n"] * len(children)

@@ -1,6 +1,6 @@
 """Makes the golden files: one plan's whole life, with a clock and ids that are always the same.
 
-Files that people have must stay readable. To take a new format in on purpose, add a folder and keep the old one:
+Files that people have must stay readable. A new format gets a folder of its own, and the old one stays:
 PYTHONPATH=src python -m tests.golden.golden plan-2
 """
 
@@ -34,7 +34,7 @@ def live(workspace: Workspace) -> str:
     workspace.plan = PlanTool(workspace.plan._parts._replace(ids=workspace.parts.ledger._ids))
     plan = workspace.plan
     plan_id = plan.propose(
-        "# 挨拶を増やす\n\nSay more – in two languages.",
+        "# 挨拶を増やす\n\nSay more \u2013 in two languages.",
         [MessageRef("m-1", "2026-01-01T00:00:00Z")],
         "People asked for it",
         ["greeting", "日本語"],

@@ -43,12 +43,12 @@ def defaults(kind: type[RingiError]) -> set[str]:
 
 def calls() -> list[tuple[str, ast.Call]]:
     """Every place where an error is made."""
-    found = []
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS:
-                found.append((f"{path.name}:{node.lineno}", node))
-    return found
+    return [
+        (f"{path.name}:{node.lineno}", node)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS
+    ]
 
 
 def test_every_error_is_made_with_what_its_words_name():

@@ -12,7 +12,7 @@ from ringi.cli.ui import Ui
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
-    from ringi.store.ledger import LedgerReader
+    from ringi.store.reading import PlanReader
 
 EXIT_PERSON_NEEDED: Final = 3
 EXIT_DECLINED: Final = 5
@@ -25,7 +25,7 @@ class App:
         self.start = start
         self.ui = ui
         self._opened: Workspace | None = None
-        self._reader: LedgerReader | None = None
+        self._reader: PlanReader | None = None
 
     @cached_property
     def root(self) -> Path:
@@ -34,14 +34,14 @@ class App:
         return find_root(self.start)
 
     @cached_property
-    def ledger(self) -> "LedgerReader":
+    def plans(self) -> "PlanReader":
         """For commands that only read: without what changes a workspace, they start in half the time."""
         if self._opened is None:
-            from ringi.store.ledger import LedgerReader  # noqa: PLC0415  # not needed to show help
+            from ringi.store.reading import PlanReader  # noqa: PLC0415  # not needed to show help
             from ringi.wiring.places import places_of  # noqa: PLC0415  # not needed to show help
 
-            reader = LedgerReader(places_of(self.root, self.environment).state, _WAIT_SEC)
-            if not reader.unfinished():
+            reader = PlanReader(places_of(self.root, self.environment).state, _WAIT_SEC)
+            if not reader.any_unfinished():
                 self._reader = reader
                 return reader
             reader.close()

@@ -11,7 +11,7 @@ _MOST = 20
 
 def home(app: App) -> None:
     ui = app.ui
-    waiting = app.ledger.refs(limit=_MOST, waiting=True)
+    waiting = app.plans.refs(limit=_MOST, waiting=True)
     if ui.as_json:
         ui.document({"waiting": waiting})
         return
@@ -40,7 +40,7 @@ def _one(app: App, ref: PlanRef) -> None:
     ui.line(facts, style="bold" if ref.risk is Risk.HIGH else "", indent=2)
     if ref.status is not PlanStatus.PENDING_REVIEW:
         ui.line(words.STATUS[ref.status], indent=6)
-    state = app.ledger.plan(ref.id).document.state
+    state = app.plans.plan(ref.id).document.state
     for spec in state.action_specs:
         for given in spec.risk_reasons:
             ui.line(Text("HIGH because {reason}", reason=words.reason(spec.base.path, given)), indent=6)

@@ -17,11 +17,11 @@ def log(app: App, plan: str | None, verify: bool) -> None:
     if verify:
         _verify(app)
         return
-    events = app.ledger.events(app.ledger.find(plan) if plan else None)
+    events = app.workspace.log(plan)
     if app.ui.as_json:
         app.ui.document(list(events))
         return
-    names = {ref.id: ref.name for ref in app.ledger.refs()}
+    names = {ref.id: ref.name for ref in app.plans.refs()}
     for logged in events:
         app.ui.line(console_line(logged, names.get(logged.event.plan_id, "?")))
 

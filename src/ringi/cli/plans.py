@@ -22,7 +22,7 @@ from ringi.text import Text
 @pass_app
 def list_(app: App, limit: int, everything: bool) -> None:
     """List the plans, newest first."""
-    refs = app.ledger.refs(limit=None if everything else limit)
+    refs = app.plans.refs(limit=None if everything else limit)
     if app.ui.as_json:
         app.ui.document(refs)
         return

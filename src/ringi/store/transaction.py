@@ -15,7 +15,7 @@ from ringi.errors import LostRace
 from ringi.ports import Clock, NewEvent, StoredPlan
 from ringi.store import sql
 from ringi.store.contents import Contents
-from ringi.store.rows import load_plan, plan_values
+from ringi.store.planrows import load_plan, plan_values
 
 
 class Changed:

@@ -13,7 +13,7 @@ from ringi.errors import RingiError
 from ringi.store import sql
 from ringi.store.connection import translated
 from ringi.store.ledger import LedgerReader
-from ringi.store.rows import Row, as_bytes, plan_values
+from ringi.store.planrows import Row, as_bytes, plan_values
 from ringi.text import Text
 
 T = TypeVar("T")

@@ -33,6 +33,58 @@ class Conflict(Exception):
         self.detail = detail
 
 
+class _Swap:
+    """One file between the stage and the workspace; each place is an open folder and a name in it."""
+
+    def __init__(
+        self, tree: Tree, staged: tuple[int, str], place: tuple[int, str], change: FileChange
+    ) -> None:
+        self._tree = tree
+        self._fs = tree.fs
+        self._staged = staged
+        self._place = place
+        self._change = change
+
+    def create(self) -> None:
+        try:
+            self._fs.link(*self._staged, *self._place)
+        except FileExistsError:
+            raise Conflict(self._change, Text("somebody made it meanwhile")) from None
+        self._fs.remove(*self._staged)
+
+    def overwrite(self) -> None:
+        self._fs.exchange(*self._staged, *self._place)
+        if not self._came_out_as_before():
+            # If somebody writes again between the two exchanges, that version stays in the stage.
+            self._fs.exchange(*self._staged, *self._place)
+            raise Conflict(self._change, Text("somebody wrote to it meanwhile"))
+
+    def delete(self) -> None:
+        self._fs.move(*self._place, *self._staged)
+        if not self._came_out_as_before():
+            self._put_back()
+            raise Conflict(self._change, Text("somebody wrote to it meanwhile"))
+
+    def _put_back(self) -> None:
+        """Where somebody made something new at the old place, that stays there and this in the stage."""
+        entry = self._fs.entry(*self._staged)
+        if entry is not None and entry.kind is Kind.FOLDER:
+            # Folders cannot be linked; moving one replaces nothing but an empty folder.
+            with contextlib.suppress(OSError):
+                self._fs.move(*self._staged, *self._place)
+            return
+        with contextlib.suppress(FileExistsError):
+            self._fs.link(*self._staged, *self._place)
+            self._fs.remove(*self._staged)
+
+    def _came_out_as_before(self) -> bool:
+        try:
+            found = self._tree.look_at(*self._staged, self._change.path)
+        except (PathRefused, StorageFailed):
+            return False
+        return found is not None and found.state == self._change.before
+
+
 class Stage:
     """One execution's folder in `.agent/tmp`: on the workspace's file system, so that swaps are atomic."""
 
@@ -117,12 +169,13 @@ class Stage:
     def _swap(self, root: int, stage: int, name: str, change: FileChange) -> None:
         try:
             with self.tree.folder_of(change.path, root, make=change.before is None) as (folder, target):
+                swap = _Swap(self.tree, (stage, name), (folder, target), change)
                 if change.before is None:
-                    self._create(stage, name, folder, target, change)
+                    swap.create()
                 elif change.after is None:
-                    self._delete(stage, name, folder, target, change)
+                    swap.delete()
                 else:
-                    self._overwrite(stage, name, folder, target, change)
+                    swap.overwrite()
         except FileNotFoundError:
             if self._was_lost(stage, name, change):
                 raise
@@ -134,46 +187,6 @@ class Stage:
     def _was_lost(self, stage: int, name: str, change: FileChange) -> bool:
         """Whether the stage was deleted, not the file: somebody cleans up what git does not know."""
         return not self.exists() or (change.after is not None and self.fs.entry(stage, name) is None)
-
-    def _create(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> None:
-        try:
-            self.fs.link(stage, name, folder, target)
-        except FileExistsError:
-            raise Conflict(change, Text("somebody made it meanwhile")) from None
-        self.fs.remove(stage, name)
-
-    def _overwrite(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> None:
-        self.fs.exchange(stage, name, folder, target)
-        if not self._is_before(stage, name, change):
-            # If somebody writes again between the two exchanges, that version stays in the stage.
-            self.fs.exchange(stage, name, folder, target)
-            raise Conflict(change, Text("somebody wrote to it meanwhile"))
-
-    def _delete(self, stage: int, name: str, folder: int, target: str, change: FileChange) -> None:
-        self.fs.move(folder, target, stage, name)
-        if not self._is_before(stage, name, change):
-            self._put_back(stage, name, folder, target)
-            raise Conflict(change, Text("somebody wrote to it meanwhile"))
-
-    def _put_back(self, stage: int, name: str, folder: int, target: str) -> None:
-        """Where somebody made something new at the old place, that stays there and this in the stage."""
-        entry = self.fs.entry(stage, name)
-        if entry is not None and entry.kind is Kind.FOLDER:
-            # Folders cannot be linked; moving one replaces nothing but an empty folder.
-            with contextlib.suppress(OSError):
-                self.fs.move(stage, name, folder, target)
-            return
-        with contextlib.suppress(FileExistsError):
-            self.fs.link(stage, name, folder, target)
-            self.fs.remove(stage, name)
-
-    def _is_before(self, stage: int, name: str, change: FileChange) -> bool:
-        """Whether what came out is what the person saw."""
-        try:
-            found = self.tree.look_at(stage, name, change.path)
-        except (PathRefused, StorageFailed):
-            return False
-        return found is not None and found.state == change.before
 
     @property
     def path(self) -> str:
@@ -223,7 +236,7 @@ class Stage:
             return
         with self._opened() as (_, stage):
             for name in self.fs.names(stage):
-                if self._is_foreign(stage, name, ours):
+                if _is_foreign(self.fs, stage, name, ours):
                     self.kept.append(f"{self.path}/{name}")
                 else:
                     # What cannot be removed now is ours, and goes with the next sweep.
@@ -232,14 +245,6 @@ class Stage:
         if not self.kept:
             with contextlib.suppress(OSError), self._staging() as at:
                 self.fs.remove_folder(at, self.name)
-
-    def _is_foreign(self, stage: int, name: str, ours: Callable[[bytes], bool]) -> bool:
-        try:
-            return not ours(self.fs.read(stage, name)[0])
-        except FileNotFoundError:
-            return False
-        except OSError:  # no file, being written, or not readable: not for us to remove
-            return True
 
     def exists(self) -> bool:
         with contextlib.suppress(FileNotFoundError), self._staging() as at:
@@ -261,6 +266,15 @@ def staged(fs: FileSystem, root: Path) -> list[str]:
     with contextlib.suppress(FileNotFoundError), stage._staging() as at:  # noqa: SLF001  # same module
         return sorted(fs.names(at))
     return []
+
+
+def _is_foreign(fs: FileSystem, stage: int, name: str, ours: Callable[[bytes], bool]) -> bool:
+    try:
+        return not ours(fs.read(stage, name)[0])
+    except FileNotFoundError:
+        return False
+    except OSError:  # no file, being written, or not readable: not for us to remove
+        return True
 
 
 def reverse(change: FileChange) -> FileChange:

@@ -20,7 +20,8 @@ from ringi.workspace.carry import carriable, carry_over, erase, private_folder
 from ringi.workspace.checkout import head_of, make_repository
 from ringi.workspace.git import Git, quoted
 from ringi.workspace.paths import normalise
-from ringi.workspace.private_git import OWN, Captured, PrivateGit, Surroundings, tracked_files
+from ringi.workspace.private_folder import OWN, Surroundings
+from ringi.workspace.private_git import Captured, PrivateGit, tracked_files
 from ringi.workspace.shadow import Shadow
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
@@ -144,7 +145,7 @@ class WorkCopy:
             folder.chmod(0o700)
             made._save()
             lent = (quoted(shadow.git_dir / "objects"), *shadow.around.alternates)
-            made._shadow.prepare(shadow.around._replace(alternates=lent))
+            made._shadow.folder.prepare(shadow.around._replace(alternates=lent))
             made._shadow.lay_out(captured.tree)
             head = make_repository(made.tree, shadow, made._shadow.git_dir / "index", captured.tree, lent)
             made._save(head=head, own_files=_digests(made.tree / OWN))
@@ -307,7 +308,7 @@ class _CopyShadow(PrivateGit):
         )
 
     def guard_again(self) -> None:
-        self.guard(self._around)  # the agent could reach it
+        self.folder.guard(self._around)  # the agent could reach it
 
     def _refresh(self) -> None:
         self.guard_again()
@@ -339,9 +340,9 @@ class _CopyShadow(PrivateGit):
         found, at = {}, 0
         while at < len(out):
             end = out.index(b"\n", at)
-            blob, kind, *rest = out[at:end].decode("ascii").split(" ")
-            if not rest:  # "missing": it was pruned from the repository that lent it
-                raise CopyFailed(why=Text("the object {blob} is {kind}", blob=blob, kind=kind))
+            blob, _, *rest = out[at:end].decode("ascii").split(" ")
+            if not rest:  # it was pruned from the repository that lent it
+                raise CopyFailed(why=Text("the object {blob} is missing", blob=blob))
             size = rest[0]
             at = end + 1 + int(size) + 1
             found[blob] = out[end + 1 : at - 1]

@@ -5,7 +5,9 @@ import shutil
 from pathlib import Path
 
 from ringi.workspace.git import Git, Repository, read_small, require_version, settings
-from ringi.workspace.private_git import Captured, PrivateGit, Surroundings, signature, tracked_files
+from ringi.workspace.kept_index import signature
+from ringi.workspace.private_folder import Surroundings
+from ringi.workspace.private_git import Captured, PrivateGit, tracked_files
 
 
 class Shadow(PrivateGit):
@@ -17,16 +19,16 @@ class Shadow(PrivateGit):
         self.around = Surroundings()
 
     def capture(self) -> Captured:
-        self.make_folders()
+        self.folder.make_folders()
         return super().capture()
 
     def _refresh(self) -> None:
         if not (self.git_dir / "HEAD").exists():
             require_version()
-            self.prepare(self.around)  # a directory to ask in
+            self.folder.prepare(self.around)  # a directory to ask in
         self.repository = Repository.at(self.work_tree)
         self.around = self._look_around()
-        self.prepare(self.around)
+        self.folder.prepare(self.around)
 
     def _look_around(self) -> Surroundings:
         repository = self.repository

@@ -55,7 +55,7 @@ def test_all_is_well(tmp_path: Path, plan_id: str):
     assert bad(findings) == []
     assert {finding.mark for finding in findings} == {Mark.GOOD, Mark.NOTE}
     assert mended(tmp_path) == []
-    assert os.listdir(tmp_path / "ws" / ".agent" / "tmp") == []
+    assert list((tmp_path / "ws" / ".agent" / "tmp").iterdir()) == []
 
 
 def test_looking_changes_nothing(tmp_path: Path, plan_id: str):

@@ -22,7 +22,7 @@ from ringi.domain.plan import (
 from ringi.errors import BadDocument, NewerVersion, RingiError
 
 PLAN = PlanDocument(
-    plan=Plan("1", "題 – title", "content", (MessageRef("m", "t"),), "why", ("a", "b"), "2026", 1),
+    plan=Plan("1", "題 \u2013 title", "content", (MessageRef("m", "t"),), "why", ("a", "b"), "2026", 1),
     state=PlanState(PlanStatus.PROPOSED),
 )
 PREVIEW = b'{"files":[],"diffs":[],"risk_score":%s}'
@@ -163,19 +163,17 @@ def check_answers(data: bytes) -> None:
     for decode in (codec.foreign, codec.trusted):
         try:
             document = decode(data, PlanDocument, "it")
-        except RingiError as error:
-            assert isinstance(error, BadDocument | NewerVersion)
-            assert str(error)
-        else:
-            assert isinstance(document, PlanDocument)
-            if decode is codec.foreign:
-                assert codec.foreign(codec.canonical(document), PlanDocument, "it") == document
+        except (BadDocument, NewerVersion):
+            continue
+        assert isinstance(document, PlanDocument)
+        if decode is codec.foreign:
+            assert codec.foreign(codec.canonical(document), PlanDocument, "it") == document
 
 
 def test_pretty_is_for_people():
     lines = codec.pretty(PLAN).decode().splitlines()
     assert lines[:3] == ["{", '  "schema_version": 1,', '  "plan": {']
-    assert '    "title": "題 – title",' in lines
+    assert '    "title": "題 \u2013 title",' in lines
 
 
 def test_canonical_has_one_spelling():

@@ -24,7 +24,7 @@ PAIRS = list(itertools.product(PlanStatus, PlanStatus))
 
 
 @pytest.mark.req("PT-6")
-@pytest.mark.parametrize(("current", "target"), PAIRS, ids=lambda status: str(status))
+@pytest.mark.parametrize(("current", "target"), PAIRS, ids=str)
 def test_every_pair(current: PlanStatus, target: PlanStatus):
     if (current, target) in ALLOWED:
         assert PLAN_MACHINE.allows(current, target)

@@ -3,6 +3,7 @@
 import random
 import time
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -25,8 +26,7 @@ def check_blocks(old: list[bytes], new: list[bytes], blocks: list[Block]) -> Non
         a, b = block.a + block.size, block.b + block.size
     assert all(block.size for block in blocks[:-1])
     # Neighbours are joined.
-    pairs = zip(blocks, blocks[1:-1], strict=False)
-    assert not any((x.a + x.size, x.b + x.size) == (y.a, y.b) for x, y in pairs)
+    assert not any((x.a + x.size, x.b + x.size) == (y.a, y.b) for x, y in pairwise(blocks[:-1]))
 
 
 @settings(max_examples=300)

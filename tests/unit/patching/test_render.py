@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -12,32 +13,19 @@ from hypothesis import strategies as st
 from ringi.patching.render import Rendered, Side, is_binary, render
 
 NAMES = [
-    "plain.txt", "with space.txt", " lead and trail ", "tab\there", 'quo"te', "new\nline", "back\\slash", "é.txt",
-    "日本語/ファイル", "deep/er/file", "-dash", "a\x01b", "b/a/b", "x\x7f", "'single'", "#hash", "a b/c d", "emoji\U0001f600",
-    "cr\r", "bell\x07", "dollar$", "star*", "semi;colon", "per%cent", "nbsp\u00a0x", "\u202eright",
+    "plain.txt", "with space.txt", " lead and trail ", "tab\there", 'quo"te', "new\nline", "back\\slash",
+    "é.txt", "日本語/名", "deep/er/file", "-dash", "a\x01b", "b/a/b", "x\x7f", "'single'", "#hash",
+    "a b/c d",
+    "emoji\U0001f600", "cr\r", "bell\x07", "dollar$", "star*", "semi;colon", "per%cent", "nbsp\u00a0x",
+    "\u202eright",
 ]  # fmt: skip
-lines = st.sampled_from(
-    [
-        b"a\n",
-        b"b\n",
-        b"\n",
-        b"crlf\r\n",
-        b"\r\n",
-        b"lone\rcr\n",
-        b"\xff\xfe\n",
-        b"-minus\n",
-        b"+plus\n",
-        b" \n",
-    ]
-    + [
-        b"@@ -1 +1 @@\n",
-        b"diff --git a/x b/x\n",
-        b"\\ No newline\n",
-        "é日\n".encode(),
-        b"--- a/x\n",
-        b"+++ b/x\n",
-    ]
-)
+LINES = [
+    b"a\n", b"b\n", b"\n", b"crlf\r\n", b"\r\n", b"lone\rcr\n", b"\xff\xfe\n", b"-minus\n", b"+plus\n",
+    b" \n",
+    b"@@ -1 +1 @@\n", b"diff --git a/x b/x\n", b"\\ No newline\n", "é日\n".encode(), b"--- a/x\n",
+    b"+++ b/x\n",
+]  # fmt: skip
+lines = st.sampled_from(LINES)
 bodies = st.builds(
     lambda many, last: b"".join(many) + last,
     st.lists(lines, max_size=25),
@@ -57,13 +45,12 @@ def lay_out(folder: Path, files: dict[str, Side | None]) -> None:
 
 
 def found(folder: Path) -> dict[str, Side]:
+    files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
     return {
-        os.path.relpath(os.path.join(place, name), folder): Side(
-            Path(place, name).read_bytes(),
-            "100755" if os.access(os.path.join(place, name), os.X_OK) else "100644",
+        str(path.relative_to(folder)): Side(
+            path.read_bytes(), "100755" if path.stat().st_mode & 0o100 else "100644"
         )
-        for place, _, names in os.walk(folder)
-        for name in names
+        for path in files
     }
 
 
@@ -182,8 +169,6 @@ def test_nothing_changed_is_an_empty_difference():
 
 
 def test_long_files_are_rendered_quickly():
-    import time
-
     old = b"".join(b"line %d\n" % n for n in range(50_000))
     new = old.replace(b"line 777\n", b"changed\n").replace(b"line 49999\n", b"")
     start = time.process_time()

@@ -375,7 +375,7 @@ def test_content_that_does_not_have_the_approved_hash_is_not_written(ws, root: P
     with untouched(root), pytest.raises(NotApproved):
         ws.plan.execute(plan_id)
     ws.plan.mark_pending(plan_id, True)
-    with pytest.raises(InvalidSpecs, match="README.md is not what its hash says"):
+    with pytest.raises(InvalidSpecs, match=r"README\.md is not what its hash says"):
         ws.plan.request_approval(plan_id, ALL_SPECS)
 
 

@@ -1,8 +1,8 @@
 """From a proposal to a finished plan through the API, and every refusal on the way."""
 
 import inspect
-import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -195,10 +195,8 @@ def test_no_fallback_file_ever_appears(ws, root: Path):
             lambda: ws.plan.approve(plan_id, "claude"),
             lambda: ws.plan.execute(plan_id),
         ):
-            try:
+            with suppress(errors.PersonNeeded, errors.Refused):
                 attempt()
-            except errors.RingiError as error:
-                assert error.exit_code in {3, 6}
     assert not list(root.rglob("minimal_implementation*"))
     assert "minimal_implementation" not in "".join(
         path.read_text() for path in Path(ringi.__file__).parent.rglob("*.py")
@@ -244,7 +242,7 @@ def test_plans_have_short_names_and_prefixes(ws):
     assert [ref.id for ref in ws.plan.list(limit=2)] == [ids[2], ids[1]]
     for name in ("p2", "2", ids[1], ids[1][:8], ids[1].upper()):
         assert ws.plan.get(name).plan.id == ids[1]
-    for name in ("p9", "", "p", "-", "abc", "p" * 40, "\ud800", "%", "p0", "9" * 30, "--------", "p１"):
+    for name in ("p9", "", "p", "-", "abc", "p" * 40, "\ud800", "%", "p0", "9" * 30, "--------", "p\uff11"):
         with pytest.raises(NotFound):
             ws.plan.get(name)
 
@@ -384,4 +382,4 @@ def test_a_real_repository_is_a_workspace(repo: Path, tmp_path: Path):
         workspace.plan.execute(plan_id)
     status = subprocess.run(["git", "status", "--porcelain"], cwd=repo, capture_output=True, check=True)
     assert status.stdout == b" M app/hello.py\n"
-    assert os.listdir(repo / ".agent" / "tmp") == []
+    assert list((repo / ".agent" / "tmp").iterdir()) == []

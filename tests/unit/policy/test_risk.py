@@ -79,7 +79,8 @@ CRITICAL_PATHS = {
     "x.pth": Category.OBEYED,
 }
 ORDINARY = [
-    "src/main.py", "README.md", "docs/github/x.md", "locks.py", "makefiles/x.py", "migrations", "env", "a.env",
+    "src/main.py", "README.md", "docs/github/x.md", "locks.py", "makefiles/x.py", "migrations", "env",
+    "a.env",
     "setup.pyx", "github/x", "mymigrations/x.py", "keys/readme.txt", "conftest.py.txt", "xMakefile",
 ]  # fmt: skip
 

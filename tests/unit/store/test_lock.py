@@ -33,9 +33,9 @@ def holder(tmp_path: Path):
 
 
 def test_held_by_a_living_process(holder, tmp_path: Path):
-    with pytest.raises(Busy, match=f"process {holder.pid} \\(execute\\)") as caught:
-        with FileLock(tmp_path / "lock", 0.2)("undo"):
-            pytest.fail("two hold it")
+    lock = FileLock(tmp_path / "lock", 0.2)
+    with pytest.raises(Busy, match=f"process {holder.pid} \\(execute\\)") as caught, lock("undo"):
+        pytest.fail("two hold it")
     assert caught.value.exit_code == 7
     holder.stdin.close()
     holder.wait()

@@ -86,7 +86,8 @@ def test_what_stands_in_the_files(ws, root: Path):
     lines = (folder / "events.jsonl").read_bytes().splitlines()
     assert [codec.foreign(line, LoggedEvent, "line") for line in lines] == list(ws.log(plan_id))
     assert (folder / "preview" / "s1-README.md.diff").read_text() == (
-        "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n # Sample\n+more\n"
+        "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n"
+        "@@ -1 +1,2 @@\n # Sample\n+more\n"
     )
     index = codec.foreign((folder.parent / "index.json").read_bytes(), PlanIndex, "index.json")
     assert (index.count, index.recent) == (1, tuple(ws.plan.list()))

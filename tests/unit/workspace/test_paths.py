@@ -19,7 +19,8 @@ REFUSED = [
     ".git", ".git/config", "a/.git/hooks/x", ".GIT/x", ".Git", ".gIt/config", ".git ", ".git.", ".git. .",
     ".git...", "git~1", "GIT~1/x", "git~2", "a/git~15", ".agent", ".agent/config.yaml", ".AGENT/x",
     "sub/.Agent/x", "agent~1", ".agent ", ".agent.",
-    ".\uff47\uff49\uff54/config", "\uff0egit", "\u2024git", ".g\u200dit", ".g\u200bit", "\ufeff.git", ".git\u200c/x",
+    ".\uff47\uff49\uff54/config", "\uff0egit", "\u2024git", ".g\u200dit", ".g\u200bit", "\ufeff.git",
+    ".git\u200c/x",
     ".\u2060git", ".gi\u00adt", ".git\u202e", ".\u1d4d\u1d62\u1d57", ".\u24d6\u24d8\u24e3",
     ".git::$INDEX_ALLOCATION", ".git::$INDEX_ALLOCATION/config", ".git:x", ".agent:stream", ".GIT::$DATA",
 ]  # fmt: skip

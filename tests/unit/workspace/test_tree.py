@@ -11,6 +11,7 @@ from ringi.domain.codec import digest
 from ringi.errors import PathRefused, RingiError
 from ringi.fs import FileChanged, OsFileSystem
 from ringi.workspace.tree import Tree
+from tests.helpers import open_descriptors
 
 
 @pytest.fixture
@@ -29,9 +30,9 @@ def tree(root: Path) -> Tree:
 
 @contextmanager
 def no_descriptor_lost():
-    before = sorted(os.listdir("/dev/fd"))
+    before = open_descriptors()
     yield
-    assert sorted(os.listdir("/dev/fd")) == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.req("PT-7")
