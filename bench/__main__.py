@@ -48,7 +48,9 @@ def transition() -> Iterator[Figure]:
             plain.execute("INSERT INTO t (body) VALUES (?)", ("x" * 500,))
 
         take_turns(10, one_transition, one_insert)
-        yield ratio("a transition ÷ an SQLite WAL FULL insert", take_turns(200, one_transition, one_insert), 3)
+        yield ratio(
+            "a transition ÷ an SQLite WAL FULL insert", take_turns(200, one_transition, one_insert), 3
+        )
         plain.close()
 
 
@@ -60,7 +62,10 @@ def many_plans() -> Iterator[Figure]:
             listing = [lambda: large.plan.list(limit=20), lambda: small.plan.list(limit=20)]
             take_turns(5, *listing)
             yield ratio("newest 20 of 100,000 ÷ of 100", take_turns(200, *listing), 2)
-            saving: list[Callable[[], object]] = [lambda: large.plan.propose("one"), lambda: small.plan.propose("one")]
+            saving: list[Callable[[], object]] = [
+                lambda: large.plan.propose("one"),
+                lambda: small.plan.propose("one"),
+            ]
             # The small one must have a page of history too, or it would write one file less.
             fill(small, 100)
             small.parts.projection.rebuild(small.parts.ledger)
@@ -83,7 +88,10 @@ def syncs() -> Iterator[Figure]:
                 cwd=root, env=dict(environment), capture_output=True, text=True, check=True,
             )  # fmt: skip
             calls = sum(
-                int(found[1]) for found in re.finditer(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s.*sync", traced.stderr, re.M)
+                int(found[1])
+                for found in re.finditer(
+                    r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s.*sync", traced.stderr, re.MULTILINE
+                )
             )
             yield Figure(f"sync calls of executing {files} files in one folder", calls, 12, unit="")
 
@@ -95,7 +103,9 @@ def main() -> int:
             missed += not figure.met
             mark = "✓" if figure.met else "✗"
             aim = f", aim {figure.aim:g}" if figure.aim else ""
-            print(f"{mark} {figure.name}: {figure.value:.2f}{figure.unit} (goal ≤ {figure.goal:g}{aim})  {figure.detail}")
+            print(
+                f"{mark} {figure.name}: {figure.value:.2f}{figure.unit} (goal ≤ {figure.goal:g}{aim})  {figure.detail}"
+            )
     return 1 if missed else 0
 
 

@@ -58,8 +58,10 @@ def fill(workspace: Workspace, count: int) -> None:
             )
             document = PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
             transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, Actor.AI))
-        # The files in .agent are not what is measured here.
+        # The files in .agent are not what is measured here: say that they have been written.
         transaction.changed.plans.clear()
+    last = max(logged.event.seq for logged in transaction.changed.events)
+    (workspace.places.state / "projection.lock").write_text(f"{last:020}")
 
 
 def approved(workspace: Workspace, files: Mapping[str, str]) -> str:

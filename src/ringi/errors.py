@@ -3,9 +3,9 @@
 RingiError                    code, message, hint, exit code; the words are templates for the details
 ├── Failed              1     it was tried and did not work
 │   ├── StorageFailed         the ledger or a file could not be written
+│   │   └── Unreadable        a file could not be read
 │   ├── LedgerCorrupt         the ledger is damaged
 │   ├── NewerVersion          made by a later version of the program
-│   ├── Unreadable            a file could not be read
 │   ├── CopyFailed            the work copy could not be made or read
 │   ├── ExecutionAborted      an execution was rolled back
 │   ├── LogBroken             the log is not what was written
@@ -74,6 +74,12 @@ class StorageFailed(Failed):
     )
 
 
+class Unreadable(StorageFailed):
+    code = "unreadable"
+    message = "{what} could not be read: {why}"
+    hint = "Mend its permissions or close the program that writes to it, then run the same command again."
+
+
 class LedgerCorrupt(Failed):
     code = "ledger_corrupt"
     message = "The ledger {path} is damaged: {why}"
@@ -84,12 +90,6 @@ class NewerVersion(Failed):
     code = "newer_version"
     message = "{what} was written by a later version of ringi (format {found}, this one knows {known})."
     hint = "Upgrade ringi, then try again. Nothing was changed."
-
-
-class Unreadable(Failed):
-    code = "unreadable"
-    message = "{what} could not be read: {why}"
-    hint = "Mend its permissions or close the program that writes to it, then run the same command again."
 
 
 class CopyFailed(Failed):

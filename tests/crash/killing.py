@@ -19,6 +19,8 @@ from tests.fakes.world import answer_to, approved
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KILLED = -signal.SIGKILL
+FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
+"""Every plan is killed everywhere; without it the plans that stand for the others."""
 
 
 class Driver:

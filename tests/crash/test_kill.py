@@ -5,18 +5,23 @@ kills it there. What Python does not report (syncs, exchanges, the database's ow
 test_strace.py.
 """
 
+import itertools
+
 import pytest
 
 from tests.crash import scenarios
-from tests.crash.killing import KILLED, Victim, driven
+from tests.crash.killing import FULL, KILLED, Victim, driven
 
-PARTS = 3
+PARTS = 2
+SOME = ((scenarios.SMALL, "execute"), (scenarios.SMALL, "undo"), (scenarios.MIXED, "execute"))
+ALL = tuple(itertools.product((scenarios.SMALL, *scenarios.ALL), ("execute", "undo")))
 
 
 @pytest.mark.req("PT-6", "PT-12")
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("kind", ["execute", "undo"])
-@pytest.mark.parametrize("scenario", [scenarios.SMALL, scenarios.MIXED], ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(
+    ("scenario", "kind"), ALL if FULL else SOME, ids=lambda value: getattr(value, "name", value)
+)
 def test_killed_at_every_event(tmp_path, scenario, kind, part):
     victim = Victim(tmp_path, scenario, kind)
     event = 1 + part

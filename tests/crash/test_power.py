@@ -27,7 +27,7 @@ from tests.fakes.power import (
 from tests.fakes.world import World, answer_to
 
 ROOT = Path("/workspace")
-SEEDS = 5
+SEEDS = 4
 KINDS = ("execute", "undo")
 
 

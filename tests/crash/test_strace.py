@@ -4,18 +4,16 @@ strace kills the process when it is about to make a call, without the program's 
 tried with RINGI_CAMPAIGN=full; without it one plan that creates, overwrites and deletes.
 """
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.crash import scenarios
-from tests.crash.killing import KILLED, Victim, driven
+from tests.crash.killing import FULL, KILLED, Victim, driven
 from tests.crash.scenarios import PLAIN, Scenario
 from tests.crash.tracing import SYNCS, counted, killed, refusal
 
-FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
 SCENARIOS = (scenarios.SMALL, *scenarios.ALL) if FULL else (scenarios.SMALL,)
 CHANGING = (
     *("openat", "write", "pwrite64", "ftruncate", "fchmod", "mkdirat", "unlinkat", "linkat", "renameat"),

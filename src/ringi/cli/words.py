@@ -34,8 +34,8 @@ def reason(path: str, given: RiskReason) -> Text:
         return Text("{path} is deleted", path=path)
     if given.code is RiskCode.LARGE_OVERWRITE:
         return Text("{path} changes in {count} lines", path=path, count=given.subject)
-    if given.code is RiskCode.LARGE_BINARY:
-        return Text("{path} is replaced by {count} bytes", path=path, count=given.subject)
+    if given.code is RiskCode.LARGE_REWRITE:
+        return Text("{path} changes in {count} bytes", path=path, count=given.subject)
     return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
 
 

@@ -99,7 +99,8 @@ class Preflight(Document, frozen=True):
 class RiskCode(StrEnum):
     DELETE = "delete"
     LARGE_OVERWRITE = "large_overwrite"
-    LARGE_BINARY = "large_binary"
+    LARGE_REWRITE = "large_rewrite"
+    """Few lines or none, but many bytes."""
     CRITICAL_FILE = "critical_file"
 
 

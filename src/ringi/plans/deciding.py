@@ -1,5 +1,7 @@
 """A person is asked, and answers."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ringi.domain import codec
@@ -7,6 +9,7 @@ from ringi.domain.approval import Approval, ApprovalRequest, ApprovedPlan, Decli
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
     PLAN_MACHINE,
+    ActionSpecExt,
     ApprovalEntry,
     Feedback,
     PlanDocument,
@@ -26,6 +29,7 @@ from ringi.plans.approving import (
     unlike_their_hashes,
 )
 from ringi.plans.parts import Parts
+from ringi.plans.validation import misfits
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 
@@ -64,8 +68,10 @@ def _require_fit(parts: Parts, stored: StoredPlan, selection: SpecSelection) -> 
     unknown = set(selection.ids) - {spec.id for spec in specs}
     if unknown:
         raise NotFound(what=Text("spec"), name=", ".join(sorted(unknown)))
-    if not specs:
-        raise InvalidSpecs(plan=name, issues=Text("there are no specs"))
+    if problems := misfits(specs, len(specs), parts.rules):
+        raise InvalidSpecs(plan=name, issues=problems[0])
+    if torn := _torn_group(stored.document.state.action_specs, specs):
+        raise InvalidSpecs(plan=name, issues=Text("the specs of group {group} go together", group=torn))
     invalid = [f"{spec.id} {spec.base.path}: {spec.notes}" for spec in specs if not spec.validated]
     if invalid:
         raise InvalidSpecs(plan=name, issues="; ".join(invalid))
@@ -74,6 +80,13 @@ def _require_fit(parts: Parts, stored: StoredPlan, selection: SpecSelection) -> 
         raise InvalidSpecs(plan=name, issues=why)
     if wrong := differing(parts.tree, changes_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
+
+
+def _torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt]) -> str | None:
+    """A group of which only a part was selected: it is applied whole or not at all."""
+    ids = {spec.id for spec in chosen}
+    left_out = {spec.base.group for spec in specs if spec.id not in ids}
+    return next((spec.base.group for spec in chosen if spec.base.group and spec.base.group in left_out), None)
 
 
 def approve(

@@ -1,6 +1,7 @@
 """The plan tool (PT-4): the one door to the workspace, with the specification's names."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Declined, TypedAnswer
 from ringi.domain.events import Actor
@@ -21,6 +22,8 @@ from ringi.plans import carrying, deciding, proposing
 from ringi.plans.parts import Parts
 from ringi.plans.validation import Basis, Validated
 
+_WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
+
 
 class PlanTool:
     """A plan is named by its id, the beginning of it, or the short name people use (p7)."""
@@ -29,7 +32,7 @@ class PlanTool:
         self._parts = parts
 
     def _id(self, plan_id: str) -> str:
-        return self._parts.store.find(plan_id)
+        return plan_id.lower() if len(plan_id) == _WHOLE_ID else self._parts.store.find(plan_id)
 
     def propose(
         self,

@@ -51,13 +51,7 @@ class _Invalid(Exception):
 def validate(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis) -> Validated:
     checked = [_check_one(f"s{number}", spec, tree, rules, basis) for number, spec in enumerate(specs, 1)]
     problems = [problem for _, _, problem in checked if problem]
-    if not specs:
-        problems.append(Text("there are no specs"))
-    if len(specs) > rules.max_specs:
-        problems.append(
-            Text("there are {count} specs, {limit} are allowed", count=len(specs), limit=rules.max_specs)
-        )
-    problems += _clashes([ext.base.path for ext, _, problem in checked if not problem])
+    problems += misfits([ext for ext, _, problem in checked if not problem], len(specs), rules)
     report = ValidationReport(
         ok=not problems,
         issues=tuple(str(problem) for problem in problems),
@@ -85,7 +79,7 @@ def _check_one(
         path,
         exists=found is not None,
         changed_lines=rendered.added + rendered.removed,
-        changed_bytes=max(len(data or b""), len(found.data) if found else 0) if rendered.binary else 0,
+        changed_bytes=_changed_bytes(rendered, found, data),
     )
     risk, reasons = assess(facts, rules.thresholds)
     ext = ActionSpecExt(
@@ -109,6 +103,12 @@ def _why(error: Exception) -> object:
     if isinstance(error, RingiError):
         return error.details["why"]
     return error.why if isinstance(error, _Invalid) else str(error)
+
+
+def _changed_bytes(rendered: Rendered, found: Found | None, data: bytes | None) -> int:
+    if rendered.binary:
+        return max(len(data or b""), len(found.data) if found else 0)
+    return len(rendered.diff)
 
 
 def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSpecExt:
@@ -177,6 +177,18 @@ def difference(path: str, found: Found | None, data: bytes | None, after: FileSt
 
 def _git_mode(mode: str) -> str:
     return "100755" if int(mode, 8) & 0o100 else "100644"
+
+
+def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Text]:
+    """What is wrong with the specs together, though each may be fine by itself."""
+    problems = []
+    if not count:
+        problems.append(Text("there are no specs"))
+    if count > rules.max_specs:
+        problems.append(
+            Text("there are {count} specs, {limit} are allowed", count=count, limit=rules.max_specs)
+        )
+    return problems + _clashes([spec.base.path for spec in specs])
 
 
 def _clashes(paths: Sequence[str]) -> list[Text]:

@@ -43,7 +43,7 @@ class Facts(NamedTuple):
     exists: bool
     changed_lines: int
     changed_bytes: int
-    """Only for binary files, where lines mean nothing."""
+    """A file of one long line, or of none at all, can change wholly in few lines."""
 
 
 class Thresholds(NamedTuple):
@@ -59,7 +59,7 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
     elif facts.exists and facts.changed_lines >= thresholds.large_overwrite_lines:
         reasons.append(RiskReason(RiskCode.LARGE_OVERWRITE, str(facts.changed_lines)))
     elif facts.exists and facts.changed_bytes >= thresholds.large_overwrite_bytes:
-        reasons.append(RiskReason(RiskCode.LARGE_BINARY, str(facts.changed_bytes)))
+        reasons.append(RiskReason(RiskCode.LARGE_REWRITE, str(facts.changed_bytes)))
     if category := critical_category(facts.path, thresholds.critical):
         reasons.append(RiskReason(RiskCode.CRITICAL_FILE, category))
     return (Risk.HIGH if reasons else Risk.LOW), tuple(reasons)

@@ -29,7 +29,9 @@ class FileLock:
         except OSError as error:
             raise StorageFailed(what=str(self._path), why=error.strerror or str(error)) from None
         try:
-            self._take(descriptor)
+            if not wait_for(descriptor, self._wait_sec):
+                pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").partition(" ")
+                raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=doing))
             # On a full disk the lock holds all the same.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
@@ -38,15 +40,16 @@ class FileLock:
         finally:
             os.close(descriptor)
 
-    def _take(self, descriptor: int) -> None:
-        end = time.monotonic() + self._wait_sec
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    pid, _, what = os.pread(descriptor, 200, 0).decode(errors="replace").partition(" ")
-                    raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=what)) from None
-                time.sleep(_PAUSE)
-            else:
-                return
+
+def wait_for(descriptor: int, wait_sec: float) -> bool:
+    """Whether the lock could be had in that time."""
+    end = time.monotonic() + wait_sec
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_PAUSE)
+        else:
+            return True

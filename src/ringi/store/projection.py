@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,9 +11,10 @@ from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import PlanDocument, PlanPage
-from ringi.errors import RingiError, StorageFailed
+from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, opened, publish
 from ringi.store.ledger import Ledger
+from ringi.store.lock import wait_for
 from ringi.store.transaction import Changed
 from ringi.text import Text
 
@@ -31,6 +31,8 @@ _PREVIEW: Final = "preview"
 _HISTORY: Final = "history"
 _MARK_LENGTH: Final = 20
 _TAIL: Final = 65536
+_WAIT_SEC: Final = 10.0
+"""Far longer than writing takes; whoever holds it longer was stopped."""
 
 
 class Projection:
@@ -68,13 +70,13 @@ class Projection:
     def _write_changed(self, ledger: Ledger, plans: int, changed: Changed, since: set[str]) -> None:
         for plan_id, stored in changed.plans.items():
             newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
-            self._write_plan(ledger, newest.document, changed.diffs.get(plan_id))
+            self._write_plan(ledger, plans, newest.document, changed.diffs.get(plan_id))
             self._write_pages(ledger, plans, stored.number, new=stored.revision == 1)
         self._write_index(ledger, plans)
         # What a process committed that died before it came here.
         for plan_id in since - changed.plans.keys():
             missed = ledger.plan(plan_id)
-            self._write_plan(ledger, missed.document, None)
+            self._write_plan(ledger, plans, missed.document, None)
             self._write_pages(ledger, plans, missed.number, new=True)
 
     def rebuild(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
@@ -120,25 +122,26 @@ class Projection:
         with self._folder(*PLANS) as plans:
             for plan_id in ledger.plan_ids():
                 stored = ledger.plan(plan_id)
-                with self._folder(*PLANS, plan_id) as folder, contextlib.suppress(FileNotFoundError):
+                with self._subfolder(plans, plan_id) as folder, contextlib.suppress(FileNotFoundError):
                     self._fs.remove(folder, _EVENTS)
-                self._write_plan(ledger, stored.document, (diffs or {}).get(plan_id))
+                self._write_plan(ledger, plans, stored.document, (diffs or {}).get(plan_id))
             for page in range(1, _page_of(ledger.count() - RECENT) + 1):
                 self._write_page(ledger, plans, page)
             self._write_index(ledger, plans)
 
-    def _write_plan(self, ledger: Ledger, document: PlanDocument, diffs: Mapping[str, bytes] | None) -> None:
-        plan_id = document.plan.id
-        with self._folder(*PLANS, plan_id) as folder:
+    def _write_plan(
+        self, ledger: Ledger, plans: int, document: PlanDocument, diffs: Mapping[str, bytes] | None
+    ) -> None:
+        with self._subfolder(plans, document.plan.id) as folder:
             for name, data in _plan_files(ledger, document).items():
                 publish(folder, name, data)
-            self._append_events(ledger, folder, plan_id)
-        if diffs is not None:
-            with self._folder(*PLANS, plan_id, _PREVIEW) as folder:
-                for name in set(self._fs.names(folder)) - set(diffs):
-                    self._fs.remove(folder, name)
-                for name, data in diffs.items():
-                    publish(folder, name, data)
+            self._append_events(ledger, folder, document.plan.id)
+            if diffs is not None:
+                with self._subfolder(folder, _PREVIEW) as preview:
+                    for name in set(self._fs.names(preview)) - set(diffs):
+                        self._fs.remove(preview, name)
+                    for name, data in diffs.items():
+                        publish(preview, name, data)
 
     def _append_events(self, ledger: Ledger, folder: int, plan_id: str) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -181,7 +184,8 @@ class Projection:
         """The open file also says how far the log has been written out."""
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if not wait_for(descriptor, _WAIT_SEC):
+                raise Busy(holder=Text("another process is writing the files in .agent"))
             yield descriptor
         finally:
             os.close(descriptor)

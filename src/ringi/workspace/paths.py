@@ -60,4 +60,4 @@ def _folded(part: str) -> str:
     """As a file system sees it that ignores case, Unicode form, zero-width characters or trailing dots."""
     plain = unicodedata.normalize("NFKC", part)
     shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")
-    return unicodedata.normalize("NFKC", shown.casefold()).rstrip(". ").split(":")[0]
+    return unicodedata.normalize("NFKC", shown.casefold()).split(":")[0].rstrip(". ")

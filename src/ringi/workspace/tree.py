@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ringi.domain.codec import digest
 from ringi.domain.plan import FileState
-from ringi.errors import PathRefused, StorageFailed
+from ringi.errors import PathRefused, Unreadable
 from ringi.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
 from ringi.text import Text
 from ringi.workspace.paths import normalise
@@ -86,14 +86,14 @@ class Tree:
         except NotRegular:
             raise PathRefused(path=path, why=Text("it is not a regular file")) from None
         except PermissionError as error:
-            raise StorageFailed(what=path, why=error.strerror) from None
+            raise Unreadable(what=path, why=error.strerror) from None
 
     def _read(self, folder: int, name: str, path: str) -> Found:
         for _ in range(_READ_TRIES):
             with contextlib.suppress(FileChanged):
                 data, entry = self.fs.read(folder, name)
                 return Found(FileState(digest(data), f"{entry.mode:04o}"), data, entry)
-        raise StorageFailed(what=path, why=Text("somebody keeps writing to it"))
+        raise Unreadable(what=path, why=Text("somebody keeps writing to it"))
 
     def missing_folders(self, paths: list[str]) -> list[str]:
         """Folders that writing the paths would make, outermost first."""

@@ -71,7 +71,7 @@ VALUES = {
     plan.SpecKind: "create write patch delete move mkdir read analyze run call",
     plan.Encoding: "utf-8 base64",
     plan.Risk: "low medium high",
-    plan.RiskCode: "delete large_overwrite large_binary critical_file",
+    plan.RiskCode: "delete large_overwrite large_rewrite critical_file",
     approval.SubjectKind: "execute undo",
     approval.ProofKind: "typed",
     approval.Strength: "weak strong",

@@ -192,6 +192,42 @@ def test_unknown_specs_are_named(ws, selection: SpecSelection):
         ws.plan.request_approval(plan_id, selection)
 
 
+@pytest.mark.req("PT-7", "PT-8")
+@pytest.mark.parametrize(
+    ("specs", "why"),
+    [
+        ([write("README.md", "x\n"), write("./README.md", "y\n")], "README.md: two specs name it"),
+        ([create("n", "x\n"), create("n/m", "y\n")], "a file and a folder at once"),
+    ],
+    ids=["twice", "below a file"],
+)
+def test_specs_that_do_not_go_together_cannot_be_approved_together(ws, root: Path, specs, why: str):
+    plan_id = ws.plan.propose("A change")
+    assert not ws.plan.set_action_specs(plan_id, specs).ok
+    with pytest.raises(InvalidSpecs, match=why):
+        ws.plan.request_approval(plan_id, ALL_SPECS)
+    approve(ws, plan_id, some("s1"))
+    assert ws.plan.execute(plan_id).overall_success
+    assert_whole(ws)
+
+
+@pytest.mark.req("PT-8")
+def test_a_group_is_selected_whole_or_not_at_all(ws):
+    plan_id = proposed(
+        ws,
+        create("a", "x\n", group="g"),
+        create("b", "x\n", group="g"),
+        create("c", "x\n"),
+        create("d", "x\n"),
+    )
+    for selection in (some("s1"), some("s2", "s3")):
+        with pytest.raises(InvalidSpecs, match="group g go together"):
+            ws.plan.request_approval(plan_id, selection)
+    ws.plan.request_approval(plan_id, some("s3"))
+    approve(ws, plan_id, some("s1", "s2", "s3"))
+    assert len(ws.plan.execute(plan_id).results) == 3
+
+
 @pytest.mark.req("PT-8")
 def test_an_empty_selection_is_nothing_to_approve(ws):
     plan_id = proposed(ws, write("README.md", "x\n"))

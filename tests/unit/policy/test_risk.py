@@ -35,7 +35,7 @@ def facts(
         (facts(lines=299), []),
         (facts(lines=300), ["large_overwrite"]),
         (facts(lines=0, size=65_535), []),
-        (facts(lines=0, size=65_536), ["large_binary"]),
+        (facts(lines=0, size=65_536), ["large_rewrite"]),
         (facts("delete", lines=1), ["delete"]),
         (facts("delete", lines=5000), ["delete"]),
         (facts("delete", ".env"), ["delete", "critical_file"]),
@@ -169,5 +169,5 @@ def test_the_score_is_between_nothing_and_one_and_follows_the_riskiest(risks: li
 
 def test_codes_are_told_apart():
     assert (
-        len({RiskCode.LARGE_BINARY, RiskCode.LARGE_OVERWRITE, RiskCode.DELETE, RiskCode.CRITICAL_FILE}) == 4
+        len({RiskCode.LARGE_REWRITE, RiskCode.LARGE_OVERWRITE, RiskCode.DELETE, RiskCode.CRITICAL_FILE}) == 4
     )
