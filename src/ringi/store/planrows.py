@@ -1,28 +1,15 @@
 """Rows of plans to documents and back."""
 
 import sqlite3
-from typing import Any, Final
 
 from ringi.domain import codec
-from ringi.domain.plan import (
-    ActionSpecExt,
-    PlanDocument,
-    PlanRef,
-    PlanStatus,
-    Risk,
-    highest,
-    with_state,
-)
-from ringi.errors import BadDocument, NotFound
+from ringi.domain.plan import ActionSpecExt, PlanDocument, PlanRef, highest, with_state
+from ringi.errors import NotFound
 from ringi.ports import StoredPlan
 from ringi.store import sql
 from ringi.text import Text
 
 Row = tuple[object, ...]
-_COLUMNS: Final = sql.REF_COLUMNS.split(", ")
-_STATUS: Final = _COLUMNS.index("status")
-_RISK: Final = _COLUMNS.index("risk")
-_UNDONE: Final = _COLUMNS.index("undone")
 
 
 def as_bytes(value: object) -> bytes:
@@ -41,37 +28,26 @@ def load_plan(database: sqlite3.Connection, plan_id: str) -> StoredPlan:
 
 
 def as_ref(row: Row) -> PlanRef:
-    """The columns stand in the order of the document's fields."""
-    values: list[Any] = list(row)
-    try:
-        values[_STATUS], values[_RISK] = PlanStatus(values[_STATUS]), Risk(values[_RISK])
-    except ValueError as error:
-        raise BadDocument(what=Text("plan"), why=str(error)) from None
-    values[_UNDONE] = bool(values[_UNDONE])
-    return PlanRef(*values)
+    return codec.trusted(as_bytes(row[0]), PlanRef, "plan")
 
 
-def ref_fields(row: Row) -> dict[str, object]:
-    fields = dict(zip(_COLUMNS, row, strict=True))
-    fields["undone"] = bool(fields["undone"])
-    return fields
-
-
-def plan_values(document: PlanDocument, updated_at: str) -> tuple[object, ...]:
-    """What stands beside the document so that lists need not read it; in the order of the statements."""
+def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
+    """What stands beside the document, so that lists need not read it."""
     plan, state = document.plan, document.state
     totals = state.previews
     newest = state.executions[-1] if state.executions else None
-    return (
-        str(state.status),
-        plan.title,
-        plan.proposer,
-        plan.created_at,
-        updated_at,
-        plan.version,
-        len(totals.files) if totals else 0,
-        totals.added if totals else 0,
-        totals.removed if totals else 0,
-        str(highest(tuple(spec.risk for spec in state.action_specs))),
-        int(newest is not None and newest.kind == "undo" and newest.overall_success),
+    return PlanRef(
+        id=plan.id,
+        number=number,
+        title=plan.title,
+        status=state.status,
+        version=plan.version,
+        proposer=plan.proposer,
+        created_at=plan.created_at,
+        updated_at=updated_at,
+        files=len(totals.files) if totals else 0,
+        added=totals.added if totals else 0,
+        removed=totals.removed if totals else 0,
+        risk=highest(tuple(spec.risk for spec in state.action_specs)),
+        undone=newest is not None and newest.kind == "undo" and newest.overall_success,
     )

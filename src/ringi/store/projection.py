@@ -232,11 +232,11 @@ def _plan_files(ledger: Ledger, document: PlanDocument) -> dict[str, bytes]:
 
 
 def _index(ledger: Ledger) -> bytes:
-    """A PlanIndex, put together without making a PlanRef of every row: it is written at each change."""
+    """A PlanIndex, put together without reading every PlanRef: it is written at each change."""
     return codec.pretty(
         {
             "schema_version": 1,
-            "recent": ledger.newest_rows(RECENT),
+            "recent": ledger.newest_refs(RECENT),
             "count": ledger.count(),
             "page_size": PAGE_SIZE,
             "pages": "history/<page, six digits>.json",

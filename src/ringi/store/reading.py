@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from ringi.domain.plan import WAITING, PlanRef
 from ringi.errors import Ambiguous, NotFound
 from ringi.ports import StoredPlan
 from ringi.store import sql
 from ringi.store.connection import connect, translated
-from ringi.store.planrows import Row, as_ref, load_plan, ref_fields
+from ringi.store.planrows import Row, as_bytes, as_ref, load_plan
 from ringi.text import Text
 
 _SHORTEST_ID: Final = 4
@@ -62,9 +64,9 @@ class PlanReader:
         statement = sql.REFS_WITH_STATUS.format(", ".join("?" * len(WAITING)))
         return [as_ref(row) for row in self._select(statement, *sorted(WAITING), most)]
 
-    def newest_rows(self, limit: int) -> list[dict[str, object]]:
+    def newest_refs(self, limit: int) -> list[msgspec.Raw]:
         """As `refs`, but only good for writing out."""
-        return [ref_fields(row) for row in self._select(sql.REFS, limit)]
+        return [msgspec.Raw(as_bytes(row[0])) for row in self._select(sql.REFS, limit)]
 
     def refs_between(self, first: int, last: int) -> list[PlanRef]:
         return [as_ref(row) for row in self._select(sql.REFS_BETWEEN, first, last)]

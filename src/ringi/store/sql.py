@@ -10,16 +10,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             id TEXT NOT NULL UNIQUE,
             revision INTEGER NOT NULL,
             status TEXT NOT NULL,
-            title TEXT NOT NULL,
-            proposer TEXT NOT NULL,
-            created_at TEXT NOT NULL,
-            updated_at TEXT NOT NULL,
             version INTEGER NOT NULL,
-            files INTEGER NOT NULL,
-            added INTEGER NOT NULL,
-            removed INTEGER NOT NULL,
-            risk TEXT NOT NULL,
-            undone INTEGER NOT NULL,
+            ref TEXT NOT NULL,
             document TEXT NOT NULL
         )""",
         "CREATE INDEX plans_status ON plans (status, number)",
@@ -76,39 +68,25 @@ SET_META: Final = (
 ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 DROP_META: Final = "DELETE FROM meta WHERE key = ?"
 
-REF_COLUMNS: Final = (
-    "id, number, title, status, version, proposer, created_at, updated_at"
-    ", files, added, removed, risk, undone"
-)
-VALUE_COLUMNS: Final = (
-    *("status", "title", "proposer", "created_at", "updated_at", "version"),
-    *("files", "added", "removed", "risk", "undone"),
-)
 PLAN: Final = (
     "SELECT p.document, s.document, p.revision, p.number FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
 )
 ADD_PLAN: Final = (
-    "INSERT INTO plans (number, id, revision, status, title, proposer, created_at, updated_at, version,"
-    " files, added, removed, risk, undone, document)"
-    " VALUES ((SELECT COALESCE(MAX(number), 0) + 1 FROM plans), ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " RETURNING number"
+    "INSERT INTO plans (number, id, revision, status, version, ref, document) VALUES (?, ?, 1, ?, ?, ?, ?)"
 )
 SAVE_PLAN: Final = (
-    "UPDATE plans SET revision = revision + 1, status = ?, title = ?, proposer = ?, created_at = ?,"
-    " updated_at = ?, version = ?, files = ?, added = ?, removed = ?, risk = ?, undone = ?,"
-    " document = ? WHERE id = ? AND revision = ?"
+    "UPDATE plans SET revision = revision + 1, status = ?, version = ?, ref = ?, document = ?"
+    " WHERE id = ? AND revision = ?"
 )
 SAVE_SPECS: Final = (
     "INSERT INTO specs (plan_id, version, document) VALUES (?, ?, ?)"
     " ON CONFLICT (plan_id, version) DO UPDATE SET document = excluded.document"
 )
-REF: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE id = ?"
-REFS: Final = f"SELECT {REF_COLUMNS} FROM plans ORDER BY number DESC LIMIT ?"
-REFS_BETWEEN: Final = f"SELECT {REF_COLUMNS} FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
-REFS_WITH_STATUS: Final = (
-    f"SELECT {REF_COLUMNS} FROM plans WHERE status IN ({{}}) ORDER BY number DESC LIMIT ?"
-)
+REF: Final = "SELECT ref FROM plans WHERE id = ?"
+REFS: Final = "SELECT ref FROM plans ORDER BY number DESC LIMIT ?"
+REFS_BETWEEN: Final = "SELECT ref FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
+REFS_WITH_STATUS: Final = "SELECT ref FROM plans WHERE status IN ({}) ORDER BY number DESC LIMIT ?"
 COUNT_PLANS: Final = "SELECT COALESCE(MAX(number), 0) FROM plans"
 ID_OF_NUMBER: Final = "SELECT id FROM plans WHERE number = ?"
 IDS_FROM: Final = "SELECT id FROM plans WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
@@ -148,9 +126,9 @@ EXECUTION_ROWS: Final = (
 )
 REQUEST_ROWS: Final = "SELECT id, plan_id, CAST(document AS BLOB) FROM requests ORDER BY at"
 SAVED_PLANS: Final = (
-    f"SELECT {REF_COLUMNS}, CAST(p.document AS BLOB), CAST(s.document AS BLOB) FROM plans p"
-    " LEFT JOIN (SELECT plan_id, version AS specs_version, document FROM specs) s"
-    " ON s.plan_id = p.id AND specs_version = version ORDER BY number"
+    "SELECT p.id, p.number, p.status, p.version, CAST(p.ref AS BLOB), CAST(p.document AS BLOB),"
+    " CAST(s.document AS BLOB) FROM plans p"
+    " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version ORDER BY p.number"
 )
 
 KEEP_CONTENT: Final = (

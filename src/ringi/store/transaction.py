@@ -15,7 +15,7 @@ from ringi.errors import LostRace
 from ringi.ports import Clock, NewEvent, StoredPlan
 from ringi.store import sql
 from ringi.store.contents import Contents
-from ringi.store.planrows import load_plan, plan_values
+from ringi.store.planrows import load_plan, ref_of
 
 
 class Changed:
@@ -39,20 +39,20 @@ class LedgerTransaction:
 
     def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan:
         document = self._write_specs(document, None)
+        number = self._database.execute(sql.COUNT_PLANS).fetchone()[0] + 1
+        stored, now = StoredPlan(document, revision=1, number=number), self._clock.now()
         text = _without_specs(document)
-        values = (*plan_values(document, self._clock.now()), text)
-        row = self._database.execute(sql.ADD_PLAN, (document.plan.id, *values)).fetchone()
-        return self._saved(StoredPlan(document, revision=1, number=row[0]), text, events)
+        self._database.execute(sql.ADD_PLAN, (number, document.plan.id, *_listed(stored, now), text))
+        return self._saved(stored, text, now, events)
 
     def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        plan_id = document.plan.id
         document = self._write_specs(document, stored.document)
-        text = _without_specs(document)
-        values = (*plan_values(document, self._clock.now()), text)
-        done = self._database.execute(sql.SAVE_PLAN, (*values, plan_id, stored.revision))
-        if done.rowcount != 1:
+        text, now, read = _without_specs(document), self._clock.now(), stored.revision
+        stored = StoredPlan(document, read + 1, stored.number)
+        values = (*_listed(stored, now), text, document.plan.id, read)
+        if self._database.execute(sql.SAVE_PLAN, values).rowcount != 1:
             raise LostRace(plan=f"p{stored.number}")
-        return self._saved(StoredPlan(document, stored.revision + 1, stored.number), text, events)
+        return self._saved(stored, text, now, events)
 
     def _write_specs(self, document: PlanDocument, earlier: PlanDocument | None) -> PlanDocument:
         """The specs stand in a row of their own, so that a change of status does not write them again."""
@@ -63,20 +63,20 @@ class LedgerTransaction:
         self._database.execute(sql.SAVE_SPECS, (document.plan.id, version, data.decode()))
         return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
 
-    def _saved(self, stored: StoredPlan, text: str, events: tuple[NewEvent, ...]) -> StoredPlan:
+    def _saved(self, stored: StoredPlan, text: str, now: str, events: tuple[NewEvent, ...]) -> StoredPlan:
         for event in events:
-            self._add_event(stored.document, text, event)
+            self._add_event(stored.document, text, now, event)
         self.changed.plans[stored.document.plan.id] = stored
         return stored
 
-    def _add_event(self, document: PlanDocument, text: str, new: NewEvent) -> None:
+    def _add_event(self, document: PlanDocument, text: str, now: str, new: NewEvent) -> None:
         row = self._database.execute(sql.LAST_EVENT).fetchone()
         seq, previous = row or (0, FIRST_PREVIOUS)
         state = document.state
         paths = {spec.base.path for spec in state.action_specs if spec.base.path}
         event = Event(
             seq=seq + 1,
-            at=self._clock.now(),
+            at=now,
             event=new.kind,
             plan_id=document.plan.id,
             actor=new.actor,
@@ -124,6 +124,12 @@ class LedgerTransaction:
 
     def add_result(self, result: ExecutionResult) -> None:
         self._database.execute(sql.ADD_RESULT, (_text(result), result.execution_id))
+
+
+def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:
+    document = stored.document
+    ref = msgspec.json.encode(ref_of(document, stored.number, now)).decode()
+    return str(document.state.status), document.plan.version, ref
 
 
 def evidence_of(document: Document) -> str:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest
 from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
@@ -13,7 +15,7 @@ from ringi.errors import RingiError
 from ringi.store import sql
 from ringi.store.connection import translated
 from ringi.store.ledger import LedgerReader
-from ringi.store.planrows import Row, as_bytes, plan_values
+from ringi.store.planrows import Row, as_bytes, ref_of
 from ringi.text import Text
 
 T = TypeVar("T")
@@ -31,7 +33,7 @@ class _Chain:
         self._ledger = ledger
         self._numbers: dict[str, int] = {}
         """The plans in the order in which they came, as the log has it."""
-        self._documents: dict[str, tuple[int, str]] = {}
+        self._documents: dict[str, tuple[int, str, str]] = {}
         self._evidence: dict[str, int] = {}
         self._before: dict[int, str] = {}
         """What each event names as the hash of the one before it."""
@@ -46,9 +48,7 @@ class _Chain:
         for number, plan_id, document, hash_ in self._rows(sql.EVENT_ROWS):
             data, seq = as_bytes(document), number if isinstance(number, int) else 0
             if seq != expected:
-                yield Text(
-                    "event {seq}: events {first} to {last} are missing", seq=seq, first=expected, last=seq - 1
-                )
+                yield Text("event {seq}: {count} events before it are missing", seq=seq, count=seq - expected)
             if codec.digest(data) != hash_:
                 yield Text("event {seq}: its text was changed", seq=seq)
             event = _read(data, Event)
@@ -56,9 +56,7 @@ class _Chain:
                 yield Text("event {seq}: it cannot be read", seq=seq)
             else:
                 if (event.seq, event.plan_id) != (seq, plan_id):
-                    yield Text(
-                        "event {seq}: it stands in the place of event {other}", seq=seq, other=event.seq
-                    )
+                    yield Text("event {seq}: event {other} stands in its place", seq=seq, other=event.seq)
                 if event.previous != previous:
                     yield Text("event {seq}: it does not follow the event before it", seq=seq)
                 self._note(event)
@@ -69,7 +67,7 @@ class _Chain:
 
     def _note(self, event: Event) -> None:
         self._numbers.setdefault(event.plan_id, len(self._numbers) + 1)
-        self._documents[event.plan_id] = (event.seq, event.document)
+        self._documents[event.plan_id] = (event.seq, event.document, event.at)
         if event.evidence:
             self._evidence[event.evidence] = event.seq
             self._before[event.seq] = event.previous
@@ -77,10 +75,10 @@ class _Chain:
             self._requested[event.plan_id, event.reason] += 1
 
     def documents(self) -> Iterator[Text]:
-        for *columns, document, specs in self._rows(sql.SAVED_PLANS):
-            plan_id, number = str(columns[0]), columns[1]
+        for *listed, document, specs in self._rows(sql.SAVED_PLANS):
+            plan_id, number = str(listed[0]), listed[1]
             data = as_bytes(document)
-            seq, expected = self._documents.pop(plan_id, (0, ""))
+            seq, expected, at = self._documents.pop(plan_id, (0, "", ""))
             read = _read(data, PlanDocument)
             if codec.digest(data) != expected or read is None or read.plan.id != plan_id:
                 yield Text(
@@ -88,17 +86,19 @@ class _Chain:
                 )
             elif specs is None or codec.digest(as_bytes(specs)) != read.specs_sha256:
                 yield Text("plan p{number}: its specs were changed", number=number)
-            elif not self._listed_right(columns, read, as_bytes(specs)):
+            elif not self._listed_right(listed, read, as_bytes(specs), at):
                 yield Text("plan p{number}: the list does not say what the plan says", number=number)
-        for plan_id, (seq, _) in self._documents.items():
+        for plan_id, (seq, _, _) in self._documents.items():
             yield Text("event {seq}: its plan {plan} is gone", seq=seq, plan=plan_id)
 
-    def _listed_right(self, columns: Sequence[object], document: PlanDocument, specs: bytes) -> bool:
-        listed = dict(zip(sql.REF_COLUMNS.split(", "), columns, strict=True))
+    def _listed_right(
+        self, listed: Sequence[object], document: PlanDocument, specs: bytes, saved_at: str
+    ) -> bool:
         document = with_state(document, action_specs=_read(specs, tuple[ActionSpecExt, ...]) or ())
-        expected = plan_values(document, str(listed["updated_at"]))
-        same = expected == tuple(listed[name] for name in sql.VALUE_COLUMNS)
-        return same and listed["number"] == self._numbers.get(document.plan.id)
+        plan_id, number = document.plan.id, self._numbers.get(document.plan.id, 0)
+        ref = msgspec.json.encode(ref_of(document, number, saved_at))
+        expected = [plan_id, number, str(document.state.status), document.plan.version, ref]
+        return list(listed) == expected
 
     def decisions(self) -> Iterator[Text]:
         """Approvals, intents and results, each in the order of the log."""

@@ -17,12 +17,9 @@ from tests.helpers import approve, approved, create, delete, open_scratch, propo
 
 EVENTS = 22
 TABLES = ("events", "plans", "specs", "approvals", "executions", "requests")
-COPIED = (
-    "revision, status, title, proposer, created_at, updated_at, version, files, added, removed, risk, undone,"
-    " document"
-)
+COPIED = "revision, status, version, ref, document"
 # Not bound by the log, on purpose: counters and times that decide nothing, and the order where it stays.
-UNBOUND = {("plans", "revision"), ("plans", "updated_at")}
+UNBOUND = {("plans", "revision")}
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +97,13 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
             "event 3: its text",
         ),
         ("UPDATE events SET hash = upper(hash) WHERE seq = 4", "event 4: its text was changed"),
-        ("UPDATE events SET plan_id = 'x' WHERE seq = 2", "event 2: it stands in the place of event 2"),
+        ("UPDATE events SET plan_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
         ("UPDATE events SET document = '{}' WHERE seq = 5", "event 5: it cannot be read"),
         ("UPDATE events SET document = x'ff' WHERE seq = 5", "event 5: it cannot be read"),
         ("UPDATE events SET document = CAST(x'ff' AS TEXT) WHERE seq = 5", "event 5: it cannot be read"),
-        ("DELETE FROM events WHERE seq = 1", "event 2: events 1 to 1 are missing"),
-        ("DELETE FROM events WHERE seq = 9", "event 10: events 9 to 9 are missing"),
-        ("DELETE FROM events WHERE seq BETWEEN 9 AND 11", "event 12: events 9 to 11 are missing"),
+        ("DELETE FROM events WHERE seq = 1", "event 2: 1 events before it are missing"),
+        ("DELETE FROM events WHERE seq = 9", "event 10: 1 events before it are missing"),
+        ("DELETE FROM events WHERE seq BETWEEN 9 AND 11", "event 12: 3 events before it are missing"),
         (
             f"DELETE FROM events WHERE seq = {EVENTS}",
             f"event {EVENTS - 1}: the log ends here, but it was longer",
@@ -115,7 +112,7 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
         ("DELETE FROM meta WHERE key = 'head'", f"event {EVENTS}: the log ends here"),
         (
             f"INSERT INTO events SELECT seq + 1, plan_id, document, hash FROM events WHERE seq = {EVENTS}",
-            f"event {EVENTS + 1}: it stands in the place of event {EVENTS}",
+            f"event {EVENTS + 1}: event {EVENTS} stands in its place",
         ),
         ("INSERT INTO events SELECT 0, plan_id, document, hash FROM events WHERE seq = 1", "event 0: "),
     ],
@@ -133,8 +130,8 @@ def test_swapped_events_are_named(original: Path, place: Path):
         "UPDATE events SET seq = 6 WHERE seq = -1",
     )
     found = breaks(original, place, swap)
-    assert "event 5: it stands in the place of event 6" in found
-    assert "event 6: it stands in the place of event 5" in found
+    assert "event 5: event 6 stands in its place" in found
+    assert "event 6: event 5 stands in its place" in found
 
 
 @pytest.mark.req("PT-11")
@@ -172,9 +169,18 @@ def test_a_log_rewritten_to_its_end_contradicts_the_approvals(original: Path, pl
         ("DELETE FROM specs WHERE version = 2", "plan p3: its specs were changed"),
         ("UPDATE plans SET version = 1 WHERE number = 3", "plan p3: its specs were changed"),
         ("UPDATE plans SET status = 'completed' WHERE number = 3", "plan p3: the list does not say"),
-        ("UPDATE plans SET risk = 'low' WHERE number = 2", "plan p2: the list does not say"),
-        ("UPDATE plans SET title = 'harmless' WHERE number = 4", "plan p4: the list does not say"),
-        ("UPDATE plans SET undone = 0 WHERE number = 1", "plan p1: the list does not say"),
+        (
+            "UPDATE plans SET ref = replace(ref, 'high', 'low') WHERE number = 2",
+            "plan p2: the list does not say",
+        ),
+        (
+            'UPDATE plans SET ref = replace(ref, \'"title":"\', \'"title":"not \') WHERE number = 4',
+            "plan p4: the list does not say",
+        ),
+        (
+            "UPDATE plans SET ref = replace(ref, '\"undone\":true', '\"undone\":false') WHERE number = 1",
+            "plan p1: the list does not say",
+        ),
         ("UPDATE plans SET number = 9 WHERE number = 1", "plan p9: the list does not say"),
         (
             "INSERT INTO plans SELECT 5, 'new', " + COPIED + " FROM plans WHERE number = 3",
