@@ -12,7 +12,7 @@ class Figure(NamedTuple):
     value: float
     goal: float
     aim: float | None = None
-    unit: str = "×"
+    unit: str = " times"
     detail: str = ""
 
     @property
