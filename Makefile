@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try test lint bench catalog requirements venv clean
+TARGETS := help try test campaign lint bench catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -46,6 +46,10 @@ try: ## the whole way once, in a scratch repository: offline, no model
 test: ## every test; ARGS= goes to pytest
 	@$(DEV)
 	@$(RUN) -m pytest -n auto $(ARGS)
+
+campaign: ## kill -9 at every system call of every plan; takes minutes
+	@$(DEV)
+	@RINGI_CAMPAIGN=full $(RUN) -m pytest -n auto tests/crash/test_strace.py tests/crash/test_kill.py $(ARGS)
 
 lint: ## ruff, mypy, the layers, the catalogues
 	@$(DEV)

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def main(arguments):
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 '''
-TEST = '''\
+TEST = """\
 import unittest
 
 import report
@@ -52,11 +53,11 @@ class ReportTest(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
-'''
+"""
 PROJECT = '[project]\nname = "report"\nversion = "1.0"\n'
 
 # What a coding agent would do, in a few lines: it edits, tests, and makes one change nobody asked for.
-AGENT = '''\
+AGENT = """\
 import pathlib, subprocess, sys
 
 report = pathlib.Path("report.py")
@@ -78,7 +79,7 @@ project.write_text(project.read_text().replace('"1.0"', '"2.0"'))
 subprocess.run([sys.executable, "-m", "unittest", "-q"], check=True)
 subprocess.run(["git", "commit", "-qam", "Add --json to the report"], check=True)
 print("demo agent: done")
-'''
+"""
 
 
 def main() -> int:
@@ -92,7 +93,9 @@ def main() -> int:
 def journey(folder: Path) -> int:
     project, environment = make_project(folder)
     by_hand = sys.stdin.isatty() and sys.stdout.isatty()
-    say("A scratch repository, offline, no model. A small demo agent adds --json to a report tool in its own copy.")
+    say(
+        "A scratch repository, offline, no model. A small demo agent adds --json to a report tool in its own copy."
+    )
     if not by_hand:
         say("There is no terminal here, so this script presses the keys itself, in a pseudo-terminal.")
     stage = Stage(project, environment, by_hand=by_hand)
@@ -106,7 +109,9 @@ def journey(folder: Path) -> int:
         hint="drop the version bump nobody asked for with d and 1, then take the rest with a",
     )
     if code == PERSON_NEEDED:
-        say("Nothing was approved. Below an agent, or without a terminal of your own, that is as it should be.")
+        say(
+            "Nothing was approved. Below an agent, or without a terminal of your own, that is as it should be."
+        )
         return 0
     stage.run(["list"])
     stage.run(["log", "--verify"])
@@ -125,9 +130,9 @@ class Stage:
         self.by_hand = by_hand
 
     def run(self, words: list[str], answers: list[tuple[str, str]] | None = None, hint: str = "") -> int:
-        shown = [Path(word).name if word.startswith("/") else word for word in words]
-        shown = [re.sub(r"\S*/(python\S*)", r"\1", word) for word in shown]
-        print(f"\n$ ringi {' '.join(f'{word!r}' if ' ' in word else word for word in shown)}".rstrip(), flush=True)
+        # Without the scratch folder's long paths, as a person would have typed it.
+        typed = [re.sub(r"\S*/(\S+)", r"\1", word) for word in words]
+        say(f"\n$ {shlex.join(['ringi', *typed])}")
         if self.by_hand and hint:
             say(f"(You decide. For example: {hint}.)")
         argv = [str(RINGI), *words]
