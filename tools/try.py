@@ -72,7 +72,8 @@ report.write_text(text)
 test = pathlib.Path("test_report.py")
 test.write_text(test.read_text().replace(
     "\\n\\nif __name__",
-    "\\n    def test_json(self):\\n        self.assertEqual(report.main([\\"--json\\"]), 0)\\n\\n\\nif __name__",
+    "\\n    def test_json(self):\\n        self.assertEqual(report.main([\\"--json\\"]), 0)\\n"
+    "\\n\\nif __name__",
 ))
 project = pathlib.Path("pyproject.toml")
 project.write_text(project.read_text().replace('"1.0"', '"2.0"'))
@@ -93,9 +94,7 @@ def main() -> int:
 def journey(folder: Path) -> int:
     project, environment = make_project(folder)
     by_hand = sys.stdin.isatty() and sys.stdout.isatty()
-    say(
-        "A scratch repository, offline, no model. A small demo agent adds --json to a report tool in its own copy."
-    )
+    say("A scratch repository, offline, no model. A demo agent adds --json to a report tool in its own copy.")
     if not by_hand:
         say("There is no terminal here, so this script presses the keys itself, in a pseudo-terminal.")
     stage = Stage(project, environment, by_hand=by_hand)
@@ -109,9 +108,7 @@ def journey(folder: Path) -> int:
         hint="drop the version bump nobody asked for with d and 1, then take the rest with a",
     )
     if code == PERSON_NEEDED:
-        say(
-            "Nothing was approved. Below an agent, or without a terminal of your own, that is as it should be."
-        )
+        say("Nothing was approved. Below an agent, or without a terminal of your own, it must be so.")
         return 0
     stage.run(["list"])
     stage.run(["log", "--verify"])
