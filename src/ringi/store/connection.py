@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import Busy, LedgerCorrupt, NewerVersion, StorageFailed
+from ringi.errors import Busy, LedgerCorrupt, NewerVersion, RingiError, StorageFailed
 from ringi.store import sql
 from ringi.text import Text
 
@@ -98,17 +98,23 @@ def _migrate(database: sqlite3.Connection) -> None:
 @contextlib.contextmanager
 def translated(folder: Path) -> Iterator[None]:
     """Turn the database's errors into ours."""
-    path = str(folder / DATABASE)
     try:
         yield
-    except UnicodeDecodeError as error:  # the database's own words about a damaged schema
-        raise LedgerCorrupt(path=path, why=str(error)) from None
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
-        if code in _BUSY:
-            raise Busy(holder=Text("another process is writing to the ledger")) from None
-        if code in _CORRUPT or any(words in str(error) for words in _FOREIGN_TABLES):
-            raise LedgerCorrupt(path=path, why=str(error)) from None
-        if isinstance(error, sqlite3.OperationalError):
-            raise StorageFailed(what=path, why=str(error)) from None
-        raise
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        ours = _in_our_words(error, str(folder / DATABASE))
+        if ours is None:
+            raise
+        raise ours from None
+
+
+def _in_our_words(error: sqlite3.DatabaseError | UnicodeDecodeError, path: str) -> RingiError | None:
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    if code in _BUSY:
+        return Busy(holder=Text("another process is writing to the ledger"))
+    # What cannot be decoded are the database's own words about a damaged schema.
+    undecodable = isinstance(error, UnicodeDecodeError)
+    if undecodable or code in _CORRUPT or any(words in str(error) for words in _FOREIGN_TABLES):
+        return LedgerCorrupt(path=path, why=str(error))
+    if isinstance(error, sqlite3.OperationalError):
+        return StorageFailed(what=path, why=str(error))
+    return None

@@ -29,6 +29,7 @@ IGNORE_RULES: Final = (
 _EVENTS: Final = "events.jsonl"
 _PREVIEW: Final = "preview"
 _HISTORY: Final = "history"
+_PAGES: Final = "history/<page, six digits>.json"
 _MARK_LENGTH: Final = 20
 _TAIL: Final = 65536
 _WAIT_SEC: Final = 10.0
@@ -232,16 +233,10 @@ def _plan_files(ledger: Ledger, document: PlanDocument) -> dict[str, bytes]:
 
 
 def _index(ledger: Ledger) -> bytes:
-    """A PlanIndex, put together without reading every PlanRef: it is written at each change."""
-    return codec.pretty(
-        {
-            "schema_version": 1,
-            "recent": ledger.newest_refs(RECENT),
-            "count": ledger.count(),
-            "page_size": PAGE_SIZE,
-            "pages": "history/<page, six digits>.json",
-        }
-    )
+    """A PlanIndex with a line for each plan, put together from what the ledger keeps ready for lists."""
+    facts = {"schema_version": 1, "count": ledger.count(), "page_size": PAGE_SIZE, "pages": _PAGES}
+    plans = b",\n".join(ledger.newest_refs(RECENT))
+    return codec.canonical(facts)[:-1] + b',"recent":[\n' + plans + b"\n]}\n"
 
 
 def _page_of(number: int) -> int:

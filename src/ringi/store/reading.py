@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from ringi.domain.plan import WAITING, PlanRef
 from ringi.errors import Ambiguous, NotFound
 from ringi.ports import StoredPlan
@@ -64,9 +62,9 @@ class PlanReader:
         statement = sql.REFS_WITH_STATUS.format(", ".join("?" * len(WAITING)))
         return [as_ref(row) for row in self._select(statement, *sorted(WAITING), most)]
 
-    def newest_refs(self, limit: int) -> list[msgspec.Raw]:
-        """As `refs`, but only good for writing out."""
-        return [msgspec.Raw(as_bytes(row[0])) for row in self._select(sql.REFS, limit)]
+    def newest_refs(self, limit: int) -> list[bytes]:
+        """As `refs`, but as JSON."""
+        return [as_bytes(row[0]) for row in self._select(sql.REFS, limit)]
 
     def refs_between(self, first: int, last: int) -> list[PlanRef]:
         return [as_ref(row) for row in self._select(sql.REFS_BETWEEN, first, last)]
