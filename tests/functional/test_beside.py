@@ -133,7 +133,6 @@ def test_options_after_the_command_are_its_own(desk: Desk) -> None:
     assert "+--check x --json --lang ja" in desk.run("show", "--diff").stdout
 
 
-@pytest.mark.req("PT-16")
 def test_checks_run_in_the_copy_on_these_bytes(desk: Desk) -> None:
     done = desk.run(
         "with", "--check", "grep -q hi new.txt", "--check", "exit 3", "--", "sh", "-c", "echo hi > new.txt"

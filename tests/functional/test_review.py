@@ -50,7 +50,7 @@ def test_high_risk_is_typed(desk: Desk) -> None:
     assert f'"answer": "{wanted}"' in next(proof).read_text()
 
 
-@pytest.mark.req("PT-8", "PT-15")
+@pytest.mark.req("PT-8")
 def test_drop_a_file_makes_a_new_version(desk: Desk) -> None:
     name = desk.agent(CHANGE + "; rm README.md")
     terminal = desk.terminal("review", name)
