@@ -6,6 +6,7 @@ from ringi.cli.app import App
 from ringi.cli.ui import translated
 from ringi.errors import NoChannel
 from ringi.integrations.supervise import discard_pending_input
+from ringi.plans.approving import YES
 from ringi.text import Text
 
 
@@ -28,4 +29,4 @@ def ask(app: App, question: Text) -> str:
 
 
 def is_yes(answer: str) -> bool:
-    return answer.lower() in {"y", "yes", "はい"}
+    return answer.lower() in YES

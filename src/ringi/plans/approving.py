@@ -1,6 +1,7 @@
 """What exactly is approved, and whether an approval still covers it (rules 2 to 4)."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -26,7 +27,9 @@ from ringi.text import Text
 from ringi.workspace.apply import reverse
 from ringi.workspace.tree import Tree
 
-TYPED_LENGTH = 6
+YES: Final = frozenset(["a", "y", "yes", "はい"])
+"""What counts as a yes where the risk is not high."""
+TYPED_LENGTH: Final = 6
 """So many characters of the digest are typed for a high risk."""
 
 
@@ -122,6 +125,8 @@ def grant(
         raise WrongAnswer(why=Text("the answer was given for something else than what stands there now"))
     if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
         raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
+    if answer.answer.lower() not in {*YES, digest[:TYPED_LENGTH]}:
+        raise WrongAnswer(why=Text("{answer} is no yes", answer=answer.answer))
     return Approval(
         id=parts.ids(),
         plan_id=request.plan_id,

@@ -15,7 +15,7 @@ from ringi.domain.plan import (
     selected,
     with_state,
 )
-from ringi.errors import Expired, NotApproved, NothingToUndo, NotRequested, PathRefused, Stale
+from ringi.errors import Expired, NotApproved, NothingToUndo, NotRequested, PathRefused, Stale, UndoStale
 from ringi.plans.approving import changes_of, differing, grant, require_person, undo_subject
 from ringi.plans.deciding import covering_approval
 from ringi.plans.execution import Executor, storage_errors
@@ -167,7 +167,7 @@ def _done(parts: Parts, stored: StoredPlan) -> ExecutionIntent:
 def _require_undoable(parts: Parts, stored: StoredPlan, done: ExecutionIntent) -> None:
     back = undo_subject(done, "", "").changes
     if wrong := differing(parts.tree, back):
-        raise Stale(plan=f"p{stored.number}", paths=", ".join(wrong))
+        raise UndoStale(plan=f"p{stored.number}", paths=", ".join(wrong))
     if any(change.after and parts.store.get_bytes(change.after.sha256) is None for change in back):
         raise NothingToUndo(why=Text("the replaced bytes are no longer kept"))
 

@@ -36,29 +36,27 @@ from ringi.text import Text
 
 def request(parts: Parts, plan_id: str, selection: SpecSelection) -> ApprovalRequest:
     """Fix what is to be approved; the digest names it."""
+    # The files are read before the transaction: whoever changes the plan meanwhile makes the save fail.
+    stored = parts.store.plan(plan_id)
+    document = stored.document
+    PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    _require_fit(parts, stored, selection)
+    expires_at = parts.clock.after(parts.rules.expires_sec)
+    subject = subject_of(document, selection, parts.store.workspace_id(), expires_at)
+    asked = ApprovalRequest(
+        id=parts.ids(),
+        plan_id=plan_id,
+        plan_version=document.plan.version,
+        selection=selection,
+        digest=codec.digest(codec.canonical(subject)),
+        requested_at=parts.clock.now(),
+        expires_at=expires_at,
+    )
+    document = msgspec.structs.replace(with_state(document, selection=selection), approval="approval.json")
+    event = NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
     with parts.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
-        document = stored.document
-        PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
-        _require_fit(parts, stored, selection)
-        expires_at = parts.clock.after(parts.rules.expires_sec)
-        subject = subject_of(document, selection, parts.store.workspace_id(), expires_at)
-        asked = ApprovalRequest(
-            id=parts.ids(),
-            plan_id=plan_id,
-            plan_version=document.plan.version,
-            selection=selection,
-            digest=codec.digest(codec.canonical(subject)),
-            requested_at=parts.clock.now(),
-            expires_at=expires_at,
-        )
         transaction.add_request(asked)
-        document = msgspec.structs.replace(
-            with_state(document, selection=selection), approval="approval.json"
-        )
-        transaction.save_plan(
-            stored, document, NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
-        )
+        transaction.save_plan(stored, document, event)
     return asked
 
 
@@ -97,23 +95,18 @@ def approve(
     answer: TypedAnswer | None,
     note: str,
 ) -> ApprovedPlan:
+    stored = parts.store.plan(plan_id)
+    document, name = stored.document, f"p{stored.number}"
+    answer = require_person(parts, name, answer)
+    status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    asked = _open_request(parts, document, selection, name)
+    _require_fit(parts, stored, selection)
+    subject = subject_of(document, selection, parts.store.workspace_id(), asked.expires_at)
+    risk = risk_of(document, selection)
     with parts.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
-        document, name = stored.document, f"p{stored.number}"
-        answer = require_person(parts, name, answer)
-        status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
-        asked = _open_request(parts, document, selection, name)
-        _require_fit(parts, stored, selection)
-        subject = subject_of(document, selection, parts.store.workspace_id(), asked.expires_at)
+        after = transaction.last_hash()
         approval = grant(
-            parts,
-            asked,
-            subject,
-            answer,
-            approver=approver,
-            risk=risk_of(document, selection),
-            after_event=transaction.last_hash(),
-            note=note,
+            parts, asked, subject, answer, approver=approver, risk=risk, after_event=after, note=note
         )
         transaction.add_approval(approval)
         entry = ApprovalEntry(approver, approval.timestamp, selection)
