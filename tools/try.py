@@ -107,6 +107,9 @@ def journey(folder: Path) -> int:
         [(r"\[q\]uit", "d"), (r"1 to 3:", "1"), (r"\[q\]uit", "a")],
         hint="drop the version bump nobody asked for with d and 1, then take the rest with a",
     )
+    if code == PERSON_NEEDED and by_hand:
+        say("Nothing was decided, so the tour ends here. Come again: make try")
+        return 0
     if code == PERSON_NEEDED:
         say("Nothing was approved. Below an agent, or without a terminal of your own, it must be so.")
         return 0

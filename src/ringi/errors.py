@@ -235,8 +235,8 @@ class BadTransition(Refused):
 
 class InvalidSpecs(Refused):
     code = "invalid_specs"
-    message = "Plan {plan} has specs that cannot be carried out: {issues}"
-    hint = "Correct them and set them again."
+    message = "Plan {plan} cannot be carried out as it is: {issues}"
+    hint = "Drop what cannot be done in: ringi review {plan}; a program sets corrected specs."
 
 
 class EmptyPlan(Refused):

@@ -102,6 +102,29 @@ def test_a_deleted_copy_is_told(desk: Desk) -> None:
     assert desk.files() == before
 
 
+def test_one_lost_copy_does_not_keep_others_from_being_saved(desk: Desk, isolated: Path) -> None:
+    desk.run("with", "--", "sh", "-c", "echo lost > work.txt; kill -9 $PPID; sleep 1")
+    desk.run("with", "--", "sh", "-c", "echo precious > work.txt; kill -9 $PPID; sleep 1")
+    oldest = min((isolated / "cache").rglob("copy.json")).parent
+    subprocess.run(["rm", "-rf", str(oldest / "tree")], check=True)
+    assert desk.run("doctor", "--repair").returncode == 0
+    assert "+precious" in desk.run("show", "p1", "--diff").stdout
+    assert desk.json("list")[0]["proposer"] == "sh"
+    assert not list((isolated / "cache").rglob("copy.json"))
+
+
+def test_nothing_is_written_into_a_repository_of_its_own(desk: Desk) -> None:
+    inner = desk.root / "inner"
+    inner.mkdir()
+    Desk(inner).git("init", "-q")
+    (inner / "f.txt").write_text("x\n")
+    done = desk.run("with", "--", "sh", "-c", "mkdir -p inner; echo z > inner/new.txt; echo y > outer.txt")
+    assert "not in the copy: inner" in done.stdout
+    assert "not in the plan: inner/new.txt" in done.stdout
+    assert desk.json("show")["state"]["previews"]["files"] == ["outer.txt"]
+    assert "inner/new.txt" in desk.json("show")["plan"]["left_out"][0]
+
+
 def test_nothing_changed_makes_no_plan(desk: Desk) -> None:
     done = desk.run("with", "--", "true")
     assert done.returncode == 0
@@ -217,7 +240,7 @@ def test_a_killed_supervisor_loses_nothing(desk: Desk, isolated: Path) -> None:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert "never taken in" in desk.run("doctor").stdout
+    assert "not a plan yet" in desk.run("doctor").stdout
     repaired = desk.run("doctor", "--repair")
     assert "p1" in repaired.stdout, repaired.stderr
     assert desk.json("show", "p1")["state"]["previews"]["files"] == ["kept.txt"]

@@ -63,6 +63,8 @@ def test_json_stands_alone_on_standard_output(desk: Desk) -> None:
     done = desk.run("show", "p99", "--json")
     assert json.loads(done.stdout)["error"]["code"] == "not_found"
     assert json.loads(done.stdout)["error"]["exit_code"] == done.returncode == 2
+    assert json.loads(desk.run("list", "--limit", "0", "--json").stdout)["error"]["code"] == "usage"
+    assert "+x" in desk.json("show", name, "--diff")["diffs"][0]["diff"]
     refused = desk.run("review", name, "--json")
     assert json.loads(refused.stdout)["error"]["code"] == "no_channel"
     assert refused.returncode == 3
@@ -184,6 +186,21 @@ def test_our_own_mistake_becomes_a_file(desk: Desk, tmp_path: Path) -> None:
     report = next(tmp_path.glob("ringi-error-*.txt"))
     assert str(report) in done.stderr
     assert "Traceback" in report.read_text()
+
+
+def test_output_that_cannot_be_written(desk: Desk) -> None:
+    desk.agent("echo x > x.txt")
+    for redirection in (">/dev/full", ">&-"):
+        line = f"{' '.join(RINGI)} list {redirection}"
+        done = subprocess.run(["sh", "-c", line], cwd=desk.root, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        assert "mistake in ringi" not in done.stderr
+
+
+def test_a_moved_workspace_is_noticed(desk: Desk, tmp_path: Path) -> None:
+    desk.agent("echo x > x.txt")
+    moved = Desk(desk.root.rename(tmp_path / "elsewhere"))
+    assert "ringi doctor --adopt" in moved.run().stdout
 
 
 def test_output_into_a_closed_pipe(desk: Desk) -> None:

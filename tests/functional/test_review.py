@@ -87,9 +87,62 @@ def test_a_rejected_plan_can_be_taken_up_again(desk: Desk) -> None:
     terminal.answer(r"change\?", "no")
     terminal.end()
     terminal = desk.terminal("review", name)
+    terminal.answer(r"\[y/n\]", "n")
+    assert terminal.end()[0] == 3
+    assert desk.json("show", name)["state"]["status"] == "proposed"
+    terminal = desk.terminal("review", name)
+    terminal.answer(r"\[y/n\]", "y")
     assert "version 2" in terminal.answer(MENU, "a")
     assert terminal.end()[0] == 0
     assert (desk.root / "notes.txt").exists()
+
+
+def test_decided_in_another_terminal(desk: Desk) -> None:
+    name = desk.agent(CHANGE)
+    first, second = desk.terminal("review", name), desk.terminal("review", name)
+    second.read(MENU)
+    first.answer(MENU, "a")
+    assert first.end()[0] == 0
+    second.type("a")
+    code, rest = second.end()
+    assert code == 4
+    assert "decided elsewhere" in rest
+
+
+@pytest.mark.req("PT-8")
+def test_what_was_applied_can_still_be_seen(desk: Desk) -> None:
+    name = desk.agent(CHANGE + "; rm README.md; ln -s app link")
+    terminal = desk.terminal("review", name)
+    assert "not in the plan: link" in terminal.answer(MENU, "a")
+    terminal.type(terminal.wanted())
+    assert terminal.end()[0] == 0
+    (desk.root / "notes.txt").write_text("mine\n")
+    shown = desk.run("show", name, "--diff").stdout
+    assert '+    return "hi"' in shown
+    assert "-# Sample" in shown
+    assert "-mine" not in shown
+
+
+def test_a_file_that_cannot_be_carried_out_can_be_dropped(desk: Desk) -> None:
+    name = desk.agent("head -c 11000000 /dev/zero > big.bin; echo t >> README.md")
+    terminal = desk.terminal("review", name)
+    terminal.answer(MENU, "a")
+    terminal.read("cannot be carried out")
+    terminal.answer(MENU, "d")
+    terminal.answer(r"1 to 2:", "2")
+    terminal.answer(MENU, "a")
+    assert terminal.end()[0] == 0
+    assert not (desk.root / "big.bin").exists()
+
+
+def test_a_long_diff_is_cut_short(desk: Desk) -> None:
+    name = desk.agent("seq 5000 > long.txt")
+    terminal = desk.terminal("review", name)
+    seen = terminal.answer(MENU, "x")
+    assert "lines more" in seen
+    assert len(seen) < 20000
+    assert "+1" not in terminal.answer(MENU, "q")
+    assert terminal.end()[0] == 3
 
 
 @pytest.mark.req("PT-9", "PT-13")
@@ -118,10 +171,13 @@ def test_the_agent_itself_cannot_review(desk: Desk) -> None:
     """It has a terminal of its own, but it is not a person."""
     name = desk.agent(CHANGE)
     review = f"{' '.join(RINGI)} --workspace '{desk.root}' review {name}"
-    # A variable can be unset; the process above stays.
-    second = desk.agent(f"{review}; echo $? > code1; env -u RINGI_WITH {review}; echo $? > code2")
+    # Variables can be unset and moved; the process above stays.
+    hidden = f"env -u RINGI_WITH RINGI_CACHE_DIR=/tmp/elsewhere {review}"
+    second = desk.agent(
+        f"{review}; echo $? > code1; env -u RINGI_WITH {review}; echo $? > code2; {hidden}; echo $? > code3"
+    )
     shown = desk.run("show", second, "--diff").stdout
-    assert shown.count("\n  +3\n") == 2
+    assert shown.count("\n  +3\n") == 3
     assert desk.json("show", name)["state"]["status"] == "pending_review"
 
 

@@ -41,10 +41,12 @@ class Taken(NamedTuple):
     checks_changed_files: bool
 
 
-def make_copy(workspace: Workspace, carry: Sequence[str], on_progress: Callable[[Text], None]) -> WorkCopy:
+def make_copy(
+    workspace: Workspace, argv: Sequence[str], carry: Sequence[str], on_progress: Callable[[Text], None]
+) -> WorkCopy:
     places = workspace.places
     copy = WorkCopy.make(places.root, places.state, places.copies, carry=carry, on_progress=on_progress)
-    copy.mark_running(os.getpid(), process_start(os.getpid()) or "")
+    copy.mark_running(os.getpid(), process_start(os.getpid()) or "", argv)
     return copy
 
 
@@ -83,6 +85,7 @@ def take(
         rationale="",
         tags=("with",),
         proposer=proposer_of(argv),
+        left_out=[f"{path}: {why}" for path, why in difference.left_out],
     )
     specs, basis = specs_of(difference, workspace.parts.tree)
     validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -171,8 +172,12 @@ def _file_system(workspace: Workspace) -> Iterator[Finding]:
 
 def _copies(workspace: Workspace) -> Iterator[Finding]:
     for copy in abandoned(workspace):
-        text = Text("an agent's work copy was never taken in: {path}", path=str(copy.tree))
+        text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
         yield Finding(Mark.NOTE, text, REPAIR)
+    for copy in WorkCopy.all(workspace.places.copies):
+        if copy.record.taken:
+            text = Text("kept, because not all of it is in a plan: {path}", path=str(copy.tree))
+            yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(copy.folder))}")
 
 
 def abandoned(workspace: Workspace) -> list[WorkCopy]:
@@ -182,6 +187,7 @@ def abandoned(workspace: Workspace) -> list[WorkCopy]:
     return [
         copy
         for copy in WorkCopy.all(workspace.places.copies)
+        if not copy.record.taken
         if not (running := copy.record.supervisor) or process_start(running.pid) != running.start
     ]
 
@@ -218,7 +224,11 @@ def repair(
             workspace.parts.projection.rebuild(ledger)
             yield Text("the files in .agent were written anew")
         for copy in abandoned(workspace):
-            yield take_copy(workspace, copy)
+            try:
+                yield take_copy(workspace, copy)
+            except RingiError as error:
+                # One that cannot be read must not keep the others from being taken in.
+                yield Text("{path}: {why}", path=str(copy.tree), why=_as_text(error))
 
 
 def adopt(root: Path, environment: Mapping[str, str]) -> Text:

@@ -12,9 +12,12 @@ from ringi.cli.ui import Ui
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
+    from ringi.errors import RingiError
     from ringi.store.reading import PlanReader
+    from ringi.wiring.places import Places
 
 EXIT_PERSON_NEEDED: Final = 3
+EXIT_STALE: Final = 4
 EXIT_DECLINED: Final = 5
 _WAIT_SEC: Final = 2.0
 
@@ -34,13 +37,18 @@ class App:
         return find_root(self.start)
 
     @cached_property
+    def places(self) -> "Places":
+        from ringi.wiring.places import places_of  # noqa: PLC0415  # not needed to show help
+
+        return places_of(self.root, self.environment)
+
+    @cached_property
     def plans(self) -> "PlanReader":
         """For commands that only read: without what changes a workspace, they start in half the time."""
         if self._opened is None:
             from ringi.store.reading import PlanReader  # noqa: PLC0415  # not needed to show help
-            from ringi.wiring.places import places_of  # noqa: PLC0415  # not needed to show help
 
-            reader = PlanReader(places_of(self.root, self.environment).state, _WAIT_SEC)
+            reader = PlanReader(self.places.state, _WAIT_SEC)
             if not reader.any_unfinished():
                 self._reader = reader
                 return reader
@@ -75,12 +83,19 @@ class App:
             for path in result.kept:
                 self.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), indent=2)
 
+    def _tell_unwritten(self, problem: "RingiError") -> None:
+        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
+
+        why = Text(problem.message, **problem.details)
+        self.ui.line(Text("! the ledger has it, but not the files in .agent: {why}", why=why), style="yellow")
+        self.ui.next_step("ringi doctor --repair")
+
     def close(self) -> None:
         if self._reader is not None:
             self._reader.close()
         if self._opened is not None:
             if problem := self._opened.parts.projection.problem:
-                self.ui.error(problem)
+                self._tell_unwritten(problem)
             self._opened.close()
 
 

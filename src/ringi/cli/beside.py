@@ -35,24 +35,40 @@ def with_(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tu
     ui, settings = app.ui, app.workspace.configuration.config.beside
     started = time.monotonic()
     ui.line(Text("Making a copy of the project …"), style="dim")
-    copy = beside.make_copy(app.workspace, (*settings.carry, *carry), lambda text: ui.line(text, style="dim"))
+    carried = (*settings.carry, *carry)
+    copy = beside.make_copy(app.workspace, command, carried, lambda text: ui.line(text, style="dim"))
+    for name in copy.nested:
+        ui.line(Text("! not in the copy: {path} (a repository of its own)", path=name), style="yellow")
+    for name in copy.unreadable:
+        ui.line(Text("! not in the copy: {path} (it cannot be read)", path=name), style="yellow")
     if copy.left_behind:
         _tell_left_behind(app, copy)
     took = round(time.monotonic() - started, 1)
     ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
     try:
-        failed = _run(app, copy, command)
-        _take(app, copy, command, (*settings.checks, *checks))
+        code = _run(app, copy, command)
+        complete = _take(app, copy, command, (*settings.checks, *checks), code)
     except NoSuchProgram:
         copy.remove()
         raise
     except BaseException:
-        ui.line(Text("The agent's copy is kept: {path}", path=str(copy.tree)), style="yellow")
-        ui.next_step("ringi doctor --repair")
+        _keep(app, copy)
         raise
-    copy.remove()
-    if failed:
+    if complete:
+        copy.remove()
+    else:
+        copy.mark_taken()
+        ui.line(Text("The copy is kept for what is not in the plan: {path}", path=str(copy.tree)), indent=2)
+    if code:
         raise click.exceptions.Exit(1)
+
+
+def _keep(app: App, copy: WorkCopy) -> None:
+    if not copy.tree.is_dir():  # the command deleted it; there is nothing to keep
+        copy.remove()
+        return
+    app.ui.line(Text("The agent's copy is kept: {path}", path=str(copy.tree)), style="yellow")
+    app.ui.next_step("ringi doctor --repair")
 
 
 def _tell_left_behind(app: App, copy: WorkCopy) -> None:
@@ -66,7 +82,7 @@ def _tell_left_behind(app: App, copy: WorkCopy) -> None:
     )
 
 
-def _run(app: App, copy: WorkCopy, command: Sequence[str]) -> bool:
+def _run(app: App, copy: WorkCopy, command: Sequence[str]) -> int:
     ui = app.ui
     try:
         ended = beside.run_agent(copy, command, app.environment, output=ui.out.fileno())
@@ -85,10 +101,11 @@ def _run(app: App, copy: WorkCopy, command: Sequence[str]) -> bool:
             Text("{command} ended with exit code {code}.", command=command[0], code=ended.exit_code),
             style="yellow",
         )
-    return ended.exit_code != 0
+    return ended.exit_code
 
 
-def _take(app: App, copy: WorkCopy, command: Sequence[str], checks: Sequence[str]) -> None:
+def _take(app: App, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], code: int) -> bool:
+    """Whether all that the agent changed is in the plan."""
     ui = app.ui
     taken = beside.take(
         app.workspace,
@@ -101,10 +118,18 @@ def _take(app: App, copy: WorkCopy, command: Sequence[str], checks: Sequence[str
     for path, why in taken.left_out:
         ui.line(Text("! not in the plan: {path} ({why})", path=path, why=why), style="yellow")
     if ui.as_json:
-        ui.document({"plan": taken.plan, "checks": taken.checks, "issues": [str(p) for p in taken.problems]})
+        ui.document(
+            {
+                "plan": taken.plan,
+                "exit_code": code,
+                "checks": taken.checks,
+                "issues": [str(problem) for problem in taken.problems],
+                "left_out": [{"path": path, "why": str(why)} for path, why in taken.left_out],
+            }
+        )
     if taken.plan is None:
-        ui.line(Text("It changed nothing; there is no plan."))
-        return
+        ui.line(Text("It changed nothing in its copy; there is no plan."))
+        return not taken.left_out
     for problem in taken.problems:
         ui.line(Text("! {problem}", problem=problem), style="yellow")
     for result in taken.checks:
@@ -117,5 +142,6 @@ def _take(app: App, copy: WorkCopy, command: Sequence[str], checks: Sequence[str
              size=words.size(ref.files, ref.added, ref.removed), risk=words.RISK[ref.risk]),
         style="bold",
     )  # fmt: skip
-    ui.line(Text("Your files are as they were."), indent=2)
+    ui.line(Text("ringi has not touched your files."), indent=2)
     ui.next_step(f"ringi review {ref.name}")
+    return not taken.left_out

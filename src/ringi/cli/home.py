@@ -5,6 +5,7 @@ from ringi.cli.app import App
 from ringi.cli.ui import translated
 from ringi.domain.plan import PlanRef, PlanStatus, Risk
 from ringi.text import Text
+from ringi.wiring.moved import ADOPT, earlier_place
 
 _MOST = 20
 
@@ -14,6 +15,10 @@ def home(app: App) -> None:
     waiting = app.plans.refs(limit=_MOST, waiting=True)
     if ui.as_json:
         ui.document({"waiting": waiting})
+        return
+    if not waiting and not app.plans.count() and (earlier := earlier_place(app.places)):
+        ui.line(Text("This workspace was at {path} before.", path=str(earlier.path)), style="yellow")
+        ui.next_step(ADOPT)
         return
     if not waiting:
         ui.line(Text("Nothing waits for you."))

@@ -14,8 +14,9 @@ import click
 
 from ringi._version import __version__
 from ringi.cli.app import App
-from ringi.cli.ui import Ui, error_document
-from ringi.errors import Interrupted, NoWorkspace, RingiError
+from ringi.cli.ui import Ui, error_document, usage_document
+from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed
+from ringi.text import Text
 from ringi.wiring.places import find_root, project_file, user_file
 
 _ = gettext.gettext
@@ -133,6 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     environment = dict(os.environ)
     speak(arguments, environment)
     _in_words(cli)
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until the end
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character must not stop the program.
@@ -140,10 +142,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     as_json = "--json" in arguments
     try:
         code = cli.main(arguments, prog_name="ringi", standalone_mode=False, obj=environment)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except RingiError as error:
         return _report(error, as_json=as_json, environment=environment)
     except click.ClickException as error:
+        if as_json:
+            Ui(as_json=True, environment=environment).document(usage_document(error))
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt, EOFError):
@@ -152,6 +157,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has gone; nothing more to say. Keeps the exit of Python from complaining.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
+    except OSError as error:
+        what = error.filename if isinstance(error.filename, str) else Text("The output")
+        failed = StorageFailed(what=what, why=error.strerror or str(error))
+        return _report(failed, as_json=False, environment=environment)
     except Exception as error:  # noqa: BLE001  # the one boundary: a mistake of ours becomes a file, not a wall of text
         return _our_mistake(error, environment)
 

@@ -56,7 +56,7 @@ def show(app: App, plan: str | None, diff: bool) -> None:
     plan_id = ledger.find(plan) if plan else refs[0].id
     document = tool.get(plan_id)
     if app.ui.as_json:
-        app.ui.document(document)
+        app.ui.document(tool.preview(plan_id) if diff else document)
         return
     preview = tool.preview(plan_id)
     describe(app, ledger.ref(plan_id), document, preview)
@@ -87,7 +87,29 @@ def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevie
         style="dim",
         indent=2,
     )
-    for number, (spec, part) in enumerate(zip(state.action_specs, preview.diffs, strict=True), 1):
+    _describe_files(app, document, preview)
+    for path in preview.stale if state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED} else ():
+        ui.line(Text("! {path} changed since the proposer saw it", path=path), style="yellow", indent=2)
+    for left in document.plan.left_out:
+        ui.line(Text("! not in the plan: {left}", left=left), style="yellow", indent=2)
+    for result in state.checks:
+        ui.line(words.check(result), style="green" if result.exit_code == 0 else "red", indent=2)
+    if document.plan.version > 1 and not state.checks and state.status is PlanStatus.PENDING_REVIEW:
+        ui.line(Text("no check has run on exactly these bytes"), style="dim", indent=2)
+    for given_back in state.feedback:
+        ui.line(Text("sent back with: {text}", text=given_back.text), indent=2)
+    for entry in state.approvals:
+        ui.line(
+            Text(
+                "approved by {who}, {when}", who=entry.approver, when=entry.timestamp[:16].replace("T", " ")
+            ),
+            indent=2,
+        )
+
+
+def _describe_files(app: App, document: PlanDocument, preview: PlanPreview) -> None:
+    ui = app.ui
+    for number, (spec, part) in enumerate(zip(document.state.action_specs, preview.diffs, strict=True), 1):
         size = Text("binary") if part.binary else f"+{part.added} -{part.removed}"
         line = Text(
             "{number}. {kind} {path}  {size}  {risk}",
@@ -104,18 +126,3 @@ def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevie
             ui.line(words.reason(part.path, given), indent=7)
         if not spec.validated:
             ui.line(Text("cannot be carried out: {why}", why=stored(spec.notes)), style="red", indent=7)
-    for path in preview.stale if state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED} else ():
-        ui.line(Text("! {path} changed since the proposer saw it", path=path), style="yellow", indent=2)
-    for result in state.checks:
-        ui.line(words.check(result), style="green" if result.exit_code == 0 else "red", indent=2)
-    if document.plan.version > 1 and not state.checks and state.status is PlanStatus.PENDING_REVIEW:
-        ui.line(Text("no check has run on exactly these bytes"), style="dim", indent=2)
-    for given_back in state.feedback:
-        ui.line(Text("sent back with: {text}", text=given_back.text), indent=2)
-    for entry in state.approvals:
-        ui.line(
-            Text(
-                "approved by {who}, {when}", who=entry.approver, when=entry.timestamp[:16].replace("T", " ")
-            ),
-            indent=2,
-        )

@@ -1,11 +1,11 @@
 """`ringi review`: look at a plan and decide."""
 
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
 from ringi.cli import words
-from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
 from ringi.cli.plans import describe
 from ringi.cli.ui import stored
@@ -13,11 +13,13 @@ from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, Risk
-from ringi.errors import Busy, ExecutionAborted, Stale
+from ringi.errors import BadTransition, Busy, ExecutionAborted, InvalidSpecs, Stale
 from ringi.plans.approving import TYPED_LENGTH, risk_of
 from ringi.plans.validation import Basis
 from ringi.text import Text
 
+_LONGEST_DIFF: Final = 300
+_SHOWS_AGAIN: Final = frozenset("dus")
 _CHOICES = Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit")
 _UPDATE = Text("[u]pdate to the files as they are now  [d]rop a file  [r]eject  [s]how again  [q]uit")
 
@@ -35,10 +37,14 @@ def review(app: App, plan: str | None, plain: bool) -> None:
     plan_id = app.workspace.parts.ledger.find(plan) if plan else _newest_waiting(app)
     if plan_id is None:
         app.ui.line(Text("Nothing waits for you."))
+        if app.ui.as_json:
+            app.ui.document({"waiting": []})
         return
     ref = app.workspace.parts.ledger.ref(plan_id)
     name, status = ref.name, ref.status
     if status is PlanStatus.COMPLETED:
+        if app.ui.as_json:
+            app.ui.document(ref)
         _tell_done(app, name, undone=ref.undone)
         return
     if status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
@@ -70,21 +76,39 @@ class _Review:
         self.stale: tuple[str, ...] = ()
 
     def run(self) -> None:
-        document = self.tool.get(self.plan_id)
+        document = self._show()
         if document.state.status in {PlanStatus.PROPOSED, PlanStatus.ABORTED}:
-            # Declined, taken back or brought in from files: looked at afresh, as a new version.
+            # Declined, rolled back or brought in from files.
+            if not is_yes(
+                self._ask(Text("{plan} does not wait now. Take it up again? [y/n]", plan=self.name))
+            ):
+                self._leave()
             self._set_again(document, (), "taken up again")
-        while True:
             document = self._show()
-            if document.state.status is PlanStatus.APPROVED:
-                self._carry_out_approved()
-                return
+        if document.state.status is PlanStatus.APPROVED:
+            self._carry_out_approved()
+            return
+        while True:
+            answer = self._ask(_UPDATE if self.stale else _CHOICES)
             try:
-                answer = ask(self.app, _UPDATE if self.stale else _CHOICES)
-            except EOFError:
-                answer = "q"
-            if self._answered(answer, document):
-                return
+                if self._answered(answer, document):
+                    return
+            except BadTransition:
+                self.ui.line(
+                    Text("{plan} was decided elsewhere meanwhile; nothing was done here.", plan=self.name)
+                )
+                self.ui.next_step(f"ringi show {self.name}")
+                raise click.exceptions.Exit(EXIT_STALE) from None
+            except (InvalidSpecs, Stale) as error:
+                self.ui.error(error)
+            if answer in _SHOWS_AGAIN:
+                document = self._show()
+
+    def _ask(self, question: Text) -> str:
+        try:
+            return ask(self.app, question)
+        except EOFError:
+            return "q"
 
     def _answered(self, answer: str, document: PlanDocument) -> bool:
         """Whether that was the end of it."""
@@ -94,6 +118,9 @@ class _Review:
             self._drop(document)
         elif answer == "u" and self.stale:
             self._set_again(document, (), "brought to the files as they are now", basis={})
+            self.ui.line(
+                Text("Measured against your files as they are; lines you wrote since may go."), style="yellow"
+            )
         elif answer == "r":
             self._reject()
         elif answer == "q":
@@ -107,7 +134,7 @@ class _Review:
         preview = self.tool.preview(self.plan_id)
         self.ui.line()
         for part in preview.diffs:
-            self.ui.diff(part.diff)
+            self.ui.diff(part.diff, most=_LONGEST_DIFF)
             self.ui.line()
         self.stale = preview.stale
         describe(self.app, self.app.workspace.parts.ledger.ref(self.plan_id), document, preview)
@@ -120,11 +147,7 @@ class _Review:
         return document
 
     def _apply(self, document: PlanDocument) -> bool:
-        try:
-            asked = self.tool.ask(self.plan_id)
-        except Stale as error:
-            self.ui.error(error)
-            return False
+        asked = self.tool.ask(self.plan_id)
         typed = self._typed(document, asked)
         if typed is None:
             return False
@@ -134,7 +157,7 @@ class _Review:
         return True
 
     def _carry_out_approved(self) -> None:
-        answer = ask(self.app, Text("{plan} is approved already. Carry it out now? [y/n]", plan=self.name))
+        answer = self._ask(Text("{plan} is approved already. Carry it out now? [y/n]", plan=self.name))
         if not is_yes(answer):
             self._leave()
         carry_out(self.app, self.plan_id, self.name)

@@ -83,8 +83,15 @@ def _show(app: App, finding: clinic.Finding) -> None:
 
 
 def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:
-    taken = beside.take(workspace, copy, ("ringi", "with"), environment=app.environment)
-    copy.remove()
+    if not copy.tree.is_dir():
+        copy.remove()
+        return Text("a work copy that was empty is forgotten")
+    command = copy.record.command or ("ringi", "with")
+    taken = beside.take(workspace, copy, command, environment=app.environment)
+    if taken.left_out:
+        copy.mark_taken()
+    else:
+        copy.remove()
     if taken.plan is None:
         return Text("an unused work copy was removed")
     return Text("an agent's work copy became plan {plan}", plan=taken.plan.name)

@@ -5,12 +5,15 @@ import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from gettext import gettext
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
+
+import click
 
 from ringi.errors import RingiError
 from ringi.text import Text, visible
 
-_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_LONGEST_LINE: Final = 1000
+_STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
 def translated(text: Text) -> str:
@@ -67,12 +70,19 @@ class Ui:
             padded = [cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]
             self.line("  ".join(padded).rstrip(), style=style)
 
-    def diff(self, diff: str) -> None:
-        for line in diff.removesuffix("\n").split("\n"):
+    def diff(self, diff: str, *, most: int | None = None) -> None:
+        """Line by line; at `most` so many, and of each only as much as an eye can take in."""
+        lines = diff.removesuffix("\n").split("\n")
+        for line in lines[:most]:
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
             if line.startswith(("+++", "---", "diff ", "new file", "deleted file", "old mode", "new mode")):
                 style = "bold"
-            self.line(visible(line), style=style, indent=2)
+            cut = len(line) - _LONGEST_LINE
+            words = visible(line[:_LONGEST_LINE]) + (f" … +{cut}" if cut > 0 else "")
+            self.line(words, style=style, indent=2)
+        if most is not None and len(lines) > most:
+            rest = Text("… {count} lines more: ringi show --diff", count=len(lines) - most)
+            self.line(rest, style="yellow", indent=2)
 
     def error(self, error: RingiError) -> None:
         words = translated(Text(error.message, **error.details))
@@ -92,6 +102,10 @@ def width(words: str) -> int:
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in words
     )
+
+
+def usage_document(error: click.ClickException) -> dict[str, Any]:
+    return {"error": {"code": "usage", "message": error.format_message(), "exit_code": error.exit_code}}
 
 
 def error_document(error: RingiError) -> dict[str, Any]:

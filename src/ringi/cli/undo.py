@@ -15,7 +15,8 @@ from ringi.text import Text
 def undo(app: App, plan: str | None) -> None:
     """Bring the files back to before a plan; without PLAN, the newest that was carried out."""
     tool, ui = app.workspace.plan, app.ui
-    require_terminal(app, f"ringi undo {plan or ''}".rstrip())
+    name = app.workspace.parts.ledger.ref(app.workspace.parts.ledger.find(plan)).name if plan else ""
+    require_terminal(app, f"ringi undo {name}".rstrip())
     asked, done = tool.ask_undo(plan)
     name = app.workspace.parts.ledger.ref(asked.plan_id).name
     for change in done.changes:

@@ -155,6 +155,8 @@ class Plan(Document, frozen=True):
     version: int
     proposer: str = ""
     """A label for people; it proves nothing."""
+    left_out: tuple[str, ...] = ()
+    """What the proposer changed and the plan cannot carry, each with the reason."""
 
 
 class ApprovalEntry(Document, frozen=True):

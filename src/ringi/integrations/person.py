@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from ringi.integrations.processes import read_stat
 from ringi.text import Text
 
+_OURS: Final = frozenset(["ringi", "agent"])
 WITH_VARIABLE: Final = "RINGI_WITH"
 
 # What agents set for the commands they run. Left out on purpose: what people set to configure an agent
@@ -158,7 +159,8 @@ class TerminalPerson:
     def _below_process(self) -> Text | None:
         supervisors = frozenset(self._supervisors())
         for ancestor in _ancestors():
-            if (ancestor.pid, ancestor.start) in supervisors:
+            # By its words too: where it is noted, the agent's own variables could hide.
+            if (ancestor.pid, ancestor.start) in supervisors or _is_ringi_with(ancestor.argv):
                 return Text(
                     "this runs below ringi with (process {pid}); the agent could have typed the answer.",
                     pid=ancestor.pid,
@@ -195,6 +197,11 @@ def _agent(process: _Ancestor) -> str | None:
         if PurePosixPath(plain).stem in _AGENTS:  # as claude.js or claude.exe
             return PurePosixPath(plain).stem
     return None
+
+
+def _is_ringi_with(argv: Sequence[str]) -> bool:
+    program = _script(argv) or (argv[0] if argv else "")
+    return PurePosixPath(program).name in _OURS and "with" in argv
 
 
 def _script(argv: Sequence[str]) -> str | None:

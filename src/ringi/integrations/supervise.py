@@ -156,6 +156,9 @@ class _Wakeups:
         self._noted: set[int] = set()
         self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
+            # Written by the interpreter at once: our own handler may have to wait until `select` returns,
+            # for ever if the signal came just before it was called.
+            self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
             for number in _NOTED:
                 before = signal.getsignal(number)
                 ignored = before == signal.SIG_IGN and number in _STOPPING  # as nohup does, and it is meant
@@ -167,6 +170,8 @@ class _Wakeups:
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
+        if self._before:
+            signal.set_wakeup_fd(self._wakeup)
         os.close(self._reader)
         os.close(self._writer)
 
@@ -174,8 +179,6 @@ class _Wakeups:
         self._noted.add(number)
         if number in _STOPPING and self.stop is None:
             self.stop = number
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._writer, b"\0")
 
     def taken(self) -> set[int]:
         noted, self._noted = self._noted, set()

@@ -7,8 +7,7 @@ from ringi.patching.compare import Block, matching_blocks
 
 _CONTEXT: Final = 3
 _BINARY_PROBE: Final = 8000
-_NEEDS_QUOTES: Final = frozenset(b'"\\' + bytes(range(0x20)) + bytes(range(0x7F, 0x100)))
-_FIRST_BEYOND_ASCII: Final = 0x80
+_NEEDS_QUOTES: Final = frozenset(b'"\\' + bytes(range(0x20)) + b"\x7f")
 _ESCAPES: Final = {0x22: b'\\"', 0x5C: b"\\\\", 0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
 
 
@@ -71,9 +70,7 @@ def _quoted(prefix: str, path: str) -> bytes:
     if not _NEEDS_QUOTES.intersection(raw):
         return raw
     escaped = b"".join(
-        _ESCAPES.get(byte)
-        or (b"%c" % byte if chr(byte).isprintable() and byte < _FIRST_BEYOND_ASCII else b"\\%03o" % byte)
-        for byte in raw
+        _ESCAPES.get(byte) or (b"\\%03o" % byte if byte in _NEEDS_QUOTES else b"%c" % byte) for byte in raw
     )
     return b'"' + escaped + b'"'
 

@@ -36,14 +36,18 @@ def execute(parts: Parts, plan_id: str) -> ExecutionResult:
         document, name = stored.document, f"p{stored.number}"
         approval = None
         if document.state.status in _RUNNABLE:
-            approval = covering_approval(parts, document, name)
+            try:
+                approval = covering_approval(parts, document, name)
+            except Expired:
+                _send_to_review(parts, stored, EventKind.APPROVAL_EXPIRED)
+                raise
         if approval is None:
             raise NotApproved(plan=name, status=str(document.state.status))
         specs = selected(document.state.action_specs, approval.selection)
         changes = changes_of(specs)
         contents = _before_bytes(parts, changes)
         if contents is None:
-            _send_to_review(parts, stored)
+            _send_to_review(parts, stored, EventKind.FOUND_STALE)
             raise Stale(plan=name, paths=", ".join(differing(parts.tree, changes)))
         contents |= _after_bytes(parts, specs, known=contents)
         intent = _intent(parts, SubjectKind.EXECUTE, stored, approval.id, changes)
@@ -105,11 +109,11 @@ def _after_bytes(
     }
 
 
-def _send_to_review(parts: Parts, stored: StoredPlan) -> None:
+def _send_to_review(parts: Parts, stored: StoredPlan, why: EventKind) -> None:
     with parts.store.transaction() as transaction:
         status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PENDING_REVIEW)
         document = with_state(stored.document, status=status)
-        transaction.save_plan(stored, document, NewEvent(EventKind.FOUND_STALE, Actor.SYSTEM))
+        transaction.save_plan(stored, document, NewEvent(why, Actor.SYSTEM))
 
 
 @storage_errors()

@@ -41,6 +41,7 @@ def propose(
     tags: Sequence[str],
     *,
     proposer: str,
+    left_out: Sequence[str],
     actor: Actor,
 ) -> str:
     title = title_of(content)
@@ -56,6 +57,7 @@ def propose(
         created_at=parts.clock.now(),
         version=1,
         proposer=proposer,
+        left_out=tuple(left_out),
     )
     document = PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
     with parts.store.transaction() as transaction:
@@ -72,8 +74,11 @@ def set_specs(
     basis: Basis,
     actor: Actor,
     reason: str = "",
+    keep_good: bool = False,
 ) -> Validated:
     validated = validate(specs, parts.tree, parts.rules, basis)
+    if keep_good and not validated.report.ok and parts.store.plan(plan_id).document.state.action_specs:
+        return validated
     normalized = validated.report.normalized
     totals = DiffTotals(
         files=tuple(sorted({spec.base.path for spec in normalized})),
@@ -112,9 +117,10 @@ def diff_files(specs: Sequence[ActionSpecExt], diffs: Sequence[Rendered]) -> Map
 
 
 def preview(parts: Parts, document: PlanDocument) -> PlanPreview:
-    """The plan against the workspace as it is now."""
+    """The plan against the workspace as it is now; one that was carried out, as it was then."""
     specs = document.state.action_specs
-    pairs = [(spec, render_now(parts, spec)) for spec in specs]
+    done = document.state.status is PlanStatus.COMPLETED
+    pairs = [(spec, render_done(parts, spec) if done else render_now(parts, spec)) for spec in specs]
     return PlanPreview(
         files=tuple(sorted({spec.base.path for spec in specs})),
         diffs=tuple(
@@ -132,7 +138,7 @@ def preview(parts: Parts, document: PlanDocument) -> PlanPreview:
             for spec, rendered in pairs
         ),
         risk_score=score(specs),
-        stale=tuple(differing(parts.tree, changes_of(specs))),
+        stale=() if done else tuple(differing(parts.tree, changes_of(specs))),
     )
 
 
@@ -144,7 +150,16 @@ def render_now(parts: Parts, spec: ActionSpecExt) -> Rendered:
         data = after_bytes(parts, spec)
     except (PathRefused, StorageFailed, Unreadable, OSError):
         found, data = None, content_of(spec.base)
-    return difference(spec.base.path, found, data, spec.after)
+    return difference(spec.base.path, found and found.data, found and found.state, data, spec.after)
+
+
+def render_done(parts: Parts, spec: ActionSpecExt) -> Rendered:
+    """From the bytes the ledger keeps; where they are gone, nothing can be shown."""
+    before = parts.store.get_bytes(spec.before.sha256) if spec.before else None
+    after = parts.store.get_bytes(spec.after.sha256) if spec.after else None
+    if (spec.before and before is None) or (spec.after and after is None):
+        return Rendered(b"", 0, 0, binary=False)
+    return difference(spec.base.path, before, spec.before, after, spec.after)
 
 
 def after_bytes(parts: Parts, spec: ActionSpecExt) -> bytes | None:

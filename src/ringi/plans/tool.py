@@ -42,17 +42,30 @@ class PlanTool:
         tags: Sequence[str] = (),
         *,
         proposer: str = "",
+        left_out: Sequence[str] = (),
         actor: Actor = Actor.AI,
     ) -> str:
         return proposing.propose(
-            self._parts, content, sources, rationale, tags, proposer=proposer, actor=actor
+            self._parts,
+            content,
+            sources,
+            rationale,
+            tags,
+            proposer=proposer,
+            left_out=left_out,
+            actor=actor,
         )
 
     def set_action_specs(
         self, plan_id: str, specs: Sequence[ActionSpec], *, actor: Actor = Actor.AI, reason: str = ""
     ) -> ValidationReport:
-        """Replacing specs makes a new version of the plan, which no earlier approval covers."""
-        return self.set_specs_on(plan_id, specs, {}, actor=actor, reason=reason).report
+        """Replacing specs makes a new version of the plan, which no earlier approval covers.
+
+        Specs that fail validation do not replace others.
+        """
+        return proposing.set_specs(
+            self._parts, self._id(plan_id), specs, basis={}, actor=actor, reason=reason, keep_good=True
+        ).report
 
     def set_specs_on(
         self, plan_id: str, specs: Sequence[ActionSpec], basis: Basis, *, actor: Actor, reason: str = ""

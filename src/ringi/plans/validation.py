@@ -73,7 +73,7 @@ def _check_one(
         why = _why(error)
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
         return _invalid(spec_id, spec, rules, str(why)), Rendered(b"", 0, 0, binary=False), problem
-    rendered = difference(path, found, data, after)
+    rendered = difference(path, found and found.data, found and found.state, data, after)
     facts = Facts(
         spec.kind,
         path,
@@ -169,10 +169,14 @@ def _after_state(spec: ActionSpec, found: Found | None, data: bytes | None, rule
     return FileState(digest(data), mode)
 
 
-def difference(path: str, found: Found | None, data: bytes | None, after: FileState | None) -> Rendered:
-    old = Side(found.data, _git_mode(found.state.mode)) if found else None
-    new = Side(data, _git_mode(after.mode)) if data is not None and after is not None else None
-    return render(path, old, new)
+def difference(
+    path: str, old: bytes | None, before: FileState | None, new: bytes | None, after: FileState | None
+) -> Rendered:
+    return render(path, _side(old, before), _side(new, after))
+
+
+def _side(data: bytes | None, state: FileState | None) -> Side | None:
+    return Side(data, _git_mode(state.mode)) if data is not None and state is not None else None
 
 
 def _git_mode(mode: str) -> str:

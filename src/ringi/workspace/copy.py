@@ -64,7 +64,13 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     carried: tuple[str, ...] = ()
     own_files: Mapping[str, str] = {}
     """Digests of what was laid below `.agent`, which the difference leaves out but names."""
+    nested: tuple[str, ...] = ()
+    """Repositories inside the workspace; they are not in the copy, and nothing below them is taken."""
     supervisor: Supervisor | None = None
+    command: tuple[str, ...] = ()
+    """What works in the copy."""
+    taken: bool = False
+    """Its difference is a plan; it is kept for what the plan could not carry."""
 
 
 class _Raw(NamedTuple):
@@ -135,6 +141,7 @@ class WorkCopy:
             workspace=_printable(str(shadow.work_tree)),
             created_at=now.isoformat(timespec="microseconds"),
             base=captured.tree,
+            nested=tuple(map(_printable, captured.nested)),
             object_format=shadow.around.object_format,
             ignorecase=shadow.around.ignorecase,
             precompose=shadow.around.precompose,
@@ -189,8 +196,11 @@ class WorkCopy:
                 found.append(cls.open(path.parent))
         return found
 
-    def mark_running(self, pid: int, start: str) -> None:
-        self._save(supervisor=Supervisor(pid, start))
+    def mark_running(self, pid: int, start: str, command: Sequence[str] = ()) -> None:
+        self._save(supervisor=Supervisor(pid, start), command=tuple(map(_printable, command)))
+
+    def mark_taken(self) -> None:
+        self._save(taken=True)
 
     def _save(self, **changes: object) -> None:
         self.record = msgspec.structs.replace(self.record, **changes)
@@ -241,6 +251,8 @@ class WorkCopy:
         modes = {raw.before, raw.after} - {_ABSENT}
         if _below(path, self.record.carried):
             return Text("it was carried into the copy")
+        if _below(path, self.record.nested):
+            return Text("it lies in a repository of its own")
         if not modes <= _REGULAR:
             if len(modes) > 1:
                 return Text("a file became a link, or a link a file")

@@ -17,7 +17,7 @@ from ringi.errors import BadDocument, NewerVersion
 
 # The names of the specification, written down once more; a renamed field breaks files that people have.
 FIELDS: dict[type[Document], str] = {
-    plan.Plan: "id title content sources rationale tags created_at version proposer",
+    plan.Plan: "id title content sources rationale tags created_at version proposer left_out",
     plan.MessageRef: "message_id timestamp",
     plan.PlanState: "status action_specs selection approvals previews checks feedback executions",
     plan.ActionSpec: "kind path content description optional encoding mode group target argv timeout_sec"
@@ -78,7 +78,8 @@ VALUES = {
     execution.OpStatus: "done undone conflict failed untouched",
     events.Actor: "ai user system",
     events.EventKind: "plan_proposed specs_set marked_pending checked approval_requested approved declined"
-    " sent_back found_stale executed completed aborted undo_approved undo_started undone undo_aborted"
+    " sent_back found_stale approval_expired executed completed aborted"
+    " undo_approved undo_started undone undo_aborted"
     " taken_in",
 }
 # What `ringi schema` promises as always present.

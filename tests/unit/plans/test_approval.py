@@ -338,7 +338,10 @@ def test_requests_and_approvals_expire(ws, root: Path):
     clock.pass_by(DAY + 1)
     with untouched(root), pytest.raises(Expired):
         ws.plan.execute(plan_id)
-    assert ws.plan.get_state(plan_id).status is PlanStatus.APPROVED
+    # It can be approved anew, and runs then.
+    assert ws.plan.get_state(plan_id).status is PlanStatus.PENDING_REVIEW
+    approve(ws, plan_id)
+    assert ws.plan.execute(plan_id).overall_success
 
 
 @pytest.mark.req("PT-8")
