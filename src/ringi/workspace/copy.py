@@ -219,7 +219,7 @@ class WorkCopy:
         left_out |= dict.fromkeys(captured.unreadable, Text("it cannot be read"))
         outside = self._shadow.without_ignored([os.fsencode(name) for name in special])
         left_out |= dict.fromkeys(map(os.fsdecode, outside), Text("it is neither a file nor a folder"))
-        left_out |= dict.fromkeys(self._changed_own_files(), Text("it lies in {folder}", folder=OWN))
+        left_out |= dict.fromkeys(_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
         left_out = {name: why for name, why in left_out.items() if not _below(name, self.record.carried)}
         wanted: list[_Raw] = []
         for raw in self._shadow.changes(captured.tree):
@@ -304,9 +304,10 @@ class WorkCopy:
                             path.unlink()  # git would open it, and could wait for ever
                         yield str(inside)
 
-    def _changed_own_files(self) -> list[str]:
-        now, before = _digests(self.tree / OWN), self.record.own_files
-        return [name for name in now.keys() | before.keys() if now.get(name) != before.get(name)]
+
+def _changed_own_files(copy: WorkCopy) -> list[str]:
+    now, before = _digests(copy.tree / OWN), copy.record.own_files
+    return [name for name in now.keys() | before.keys() if now.get(name) != before.get(name)]
 
 
 class _CopyShadow(PrivateGit):
