@@ -3,7 +3,8 @@
 RingiError                    code, message, hint, exit code; the words are templates for the details
 ├── Failed              1     it was tried and did not work
 │   ├── StorageFailed         the ledger or a file could not be written
-│   │   └── Unreadable        a file could not be read
+│   │   ├── Unreadable        a file could not be read
+│   │   └── InTheWay          a link or a file stands where a folder of ours belongs
 │   ├── LedgerCorrupt         the ledger is damaged
 │   ├── NewerVersion          made by a later version of the program
 │   ├── CopyFailed            the work copy could not be made or read
@@ -78,6 +79,12 @@ class Unreadable(StorageFailed):
     code = "unreadable"
     message = "{what} could not be read: {why}"
     hint = "Mend its permissions or close the program that writes to it, then run the same command again."
+
+
+class InTheWay(StorageFailed):
+    code = "in_the_way"
+    message = "{what} cannot be used: {why}"
+    hint = "Move it away, then run the same command again; ringi makes its own."
 
 
 class LedgerCorrupt(Failed):

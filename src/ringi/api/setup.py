@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import StorageFailed
+from ringi.errors import InTheWay, StorageFailed
 from ringi.store.projection import IGNORE_RULES
 from ringi.text import Text
 
@@ -29,7 +29,7 @@ def initialise(root: Path) -> list[Path]:
     made = []
     try:
         if folder.is_symlink():
-            raise StorageFailed(what=str(folder), why=Text("it is a symbolic link"))
+            raise InTheWay(what=str(folder), why=Text("it is a symbolic link"))
         folder.mkdir(exist_ok=True)
         for name, data in ((".gitignore", IGNORE_RULES), ("config.yaml", _CONFIG.encode())):
             path = folder / name

@@ -3,6 +3,7 @@
 import shlex
 import time
 from collections.abc import Sequence
+from gettext import gettext as _
 
 import click
 
@@ -32,6 +33,8 @@ def with_(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tu
 
     It edits and tests freely there; your files do not change. When it ends, the difference becomes a plan.
     """
+    if not all(check.strip() for check in checks):
+        raise click.BadParameter(_("a check needs a command"), param_hint="--check")
     ui, settings = app.ui, app.workspace.configuration.config.beside
     started = time.monotonic()
     ui.line(Text("Making a copy of the project …"), style="dim")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import Busy, LedgerCorrupt, NewerVersion, RingiError, StorageFailed
+from ringi.errors import Busy, InTheWay, LedgerCorrupt, NewerVersion, RingiError, StorageFailed
 from ringi.store import sql
 from ringi.text import Text
 
@@ -33,7 +33,7 @@ def private_folder(folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
         if stat.S_ISLNK(found.st_mode):
-            raise StorageFailed(what=str(folder), why=Text("it is a symbolic link"))
+            raise InTheWay(what=str(folder), why=Text("it is a symbolic link"))
         if found.st_uid != os.geteuid():
             raise StorageFailed(what=str(folder), why=Text("it belongs to another user"))
         if found.st_mode & 0o077:
@@ -47,7 +47,7 @@ def connect(folder: Path, wait_sec: float) -> sqlite3.Connection:
     private_folder(folder)
     path = folder / DATABASE
     if path.is_symlink():
-        raise StorageFailed(what=str(path), why=Text("it is a symbolic link"))
+        raise InTheWay(what=str(path), why=Text("it is a symbolic link"))
     with translated(folder):
         # Files of the database take the folder's protection; the umask of the caller does not matter.
         database = sqlite3.connect(path, timeout=wait_sec, isolation_level=None, check_same_thread=False)

@@ -11,7 +11,7 @@ from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import PlanDocument, PlanPage
-from ringi.errors import Busy, RingiError, StorageFailed
+from ringi.errors import Busy, InTheWay, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, opened, publish
 from ringi.store.ledger import Ledger
 from ringi.store.lock import wait_for
@@ -210,7 +210,7 @@ class Projection:
             folder = self._fs.open_folder(at, name)
         except OSError as error:
             if error.errno in {errno.ELOOP, errno.ENOTDIR}:
-                raise StorageFailed(what=name, why=Text("it is a link or a file, not a folder")) from None
+                raise InTheWay(what=name, why=Text("it is a link or a file, not a folder")) from None
             raise
         with opened(self._fs, folder):
             if name == AGENT_FOLDER and self._fs.entry(folder, ".gitignore") is None:
