@@ -1,6 +1,7 @@
 """Every test runs in a world of its own: no settings of the person, the agent or git reach it."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,11 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("default"), max_examples=200, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A run below nohup hands an ignored hang-up down to every child; tests close terminals and must not.
+for number in (signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 LOOKS = (
     "LC_",

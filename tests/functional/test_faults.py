@@ -414,4 +414,5 @@ def test_the_connection_is_closed_when_opening_fails(tmp_path: Path):
     for _ in range(5):
         with pytest.raises(LedgerCorrupt):
             open_scratch(tmp_path)
-    assert open_descriptors() == before
+    # Fewer are fine: what an earlier test left to the collector may close meanwhile.
+    assert set(open_descriptors()) <= set(before)
