@@ -105,8 +105,9 @@ def test_a_deleted_copy_is_told(desk: Desk) -> None:
 def test_one_lost_copy_does_not_keep_others_from_being_saved(desk: Desk, isolated: Path) -> None:
     desk.run("with", "--", "sh", "-c", "echo lost > work.txt; kill -9 $PPID; sleep 1")
     desk.run("with", "--", "sh", "-c", "echo precious > work.txt; kill -9 $PPID; sleep 1")
-    oldest = min((isolated / "cache").rglob("copy.json")).parent
-    subprocess.run(["rm", "-rf", str(oldest / "tree")], check=True)
+    written = (isolated / "cache").rglob("tree/work.txt")
+    lost = next(path.parent for path in written if path.read_text() == "lost\n")
+    subprocess.run(["rm", "-rf", str(lost)], check=True)
     assert desk.run("doctor", "--repair").returncode == 0
     assert "+precious" in desk.run("show", "p1", "--diff").stdout
     assert desk.json("list")[0]["proposer"] == "sh"
