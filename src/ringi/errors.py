@@ -23,7 +23,9 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NotRequested          approve without a request
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
-│   └── UndoStale             a file that is to go back was written since
+│   ├── UndoStale             a file that is to go back was written since
+│   ├── Superseded            a change plan of an earlier project state
+│   └── PushStale             an editor speaks of files as they were
 ├── NotGranted          5     declined, cancelled or expired
 │   └── Expired
 ├── Refused             6     validation or a gate said no
@@ -31,9 +33,24 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── BadDocument
 │   ├── BadTransition
 │   ├── EmptyPlan             a plan without words
-│   ├── InvalidSpecs          specs that cannot be carried out
+│   ├── InvalidSpecs          specs of a plan that cannot be carried out
+│   ├── UnfitSpecs            specs that did not become a plan
 │   ├── WrongAnswer           typed for something else, or not what was asked
-│   └── NothingToUndo
+│   ├── NothingToUndo
+│   ├── BadPatch              a patch that cannot be read
+│   │   └── BinaryPatch       it holds a file that is not text
+│   ├── PatchMismatch         a patch that does not fit the file
+│   │   └── AmbiguousPatch    it fits at several places
+│   └── ChangeRefused         a rule of change plans
+│       ├── NoBasis           nothing says why
+│       ├── NoDiagnostics     an error is claimed and none is named
+│       ├── NoDiff            it changes nothing
+│       ├── ScopeMismatch     its files are not those of its changes
+│       ├── PathMismatch      a diff names another file
+│       ├── NotAnEdit         an editor could not apply it
+│       ├── PartialChange     only a part of it was chosen
+│       ├── StateIncomplete   the project state it rests on is not whole
+│       └── RiskMismatch      its risk is not what its files say
 ├── Busy                7     someone else holds the lock
 │   └── LostRace              somebody saved the same plan first
 └── Interrupted         130
@@ -206,6 +223,18 @@ class UndoStale(Stale):
     hint = "Keep your changes elsewhere, bring the files back to what the plan wrote, then: ringi undo {plan}"
 
 
+class Superseded(Stale):
+    code = "superseded"
+    message = "Change plan {plan} is rejected: the project changed since it was made, so it is superseded."
+    hint = "Carry it over to the project as it is now, as a new plan: ringi propose --again {plan}"
+
+
+class PushStale(Stale):
+    code = "push_stale"
+    message = "The editor speaks of snapshot {pushed}, but the files are {found} now; nothing was taken in."
+    hint = "Push it again with the snapshot that this shows: ringi state capture"
+
+
 class NotGranted(RingiError):
     code = "not_granted"
     exit_code = 5
@@ -246,6 +275,12 @@ class InvalidSpecs(Refused):
     hint = "Drop what cannot be done in: ringi review {plan}; a program sets corrected specs."
 
 
+class UnfitSpecs(Refused):
+    code = "unfit_specs"
+    message = "Nothing was proposed: {why}"
+    hint = "Mend it and propose it again; nothing was kept."
+
+
 class EmptyPlan(Refused):
     code = "empty_plan"
     message = "A plan needs a text that says what it is about."
@@ -255,13 +290,97 @@ class EmptyPlan(Refused):
 class WrongAnswer(Refused):
     code = "wrong_answer"
     message = "The answer does not count: {why}"
-    hint = "Nothing was approved. Look at the plan again and answer what is shown."
+    hint = "Nothing was approved. Look at it again and answer what is shown."
 
 
 class NothingToUndo(Refused):
     code = "nothing_to_undo"
     message = "There is nothing to undo: {why}"
     hint = "See what was carried out: ringi list"
+
+
+class BadPatch(Refused):
+    code = "bad_patch"
+    message = "The patch cannot be read: {why} (line {line})"
+    hint = "Make it with: git diff"
+
+
+class BinaryPatch(BadPatch):
+    code = "binary_patch"
+    message = "The patch changes {path}, which is not text (line {line})."
+    hint = "Leave that file out of the patch and send its new content as a write spec."
+
+
+class PatchMismatch(Refused):
+    code = "patch_does_not_apply"
+    message = "The patch does not apply to {path}: {why}"
+    hint = "Make it anew from the file as it is now; nothing was changed."
+
+
+class AmbiguousPatch(PatchMismatch):
+    code = "ambiguous_patch"
+    message = "The patch fits {path} at more than one place: hunk {hunk} at line {candidates}"
+    hint = "Give the hunk more lines of context, so that only one place fits."
+
+
+class ChangeRefused(Refused):
+    code = "change_refused"
+    message = "This cannot be a change plan: {why}"
+    hint = "Propose it as a plan instead, without --trigger."
+
+
+class NoBasis(ChangeRefused):
+    code = "no_basis"
+    message = "A change plan needs a reason: error, user_request or refactor, not {found}."
+    hint = "Name it: --trigger error|user_request|refactor"
+
+
+class NoDiagnostics(ChangeRefused):
+    code = "no_diagnostics"
+    message = "A change plan against an error must name the error."
+    hint = "Name at least one: --diagnostic FILE:LINE:MESSAGE"
+
+
+class NoDiff(ChangeRefused):
+    code = "no_diff"
+    message = "A change plan needs a diff that changes something."
+    hint = "Look at what the patch says; an empty one cannot be proposed."
+
+
+class ScopeMismatch(ChangeRefused):
+    code = "scope_mismatch"
+    message = "The files the change plan names are not those it changes: {why}"
+    hint = "Propose the change anew; its files are computed, never given."
+
+
+class PathMismatch(ChangeRefused):
+    code = "path_mismatch"
+    message = "The diff given for {path} is about {found}."
+    hint = "One diff for each file, and the same path in both."
+
+
+class NotAnEdit(ChangeRefused):
+    code = "not_an_edit"
+    message = "An editor could not apply the change of {path}: {why}"
+    hint = "Propose it as a plan instead, without --trigger."
+
+
+class PartialChange(ChangeRefused):
+    code = "partial_change"
+    message = "Change plan {plan} is applied whole or not at all."
+    hint = "Select all of it, or propose a smaller change."
+
+
+class StateIncomplete(ChangeRefused):
+    code = "state_incomplete"
+    message = "The project state is not complete, so no change plan can rest on it: {why}"
+    hint = "See what is missing and why: ringi state show"
+
+
+class RiskMismatch(ChangeRefused):
+    code = "risk_mismatch"
+    message = "The risk written in change plan {plan} is not what its files say."
+    hint = "Propose the change anew; its risk is computed, never given."
 
 
 class Busy(RingiError):

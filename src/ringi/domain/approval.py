@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from msgspec import UNSET, UnsetType
+
 from ringi.domain.base import Document, Versioned
 from ringi.domain.plan import ActionSpec, FileState, SpecSelection
 
@@ -38,6 +40,8 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     expires_at: str
     undoes: str | None = None
     """The execution that an undo takes back."""
+    snapshot_id: str | UnsetType = UNSET
+    """The one project state that a change plan is valid for."""
 
 
 class ProofKind(StrEnum):

@@ -11,6 +11,10 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A closed document: a field it does not know is an error."""
 
 
+class CamelDocument(Document, frozen=True, rename="camel"):
+    """Spelled as the specification of change plans spells its fields."""
+
+
 class Versioned(Document, frozen=True, kw_only=True):
     """A document that stands alone in a file or a row. An absent version means 1."""
 

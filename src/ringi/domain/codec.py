@@ -18,6 +18,7 @@ NOT_TEXT: Final = Text("it contains half a character (a lone surrogate)")
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
 # Beyond this neither the ledger nor every reader of JSON keeps a whole number exact.
 _LARGEST_NUMBER: Final = 2**63 - 1
+_SHA256_LENGTH: Final = 64
 _SURROGATE: Final = re.compile(rb"\\u[dD][89abcdefABCDEF]")
 
 _encoder: Final = msgspec.json.Encoder(order="sorted")
@@ -38,6 +39,12 @@ def pretty(document: object) -> bytes:
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def blob_id(data: bytes, *, like: str) -> str:
+    """The name git gives to these bytes, in the hash that the other name is made with."""
+    kind = hashlib.sha256 if len(like) == _SHA256_LENGTH else hashlib.sha1
+    return kind(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def trusted(data: bytes, kind: type[T], what: str) -> T:

@@ -16,6 +16,7 @@ class EventKind(StrEnum):
     DECLINED = "declined"
     SENT_BACK = "sent_back"
     FOUND_STALE = "found_stale"
+    SUPERSEDED = "superseded"
     APPROVAL_EXPIRED = "approval_expired"
     EXECUTED = "executed"
     COMPLETED = "completed"

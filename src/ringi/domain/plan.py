@@ -5,9 +5,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import Document, Versioned
+from ringi.domain.change_plan import ChangeFacts
 from ringi.domain.machine import Machine
+from ringi.domain.risk import Risk, RiskReason, highest
 
 
 class PlanStatus(StrEnum):
@@ -34,6 +37,8 @@ PLAN_TRANSITIONS: Final[Mapping[PlanStatus, frozenset[PlanStatus]]] = {
     _P.ABORTED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW]),
 }
 PLAN_MACHINE: Final = Machine("plan", PLAN_TRANSITIONS)
+OPEN: Final = frozenset([_P.PROPOSED, _P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
+"""Nothing of it is being carried out, and not all of it was."""
 WAITING: Final = frozenset([_P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
 
 
@@ -53,12 +58,6 @@ class SpecKind(StrEnum):
 class Encoding(StrEnum):
     UTF8 = "utf-8"
     BASE64 = "base64"
-
-
-class Risk(StrEnum):
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
 
 
 class MessageRef(Document, frozen=True):
@@ -96,31 +95,12 @@ class Preflight(Document, frozen=True):
     diff_summary: str
 
 
-class RiskCode(StrEnum):
-    DELETE = "delete"
-    LARGE_OVERWRITE = "large_overwrite"
-    LARGE_REWRITE = "large_rewrite"
-    """Few lines or none, but many bytes."""
-    CRITICAL_FILE = "critical_file"
+class Touched(Document, frozen=True):
+    """A file that a spec reads or changes; None where it is not there."""
 
-
-class Category(StrEnum):
-    """Why a file is critical."""
-
-    LOCK = "lock"
-    CI = "ci"
-    MIGRATION = "migration"
-    CREDENTIALS = "credentials"
-    BUILD = "build"
-    OBEYED = "obeyed"
-    """It makes tools run code, or agents obey."""
-    CONFIGURED = "configured"
-
-
-class RiskReason(Document, frozen=True):
-    code: RiskCode
-    subject: str
-    """What the reason is about: a critical file's category, or how many lines or bytes."""
+    path: str
+    before: FileState | None
+    after: FileState | None
 
 
 class ActionSpecExt(Document, frozen=True):
@@ -134,6 +114,19 @@ class ActionSpecExt(Document, frozen=True):
     before: FileState | None = None
     """The file as the proposer saw it; the plan is stale where it differs now."""
     after: FileState | None = None
+    also: tuple[Touched, ...] | UnsetType = UNSET
+    """Further files: the one that a rename takes away, the one that a copy is made of."""
+
+    @property
+    def touched(self) -> tuple[Touched, ...]:
+        return (Touched(self.base.path, self.before, self.after), *(self.also or ()))
+
+    @property
+    def changed_paths(self) -> tuple[str, ...]:
+        """Those that are not as they were; the spec's own path always."""
+        return tuple(
+            file.path for file in self.touched if file.path == self.base.path or file.before != file.after
+        )
 
 
 class SpecSelection(Document, frozen=True):
@@ -217,6 +210,8 @@ class PlanDocument(Versioned, frozen=True, kw_only=True):
     result: str | None = None
     specs_sha256: str = ""
     """Of the specs as the ledger keeps them, so that the log's hash of the plan covers them."""
+    change: ChangeFacts | UnsetType = UNSET
+    """What makes the plan a change plan."""
 
 
 class PlanRef(Document, frozen=True):
@@ -302,6 +297,7 @@ def with_state(document: PlanDocument, **changes: object) -> PlanDocument:
     return msgspec.structs.replace(document, state=msgspec.structs.replace(document.state, **changes))
 
 
-def highest(risks: tuple[Risk, ...]) -> Risk:
-    order = [Risk.LOW, Risk.MEDIUM, Risk.HIGH]
-    return max(risks, key=order.index, default=Risk.LOW)
+def risk_of(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Risk:
+    """The specification of change plans has criteria of its own; the higher risk counts."""
+    risks = tuple(spec.risk for spec in selected(document.state.action_specs, selection))
+    return highest((*risks, document.change.risk.level) if document.change else risks)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ringi.domain import approval, events, execution, plan
+from ringi.domain import approval, change_view, events, execution, plan, project_state
 
 SCHEMAS: Final[Mapping[str, Any]] = {
     "plan": plan.PlanDocument,
@@ -20,6 +20,9 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "execution-intent": execution.ExecutionIntent,
     "execution-result": execution.ExecutionResult,
     "event": events.LoggedEvent,
+    "change-plan": change_view.ChangePlan,
+    "project-state": project_state.ProjectState,
+    "editor-state": project_state.EditorState,
 }
 
 

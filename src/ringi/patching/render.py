@@ -1,14 +1,14 @@
 """Unified diffs as `git apply` reads them, on bytes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ringi.patching.compare import Block, matching_blocks
+from ringi.patching.model import FilePatch, Hunk, Kind
+from ringi.patching.write import NO_NEWLINE, header, sides, written
 
 _CONTEXT: Final = 3
 _BINARY_PROBE: Final = 8000
-_NEEDS_QUOTES: Final = frozenset(b'"\\' + bytes(range(0x20)) + b"\x7f")
-_ESCAPES: Final = {0x22: b'\\"', 0x5C: b"\\\\", 0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
 
 
 class Side(NamedTuple):
@@ -24,55 +24,89 @@ class Rendered(NamedTuple):
     binary: bool
 
 
+class Changed(NamedTuple):
+    """One file; None stands for a file that is not there."""
+
+    path: str
+    old: Side | None
+    new: Side | None
+    old_path: str | None = None
+    """Where the old side stood, if it was renamed or copied."""
+    copied: bool = False
+
+
 def is_binary(data: bytes) -> bool:
     return b"\0" in data[:_BINARY_PROBE]
 
 
+def render_patch(changes: Iterable[Changed]) -> bytes:
+    """One patch, files in the order of their paths; what did not change is left out.
+
+    A file that is not text is named in git's words; applying such a patch refuses it by that name.
+    """
+    return b"".join(render_change(change).diff for change in sorted(changes, key=_path) if _changes(change))
+
+
+def _path(change: Changed) -> bytes:
+    return change.path.encode("utf-8", "surrogateescape")
+
+
+def _changes(change: Changed) -> bool:
+    return change.old != change.new or change.old_path not in {None, change.path}
+
+
 def render(path: str, old: Side | None, new: Side | None) -> Rendered:
     """The difference of one file; None stands for a file that is not there."""
+    return render_change(Changed(path, old, new))
+
+
+def render_change(change: Changed) -> Rendered:
+    old, new = change.old, change.new
+    file = _described(change)
     if any(side and is_binary(side.data) for side in (old, new)):
-        header = b"".join(_header(path, old, new))
         changed = (old and old.data) != (new and new.data)
-        note = b"Binary files %s and %s differ\n" % _names(path, old, new) if changed else b""
-        return Rendered(header + note, 0, 0, binary=True)
+        note = b"Binary files %s and %s differ\n" % sides(file) if changed else b""
+        return Rendered(b"".join(header(file)) + note, 0, 0, binary=True)
     a, b = _lines(old), _lines(new)
-    body = list(_hunks(a, b)) if a != b else []
-    added = sum(line.startswith(b"+") for hunk in body for line in hunk[1:])
-    removed = sum(line.startswith(b"-") for hunk in body for line in hunk[1:])
-    pieces = list(_header(path, old, new))
-    if body:
-        pieces.append(b"--- %s\n+++ %s\n" % _names(path, old, new))
-        pieces += [piece for hunk in body for piece in hunk]
-    return Rendered(b"".join(pieces), added, removed, binary=False)
+    hunks = tuple(_hunks(a, b)) if a != b else ()
+    added = sum(hunk.body.startswith(b"+") + hunk.body.count(b"\n+") for hunk in hunks)
+    removed = sum(hunk.body.startswith(b"-") + hunk.body.count(b"\n-") for hunk in hunks)
+    if file.kind in {Kind.RENAMED, Kind.COPIED}:
+        file = file._replace(likeness=b"similarity index %d%%" % _likeness(old, new, hunks))
+    return Rendered(b"".join(written(file._replace(hunks=hunks))), added, removed, binary=False)
 
 
-def _header(path: str, old: Side | None, new: Side | None) -> Iterator[bytes]:
-    yield b"diff --git %s %s\n" % (_quoted("a/", path), _quoted("b/", path))
-    if old is None and new is not None:
-        yield b"new file mode %s\n" % new.mode.encode()
-    elif new is None and old is not None:
-        yield b"deleted file mode %s\n" % old.mode.encode()
-    elif old is not None and new is not None and old.mode != new.mode:
-        yield b"old mode %s\nnew mode %s\n" % (old.mode.encode(), new.mode.encode())
+def render_move(old_path: str, path: str, old: Side, new: Side, *, copy: bool = False) -> Rendered:
+    """A renamed or copied file, with what changed in it."""
+    return render_change(Changed(path, old, new, old_path, copy))
 
 
-def _names(path: str, old: Side | None, new: Side | None) -> tuple[bytes, bytes]:
-    # A name with a space ends with a tab, or git would cut it at the space.
-    end = b"\t" if " " in path and not _quoted("a/", path).startswith(b'"') else b""
-    return (
-        _quoted("a/", path) + end if old is not None else b"/dev/null",
-        _quoted("b/", path) + end if new is not None else b"/dev/null",
+def _described(change: Changed) -> FilePatch:
+    old, new = change.old, change.new
+    old_path = change.old_path or change.path
+    kind = Kind.CHANGED
+    if old is None:
+        kind = Kind.NEW
+    elif new is None:
+        kind = Kind.DELETED
+    elif old_path != change.path:
+        kind = Kind.COPIED if change.copied else Kind.RENAMED
+    return FilePatch(
+        kind,
+        old_path if old else None,
+        change.path if new else None,
+        old.mode if old else None,
+        new.mode if new else None,
     )
 
 
-def _quoted(prefix: str, path: str) -> bytes:
-    raw = prefix.encode() + path.encode("utf-8", "surrogateescape")
-    if not _NEEDS_QUOTES.intersection(raw):
-        return raw
-    escaped = b"".join(
-        _ESCAPES.get(byte) or (b"\\%03o" % byte if byte in _NEEDS_QUOTES else b"%c" % byte) for byte in raw
-    )
-    return b'"' + escaped + b'"'
+def _likeness(old: Side | None, new: Side | None, hunks: tuple[Hunk, ...]) -> int:
+    """How much of the larger side is kept, in percent; all of it only if nothing changed."""
+    if not hunks or old is None or new is None:
+        return 100
+    lines = (line for hunk in hunks for line in hunk.lines if line.startswith(b"-"))
+    kept = len(old.data) - sum(len(line) - 1 for line in lines)
+    return max(0, min(99, kept * 100 // max(len(old.data), len(new.data))))
 
 
 def _lines(side: Side | None) -> list[bytes]:
@@ -83,12 +117,12 @@ def _lines(side: Side | None) -> list[bytes]:
     return [*lines, last] if last else lines
 
 
-def _hunks(a: list[bytes], b: list[bytes]) -> Iterator[list[bytes]]:
+def _hunks(a: list[bytes], b: list[bytes]) -> Iterator[Hunk]:
     for group in _groups(matching_blocks(a, b)):
         first, last = group[0], group[-1]
         a_low, a_high = max(0, first[0] - _CONTEXT), min(len(a), last[1] + _CONTEXT)
         b_low, b_high = max(0, first[2] - _CONTEXT), min(len(b), last[3] + _CONTEXT)
-        lines = [b"@@ -%s +%s @@\n" % (_span(a_low, a_high), _span(b_low, b_high))]
+        lines: list[bytes] = []
         at = a_low
         for a_from, a_to, b_from, b_to in group:
             lines += [_line(b" ", line) for line in a[at:a_from]]
@@ -96,7 +130,7 @@ def _hunks(a: list[bytes], b: list[bytes]) -> Iterator[list[bytes]]:
             lines += [_line(b"+", line) for line in b[b_from:b_to]]
             at = a_to
         lines += [_line(b" ", line) for line in a[at:a_high]]
-        yield lines
+        yield Hunk(*_span(a_low, a_high), *_span(b_low, b_high), b"", b"".join(lines))
 
 
 def _groups(blocks: list[Block]) -> Iterator[list[tuple[int, int, int, int]]]:
@@ -114,11 +148,9 @@ def _groups(blocks: list[Block]) -> Iterator[list[tuple[int, int, int, int]]]:
         yield group
 
 
-def _span(low: int, high: int) -> bytes:
-    size = high - low
-    start = low + 1 if size else low
-    return b"%d" % start if size == 1 else b"%d,%d" % (start, size)
+def _span(low: int, high: int) -> tuple[int, int]:
+    return (low + 1 if high > low else low), high - low
 
 
 def _line(sign: bytes, line: bytes) -> bytes:
-    return sign + line if line.endswith(b"\n") else sign + line + b"\n\\ No newline at end of file\n"
+    return sign + line if line.endswith(b"\n") else sign + line + b"\n" + NO_NEWLINE

@@ -1,0 +1,63 @@
+"""The change plan (CP-1): exact diffs on one snapshot, as the specification writes it."""
+
+from enum import StrEnum
+from typing import Literal
+
+from ringi.domain.base import CamelDocument, Document
+from ringi.domain.risk import Risk
+
+
+class Trigger(StrEnum):
+    ERROR = "error"
+    USER_REQUEST = "user_request"
+    REFACTOR = "refactor"
+
+
+class DiagnosticRef(CamelDocument, frozen=True, omit_defaults=True):
+    file: str
+    message: str
+    line: int | None = None
+
+
+class PlanBasis(CamelDocument, frozen=True):
+    trigger: Trigger
+    related_diagnostics: tuple[DiagnosticRef, ...]
+
+
+class PlanScope(CamelDocument, frozen=True):
+    target_files: tuple[str, ...]
+    affected_files: tuple[str, ...]
+
+
+class FileDiff(CamelDocument, frozen=True):
+    file: str
+    diff: str
+
+
+class PlanValidations(CamelDocument, frozen=True):
+    project_state_complete: Literal[True]
+    no_conflict_files: tuple[str, ...]
+
+
+class PlanRisk(CamelDocument, frozen=True):
+    level: Risk
+    reasons: tuple[str, ...]
+
+
+class PlanExplanation(CamelDocument, frozen=True):
+    summary: str
+    details: str
+
+
+class ChangeFacts(Document, frozen=True):
+    """What a plan carries that is a change plan; the rest of the document is the plan itself."""
+
+    snapshot_id: str
+    """The only project state it is valid for."""
+    basis: PlanBasis
+    scope: PlanScope
+    validations: PlanValidations
+    risk: PlanRisk
+    explanation: PlanExplanation
+    superseded_at: str | None = None
+    """When a newer project state made it void."""

@@ -1,0 +1,114 @@
+"""What is known about the project at one moment (CP-10): the facts that change plans rest on."""
+
+from enum import StrEnum
+from typing import Literal
+
+from ringi.domain.base import CamelDocument
+from ringi.text import Text
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Diagnostic(CamelDocument, frozen=True, omit_defaults=True):
+    """What a tool or an editor says about a place in a file."""
+
+    file: str
+    message: str
+    line: int | None = None
+    """Counted from 1."""
+    column: int | None = None
+    severity: Severity = Severity.WARNING
+    code: str = ""
+    source: str = ""
+    """The tool that says so."""
+
+
+class StateFile(CamelDocument, frozen=True):
+    path: str
+    mode: str
+    """As git says it: 100644, 100755, or 120000 for a symbolic link."""
+    oid: str
+    """The git object id of its bytes."""
+
+
+class Unanalysed(CamelDocument, frozen=True):
+    """A source file of which it is not known what it uses."""
+
+    file: str
+    why: str
+
+
+class Dependencies(CamelDocument, frozen=True):
+    """Which file uses which. Both sides are files of the snapshot."""
+
+    uses: dict[str, tuple[str, ...]]
+    unanalysed: tuple[Unanalysed, ...] = ()
+
+
+class GapCode(StrEnum):
+    UNREADABLE = "unreadable"
+    UNTRUSTED = "untrusted"
+    """A command of the project that no person has trusted."""
+    TOOL_FAILED = "tool_failed"
+    """A trusted command that did not say what it found."""
+    UNSAVED = "unsaved"
+    """An editor holds changes that are in no file."""
+    EDITOR = "editor"
+    """The editor itself says that it does not know everything yet."""
+
+
+class Gap(CamelDocument, frozen=True):
+    """Why a project state is not complete."""
+
+    code: GapCode
+    subject: str
+    detail: str = ""
+
+
+def why(gap: Gap) -> Text:
+    if gap.code is GapCode.UNREADABLE:
+        return Text("{path} cannot be read", path=gap.subject)
+    if gap.code is GapCode.UNTRUSTED:
+        return Text("nobody has trusted the project's command {command} (ringi trust)", command=gap.subject)
+    if gap.code is GapCode.TOOL_FAILED:
+        return Text("{command} did not say what it found: {why}", command=gap.subject, why=gap.detail)
+    if gap.code is GapCode.UNSAVED:
+        return Text("{path} has changes in an editor that are not saved", path=gap.subject)
+    return Text("the editor {editor} does not know everything yet", editor=gap.subject)
+
+
+class StateSource(StrEnum):
+    WORKSPACE = "workspace"
+    EDITOR = "editor"
+
+
+class ProjectState(CamelDocument, frozen=True, kw_only=True):
+    version: Literal["1.0"] = "1.0"
+    snapshot_id: str
+    captured_at: int
+    """Milliseconds since 1970."""
+    source: StateSource
+    files: tuple[StateFile, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    dependencies: Dependencies
+    critical_files: tuple[str, ...]
+    mutable_state_files: tuple[str, ...]
+    complete: bool
+    gaps: tuple[Gap, ...]
+    """Empty where it is complete."""
+
+
+class EditorState(CamelDocument, frozen=True, kw_only=True):
+    """What an editor pushes: only what it alone can know. Everything else is captured from the files."""
+
+    version: Literal["1.0"] = "1.0"
+    editor: str
+    snapshot_id: str | None = None
+    """The snapshot its diagnostics are about; the push is refused where the files are another one by now."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    unsaved: tuple[str, ...] = ()
+    complete: bool = True

@@ -1,0 +1,50 @@
+"""How risky a change is, and the facts that make it so."""
+
+from enum import StrEnum
+
+from ringi.domain.base import Document
+
+
+class Risk(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class RiskCode(StrEnum):
+    DELETE = "delete"
+    LARGE_OVERWRITE = "large_overwrite"
+    LARGE_REWRITE = "large_rewrite"
+    """Few lines or none, but many bytes."""
+    CRITICAL_FILE = "critical_file"
+    MUTABLE_STATE = "mutable_state"
+    """A database or another file that a running program writes."""
+    MANY_FILES = "many_files"
+    SECRET = "secret"  # noqa: S105
+    HIDDEN_CHARACTERS = "hidden_characters"
+    CRITICAL_AWAY = "critical_away"
+    """A critical file is renamed."""
+
+
+class Category(StrEnum):
+    """Why a file is critical."""
+
+    LOCK = "lock"
+    CI = "ci"
+    MIGRATION = "migration"
+    CREDENTIALS = "credentials"
+    BUILD = "build"
+    OBEYED = "obeyed"
+    """It makes tools run code, or agents obey."""
+    CONFIGURED = "configured"
+
+
+class RiskReason(Document, frozen=True):
+    code: RiskCode
+    subject: str
+    """What the reason is about: a category, a path, a number of lines or files, a finding and its lines."""
+
+
+def highest(risks: tuple[Risk, ...]) -> Risk:
+    order = [Risk.LOW, Risk.MEDIUM, Risk.HIGH]
+    return max(risks, key=order.index, default=Risk.LOW)
