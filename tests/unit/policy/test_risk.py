@@ -4,25 +4,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.plan import (
-    ActionSpec,
-    ActionSpecExt,
-    Category,
-    Preflight,
-    Risk,
-    RiskCode,
-    SpecKind,
-    highest,
-)
-from ringi.policy.risk import CRITICAL, Facts, Thresholds, assess, critical_category, matches, score
+from ringi.domain.plan import ActionSpec, ActionSpecExt, Preflight, SpecKind
+from ringi.domain.risk import Risk, RiskCode, highest
+from ringi.policy.risk import Facts, Thresholds, assess, score
 
 LIMITS = Thresholds(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 
 
+KEY = b"AKIA" + b"Q3EGRX7LZ2MNB4TY"
+
+
 def facts(
-    kind: str = "write", path: str = "src/x.py", *, exists: bool = True, lines: int = 1, size: int = 0
+    kind: str = "write",
+    path: str = "src/x.py",
+    *,
+    exists: bool = True,
+    lines: int = 1,
+    size: int = 0,
+    added: bytes = b"",
 ) -> Facts:
-    return Facts(SpecKind(kind), path, exists=exists, changed_lines=lines, changed_bytes=size)
+    numbered = tuple(enumerate(added.split(b"\n"), 1)) if added else ()
+    return Facts(SpecKind(kind), path, exists, lines, size, numbered)
 
 
 @pytest.mark.req("PT-7")
@@ -41,6 +43,11 @@ def facts(
         (facts("delete", ".env"), ["delete", "critical_file"]),
         (facts(path="Makefile", lines=400), ["large_overwrite", "critical_file"]),
         (facts("create", "a/b/conftest.py", exists=False), ["critical_file"]),
+        (facts(added=b"x = 1\ny = 2\n"), []),
+        (facts(added=b"x = '" + KEY + b"'"), ["secret"]),
+        (facts(added=b"x = '\xe2\x80\xae'"), ["hidden_characters"]),
+        (facts(path="Makefile", added=KEY + b"\n\x1b"), ["critical_file", "secret", "hidden_characters"]),
+        (facts("delete", "data.db"), ["delete", "mutable_state"]),
     ],
 )
 def test_cases(given_: Facts, codes: list[str]):
@@ -49,77 +56,14 @@ def test_cases(given_: Facts, codes: list[str]):
     assert risk is (Risk.HIGH if codes else Risk.LOW)
 
 
-CRITICAL_PATHS = {
-    "uv.lock": Category.LOCK,
-    "deep/down/Cargo.lock": Category.LOCK,
-    "requirements-dev.txt": Category.LOCK,
-    "package-lock.json": Category.LOCK,
-    ".github/workflows/ci.yml": Category.CI,
-    "sub/.github/x": Category.CI,
-    ".gitlab-ci.yml": Category.CI,
-    ".ci/run": Category.CI,
-    "migrations/0001.py": Category.MIGRATION,
-    "app/migrations/0001.py": Category.MIGRATION,
-    ".env": Category.CREDENTIALS,
-    "conf/.env.production": Category.CREDENTIALS,
-    "tls/server.KEY": Category.CREDENTIALS,
-    "id_rsa.pub": Category.CREDENTIALS,
-    ".netrc": Category.CREDENTIALS,
-    "Makefile": Category.BUILD,
-    "makefile": Category.BUILD,
-    "PYPROJECT.TOML": Category.BUILD,
-    "Dockerfile.dev": Category.BUILD,
-    "infra/main.tf": Category.BUILD,
-    "tests/conftest.py": Category.OBEYED,
-    ".vscode/settings.json": Category.OBEYED,
-    "AGENTS.md": Category.OBEYED,
-    "docs/CLAUDE.md": Category.OBEYED,
-    ".gitattributes": Category.OBEYED,
-    ".husky/pre-commit": Category.OBEYED,
-    "x.pth": Category.OBEYED,
-}
-ORDINARY = [
-    "src/main.py", "README.md", "docs/github/x.md", "locks.py", "makefiles/x.py", "migrations", "env",
-    "a.env",
-    "setup.pyx", "github/x", "mymigrations/x.py", "keys/readme.txt", "conftest.py.txt", "xMakefile",
-]  # fmt: skip
-
-
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(("path", "category"), CRITICAL_PATHS.items())
-def test_critical_files(path: str, category: Category):
-    assert critical_category(path) is category
-
-
-@pytest.mark.req("PT-7")
-@pytest.mark.parametrize("path", ORDINARY)
-def test_ordinary_files(path: str):
-    assert critical_category(path) is None
-
-
-def test_every_category_has_globs_that_match_something():
-    assert set(CRITICAL_PATHS.values()) == set(CRITICAL)
-    for globs in CRITICAL.values():
-        for glob in globs:
-            assert matches(glob.replace("/**", "/x").replace("*", "x"), glob)
-
-
-@pytest.mark.parametrize(
-    ("path", "glob", "expected"),
-    [
-        ("deploy/x/y", "deploy/**", True),
-        ("a/deploy/x", "deploy/**", True),
-        ("deploys/x", "deploy/**", False),
-        ("deploy", "deploy/**", False),
-        ("a/b/c.sql", "*.sql", True),
-        ("a/b/c.sql", "a/*.sql", True),
-        ("c.sql", "a/*.sql", False),
-        ("A/B.SQL", "a/b.sql", True),
-        ("[x]", "[x]", False),
-    ],
-)
-def test_globs(path: str, glob: str, expected: bool):
-    assert matches(path, glob) is expected
+def test_a_state_file_alone_is_medium():
+    risk, reasons = assess(facts(path="var/app.sqlite3"), LIMITS)
+    assert risk is Risk.MEDIUM
+    assert [(reason.code, reason.subject) for reason in reasons] == [
+        (RiskCode.MUTABLE_STATE, "var/app.sqlite3")
+    ]
+    assert assess(facts(path="var/x.dat"), LIMITS._replace(mutable=("*.dat",)))[0] is Risk.MEDIUM
 
 
 paths = st.lists(st.text("abxyz.-_", min_size=1, max_size=6), min_size=1, max_size=4).map("/".join)
@@ -165,9 +109,3 @@ def test_the_score_is_between_nothing_and_one_and_follows_the_riskiest(risks: li
         base = {Risk.LOW: 0.1, Risk.MEDIUM: 0.5, Risk.HIGH: 0.9}[highest(tuple(risks))]
         assert base <= found <= round(base + 0.1, 3)
         assert score([spec(risk) for risk in [*risks, Risk.HIGH]]) >= found
-
-
-def test_codes_are_told_apart():
-    assert (
-        len({RiskCode.LARGE_REWRITE, RiskCode.LARGE_OVERWRITE, RiskCode.DELETE, RiskCode.CRITICAL_FILE}) == 4
-    )
