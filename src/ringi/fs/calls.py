@@ -18,7 +18,23 @@ class Kind(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     LINK = "link"
+    FIFO = "fifo"
+    SOCKET = "socket"
+    CHARACTER_DEVICE = "character device"
+    BLOCK_DEVICE = "block device"
     OTHER = "other"
+    """Whatever else a system may know."""
+
+
+_KINDS = {
+    stat_module.S_IFREG: Kind.FILE,
+    stat_module.S_IFDIR: Kind.FOLDER,
+    stat_module.S_IFLNK: Kind.LINK,
+    stat_module.S_IFIFO: Kind.FIFO,
+    stat_module.S_IFSOCK: Kind.SOCKET,
+    stat_module.S_IFCHR: Kind.CHARACTER_DEVICE,
+    stat_module.S_IFBLK: Kind.BLOCK_DEVICE,
+}
 
 
 class Entry(NamedTuple):
@@ -213,14 +229,7 @@ def _open_spare(at: int, spare: str) -> int:
 
 
 def _entry(found: os.stat_result) -> Entry:
-    if stat_module.S_ISREG(found.st_mode):
-        kind = Kind.FILE
-    elif stat_module.S_ISDIR(found.st_mode):
-        kind = Kind.FOLDER
-    elif stat_module.S_ISLNK(found.st_mode):
-        kind = Kind.LINK
-    else:
-        kind = Kind.OTHER
+    kind = _KINDS.get(stat_module.S_IFMT(found.st_mode), Kind.OTHER)
     mode = stat_module.S_IMODE(found.st_mode)
     return Entry(
         kind, mode, found.st_size, found.st_dev, found.st_ino, found.st_ctime_ns, found.st_uid, found.st_gid

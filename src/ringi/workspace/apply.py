@@ -15,7 +15,7 @@ from ringi.domain.execution import OpStatus
 from ringi.errors import PathRefused, StorageFailed
 from ringi.fs import Entry, FileSystem, Kind, opened
 from ringi.text import Text
-from ringi.workspace.tree import Tree
+from ringi.workspace.tree import Made, Tree
 
 STAGING: Final = (".agent", "tmp")
 _SYNC_ONE_BY_ONE: Final = 2
@@ -44,6 +44,27 @@ class _Swap:
         self._staged = staged
         self._place = place
         self._change = change
+
+    def run_below(self, root: int) -> None:
+        """Taken back where the folder turns out to have been moved: then it is not the one that was meant."""
+        self.run()
+        if not self._tree.is_folder_of(self._change.path, root, self._place[0]):
+            self.back()
+            raise Conflict(self._change, Text("its folder was moved meanwhile"))
+
+    def run(self) -> None:
+        if self._change.before is None:
+            self.create()
+        elif self._change.after is None:
+            self.delete()
+        else:
+            self.overwrite()
+
+    def back(self) -> None:
+        """Undone through the same open folder, wherever that is by now."""
+        # What somebody else wrote there or deleted since is theirs.
+        with contextlib.suppress(Conflict, FileNotFoundError):
+            _Swap(self._tree, self._staged, self._place, reverse(self._change)).run()
 
     def create(self) -> None:
         try:
@@ -167,15 +188,14 @@ class Stage:
         return statuses
 
     def _swap(self, root: int, stage: int, name: str, change: FileChange) -> None:
+        new: Made = []
         try:
-            with self.tree.folder_of(change.path, root, make=change.before is None) as (folder, target):
-                swap = _Swap(self.tree, (stage, name), (folder, target), change)
-                if change.before is None:
-                    swap.create()
-                elif change.after is None:
-                    swap.delete()
-                else:
-                    swap.overwrite()
+            with self.tree.folder_of(change.path, root, make=change.before is None, made=new) as place:
+                try:
+                    _Swap(self.tree, (stage, name), place, change).run_below(root)
+                except Conflict:
+                    _unmake(self.fs, new)
+                    raise
         except FileNotFoundError:
             if self._was_lost(stage, name, change):
                 raise
@@ -275,6 +295,13 @@ def _is_foreign(fs: FileSystem, stage: int, name: str, ours: Callable[[bytes], b
         return False
     except OSError:  # no file, being written, or not readable: not for us to remove
         return True
+
+
+def _unmake(fs: FileSystem, folders: Made) -> None:
+    """Through their descriptors: by now they may be elsewhere. What somebody put there stays."""
+    for at, name in reversed(folders):
+        with contextlib.suppress(OSError):
+            fs.remove_folder(at, name)
 
 
 def reverse(change: FileChange) -> FileChange:

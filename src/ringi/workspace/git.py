@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple, cast
 
 from ringi.errors import CopyFailed, Unsupported
 from ringi.text import Text
@@ -121,6 +121,10 @@ class Running:
             why = Text("git {command} did not end in {seconds} s", command=self._command, seconds=self._limit)
             raise CopyFailed(why=why) from None
         return Finished(self._process.returncode, out, err)
+
+    def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """To ask and to read answers while it runs; it must have been started with something to read."""
+        return cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
 
     def result(self) -> bytes:
         finished = self.finish()

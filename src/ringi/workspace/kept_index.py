@@ -2,12 +2,13 @@
 
 import fcntl
 import hashlib
+import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ringi.errors import Busy, CopyFailed
 from ringi.text import Text
@@ -16,6 +17,17 @@ from ringi.workspace.private_folder import keep
 
 _LOCK_WAIT: Final = 60.0
 _LOCK_NAME: Final = "ringi.lock"
+_TICK: Final = 0.02
+"""File systems take their time from a clock that moves in steps; none is longer."""
+
+
+class Places(NamedTuple):
+    """Where the files of an index lie."""
+
+    folders: set[bytes]
+    """All that hold one, be it further down; not the top."""
+    rules: set[bytes]
+    """Those of the files that say what is ignored."""
 
 
 class KeptIndex:
@@ -24,6 +36,11 @@ class KeptIndex:
         self.current = git_dir / "index"
         self.following = git_dir / "index.next"
         self._memo = git_dir / "captured"
+        self._memo_ignored = git_dir / "ignored"
+        self._memo_places = git_dir / "places"
+        self._memo_nested = git_dir / "nested"
+        self._memos = (self._memo, self._memo_ignored, self._memo_places, self._memo_nested)
+        self._began = 0.0
 
     def borrow(self) -> None:
         """Git works on a second name of the index, so that a crash leaves the last good one.
@@ -33,6 +50,7 @@ class KeptIndex:
         for left in (*self._git_dir.glob("*.lock"), self.following):
             if left.name != _LOCK_NAME:
                 left.unlink(missing_ok=True)
+        self._began = time.time()
         if self.current.exists():
             try:
                 self.following.hardlink_to(self.current)
@@ -42,23 +60,55 @@ class KeptIndex:
     def unchanged(self) -> bool:
         return self.current.exists() and self.following.exists() and self.current.samefile(self.following)
 
-    def _key(self, tracked: bytes, ignored: bytes) -> bytes:
-        parts = (signature(self.current), tracked, ignored)
+    def _key(self, *facts: bytes) -> bytes:
+        parts = (signature(self.current), *facts)
         return hashlib.sha256(b"\0\0".join(parts)).hexdigest().encode() + b" "
 
-    def remembered(self, tracked: bytes, ignored: bytes) -> str | None:
-        found, key = read_small(self._memo), self._key(tracked, ignored)
+    def remembered(self, *facts: bytes) -> str | None:
+        """The tree of the current index, if these are still the facts."""
+        found, key = read_small(self._memo), self._key(*facts)
         return found.removeprefix(key).decode("ascii").strip() if found.startswith(key) else None
+
+    def ignored(self, rules: bytes) -> set[bytes] | None:
+        """The ignored files of the current index, if these are still the rules."""
+        found, key = read_small(self._memo_ignored), self._key(rules)
+        return _listed(found.removeprefix(key)) if found.startswith(key) else None
+
+    def nested(self) -> list[bytes]:
+        """The repositories that were found last; to be checked by whoever asks."""
+        return sorted(_listed(read_small(self._memo_nested)))
+
+    def places(self) -> "Places | None":
+        """Those of the current index, if they are known."""
+        found, key = read_small(self._memo_places), self._key()
+        if not found.startswith(key):
+            return None
+        folders, _, rules = found.removeprefix(key).partition(b"\0\0")
+        return Places(_listed(folders), _listed(rules))
 
     def accept(self) -> None:
         """What git worked on becomes the index."""
+        # Git trusts files that are older than its index. One that is written after git has read it, in the
+        # same tick of the clock, must not be: so the index is as old as the first look at a file.
+        moment = self._began - _TICK
+        os.utime(self.following, (moment, moment))
         self.following.replace(self.current)
 
-    def remember(self, tracked: bytes, ignored: bytes, tree: str) -> None:
-        keep(self._memo, self._key(tracked, ignored) + tree.encode())
+    def remember(self, *facts: bytes, tree: str) -> None:
+        keep(self._memo, self._key(*facts) + tree.encode())
+
+    def remember_ignored(self, rules: bytes, names: set[bytes]) -> None:
+        keep(self._memo_ignored, self._key(rules) + b"\0".join(sorted(names)))
+
+    def remember_nested(self, names: Iterable[bytes]) -> None:
+        keep(self._memo_nested, b"\0".join(names))
+
+    def remember_places(self, places: "Places") -> None:
+        lists = (b"\0".join(sorted(names)) for names in places)
+        keep(self._memo_places, self._key() + b"\0\0".join(lists))
 
     def forget(self) -> None:
-        for path in (self.current, self.following, self._memo):
+        for path in (self.current, self.following, *self._memos):
             path.unlink(missing_ok=True)
         for path in (self._git_dir / "objects").glob("??/*"):
             if path.stat().st_size == 0:  # what a power loss leaves of an object
@@ -82,6 +132,10 @@ class KeptIndex:
                         raise Busy(holder=Text("another command is reading its files")) from None
                     time.sleep(0.02)
             yield
+
+
+def _listed(names: bytes) -> set[bytes]:
+    return set(names.split(b"\0")) - {b""}
 
 
 def signature(path: Path | None) -> bytes:

@@ -5,11 +5,12 @@ import unicodedata
 from typing import Final
 
 from ringi.errors import PathRefused
-from ringi.text import Text
+from ringi.text import Text, deceiving
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
-_GUARDED: Final = frozenset([".git", ".agent"])
-_SHORT_NAMES: Final = re.compile(r"(git|agent)~[0-9]+")
+# Also by the short names that NTFS gives them.
+_GITS: Final = re.compile(r"\.git|git~[0-9]+")
+_OURS: Final = re.compile(r"\.agent|agent~[0-9]+")
 _LONGEST_NAME: Final = 255
 
 
@@ -49,15 +50,20 @@ def _refusal_of_whole(path: str) -> Text | None:
 def _refusal_of_part(part: str) -> Text | None:
     if part == "..":
         return Text("it leaves its folder with ..")
-    if _folded(part) in _GUARDED or _SHORT_NAMES.fullmatch(_folded(part)):
-        return Text("it lies in {folder}, which belongs to git or to ringi", folder=part)
+    folded = _folded(part)
+    if _GITS.fullmatch(folded):
+        return Text("it lies in {folder}, which belongs to git", folder=part)
+    if _OURS.fullmatch(folded):
+        return Text("it lies in {folder}, which belongs to ringi", folder=part)
     if len(part.encode()) > _LONGEST_NAME:
         return Text("a part of it is longer than {limit} bytes", limit=_LONGEST_NAME)
     return None
 
 
 def _folded(part: str) -> str:
-    """As a file system sees it that ignores case, Unicode form, zero-width characters or trailing dots."""
+    """As a file system sees it that ignores case, Unicode form, invisible characters or trailing dots."""
+    if part.isascii() and part.isprintable():
+        return part.lower().split(":")[0].rstrip(". ")
     plain = unicodedata.normalize("NFKC", part)
-    shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+    shown = "".join(c for c in plain if not deceiving(c))
     return unicodedata.normalize("NFKC", shown.casefold()).split(":")[0].rstrip(". ")

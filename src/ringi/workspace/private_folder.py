@@ -12,6 +12,8 @@ from ringi.workspace.git import quoted
 
 OWN: Final = ".agent"
 _PERSONAL: Final = "personal-exclude"
+RULES: Final = ("info/exclude", f"info/{_PERSONAL}", "config")
+"""The files that say what is ignored, beside those in the tree."""
 # Stronger than any .gitattributes in the tree. An encoding can only be made unspecified: git dies on "-".
 _ATTRIBUTES: Final = b"* -text -eol -crlf -ident -filter !working-tree-encoding\n"
 _CONFIG: Final = b"""\

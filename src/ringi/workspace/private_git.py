@@ -1,5 +1,6 @@
 """A private git directory for a work tree: exact bytes, and nothing of the repository's own configuration."""
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -9,11 +10,12 @@ from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
 from ringi.text import Text
-from ringi.workspace.git import Git, failure
-from ringi.workspace.kept_index import KeptIndex
-from ringi.workspace.private_folder import OWN, PrivateFolder
+from ringi.workspace.git import Git, Repository, failure, read_small
+from ringi.workspace.kept_index import KeptIndex, Places
+from ringi.workspace.private_folder import OWN, RULES, PrivateFolder
 
 _GITLINK: Final = b"160000"
+_RULES_NAME: Final = b".gitignore"
 
 
 class Captured(NamedTuple):
@@ -76,37 +78,56 @@ class PrivateGit:
         self._index.borrow()
         git = Git(self.git_dir, self.work_tree, index=self._index.following)
         mark = self._tracked_mark()
-        with self.git.started("ls-files", "-z", "-c", "-i", "--exclude-standard") as listing:
+        places = self._index.places() or _places(_names(git.run("ls-files", "-z")))
+        self._unlearn(git, places)
+        rules = _rules(self.git_dir, self.work_tree, places)
+        # Git would take each of these into the index, for us to drop it again.
+        known = [name for name in self._index.nested() if _is_still_nested(self.work_tree, name)]
+        clean = self._add(git, known)
+        if clean and self._index.unchanged() and (tree := self._index.remembered(mark, rules, *known)):
+            return Captured(tree, _sorted(known), ())
+        if known:
             clean = self._add(git)
-            ignored = listing.result()
-        if clean and self._index.unchanged() and (tree := self._index.remembered(mark, ignored)):
-            return Captured(tree, (), ())
-        captured = self._settle(git, set(_names(ignored)), clean=clean)
+        entries = list(index_entries(git.run("ls-files", "-s", "-z")))
+        key = _digest([rules, *(e.path + b"\0" + e.oid for e in entries if _has_rules(e.path))])
+        ignored = self._index.ignored(key)
+        if ignored is None:
+            ignored = set(_names(git.run("ls-files", "-z", "-c", "-i", "--exclude-standard")))
+        captured, forced = self._settle(git, entries, ignored, clean=clean)
         self._index.accept()
-        if clean and not captured.nested:
-            self._index.remember(mark, ignored, captured.tree)
+        nested = [os.fsencode(name) for name in captured.nested]
+        self._index.remember_places(_places([*nested, *forced, *(e.path for e in entries)]))
+        if not captured.unreadable:
+            self._index.remember_ignored(key, ignored | forced)
+            self._index.remember(mark, rules, *nested, tree=captured.tree)
+            self._index.remember_nested(nested)
         return captured
 
-    def _add(self, git: Git) -> bool:
+    def _unlearn(self, git: Git, places: Places) -> None:
+        """Drops from the index what would keep git from seeing the tree as if for the first time."""
+
+    def _add(self, git: Git, without: Iterable[bytes] = ()) -> bool:
         """Whether git took in everything without a word."""
-        command = ("add", "-A", "--ignore-errors", "--no-warn-embedded-repo", "--", ".")
+        command = ["add", "-A", "--ignore-errors", "--no-warn-embedded-repo", "--", "."]
+        command += map(_except, without)
         added = git.attempt(*command)
         if added.code > 1 and (closed := self._closed_folders()):
             # Git gives up at a folder that it can list and not enter.
-            around = (f":(exclude,literal){os.fsdecode(name)}" for name in sorted(closed))
-            again = git.attempt(*command, *around)
+            again = git.attempt(*command, *map(_except, sorted(closed)))
             added = again._replace(err=added.err)
         if added.code > 1:
             raise failure("add", added)
         return not added.code and not added.err
 
-    def _settle(self, git: Git, ignored: set[bytes], *, clean: bool) -> Captured:
-        """Brings the index from what git took in to what counts, whatever it held before."""
+    def _settle(
+        self, git: Git, listed: Iterable["IndexEntry"], ignored: set[bytes], *, clean: bool
+    ) -> tuple[Captured, set[bytes]]:
+        """Brings the index from what git took in to what counts; answers also with what that added."""
         nested, unreadable = set[bytes](), set[bytes]()
         if not clean:
             nested, unreadable = self._not_taken(git)
         tracked = self._tracked()
-        entries = dict(_entries(git.run("ls-files", "-s", "-z")))
+        entries = {entry.path: entry.mode for entry in listed}
         links = {path for path, mode in entries.items() if mode == _GITLINK}
         drop = {path for path in entries if path in links or _below(path, unreadable) or _own(path)}
         drop |= (ignored & entries.keys()) - tracked
@@ -114,11 +135,12 @@ class PrivateGit:
         if drop:
             git.run("update-index", "--force-remove", "-z", "--stdin", stdin=b"\0".join(sorted(drop)) + b"\0")
         unreadable |= self._force(git, force)
-        return Captured(_text(git.run("write-tree")), _sorted(nested | links), _sorted(unreadable))
+        tree = _text(git.run("write-tree"))
+        return Captured(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
 
     def _force(self, git: Git, paths: list[bytes]) -> set[bytes]:
         """Takes in ignored files that are tracked all the same; returns those that cannot be read."""
-        there = sorted(path for path in paths if self._there(path))
+        there = sorted(path for path in paths if _is_there(self.work_tree, path))
         unreadable = {path for path in there if not _readable(self.work_tree, path)}
         if names := [path for path in there if path not in unreadable]:
             git.run("update-index", "--add", "-z", "--stdin", stdin=b"\0".join(names) + b"\0")
@@ -130,7 +152,7 @@ class PrivateGit:
         nested = {path.rstrip(b"/") for path in left if path.endswith(b"/")}
         unreadable = {path for path in left if not path.endswith(b"/") and not _own(path)}
         for path in sorted(unreadable):
-            if self._there(path) and _readable(self.work_tree, path):
+            if _is_there(self.work_tree, path) and _readable(self.work_tree, path):
                 # The name is at fault, or our own store: a full disk must not look like an unreadable file.
                 git.run("hash-object", "-w", "--no-filters", "--", os.fsdecode(path))
                 break
@@ -140,6 +162,9 @@ class PrivateGit:
         """Those that cannot be listed or entered and are not ignored. Git at most warns of them."""
         closed = []
         for place, names, _ in os.walk(self.work_tree):
+            names[:] = [name for name in names if name != ".git"]
+            if Path(place) != self.work_tree and is_nested(Path(place)):
+                names.clear()
             paths = (Path(place, name) for name in names)
             closed += [
                 path for path in paths if not path.is_symlink() and not os.access(path, os.R_OK | os.X_OK)
@@ -154,18 +179,39 @@ class PrivateGit:
         ignored = set(_names(answer.out))
         return [name for name in names if name not in ignored]
 
-    def _there(self, path: bytes) -> bool:
-        """A file or link at exactly this place: nothing on the way is a link."""
-        place = os.fsencode(self.work_tree)
-        *folders, name = path.split(b"/")
-        with suppress(OSError):
-            for folder in folders:
-                place += b"/" + folder
-                if not stat.S_ISDIR(os.lstat(place).st_mode):
-                    return False
-            mode = os.lstat(place + b"/" + name).st_mode
-            return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
-        return False
+
+def _except(name: bytes) -> str:
+    return f":(exclude,literal){os.fsdecode(name)}"
+
+
+def _mode_at(work_tree: Path, path: bytes) -> int:
+    """Of what is at exactly this place: nothing on the way is a link. 0 where nothing is."""
+    place = os.fsencode(work_tree)
+    *folders, name = path.split(b"/")
+    with suppress(OSError):
+        for folder in folders:
+            place += b"/" + folder
+            if not stat.S_ISDIR(os.lstat(place).st_mode):
+                return 0
+        return os.lstat(place + b"/" + name).st_mode
+    return 0
+
+
+def _is_there(work_tree: Path, path: bytes) -> bool:
+    """A file or link."""
+    mode = _mode_at(work_tree, path)
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def _is_still_nested(work_tree: Path, path: bytes) -> bool:
+    return stat.S_ISDIR(_mode_at(work_tree, path)) and is_nested(work_tree / os.fsdecode(path))
+
+
+def is_nested(folder: Path) -> bool:
+    """Whether git takes it for a repository of its own."""
+    with suppress(CopyFailed):
+        return os.access(folder / ".git", os.F_OK) and Repository.at(folder) is not None
+    return False
 
 
 def _readable(work_tree: Path, path: bytes) -> bool:
@@ -173,15 +219,56 @@ def _readable(work_tree: Path, path: bytes) -> bool:
     return stat.S_ISLNK(os.lstat(place).st_mode) or os.access(place, os.R_OK)
 
 
+class IndexEntry(NamedTuple):
+    path: bytes
+    mode: bytes
+    oid: bytes
+
+
 def tracked_files(listing: bytes) -> set[bytes]:
     """The paths in the output of `ls-files -s -z`, without nested repositories."""
-    return {path for path, mode in _entries(listing) if mode != _GITLINK}
+    return {entry.path for entry in index_entries(listing) if entry.mode != _GITLINK}
 
 
-def _entries(out: bytes) -> Iterator[tuple[bytes, bytes]]:
+def tracked_links(listing: bytes) -> set[bytes]:
+    """The nested repositories in the output of `ls-files -s -z`."""
+    return {entry.path for entry in index_entries(listing) if entry.mode == _GITLINK}
+
+
+def index_entries(out: bytes) -> Iterator[IndexEntry]:
     for line in _names(out):
         facts, _, path = line.partition(b"\t")
-        yield path, facts[:6]
+        yield IndexEntry(path, facts[:6], facts[7:-2])
+
+
+def _has_rules(path: bytes) -> bool:
+    return path.rpartition(b"/")[2] == _RULES_NAME
+
+
+def _places(paths: Iterable[bytes]) -> Places:
+    folders, rules = set[bytes](), set[bytes]()
+    for path in paths:
+        folder, _, name = path.rpartition(b"/")
+        if name == _RULES_NAME:
+            rules.add(path)
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return Places(folders, rules)
+
+
+def _rules(git_dir: Path, work_tree: Path, places: Places) -> bytes:
+    """A digest of everything that decides what is ignored, but for the rules that are in the index."""
+    top = os.fsencode(work_tree) + b"/"
+    names = [_RULES_NAME, *(folder + b"/" + _RULES_NAME for folder in places.folders)]
+    # Rules that are ignored themselves.
+    hidden = sorted(name for name in names if name not in places.rules and os.access(top + name, os.F_OK))
+    files = [git_dir / name for name in RULES] + [work_tree / os.fsdecode(name) for name in hidden]
+    return _digest([*hidden, *(_digest([read_small(path)]) for path in files)])
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    return hashlib.sha256(b"\0\0".join(parts)).digest()
 
 
 def _names(out: bytes) -> list[bytes]:

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 from ringi.workspace.git import Git, Repository, read_small, require_version, settings
-from ringi.workspace.kept_index import signature
+from ringi.workspace.kept_index import Places, signature
 from ringi.workspace.private_folder import Surroundings
-from ringi.workspace.private_git import Captured, PrivateGit, tracked_files
+from ringi.workspace.private_git import Captured, PrivateGit, is_nested, tracked_files, tracked_links
 
 
 class Shadow(PrivateGit):
@@ -49,12 +49,30 @@ class Shadow(PrivateGit):
             precompose=own.get("core.precomposeunicode") == "true",
         )
 
+    def submodules(self) -> set[bytes]:
+        """Nested repositories that the person's own index knows, be they ignored."""
+        return tracked_links(self._listing()) if (self.work_tree / ".gitmodules").is_file() else set()
+
     def _tracked(self) -> set[bytes]:
+        return tracked_files(self._listing())
+
+    def _listing(self) -> bytes:
+        """All that the person's own index says."""
         if self.repository is None or not (index := self.repository.git_dir / "index").is_file():
-            return set()
+            return b""
         for shared in index.parent.glob("sharedindex.*"):  # a split index looks for its other half beside us
             shutil.copyfile(shared, self.git_dir / shared.name)
-        return tracked_files(Git(self.git_dir, self.work_tree, index=index).run("ls-files", "-s", "-z"))
+        return Git(self.git_dir, self.work_tree, index=index).run("ls-files", "-s", "-z")
+
+    def _unlearn(self, git: Git, places: Places) -> None:
+        """A repository that was made where the index knows plain files would be taken for plain files."""
+        top = os.fsencode(self.work_tree) + b"/"
+        for name in places.folders:
+            # Asked first, because it is asked of every folder.
+            there = os.access(top + name + b"/.git", os.F_OK)
+            if there and is_nested(self.work_tree / os.fsdecode(name)):
+                known = git.run("ls-files", "-z", "--", f":(literal){os.fsdecode(name)}")
+                git.run("update-index", "--force-remove", "-z", "--stdin", stdin=known)
 
     def _tracked_mark(self) -> bytes:
         return signature(self.repository.git_dir / "index" if self.repository else None)

@@ -4,7 +4,7 @@ import contextlib
 import errno
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from ringi.domain.codec import digest
 from ringi.domain.plan import FileState
@@ -14,6 +14,18 @@ from ringi.text import Text
 from ringi.workspace.paths import normalise
 
 _READ_TRIES = 3
+_REFUSALS: Final = {
+    Kind.LINK: Text("it is a symbolic link"),
+    Kind.FOLDER: Text("it is a folder"),
+    Kind.FIFO: Text("it is a named pipe"),
+    Kind.SOCKET: Text("it is a socket"),
+    Kind.CHARACTER_DEVICE: Text("it is a character device"),
+    Kind.BLOCK_DEVICE: Text("it is a block device"),
+}
+_NOT_REGULAR: Final = Text("it is not a regular file")
+
+Made = list[tuple[int, str]]
+"""New folders, each by the open folder it is in and its name there."""
 
 
 class Found(NamedTuple):
@@ -35,31 +47,57 @@ class Tree:
             yield folder
 
     @contextlib.contextmanager
-    def folder_of(self, path: str, root: int, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The open folder that holds the path, and its name there. FileNotFoundError where there is none."""
+    def folder_of(
+        self, path: str, root: int, *, make: bool = False, made: Made | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """The open folder that holds the path, and its name there. FileNotFoundError where there is none.
+
+        With `make`, missing folders are made, and added to `made`.
+        """
         *folders, name = normalise(path)
         with contextlib.ExitStack() as stack:
             at = root
             for part in folders:
-                at = stack.enter_context(opened(self.fs, self.step(at, part, path, make=make)))
+                at = stack.enter_context(opened(self.fs, self.step(at, part, path, make=make, made=made)))
             yield at, name
 
-    def step(self, at: int, part: str, path: str, *, make: bool) -> int:
+    def step(self, at: int, part: str, path: str, *, make: bool, made: Made | None = None) -> int:
         try:
             return self.fs.open_folder(at, part)
         except FileNotFoundError:
             if not make:
                 raise
-            with contextlib.suppress(FileExistsError):
-                self.fs.make_folder(at, part, 0o777)
+        except OSError as error:
+            self._refuse(at, part, path, error)
+        with contextlib.suppress(FileExistsError):
+            self.fs.make_folder(at, part, 0o777)
+            if made is not None:
+                made.append((at, part))
+        try:
             return self.fs.open_folder(at, part)
         except OSError as error:
-            if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
-                raise
-            entry = self.fs.entry(at, part)
-            if entry is not None and entry.kind is Kind.LINK:
-                raise PathRefused(path=path, why=Text("{part} is a symbolic link", part=part)) from None
-            raise PathRefused(path=path, why=Text("{part} is a file, not a folder", part=part)) from None
+            self._refuse(at, part, path, error)
+
+    def _refuse(self, at: int, part: str, path: str, error: OSError) -> NoReturn:
+        """What stands in the way of a folder, in words; any other fault as it is."""
+        if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
+            raise error
+        entry = self.fs.entry(at, part)
+        if entry is not None and entry.kind is Kind.LINK:
+            raise PathRefused(path=path, why=Text("{part} is a symbolic link", part=part)) from None
+        if entry is not None and entry.kind is not Kind.FILE:
+            raise PathRefused(path=path, why=Text("{part} is not a folder", part=part)) from None
+        raise PathRefused(path=path, why=Text("{part} is a file, not a folder", part=part)) from None
+
+    def is_folder_of(self, path: str, root: int, folder: int) -> bool:
+        """Whether the open folder is still the one that holds the path."""
+        here = self.fs.folder_entry(folder)
+        try:
+            with self.folder_of(path, root) as (again, _):
+                there = self.fs.folder_entry(again)
+        except (FileNotFoundError, PathRefused):
+            return False
+        return (here.device, here.inode) == (there.device, there.inode)
 
     def look(self, path: str) -> Found | None:
         """The file at the path; None where nothing is. Anything else there is refused."""
@@ -78,13 +116,13 @@ class Tree:
         if entry is None:
             return None
         if entry.kind is not Kind.FILE:
-            raise PathRefused(path=path, why=_not_a_file(entry.kind))
+            raise PathRefused(path=path, why=_REFUSALS.get(entry.kind, _NOT_REGULAR))
         try:
             return self._read(folder, name, path)
         except FileNotFoundError:
             return None
         except NotRegular:
-            raise PathRefused(path=path, why=Text("it is not a regular file")) from None
+            raise PathRefused(path=path, why=_NOT_REGULAR) from None
         except PermissionError as error:
             raise Unreadable(what=path, why=error.strerror) from None
 
@@ -115,11 +153,3 @@ class Tree:
             return False
         except PathRefused:  # a link or a file is in the way; whoever writes there will find it
             return True
-
-
-def _not_a_file(kind: Kind) -> Text:
-    if kind is Kind.LINK:
-        return Text("it is a symbolic link")
-    if kind is Kind.FOLDER:
-        return Text("it is a folder")
-    return Text("it is a device, a socket or a pipe")

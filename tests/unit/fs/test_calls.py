@@ -31,7 +31,7 @@ def test_entries_say_what_is_there(at: int, tmp_path: Path):
         "folder": Kind.FOLDER,
         "link": Kind.LINK,
         "folder link": Kind.LINK,
-        "pipe": Kind.OTHER,
+        "pipe": Kind.FIFO,
     }
     assert fs.entry(at, "nothing") is None
     entry = fs.entry(at, "file")

@@ -7,23 +7,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.errors import PathRefused
+from ringi.text import Text
 from ringi.workspace.paths import normalise
 
-REFUSED = [
-    # Leaving the workspace.
-    "..", "../x", "a/../b", "a/..", "./../x", "/etc/passwd", "/", "//x", "~", "~/x", "~root/x", "",
-    ".", "./", "a/", "a/b/", "/.", "\0", "a\0b", "a\\b", "\\", "..\\x", "C:x", "c:/x", "C:\\x", "Z:",
-    # Not UTF-8, too long.
-    "\udcff", "a/\ud800", "x" * 256, "é" * 128, "a/" + "b" * 300,
-    # Git's and ringi's own, in every disguise a file system may see through.
-    ".git", ".git/config", "a/.git/hooks/x", ".GIT/x", ".Git", ".gIt/config", ".git ", ".git.", ".git. .",
-    ".git...", "git~1", "GIT~1/x", "git~2", "a/git~15", ".agent", ".agent/config.yaml", ".AGENT/x",
-    "sub/.Agent/x", "agent~1", ".agent ", ".agent.",
-    ".\uff47\uff49\uff54/config", "\uff0egit", "\u2024git", ".g\u200dit", ".g\u200bit", "\ufeff.git",
-    ".git\u200c/x",
-    ".\u2060git", ".gi\u00adt", ".git\u202e", ".\u1d4d\u1d62\u1d57", ".\u24d6\u24d8\u24e3",
-    ".git::$INDEX_ALLOCATION", ".git::$INDEX_ALLOCATION/config", ".git:x", ".agent:stream", ".GIT::$DATA",
-]  # fmt: skip
+REFUSED = {
+    "it leaves its folder with ..": ["..", "../x", "a/../b", "a/..", "./../x"],
+    "it is absolute": ["/etc/passwd", "/", "//x", "/.", "/C:/x"],
+    "it starts with ~, which some programs take for a home folder": ["~", "~/x", "~root/x"],
+    "it contains a NUL character": ["\0", "a\0b", "/a\0", "../\0"],
+    "it contains a backslash": ["a\\b", "\\", "..\\x", "C:\\x", "\\\\host\\share", ".git\\config"],
+    "it starts with a drive letter": ["C:x", "c:/x", "Z:", "C:.git"],
+    "it names no file": ["", ".", "././."],
+    "it names a folder, not a file": ["./", "a/", "a/b/", ".git/", "../"],
+    "its name is not valid UTF-8": ["\udcff", "a/\ud800"],
+    "a part of it is longer than 255 bytes": ["x" * 256, "é" * 128, "a/" + "b" * 300],
+    # In every disguise that a file system may see through; also those of nested repositories.
+    "it lies in {part}, which belongs to git": [
+        ".git", ".git/config", "a/.git/hooks/x", "sub/module/.git/config", "a/.git", ".GIT/x", ".Git",
+        ".gIt/config", ".git ", ".git.", ".git. .", ".git...", "git~1", "GIT~1/x", "git~2", "a/git~15",
+        ".\uff47\uff49\uff54/config", "\uff0egit", "\u2024git", ".g\u200dit", ".g\u200bit", "\ufeff.git",
+        ".git\u200c/x", ".\u2060git", ".gi\u00adt", ".git\u202e", ".\u1d4d\u1d62\u1d57",
+        ".\u24d6\u24d8\u24e3", ".g\ufe0fit", ".g\u034fit/x", ".gi\u180bt", ".git\u3164",
+        ".git\U000e0101/config",
+        ".git::$INDEX_ALLOCATION", ".git::$INDEX_ALLOCATION/config", ".git:x", ".GIT::$DATA",
+    ],
+    "it lies in {part}, which belongs to ringi": [
+        ".agent", ".agent/config.yaml", ".AGENT/x", "sub/.Agent/x", "agent~1", "AGENT~1/x", ".agent ",
+        ".agent.", ".agent:stream", ".a\u200bgent/x", ".\uff41gent", ".age\ufe00nt/tmp",
+    ],
+}  # fmt: skip
 FINE = {
     "a": ("a",),
     "a/b/c.txt": ("a", "b", "c.txt"),
@@ -48,13 +60,20 @@ FINE = {
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize("path", REFUSED, ids=ascii)
-def test_refused(path: str):
+@pytest.mark.parametrize(
+    ("path", "why"), [(path, why) for why, paths in REFUSED.items() for path in paths], ids=ascii
+)
+def test_refused_for_a_reason_of_its_own(path: str, why: str):
     with pytest.raises(PathRefused) as caught:
         normalise(path)
     assert caught.value.exit_code == 6
     assert caught.value.details["path"] == path
-    assert str(caught.value.details["why"])
+    said = str(caught.value.details["why"])
+    assert said in {why.format(part=part) for part in path.split("/")}
+
+
+def test_every_reason_is_another():
+    assert len({str(Text(why, part="")) for why in REFUSED}) == len(REFUSED)
 
 
 @pytest.mark.req("PT-7")

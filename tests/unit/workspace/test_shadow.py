@@ -8,6 +8,7 @@ import time
 import pytest
 
 from ringi.errors import CopyFailed
+from ringi.workspace.git import Git
 from ringi.workspace.private_git import Captured
 from ringi.workspace.shadow import Shadow
 from tests.unit.workspace.repositories import (
@@ -225,6 +226,44 @@ class TestWhatCounts:
         write(root, {".gitignore": "new\n"})
         assert set(captured_files(root, store)[1]) == {"a"}
 
+    def test_rules_in_a_folder_that_are_themselves_ignored(self, tmp_path, store):
+        root = repository(tmp_path / "r", {"a": "1", "d/e/x": "1", "d/e/y": "1"})
+        write(root, {".git/info/exclude": ".gitignore\n", "d/e/new": "x"})
+        for _ in range(2):
+            assert set(captured_files(root, store)[1]) == {"a", "d/e/x", "d/e/y", "d/e/new"}
+        write(root, {"d/.gitignore": "new\nx\n"})
+        for _ in range(2):
+            assert set(captured_files(root, store)[1]) == {"a", "d/e/x", "d/e/y"}
+        git(root, "rm", "-q", "--cached", "d/e/x")
+        assert set(captured_files(root, store)[1]) == {"a", "d/e/y"}
+        write(root, {"d/.gitignore": "new\n", "a": "2"})
+        assert set(captured_files(root, store)[1]) == {"a", "d/e/x", "d/e/y"}
+        (root / "d" / ".gitignore").unlink()
+        assert set(captured_files(root, store)[1]) == {"a", "d/e/x", "d/e/y", "d/e/new"}
+
+    def test_what_is_ignored_is_asked_only_when_the_rules_change(self, tmp_path, store, monkeypatch):
+        root = repository(tmp_path / "r", {"a": "1", ".gitignore": "*.log\n", "kept.log": "1"})
+        git(root, "add", "-f", "kept.log")
+        asked = []
+        real = Git.run
+
+        def run(self, *words, stdin=None):
+            asked.append("-i" in words)
+            return real(self, *words, stdin=stdin)
+
+        shadow = Shadow(store, root)
+        for _ in range(2):
+            shadow.capture()
+        monkeypatch.setattr(Git, "run", run)
+        for text in "23":
+            write(root, {"a": text, f"new{text}": ""})
+            assert files_of(root, shadow.capture().tree, store)["a"][1] == text.encode()
+        assert asked
+        assert not any(asked)
+        write(root, {".gitignore": "new2\n"})
+        assert set(files_of(root, shadow.capture().tree, store)) == {"a", ".gitignore", "kept.log", "new3"}
+        assert any(asked)
+
     def test_split_index(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1", "b": "2"})
         git(root, "update-index", "--split-index")
@@ -349,6 +388,16 @@ class TestNested:
         shutil.rmtree(root / "with")
         shutil.rmtree(root / "deep")
         assert captured_files(root, store)[0].nested == ()
+
+    def test_one_that_was_plain_files_before(self, tmp_path, store):
+        root = repository(tmp_path / "r", {"a": "1"})
+        write(root, {"sub/x": "1"})
+        assert set(captured_files(root, store)[1]) == {"a", "sub/x"}
+        git(root / "sub", "init", "-q")
+        commit(root / "sub")
+        captured, files = captured_files(root, store)
+        assert (captured.nested, set(files)) == (("sub",), {"a"})
+        assert captured.tree == fresh_tree(root, tmp_path)
 
     def test_submodule(self, tmp_path, store):
         inner = repository(tmp_path / "inner", {"x": "1"})

@@ -2,6 +2,8 @@
 
 import os
 import socket
+import stat
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,22 +81,69 @@ def test_a_file_is_no_folder_and_a_folder_no_file(tree: Tree):
         tree.look("a/b")
 
 
-@pytest.mark.req("PT-7")
-def test_pipes_sockets_and_devices_are_refused_without_waiting(tree: Tree, root: Path):
-    os.mkfifo(root / "pipe")
+def bind(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         here = os.open(".", os.O_RDONLY)
-        os.chdir(root)
+        os.chdir(path.parent)  # the path of a socket must be short
         try:
-            server.bind("socket")
+            server.bind(path.name)
         finally:
             os.fchdir(here)
             os.close(here)
-    for name in ("pipe", "socket"):
-        with no_descriptor_lost(), pytest.raises(PathRefused, match="a device, a socket or a pipe"):
-            tree.look(name)
-        with pytest.raises(PathRefused):
-            tree.look(f"{name}/x")
+
+
+def device(kind: int) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        try:
+            os.mknod(path, kind | 0o600, os.makedev(1, 3))
+        except PermissionError:
+            pytest.skip("only root can make devices")
+
+    return make
+
+
+SPECIAL = {
+    "it is a symbolic link": lambda path: path.symlink_to("nowhere"),
+    "it is a folder": Path.mkdir,
+    "it is a named pipe": os.mkfifo,
+    "it is a socket": bind,
+    "it is a character device": device(stat.S_IFCHR),
+    "it is a block device": device(stat.S_IFBLK),
+}
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize("why", SPECIAL)
+def test_what_is_no_file_is_refused_by_its_kind_and_without_waiting(tree: Tree, root: Path, why: str):
+    SPECIAL[why](root / "a" / "odd")
+    with no_descriptor_lost(), pytest.raises(PathRefused) as caught:
+        tree.look("a/odd")
+    assert str(caught.value) == f"a/odd is refused: {why}"
+    if why != "it is a folder":
+        with no_descriptor_lost(), pytest.raises(PathRefused, match=r"odd is (a symbolic link|not a folder)"):
+            tree.look("a/odd/x")
+        with (
+            no_descriptor_lost(),
+            tree.open_root() as at,
+            pytest.raises(PathRefused),
+            tree.folder_of("a/odd/x", at, make=True),
+        ):
+            pytest.fail("made a folder there")
+
+
+def test_a_folder_is_known_again_by_what_it_is(tree: Tree, root: Path):
+    with no_descriptor_lost(), tree.open_root() as at, tree.folder_of("a/b/x", at) as (folder, _):
+        assert tree.is_folder_of("a/b/x", at, folder)
+        (root / "a" / "b").rename(root / "elsewhere")
+        assert not tree.is_folder_of("a/b/x", at, folder)
+        (root / "a" / "b").mkdir()
+        assert not tree.is_folder_of("a/b/x", at, folder)
+        (root / "a" / "b").rmdir()
+        (root / "a" / "b").symlink_to(root / "elsewhere")
+        assert not tree.is_folder_of("a/b/x", at, folder)
+        (root / "a" / "b").unlink()
+        (root / "elsewhere").rename(root / "a" / "b")
+        assert tree.is_folder_of("a/b/x", at, folder)
 
 
 def test_missing_folders_outermost_first(tree: Tree):

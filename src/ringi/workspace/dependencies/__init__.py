@@ -1,0 +1,7 @@
+"""Which file uses which (CP-3, CP-10), read from the bytes of a snapshot. Nothing of the workspace is run
+or imported.
+"""
+
+from ringi.workspace.dependencies.graph import SourceFile, analyse, dependents
+
+__all__ = ["SourceFile", "analyse", "dependents"]

@@ -1,0 +1,50 @@
+"""C and C++: #include. A name in quotes is looked for beside the file; any name also by the end of its
+path.
+
+Which folders the compiler searches is not known, so the end of a path counts only where one file alone has
+it.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ringi.workspace.dependencies.found import Found, Snapshot, join
+from ringi.workspace.dependencies.grammars import parse
+
+SUFFIXES: Final = {".c": "c"} | dict.fromkeys(
+    (".h", ".hh", ".hpp", ".hxx", ".h++", ".cc", ".cpp", ".cxx", ".c++", ".ipp", ".inl", ".tpp"), "cpp"
+)
+_QUERY: Final = "(preproc_include path: [(string_literal) (system_lib_string)] @name)"
+_LONGEST: Final = 1000
+
+
+def facts(language: str, data: bytes) -> Found:
+    """Macros make many files no grammatical C; the lines of the preprocessor are found all the same."""
+    names = {text[:-1] for text in parse(language, _QUERY, data).texts("name") if len(text) <= _LONGEST}
+    return Found(tuple(sorted(name for name in names if name[1:].strip())))
+
+
+class Includes:
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._paths = snapshot.paths
+        self._by_name: dict[str, list[str]] = {}
+        for path in snapshot.paths:
+            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def uses(self, path: str, refs: tuple[str, ...]) -> Iterator[str]:
+        folder = path.rpartition("/")[0]
+        for ref in refs:
+            name = ref[1:]
+            if ref[0] == '"' and (beside := join(folder, name)) in self._paths:
+                yield beside
+            else:
+                if name not in self._known:
+                    self._known[name] = self._by_end(name)
+                yield from self._known[name]
+
+    def _by_end(self, name: str) -> tuple[str, ...]:
+        end = join("", name)
+        same = self._by_name.get(end.rpartition("/")[2], ())
+        hits = [path for path in same if path == end or path.endswith(f"/{end}")]
+        return tuple(hits) if len(hits) == 1 else ()

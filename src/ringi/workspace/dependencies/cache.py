@@ -1,0 +1,102 @@
+"""What was found in each content, kept between runs. It holds no path, and nothing in it is ever run."""
+
+import contextlib
+import hashlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ringi.workspace.dependencies.found import Found
+
+# To be raised with every change of what is extracted. Python's own parser reads the largest files.
+_VERSION: Final = 1
+_MAGIC: Final = b"ringi references %d, Python %d.%d\n" % (_VERSION, *sys.version_info[:2])
+_NAME: Final = "references"
+_LARGEST: Final = 256 * 1024 * 1024
+_ALWAYS_KEPT: Final = 1000
+_DIGEST: Final = hashlib.sha256().digest_size
+
+Entries = dict[str, Found]
+
+
+class _Kept(msgspec.Struct, array_like=True):
+    used: Entries
+    """Contents of the snapshot that was asked about last."""
+    unused: Entries
+    """Contents of earlier ones, the latest first: the other branch, and what an undo brings back."""
+
+
+class ReferenceCache:
+    """One file in the folder. Where it is damaged, foreign or not to be had, everything is read anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _NAME
+        self._kept = _read(self._path) or _Kept({}, {})
+
+    def get(self, key: str) -> Found | None:
+        return self._kept.used.get(key) or self._kept.unused.get(key)
+
+    def keep(self, used: Entries) -> None:
+        """The unused ones stay as long as they are not more than the used ones."""
+        if used.keys() == self._kept.used.keys():
+            return
+        unused: Entries = {}
+        room = max(len(used), _ALWAYS_KEPT)
+        for entries in (self._kept.used, self._kept.unused):
+            for key, found in entries.items():
+                if key not in used and len(unused) < room:
+                    unused[key] = found
+        self._kept = _Kept(used, unused)
+        with contextlib.suppress(OSError):
+            _write(self._path, _encoded(self._kept))
+
+
+def _encoded(kept: _Kept) -> bytes:
+    payload = msgspec.msgpack.encode(kept)
+    if len(payload) > _LARGEST // 2:
+        payload = msgspec.msgpack.encode(_Kept(kept.used, {}))
+    return _MAGIC + hashlib.sha256(payload).digest() + payload
+
+
+def _read(path: Path) -> _Kept | None:
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    start = len(_MAGIC) + _DIGEST
+    payload = memoryview(data)[start:]
+    if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != hashlib.sha256(payload).digest():
+        return None
+    try:
+        return msgspec.msgpack.decode(payload, type=_Kept)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(prefix=f".{path.name}-", dir=path.parent, delete=False) as file:
+        fresh = Path(file.name)
+        try:
+            file.write(data)
+            file.flush()
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+
+
+def key(language: str, oid: str) -> str:
+    """The same bytes may stand under two names in two languages."""
+    return f"{language} {oid}"
+
+
+def holds(oid: str, data: bytes) -> bool:
+    """Whether the bytes are those of the git object: others must not be remembered under its name."""
+    made = hashlib.sha256 if len(oid) == 2 * _DIGEST else hashlib.sha1
+    return made(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == oid

@@ -1,0 +1,136 @@
+"""Which file of a snapshot uses which: read what changed, then find what is meant, anew every time."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.domain.project_state import Dependencies, Unanalysed
+from ringi.errors import PathRefused, Unreadable
+from ringi.text import Text
+from ringi.workspace.dependencies.cache import ReferenceCache, holds, key
+from ringi.workspace.dependencies.found import (
+    GIVEN_UP,
+    LARGEST,
+    MISSING_EXTRA,
+    Found,
+    Resolver,
+    Snapshot,
+    Source,
+    why,
+)
+from ringi.workspace.dependencies.languages import Language, language_of
+
+_BATCH: Final = 256
+_BATCH_BYTES: Final = 16 * 1024 * 1024
+_NOT_KEPT: Final = frozenset({str(MISSING_EXTRA), str(GIVEN_UP)})
+
+Read = Callable[[str], bytes]
+
+
+class SourceFile(NamedTuple):
+    path: str
+    oid: str
+    """The git object id of its bytes."""
+
+
+class _Wanted(NamedTuple):
+    language: Language
+    file: SourceFile
+
+
+def analyse(files: Sequence[SourceFile], read: Read, cache: Path) -> Dependencies:
+    """Files that use nothing of the snapshot are left out. `cache` is a folder for this workspace alone."""
+    references = ReferenceCache(cache)
+    languages = {file.path: language for file in files if (language := language_of(file.path))}
+    known: dict[str, Found] = {}
+    wanted: dict[str, _Wanted] = {}
+    for file in files:
+        if language := languages.get(file.path):
+            at = key(language.name, file.oid)
+            if hit := known.get(at) or references.get(at):
+                known[at] = hit
+            else:
+                wanted[at] = _Wanted(language, file)
+    fresh = dict(_extracted(wanted, read))
+    references.keep(known | {at: found for at, (found, lasts) in fresh.items() if lasts})
+    known.update((at, found) for at, (found, _) in fresh.items())
+    found = {
+        file.path: known[key(languages[file.path].name, file.oid)] for file in files if file.path in languages
+    }
+    return _resolved(Snapshot(frozenset(file.path for file in files), found), languages)
+
+
+def dependents(dependencies: Dependencies, targets: Iterable[str]) -> tuple[str, ...]:
+    """Every file that uses a target, or something that does, sorted; the targets themselves left out."""
+    used_by: dict[str, list[str]] = {}
+    for file, uses in dependencies.uses.items():
+        for used in uses:
+            used_by.setdefault(used, []).append(file)
+    left = list(targets)
+    seen = set(left)
+    result: list[str] = []
+    while left:
+        fresh = [file for file in used_by.get(left.pop(), ()) if file not in seen]
+        seen.update(fresh)
+        left.extend(fresh)
+        result.extend(fresh)
+    return tuple(sorted(result))
+
+
+def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tuple[Found, bool]]]:
+    """With each, whether it is a fact about the bytes, to be remembered under their name."""
+    by_language: dict[str, list[str]] = {}
+    for at, (language, _) in wanted.items():
+        by_language.setdefault(language.name, []).append(at)
+    for keys in by_language.values():
+        extract = wanted[keys[0]].language.extract
+        sources: list[Source] = []
+        size = 0
+        for at in keys:
+            source = _source(at, wanted[at].file, read)
+            if not isinstance(source, Source):
+                yield at, source
+                continue
+            sources.append(source)
+            size += len(source.data)
+            if len(sources) == _BATCH or size > _BATCH_BYTES:
+                yield from _lasting(extract(sources))
+                sources, size = [], 0
+        yield from _lasting(extract(sources))
+
+
+def _lasting(results: Iterable[tuple[str, Found]]) -> Iterator[tuple[str, tuple[Found, bool]]]:
+    return ((at, (found, found.why not in _NOT_KEPT)) for at, found in results)
+
+
+def _source(at: str, file: SourceFile, read: Read) -> Source | tuple[Found, bool]:
+    try:
+        data = read(file.path)
+    except OSError as error:
+        return why(Text("it cannot be read: {problem}", problem=error.strerror or str(error))), False
+    except (PathRefused, Unreadable) as error:
+        return Found(why=str(error)), False
+    if not holds(file.oid, data):
+        return why(Text("it changed while it was being read")), False
+    if len(data) > LARGEST:
+        text = Text("it has {size} bytes; up to {limit} are analysed", size=len(data), limit=LARGEST)
+        return why(text), True
+    return Source(at, data)
+
+
+def _resolved(snapshot: Snapshot, languages: dict[str, Language]) -> Dependencies:
+    resolvers: dict[object, Resolver] = {}
+    uses: dict[str, tuple[str, ...]] = {}
+    for path in sorted(snapshot.found):
+        refs, make = snapshot.found[path].refs, languages[path].resolver
+        # A test file of Python uses something even if it says nothing.
+        if make is None:
+            continue
+        if make not in resolvers:
+            resolvers[make] = make(snapshot)
+        used = set(resolvers[make].uses(path, refs))
+        used.discard(path)
+        if used:
+            uses[path] = tuple(sorted(used))
+    unanalysed = (Unanalysed(path, found.why) for path, found in sorted(snapshot.found.items()) if found.why)
+    return Dependencies(uses, tuple(unanalysed))

@@ -1,0 +1,121 @@
+"""Which format it is, and which file of the project is meant."""
+
+import posixpath
+import re
+from collections.abc import Container, Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from ringi.domain.project_state import Diagnostic
+from ringi.text import Text
+from ringi.workspace.diagnostics import found as limits
+from ringi.workspace.diagnostics.found import Found, UnreadableOutput
+from ringi.workspace.diagnostics.lines import lines
+from ringi.workspace.diagnostics.ruff import violations
+from ringi.workspace.diagnostics.sarif import results
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Format(StrEnum):
+    AUTO = "auto"
+    SARIF = "sarif"
+    RUFF = "ruff"
+    LINES = "lines"
+
+
+class Place(NamedTuple):
+    """Where the command ran."""
+
+    roots: tuple[str, ...]
+    """The folder's absolute path; more than one where links give it several names."""
+    files: Container[str]
+    """What belongs to the project, relative to that folder."""
+
+    def relative(self, path: str) -> str | None:
+        """The file's name in the project; None where it is not one of its files."""
+        plain = posixpath.normpath(path)
+        if plain.startswith("/"):
+            plain = "/" + plain.lstrip("/")
+            inside = (root.rstrip("/") + "/" for root in self.roots)
+            plain = next((plain[len(root) :] for root in inside if plain.startswith(root)), "")
+        return plain if plain in self.files else None
+
+
+class Parsed(NamedTuple):
+    diagnostics: tuple[Diagnostic, ...]
+    """Sorted, each once."""
+    outside: int = 0
+    """How many were about no file of the project."""
+
+
+class Unparsed(NamedTuple):
+    why: Text
+
+
+def parse(
+    output: bytes, place: Place, form: Format = Format.AUTO, *, errors: bytes = b"", source: str = ""
+) -> Parsed | Unparsed:
+    """`errors` is what went to standard error: compilers write their lines there. `source` names the tool."""
+    if max(len(output), len(errors)) > limits.MAX_OUTPUT_BYTES:
+        return Unparsed(too_long())
+    try:
+        return _placed(_found(output.removeprefix(_BOM), errors, form, source), place)
+    except UnreadableOutput as error:
+        return Unparsed(error.why)
+
+
+def too_long() -> Text:
+    return Text("it printed more than {limit} bytes", limit=limits.MAX_OUTPUT_BYTES)
+
+
+def merged(parts: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
+    """All of them, each once, in an order that depends on nothing else."""
+    return tuple(sorted({one for part in parts for one in part}, key=_order))
+
+
+def _order(one: Diagnostic) -> tuple[object, ...]:
+    return one.file, one.line or 0, one.column or 0, one.severity, one.code, one.message, one.source
+
+
+def _found(output: bytes, errors: bytes, form: Format, source: str) -> Iterator[Found]:
+    # gcc writes its SARIF to standard error.
+    document = output if output.strip() else errors
+    match _guess(document) if form is Format.AUTO else form:
+        case Format.SARIF:
+            yield from results(document)
+        case Format.RUFF:
+            yield from violations(document)
+        case _:
+            yield from lines(output, source)
+            yield from lines(errors, source)
+
+
+def _guess(output: bytes) -> Format:
+    """By how it begins: JSON that was cut off must not pass for lines that say nothing."""
+    if re.match(rb"\s*\[\s*[{\]]", output):
+        return Format.RUFF
+    if re.match(rb"\s*\{", output) and re.search(rb'"runs"\s{0,100}:', output):
+        return Format.SARIF
+    return Format.LINES
+
+
+def _placed(found: Iterable[Found], place: Place) -> Parsed:
+    diagnostics: set[Diagnostic] = set()
+    outside = 0
+    for count, one in enumerate(found):
+        for reached, limit in ((count, limits.MAX_NAMED), (len(diagnostics), limits.MAX_DIAGNOSTICS)):
+            if reached >= limit:
+                raise UnreadableOutput(Text("it names more than {limit} places", limit=limit))
+        file = place.relative(one.file) if one.file else None
+        if file is None:
+            outside += 1
+            continue
+        line, column = _counted(one.line), _counted(one.column)
+        message = one.message.strip() or one.code
+        diagnostics.add(Diagnostic(file, message, line, column, one.severity, one.code, one.source))
+    return Parsed(merged([diagnostics]), outside)
+
+
+def _counted(number: int | None) -> int | None:
+    return number if number is not None and 0 < number <= limits.MAX_LINE else None

@@ -1,0 +1,207 @@
+"""Snapshots: one id for the exact bytes and modes of the workspace, nested repositories included (CP-9).
+
+Each repository inside the workspace is read by a private git directory of its own, as the workspace itself
+is, and by the rules of its own for what is ignored.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.domain.project_state import StateFile
+from ringi.errors import CopyFailed, NotFound, Unreadable
+from ringi.text import Text
+from ringi.workspace.blobs import read_blobs, tree_files
+from ringi.workspace.git import Git, read_small
+from ringi.workspace.private_folder import keep
+from ringi.workspace.shadow import Shadow
+
+_LOOKS: Final = 4
+_NAMED: Final = 3
+_FORM: Final = b"ringi snapshot 1"
+
+
+class Snapshot(NamedTuple):
+    id: str
+    """Of all that follows: the same id means the same files."""
+    tree: str
+    """The git tree of the workspace itself."""
+    nested: tuple[tuple[str, str], ...]
+    """The path and the git tree of every repository inside, and of those inside them."""
+    unreadable: tuple[str, ...]
+    """Files and folders that are in no tree because they could not be read."""
+
+
+class Listing(NamedTuple):
+    files: tuple[StateFile, ...]
+    """By path; those of nested repositories with the path from the workspace."""
+    not_utf8: tuple[str, ...]
+    """Names that no document can hold; their bytes are part of the snapshot all the same."""
+
+
+class Snapshots:
+    """Those of one workspace. `state` is the program's own folder for it, outside of it."""
+
+    def __init__(self, state: Path, root: Path) -> None:
+        self._state = state
+        self._root = root.resolve()
+        self._settled = state / "git" / "snapshot"
+
+    def take(self) -> Snapshot:
+        """The workspace as it was at one moment; Unreadable where somebody keeps writing to it.
+
+        Files are read one after another. An id that was found before was true then, and no mixture; a new one
+        counts when a second look finds just the same.
+        """
+        with _in_words(self._root):
+            known = read_small(self._settled).decode("ascii", "replace")
+            last: Snapshot | None = None
+            restless: tuple[str, ...] = ()
+            for _ in range(_LOOKS):
+                found = self._look()
+                if found.id == known:
+                    return found
+                if found == last:
+                    # Where it cannot be kept, the next one looks twice again.
+                    with contextlib.suppress(OSError):
+                        keep(self._settled, found.id.encode())
+                    return found
+                restless = self._differing(last, found) if last else ()
+                last = found
+        what = ", ".join(restless[:_NAMED]) or str(self._root)
+        raise Unreadable(what=what, why=Text("somebody keeps writing to it"))
+
+    def files(self, snapshot: Snapshot) -> Listing:
+        files: dict[str, StateFile] = {}
+        not_utf8 = set()
+        with _in_words(self._root):
+            for prefix, tree in _trees(snapshot):
+                for file in tree_files(self._git(prefix), tree):
+                    try:
+                        path = _joined(prefix, file.path.decode())
+                        path.encode()
+                    except UnicodeError:
+                        not_utf8.add(_joined(prefix, os.fsdecode(file.path)))
+                    else:
+                        files[path] = StateFile(path, file.mode, file.oid)
+        return Listing(tuple(files[path] for path in sorted(files)), tuple(sorted(not_utf8)))
+
+    def contents(self, snapshot: Snapshot, files: Iterable[StateFile]) -> Iterator[tuple[StateFile, bytes]]:
+        """The bytes of each file; one git process for each repository, one file in memory at a time."""
+        prefixes = {prefix for prefix, _ in _trees(snapshot)}
+        by_prefix: dict[str, list[StateFile]] = {}
+        for file in files:
+            by_prefix.setdefault(_prefix_of(file.path, prefixes), []).append(file)
+        with _in_words(self._root):
+            for prefix, some in by_prefix.items():
+                blobs = read_blobs(self._git(prefix), [file.oid for file in some])
+                yield from zip(some, blobs, strict=True)
+
+    def read(self, snapshot: Snapshot, path: str) -> bytes:
+        """The bytes of one file as they were; of a link, where it leads."""
+        trees = dict(_trees(snapshot))
+        prefix = _prefix_of(path, trees)
+        inside = path[len(prefix) :].lstrip("/")
+        git = self._git(prefix)
+        with _in_words(self._root):
+            found = list(tree_files(git, trees[prefix], inside)) if inside else []
+            if [file.path for file in found] != [os.fsencode(inside)]:
+                raise NotFound(what=Text("file"), name=path, see="ringi state show")
+            return next(read_blobs(git, [found[0].oid]))
+
+    def _look(self) -> Snapshot:
+        trees: dict[str, str] = {}
+        unreadable: set[str] = set()
+        waiting = [""]
+        while waiting:
+            prefix = waiting.pop()
+            try:
+                shadow = self._shadow_of(prefix)
+            except CopyFailed:
+                if not prefix:
+                    raise
+                unreadable.add(prefix)  # a repository that cannot be looked into
+                continue
+            captured = shadow.capture()
+            trees[prefix] = captured.tree
+            unreadable |= {_joined(prefix, name) for name in captured.unreadable}
+            nested = {_joined(prefix, name) for name in captured.nested}
+            nested |= {_joined(prefix, name) for name in self._ignored_submodules(prefix, shadow)}
+            # One that went, or became a link, since it was found is missed at the second look.
+            waiting += (path for path in nested - trees.keys() if self._is_folder(path))
+        tree, *nested_trees = sorted(trees.items())
+        missing = tuple(sorted(name for name in unreadable if not _below(name, unreadable)))
+        return Snapshot(_id([tree, *nested_trees], missing), tree[1], tuple(nested_trees), missing)
+
+    def _ignored_submodules(self, prefix: str, shadow: Shadow) -> list[str]:
+        """All that are there, in fact; those that are not ignored were found already."""
+        names = [os.fsdecode(name) for name in shadow.submodules()]
+        return [name for name in names if os.access(self._root / prefix / name / ".git", os.F_OK)]
+
+    def _is_folder(self, path: str) -> bool:
+        """One that is reached through no link."""
+        place = self._root
+        for part in path.split("/"):
+            place /= part
+            if os.path.islink(place) or not os.path.isdir(place):  # noqa: PTH112, PTH114  # those of pathlib raise
+                return False
+        return True
+
+    def _shadow_of(self, prefix: str) -> Shadow:
+        return Shadow(self._git_dir(prefix), self._root / prefix)
+
+    def _git_dir(self, prefix: str) -> Path:
+        if not prefix:
+            return self._state / "git"
+        return self._state / "git-nested" / hashlib.sha256(os.fsencode(prefix)).hexdigest()[:32]
+
+    def _git(self, prefix: str) -> Git:
+        return Git(self._git_dir(prefix))
+
+    def _differing(self, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
+        before, names = dict(_trees(one)), set(one.unreadable) ^ set(other.unreadable)
+        for prefix, tree in _trees(other):
+            if (old := before.pop(prefix, tree)) != tree:
+                out = self._git(prefix).run("diff-tree", "-r", "-z", "--name-only", old, tree)
+                names |= {_joined(prefix, os.fsdecode(name)) for name in out.split(b"\0") if name}
+        return tuple(sorted(names | before.keys()))
+
+
+def _trees(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    return (("", snapshot.tree), *snapshot.nested)
+
+
+def _id(trees: Iterable[tuple[str, str]], unreadable: Iterable[str]) -> str:
+    """Every field ends with a NUL, which no path holds, and says by its first word what it is."""
+    lines = [_FORM]
+    lines += [b"tree " + tree.encode() + b" " + os.fsencode(path) for path, tree in trees]
+    lines += [b"unreadable " + os.fsencode(path) for path in unreadable]
+    return hashlib.sha256(b"".join(line + b"\0" for line in lines)).hexdigest()
+
+
+def _joined(prefix: str, name: str) -> str:
+    return f"{prefix}/{name}" if prefix else name
+
+
+def _below(path: str, folders: Iterable[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in folders)
+
+
+def _prefix_of(path: str, prefixes: Container[str]) -> str:
+    """The innermost repository that the path lies in."""
+    end = path.rfind("/")
+    while end > 0 and path[:end] not in prefixes:
+        end = path.rfind("/", 0, end)
+    return path[: max(end, 0)]
+
+
+@contextlib.contextmanager
+def _in_words(root: Path) -> Iterator[None]:
+    """No work copy is involved here, so an error does not speak of one."""
+    try:
+        yield
+    except CopyFailed as error:
+        raise Unreadable(what=str(root), why=error.details["why"]) from None
