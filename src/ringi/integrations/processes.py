@@ -74,6 +74,7 @@ class Family:
         *,
         stdin: int,
         output: int,
+        errors: int | None = None,
         before: Callable[[], None] | None = None,
     ) -> subprocess.Popen[bytes]:
         try:
@@ -83,7 +84,7 @@ class Family:
                 env=env,
                 stdin=stdin,
                 stdout=output,
-                stderr=output,
+                stderr=output if errors is None else errors,
                 start_new_session=True,
                 preexec_fn=before,  # noqa: PLW1509  # one system call, which takes no locks
             )

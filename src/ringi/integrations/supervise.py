@@ -54,6 +54,16 @@ class Captured(NamedTuple):
     timed_out: bool
 
 
+class Collected(NamedTuple):
+    exit_code: int
+    duration_sec: float
+    output: bytes
+    errors: bytes
+    timed_out: bool
+    too_long: bool
+    """It printed more than was allowed and was ended; what it had printed until then is there."""
+
+
 def run_in_terminal(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: int = 1) -> Ended:
     """Runs the command in a pseudo-terminal of its own and shows what it prints on `output`.
 
@@ -100,39 +110,105 @@ def run_captured(
 
     Raises Interrupted after ending the command if SIGHUP, SIGINT or SIGTERM comes.
     """
+    kept = _Kept(keep_bytes, end_only=True)
+    ran = _run_shell(command, cwd, env, timeout_sec, [kept])
+    text = kept.data.decode("utf-8", errors="replace")
+    return Captured(ran.exit_code, ran.duration_sec, text, ran.timed_out)
+
+
+def run_collected(
+    command: str, *, cwd: Path, env: Mapping[str, str], timeout_sec: float, most_bytes: int
+) -> Collected:
+    """As `run_captured`, but keeps all, output and errors apart; a command that prints more is ended."""
+    output, errors = _Kept(most_bytes), _Kept(most_bytes)
+    ran = _run_shell(command, cwd, env, timeout_sec, [output, errors])
+    return Collected(
+        ran.exit_code,
+        ran.duration_sec,
+        bytes(output.data),
+        bytes(errors.data),
+        ran.timed_out,
+        too_long=output.full or errors.full,
+    )
+
+
+class _Kept:
+    """What a command printed: all of it up to a limit, or only the end."""
+
+    def __init__(self, limit: int, *, end_only: bool = False) -> None:
+        self.data = bytearray()
+        self.full = False
+        self._limit = limit
+        self._end_only = end_only
+
+    def take(self, data: bytes) -> None:
+        self.data += data
+        over = max(0, len(self.data) - self._limit)
+        if self._end_only:
+            del self.data[:over]
+        elif over:
+            del self.data[self._limit :]
+            self.full = True
+
+    def drain(self, reader: int) -> bool:
+        """All there is now, within reason: whoever still writes could do so for ever. False at the end."""
+        for _ in range(64):
+            try:
+                data = os.read(reader, _CHUNK)
+            except BlockingIOError:
+                break
+            if not data:
+                return False
+            self.take(data)
+        return True
+
+
+class _Ran(NamedTuple):
+    exit_code: int
+    duration_sec: float
+    timed_out: bool
+
+
+def _run_shell(
+    command: str, cwd: Path, env: Mapping[str, str], timeout_sec: float, kept: Sequence[_Kept]
+) -> _Ran:
+    """One to keep: output and errors go there together. Two: each has its own."""
     began = time.monotonic()
-    tail = bytearray()
     with contextlib.ExitStack() as stack:
         wakeups = stack.enter_context(_Wakeups())
         family = stack.enter_context(adopting())
-        reader, writer = os.pipe()
-        os.set_blocking(reader, False)
-        stack.callback(os.close, reader)
-        try:
+        with contextlib.ExitStack() as ours:
+            pipes = [os.pipe() for _ in kept]
+            for reader, writer in pipes:
+                os.set_blocking(reader, False)
+                stack.callback(os.close, reader)
+                ours.callback(os.close, writer)
+            output, errors = pipes[0][1], pipes[-1][1]
             shell = family.start(
-                ["/bin/sh", "-c", command], cwd, env, stdin=subprocess.DEVNULL, output=writer
+                ["/bin/sh", "-c", command], cwd, env, stdin=subprocess.DEVNULL, output=output, errors=errors
             )
-        finally:
-            os.close(writer)
-        reading = [reader]
-        while shell.poll() is None and wakeups.stop is None:
+        keeps = {reader: keep for (reader, _), keep in zip(pipes, kept, strict=True)}
+        reading = list(keeps)
+        left = timeout_sec
+        while shell.poll() is None and wakeups.stop is None and not any(keep.full for keep in kept):
             left = began + timeout_sec - time.monotonic()
             if left <= 0:
                 break
             ready, _ = wakeups.wait(reading, [], left)
-            if reader in ready and not _read_tail(reader, tail, keep_bytes):
-                reading.clear()  # it closed its output and goes on
+            for reader in [reader for reader in reading if reader in ready]:
+                if not keeps[reader].drain(reader):
+                    reading.remove(reader)  # it closed its output and goes on
             if signal.SIGCHLD in wakeups.taken():
                 family.alive()
-        timed_out = shell.poll() is None and wakeups.stop is None
+        timed_out = left <= 0 and shell.poll() is None and wakeups.stop is None
         duration = time.monotonic() - began
         family.end()
         exit_code = exit_code_of(shell)
-        _read_tail(reader, tail, keep_bytes)
+        for reader, keep in keeps.items():
+            keep.drain(reader)
     if wakeups.stop is not None:
         raise Interrupted
-    text = tail.decode("utf-8", errors="replace")
-    return Captured(_TIMED_OUT if timed_out else exit_code, duration, text, timed_out)
+    return _Ran(_TIMED_OUT if timed_out else exit_code, duration, timed_out)
 
 
 def discard_pending_input(fd: int = 0) -> None:
@@ -194,20 +270,6 @@ class _Wakeups:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._reader, _CHUNK)
         return ready, free
-
-
-def _read_tail(reader: int, tail: bytearray, size: int) -> bool:
-    """All there is now, within reason: whoever still writes could do so for ever. False at the end."""
-    for _ in range(64):
-        try:
-            data = os.read(reader, _CHUNK)
-        except BlockingIOError:
-            break
-        if not data:
-            return False
-        tail += data
-        del tail[: max(0, len(tail) - size)]
-    return True
 
 
 class _Flow:

@@ -32,6 +32,8 @@ class Assembled(NamedTuple):
     tree: Tree
     person: PersonChannel
     clock: Clock
+    rules: Rules
+    environment: Mapping[str, str]
 
 
 def assemble(
@@ -69,8 +71,17 @@ def assemble(
         lock=FileLock(places.state / "lock", config.lock.wait_sec),
         person=who,
         rules=rules_of(config),
+        snapshot_id=lambda: snapshot_id(places),
     )
-    return Assembled(places, loaded, ledger, projection, PlanTool(parts), tree, who, clock)
+    return Assembled(
+        places, loaded, ledger, projection, PlanTool(parts), tree, who, clock, parts.rules, environment
+    )
+
+
+def snapshot_id(places: Places) -> str:
+    from ringi.workspace.snapshot import Snapshots  # noqa: PLC0415  # only for change plans
+
+    return Snapshots(places.state, places.root).take().id
 
 
 def rules_of(config: Config) -> Rules:
@@ -79,6 +90,7 @@ def rules_of(config: Config) -> Rules:
             large_overwrite_lines=config.risk.large_overwrite_lines,
             large_overwrite_bytes=config.risk.large_overwrite_bytes,
             critical=config.risk.critical,
+            mutable=config.risk.mutable,
         ),
         max_file_bytes=config.limits.max_file_bytes,
         max_specs=config.limits.max_specs,

@@ -16,8 +16,20 @@ import msgspec
 
 from ringi.errors import BadConfiguration
 from ringi.text import Text
-from ringi.wiring.config_file import MAX_SHOWN, Node, guarded, project_bytes, shown, tree, user_bytes, wrong
+from ringi.wiring.config_file import (
+    MAX_SHOWN,
+    Node,
+    guarded,
+    nearest_of,
+    project_bytes,
+    shown,
+    tree,
+    user_bytes,
+    wrong,
+)
+from ringi.wiring.config_items import command, extension, folder, glob, rule_of
 from ringi.wiring.places import project_file, user_file
+from ringi.wiring.trust import Part, Trust, TrustState, Verdict, commands_part, signers_part
 
 _EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
@@ -44,32 +56,6 @@ class Rule(NamedTuple):
     """One item of a list in its normal form; None when it is no such thing."""
 
 
-def _clean(item: str) -> bool:
-    # Surrogates are bytes of a variable that were not UTF-8.
-    return bool(item.strip()) and not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in item)
-
-
-def _glob(item: str) -> str | None:
-    # Such a glob would match no path of the workspace and so guard nothing, silently.
-    parts = item.rstrip("/").split("/")
-    if parts[0] == "~" or {"", ".", ".."} & set(parts) or not _clean(item):
-        return None
-    return item.rstrip("/") + "/**" if item.endswith("/") else item
-
-
-def _folder(item: str) -> str | None:
-    return _glob(item.rstrip("/"))
-
-
-def _extension(item: str) -> str | None:
-    extension = "." + item.strip().removeprefix(".").lower()
-    return extension if _clean(extension) and re.fullmatch(r"(\.[^\s./\\*?\[\]]+)+", extension) else None
-
-
-def _command(item: str) -> str | None:
-    return item.strip() if _clean(item.strip()) else None
-
-
 class Section(msgspec.Struct, frozen=True):
     pass
 
@@ -81,14 +67,15 @@ class Approval(Section, frozen=True):
 class Risk(Section, frozen=True):
     large_overwrite_lines: Annotated[int, Rule(Guard.SMALLER)] = 300
     large_overwrite_bytes: Annotated[int, Rule(Guard.SMALLER)] = 65_536
-    critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=_glob)] = ()
+    critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
     """Globs beside the built-in ones."""
+    mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
 
 
 class Limits(Section, frozen=True):
     max_file_bytes: Annotated[int, Rule(Guard.SMALLER)] = 10_485_760
     max_specs: Annotated[int, Rule(Guard.SMALLER, least=1)] = 10_000
-    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=_extension)] = ()
+    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=extension)] = ()
 
 
 class Lock(Section, frozen=True):
@@ -99,13 +86,19 @@ class Checks(Section, frozen=True):
     timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
 
 
+class Diagnostics(Section, frozen=True):
+    commands: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
+    format: Annotated[Literal["auto", "sarif", "ruff", "lines"], Rule()] = "auto"
+    timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
+
+
 class Keep(Section, frozen=True):
     replaced_days: Annotated[int, Rule(Guard.LARGER, most=_CENTURY_DAYS)] = 30
 
 
 class Beside(Section, frozen=True):
-    carry: Annotated[tuple[str, ...], Rule(item=_folder)] = ()
-    checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=_command)] = ()
+    carry: Annotated[tuple[str, ...], Rule(item=folder)] = ()
+    checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
 
 
 # The one table of keys: type, default and guard stand together; `KEYS` is read from it.
@@ -116,6 +109,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     limits: Limits = Limits()
     lock: Lock = Lock()
     checks: Checks = Checks()
+    diagnostics: Diagnostics = Diagnostics()
     keep: Keep = Keep()
     beside: Beside = Beside()
 
@@ -180,6 +174,8 @@ class Loaded(NamedTuple):
     sources: Mapping[str, Source]
     notes: tuple[Text, ...]
     files: tuple[Path, ...]
+    trust: Verdict | None = None
+    """On the project's commands; None where its file names none."""
 
 
 def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
@@ -198,37 +194,59 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
         if (data := guarded(path, project_bytes)) is not None:
             files.append(path)
             project = _settings(data, path)
+    trust = None
+    if workspace is not None and any(KEYS[name].rule.guard is Guard.TRUSTED for name in project):
+        trust = Trust(workspace, environment).state(_executable(project, workspace))
+        notes += [trust.note] if trust.note else []
     variables = _variables(environment, notes)
     sources: dict[str, Source] = {}
     changed: dict[str, dict[str, Value]] = {}
     for name, key in KEYS.items():
-        value, sources[name] = _settle(key, user.get(name), project.get(name), variables.get(name), notes)
+        nodes = user.get(name), project.get(name), variables.get(name)
+        value, sources[name] = _settle(key, *nodes, trust, notes)
         changed.setdefault(".".join(key.path[:-1]), {})[key.path[-1]] = value
     top: dict[str, Any] = changed.pop("")
     for section, fields in changed.items():
         top[section] = msgspec.structs.replace(getattr(DEFAULTS, section), **fields)
-    return Loaded(Config(**top), sources, tuple(notes), tuple(files))
+    return Loaded(Config(**top), sources, tuple(notes), tuple(files), trust)
+
+
+def executable(workspace: Path) -> tuple[Part, ...]:
+    """What the project's own files would have run or believed."""
+    path = project_file(workspace)
+    data = guarded(path, project_bytes)
+    return _executable({} if data is None else _settings(data, path), workspace)
+
+
+def _executable(project: Mapping[str, Node], workspace: Path) -> tuple[Part, ...]:
+    signers = signers_part(workspace)
+    commands = (
+        commands_part(name, value)
+        for name, key in KEYS.items()
+        if name in project and key.rule.guard is Guard.TRUSTED
+        if isinstance(value := _value(key, project[name]), tuple)
+    )
+    return (*commands, signers) if signers else tuple(commands)
 
 
 # One key, from its four places.
 
 
 def _settle(
-    key: Key, user: Node | None, project: Node | None, variable: Node | None, notes: list[Text]
+    key: Key,
+    user: Node | None,
+    project: Node | None,
+    variable: Node | None,
+    trust: Verdict | None,
+    notes: list[Text],
 ) -> tuple[Value, Source]:
     value, source = key.default, Source(Origin.DEFAULT)
     guard = key.rule.guard
     if user is not None:
         value, source = _value(key, user), Source(Origin.USER, user.where)
     theirs = value if project is None else _value(key, project)
-    if project is not None and guard is Guard.TRUSTED:
-        notes.append(
-            Text(
-                "{where}: {key} is ignored; commands from a project count once it is trusted",
-                where=project.where,
-                key=key.name,
-            )
-        )
+    if project is not None and guard is Guard.TRUSTED and not (trust and trust.trusted):
+        notes.append(_ignored(project.where, key.name, trust))
         if user is None:
             source = Source(Origin.IGNORED, project.where)
     elif project is not None and guard is not Guard.ADDED:
@@ -247,6 +265,14 @@ def _settle(
         alone = source.origin is Origin.DEFAULT
         source = Source(Origin.PROJECT, project.where) if alone else source._replace(added=project.where)
     return value, source
+
+
+def _ignored(where: str, key: str, trust: Verdict | None) -> Text:
+    if trust is not None and trust.state is TrustState.CHANGED:
+        return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=key)
+    return Text(
+        "{where}: {key} is ignored; commands from a project count once it is trusted", where=where, key=key
+    )
 
 
 def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
@@ -311,16 +337,9 @@ def _item(key: Key, node: Node) -> str:
         wrong(node, Text("{key} holds texts, not {found}; quotes make a text", key=name, found=found))
     item = node.value if key.rule.item is None else key.rule.item(node.value)
     if item is None:
-        wrong(node, Text("{key} cannot hold {found}: {why}", key=name, found=found, why=_item_rule(key)))
+        why = rule_of(key.rule.item)
+        wrong(node, Text("{key} cannot hold {found}: {why}", key=name, found=found, why=why))
     return item
-
-
-def _item_rule(key: Key) -> Text:
-    if key.rule.item is _extension:
-        return Text("an extension looks like .exe")
-    if key.rule.item is _command:
-        return Text("a command is one line")
-    return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")
 
 
 # The environment.
@@ -334,7 +353,7 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
         if (key := known.get(variable)) is None:
             if variable not in VARIABLES:
                 # A note, no error: a stranger's variable must not break the program.
-                nearest = _nearest(variable, [*known, *VARIABLES])
+                nearest = nearest_of(variable, [*known, *VARIABLES])
                 notes.append(
                     Text(
                         "{variable} means nothing here; the nearest known one is {nearest}",
@@ -348,15 +367,6 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
         elif text:  # an empty one counts as not set
             found[key.name] = Node(variable, text, plain=True, text=True)
     return found
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    import difflib  # noqa: PLC0415  # only for somebody's mistake
-
-    spelled = {one.lower(): one for one in known}
-    name = name[:MAX_SHOWN].lower().replace("-", "_")
-    same_end = [one for one in spelled if one.rpartition(".")[2] == name.rpartition(".")[2]]
-    return spelled[difflib.get_close_matches(name, same_end or spelled, n=1, cutoff=0.0)[0]]
 
 
 def _settings(data: bytes, path: Path) -> dict[str, Node]:
@@ -382,5 +392,5 @@ def _settings(data: bytes, path: Path) -> dict[str, Node]:
 
 
 def _unknown(node: Node, name: str, known: list[str]) -> NoReturn:
-    key, nearest = name[:MAX_SHOWN], _nearest(name, known)
+    key, nearest = name[:MAX_SHOWN], nearest_of(name, known)
     wrong(node, Text("there is no key {key}; the nearest known one is {nearest}", key=key, nearest=nearest))

@@ -43,6 +43,15 @@ def wrong(node: Node, problem: Text) -> NoReturn:
     raise BadConfiguration(where=node.where, problem=problem)
 
 
+def nearest_of(name: str, known: list[str]) -> str:
+    import difflib  # noqa: PLC0415  # only for somebody's mistake
+
+    spelled = {one.lower(): one for one in known}
+    name = name[:MAX_SHOWN].lower().replace("-", "_")
+    same_end = [one for one in spelled if one.rpartition(".")[2] == name.rpartition(".")[2]]
+    return spelled[difflib.get_close_matches(name, same_end or spelled, n=1, cutoff=0.0)[0]]
+
+
 def guarded(path: Path, read: Callable[[Path], bytes | None]) -> bytes | None:
     try:
         return read(path)

@@ -48,14 +48,29 @@ def state_name(root: Path) -> str:
 def user_file(environment: Mapping[str, str]) -> Path | None:
     if named := environment.get("RINGI_CONFIG"):
         return Path(named)
+    folder = _user_folder(environment)
+    return folder / "config.yaml" if folder else None
+
+
+def trust_file(environment: Mapping[str, str]) -> Path | None:
+    """Not beside a file that RINGI_CONFIG names: that may be one of a project."""
+    folder = _user_folder(environment)
+    return folder / "trusted.json" if folder else None
+
+
+def _user_folder(environment: Mapping[str, str]) -> Path | None:
     base, home = Path(environment.get("XDG_CONFIG_HOME", "")), Path(environment.get("HOME", ""))
     if base.is_absolute():  # a relative one counts as not set, says the XDG specification
-        return base / "ringi" / "config.yaml"
-    return home / ".config" / "ringi" / "config.yaml" if home.is_absolute() else None
+        return base / "ringi"
+    return home / ".config" / "ringi" if home.is_absolute() else None
 
 
 def project_file(workspace: Path) -> Path:
     return workspace / ".agent" / "config.yaml"
+
+
+def signers_file(workspace: Path) -> Path:
+    return workspace / ".agent" / "allowed_signers"
 
 
 def _base(environment: Mapping[str, str], own: str, xdg: str, fallback: str, name: str) -> Path:

@@ -40,11 +40,15 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "risk.large_overwrite_lines": (100, 0),
     "risk.large_overwrite_bytes": (1024, 0),
     "risk.critical": (["infra/**", "*.pem"], ["deploy/*"]),
+    "risk.mutable": (["var/**"], ["data/*.db"]),
     "limits.max_file_bytes": (4096, 0),
     "limits.max_specs": (50, 1),
     "limits.forbidden_extensions": ([".exe", ".tar.gz"], [".dll"]),
     "lock.wait_sec": (0.5, 7.0),
     "checks.timeout_sec": (30.0, 900.0),
+    "diagnostics.commands": (["ruff check", "mypy"], ["true"]),
+    "diagnostics.format": ("sarif", "lines"),
+    "diagnostics.timeout_sec": (30.0, 900.0),
     "keep.replaced_days": (60, 90),
     "with.carry": (["node_modules", "a/b"], [".venv"]),
     "with.checks": (["make test", "ruff check"], ["true"]),
@@ -134,10 +138,11 @@ def test_the_defaults_are_the_promised_ones():
     assert msgspec.json.decode(msgspec.json.encode(Config())) == {
         "language": "auto",
         "approval": {"expires_sec": 86400},
-        "risk": {"large_overwrite_lines": 300, "large_overwrite_bytes": 65536, "critical": []},
+        "risk": {"large_overwrite_lines": 300, "large_overwrite_bytes": 65536, "critical": [], "mutable": []},
         "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": []},
         "lock": {"wait_sec": 2.0},
         "checks": {"timeout_sec": 600.0},
+        "diagnostics": {"commands": [], "format": "auto", "timeout_sec": 600.0},
         "keep": {"replaced_days": 30},
         "with": {"carry": [], "checks": []},
     }
@@ -150,10 +155,12 @@ def test_what_guards_is_named():
         "risk.large_overwrite_lines": Guard.SMALLER,
         "risk.large_overwrite_bytes": Guard.SMALLER,
         "risk.critical": Guard.ADDED,
+        "risk.mutable": Guard.ADDED,
         "limits.max_file_bytes": Guard.SMALLER,
         "limits.max_specs": Guard.SMALLER,
         "limits.forbidden_extensions": Guard.ADDED,
         "keep.replaced_days": Guard.LARGER,
+        "diagnostics.commands": Guard.TRUSTED,
         "with.checks": Guard.TRUSTED,
     }
 
@@ -192,7 +199,7 @@ def test_every_key_can_be_set_in_the_users_file(place: Place, name: str):
     assert others == {name}
 
 
-@pytest.mark.parametrize("name", [name for name in KEYS if name != "with.checks"])
+@pytest.mark.parametrize("name", [name for name in KEYS if KEYS[name].rule.guard is not Guard.TRUSTED])
 def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, name: str):
     value = SAMPLES[name][0]
     place.project.write_text(written({name: value}))

@@ -1,0 +1,129 @@
+"""`ringi trust`: look at what a project would run, and allow it."""
+
+from collections.abc import Mapping
+
+import click
+
+from ringi.api import trusting
+from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.ask import ask, require_terminal
+from ringi.domain.approval import TypedAnswer
+from ringi.plans.approving import TYPED_LENGTH
+from ringi.text import Text
+from ringi.wiring.trust import SIGNERS, Part, TrustState, Verdict
+
+_STATES: Mapping[TrustState, tuple[Text, str]] = {
+    TrustState.NOTHING: (Text("This project names nothing that would need your trust."), ""),
+    TrustState.TRUSTED: (Text("✓ trusted"), "green"),
+    TrustState.UNTRUSTED: (Text("! not trusted: none of it runs or counts"), "yellow"),
+    TrustState.CHANGED: (Text("! changed since it was trusted: none of it runs or counts"), "yellow"),
+}
+
+
+@click.command()
+@click.option("--show", is_flag=True, help="Only show what there is and whether it is trusted.")
+@click.option("--revoke", is_flag=True, help="Trust it no longer.")
+@pass_app
+def trust(app: App, show: bool, revoke: bool) -> None:
+    """Allow the commands and signers that the project itself names.
+
+    Until you do, they do nothing; when one of them changes, you are asked again. The answer has to be typed
+    by a person at a terminal.
+    """
+    if show and revoke:
+        raise click.UsageError("--show, --revoke")
+    if revoke:
+        _revoke(app)
+        return
+    verdict = trusting.look(app.root, app.environment)
+    settled = verdict.state in {TrustState.NOTHING, TrustState.TRUSTED}
+    if not (show or settled):
+        _decide(app, verdict)
+        return
+    _show(app, verdict)
+    _tell_state(app, verdict)
+    if app.ui.as_json:
+        app.ui.document(trusting.document(app.root, verdict))
+    if not settled:
+        app.ui.next_step(trusting.COMMAND)
+
+
+def _decide(app: App, verdict: Verdict) -> None:
+    ui = app.ui
+    require_terminal(app, trusting.COMMAND)
+    if verdict.problem is not None:  # told before the person reads all of it for nothing
+        raise verdict.problem
+    _show(app, verdict)
+    _explain(app, verdict)
+    wanted = verdict.digest[:TYPED_LENGTH]
+    ui.line(Text("What you trust is sha256 {digest}", digest=verdict.digest), indent=2)
+    try:
+        answer = ask(app, Text("To trust it, type {wanted}:", wanted=wanted))
+    except EOFError:
+        answer = ""
+    if answer != wanted:
+        ui.line(Text("That was not it; nothing was trusted."), style="yellow")
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+    trusting.trust(app.workspace, app.environment, TypedAnswer(verdict.digest, answer))
+    if ui.as_json:
+        ui.document(trusting.document(app.root, trusting.look(app.root, app.environment)))
+    ui.line(Text("✓ trusted, until one of them changes"), style="green")
+
+
+def _show(app: App, verdict: Verdict) -> None:
+    ui = app.ui
+    before = {part.name: part for part in verdict.pin.parts} if verdict.pin else {}
+    for part in verdict.parts:
+        _show_part(app, part, before.get(part.name), known=bool(before))
+    now = {part.name for part in verdict.parts}
+    for name in (name for name in before if name not in now):
+        ui.line(Text("{name} (no longer there)", name=name), style="bold", indent=2)
+    if verdict.parts:
+        ui.line()
+
+
+def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> None:
+    """Every line as it stands there; where it was trusted once, with what came and what went."""
+    ui = app.ui
+    same = before is not None and before.sha256 == part.sha256
+    title = Text("{name}", name=part.name)
+    if known and not same:
+        title = Text("{name} (changed)", name=part.name) if before else Text("{name} (new)", name=part.name)
+    ui.line(title, style="bold", indent=2)
+    marked = before is not None and not same
+    for line in part.lines:
+        added = marked and before is not None and line not in before.lines
+        ui.line(Text("{mark} {line}", mark="+" if added else " ", line=line), indent=4)
+    for line in before.lines if before is not None and marked else ():
+        if line not in part.lines:
+            ui.line(Text("{mark} {line}", mark="-", line=line), style="dim", indent=4)
+
+
+def _explain(app: App, verdict: Verdict) -> None:
+    ui = app.ui
+    names = {part.name for part in verdict.parts}
+    if names - {SIGNERS}:
+        ui.line(Text("Once trusted, these commands run with your rights, in copies of the project."))
+        ui.line(Text("Only their words are pinned: a script or Makefile that they run can change unnoticed."))
+    if SIGNERS in names:
+        ui.line(Text("Whoever holds one of the keys in {file} can approve plans.", file=SIGNERS))
+    ui.line(Text("When a line of it changes, nothing of it counts until you have looked again."))
+
+
+def _tell_state(app: App, verdict: Verdict) -> None:
+    words, style = _STATES[verdict.state]
+    app.ui.line(words, style=style)
+    if verdict.trusted and verdict.pin is not None:
+        app.ui.line(Text("by {user}, {when}", user=verdict.pin.by, when=verdict.pin.at), indent=2)
+    if verdict.note is not None:
+        app.ui.line(Text("! {problem}", problem=verdict.note), style="yellow")
+
+
+def _revoke(app: App) -> None:
+    gone = trusting.revoke(app.root, app.environment)
+    if app.ui.as_json:
+        app.ui.document({"workspace": str(app.root), "revoked": gone.digest if gone else None})
+    if gone is None:
+        app.ui.line(Text("Nothing was trusted here."))
+    else:
+        app.ui.line(Text("✓ trusted no longer"), style="green")

@@ -1,0 +1,40 @@
+"""One item of a list of the configuration in its normal form; None when it is no such thing."""
+
+import re
+from collections.abc import Callable
+
+from ringi.text import Text
+
+
+def _clean(item: str) -> bool:
+    # Surrogates are bytes of a variable that were not UTF-8.
+    return bool(item.strip()) and not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in item)
+
+
+def glob(item: str) -> str | None:
+    # Such a glob would match no path of the workspace and so guard nothing, silently.
+    parts = item.rstrip("/").split("/")
+    if parts[0] == "~" or {"", ".", ".."} & set(parts) or not _clean(item):
+        return None
+    return item.rstrip("/") + "/**" if item.endswith("/") else item
+
+
+def folder(item: str) -> str | None:
+    return glob(item.rstrip("/"))
+
+
+def extension(item: str) -> str | None:
+    normal = "." + item.strip().removeprefix(".").lower()
+    return normal if _clean(normal) and re.fullmatch(r"(\.[^\s./\\*?\[\]]+)+", normal) else None
+
+
+def command(item: str) -> str | None:
+    return item.strip() if _clean(item.strip()) else None
+
+
+def rule_of(item: Callable[[str], str | None] | None) -> Text:
+    if item is extension:
+        return Text("an extension looks like .exe")
+    if item is command:
+        return Text("a command is one line")
+    return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")

@@ -1,0 +1,224 @@
+"""What a person allowed a project's own files to run, pinned by its digest in the user's folder (rule 9)."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.domain import codec
+from ringi.domain.base import Document, Versioned
+from ringi.errors import InTheWay, RingiError, StorageFailed
+from ringi.fs import OsFileSystem, opened
+from ringi.store.lock import FileLock
+from ringi.text import Text
+from ringi.wiring.config_file import guarded, project_bytes
+from ringi.wiring.places import signers_file, state_name, trust_file
+
+SIGNERS: Final = "allowed_signers"
+_MAX_HISTORY: Final = 1000
+_WAIT_SEC: Final = 10.0
+_OTHERS_WRITE: Final = 0o022
+
+
+class TrustState(StrEnum):
+    NOTHING = "nothing"
+    """The project has no part that needs it."""
+    TRUSTED = "trusted"
+    UNTRUSTED = "untrusted"
+    CHANGED = "changed"
+    """Trusted once, and another one since."""
+
+
+class Part(Document, frozen=True):
+    """Something of the project that gets run, or whose word gets believed."""
+
+    name: str
+    """The key of the configuration, or the file."""
+    lines: tuple[str, ...]
+    sha256: str
+
+
+class Pin(Document, frozen=True):
+    path: str
+    digest: str
+    parts: tuple[Part, ...]
+    at: str
+    by: str
+    channel: str
+    """The terminal it was typed at."""
+
+
+class TrustAct(StrEnum):
+    TRUSTED = "trusted"
+    REVOKED = "revoked"
+
+
+class TrustRecord(Document, frozen=True):
+    act: TrustAct
+    path: str
+    digest: str
+    at: str
+    by: str
+
+
+class Pins(Versioned, frozen=True, kw_only=True):
+    """trusted.json"""
+
+    workspaces: Mapping[str, Pin] = {}
+    """By the hash of the real path, as the folder of the ledger."""
+    history: tuple[TrustRecord, ...] = ()
+
+
+class Verdict(NamedTuple):
+    state: TrustState
+    parts: tuple[Part, ...]
+    digest: str
+    """Of the parts as they are, and of the workspace."""
+    pin: Pin | None = None
+    problem: InTheWay | None = None
+    """Why what was pinned cannot be used."""
+
+    @property
+    def note(self) -> Text | None:
+        if self.problem is None:
+            return None
+        return Text("{what} cannot be used, so nothing is trusted: {why}", **self.problem.details)
+
+    @property
+    def trusted(self) -> bool:
+        return self.state is TrustState.TRUSTED
+
+    def lines(self, name: str) -> tuple[str, ...]:
+        return next((part.lines for part in self.parts if part.name == name), ())
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The names of the parts that came, went or are not as they were pinned."""
+        before = {part.name: part.sha256 for part in self.pin.parts} if self.pin else {}
+        now = {part.name: part.sha256 for part in self.parts}
+        return tuple(sorted(name for name in before.keys() | now if before.get(name) != now.get(name)))
+
+
+def commands_part(name: str, commands: tuple[str, ...]) -> Part:
+    return Part(name, commands, codec.digest(codec.canonical(commands)))
+
+
+def signers_part(workspace: Path) -> Part | None:
+    path = signers_file(workspace)
+    data = guarded(path, project_bytes)
+    if data is None:
+        return None
+    lines = data.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n")
+    return Part(SIGNERS, tuple(lines), codec.digest(data))
+
+
+class Trust:
+    """What is pinned for one workspace."""
+
+    def __init__(self, workspace: Path, environment: Mapping[str, str]) -> None:
+        self._root = workspace.resolve()
+        self._name = state_name(self._root)
+        self._path = os.fsencode(self._root).decode("utf-8", "backslashreplace")
+        self.file = trust_file(environment)
+
+    def state(self, parts: tuple[Part, ...]) -> Verdict:
+        digest = self._digest(parts)
+        try:
+            pin = self._pinned(self._read())
+        except InTheWay as error:
+            state = TrustState.UNTRUSTED if parts else TrustState.NOTHING
+            return Verdict(state, parts, digest, problem=error)
+        if not parts:
+            state = TrustState.NOTHING
+        elif pin is None:
+            state = TrustState.UNTRUSTED
+        else:
+            state = TrustState.TRUSTED if pin.digest == digest else TrustState.CHANGED
+        return Verdict(state, parts, digest, pin)
+
+    def pin(self, parts: tuple[Part, ...], *, at: str, by: str, channel: str) -> Pin:
+        made = Pin(self._path, self._digest(parts), parts, at, by, channel)
+        self._write(made, TrustRecord(TrustAct.TRUSTED, self._path, made.digest, at, by))
+        return made
+
+    def revoke(self, *, at: str, by: str) -> Pin | None:
+        """What was pinned until now; None where nothing was."""
+        pin = self._pinned(self._read())
+        if pin is not None:
+            self._write(None, TrustRecord(TrustAct.REVOKED, self._path, pin.digest, at, by))
+        return pin
+
+    def _digest(self, parts: tuple[Part, ...]) -> str:
+        bound = {"workspace": self._path, "parts": [[part.name, part.sha256] for part in parts]}
+        return codec.digest(codec.canonical(bound))
+
+    def _pinned(self, pins: Pins) -> Pin | None:
+        pin = pins.workspaces.get(self._name)
+        return pin if pin is not None and pin.path == self._path else None
+
+    def _place(self) -> Path:
+        if self.file is None:
+            raise InTheWay(what="trusted.json", why=Text("there is no home folder to keep it in"))
+        # A link is the user's own business, as for the configuration beside it.
+        real = Path(os.path.realpath(self.file))
+        if real.is_relative_to(self._root):
+            # It could come with the project, and then the project would trust itself.
+            raise InTheWay(what=str(self.file), why=Text("it lies inside the workspace"))
+        return real
+
+    def _read(self) -> Pins:
+        place, fs = self._place(), OsFileSystem()
+        try:
+            with opened(fs, fs.open_root(place.parent)) as folder:
+                entry = fs.entry(folder, place.name)
+                if entry is not None and entry.size > codec.MAX_DOCUMENT_BYTES:
+                    raise InTheWay(what=str(self.file), why=Text("it is too large"))
+                data, entry = fs.read(folder, place.name)
+        except FileNotFoundError:
+            return Pins()
+        except OSError as error:
+            raise InTheWay(what=str(self.file), why=error.strerror or str(error)) from None
+        if entry.owner != os.geteuid() or entry.mode & _OTHERS_WRITE:
+            raise InTheWay(what=str(self.file), why=Text("another user could have written it"))
+        try:
+            return codec.foreign(data, Pins, place.name)
+        except RingiError as error:
+            raise InTheWay(what=str(self.file), **_why(error)) from None
+
+    def _write(self, pin: Pin | None, record: TrustRecord) -> None:
+        place, fs = self._place(), OsFileSystem()
+        try:
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Read below the lock: no pin of another workspace may get lost, and no revoked one return.
+            with FileLock(place.with_suffix(".lock"), _WAIT_SEC)("trust"):
+                before = self._read()
+                kept = {name: one for name, one in before.workspaces.items() if name != self._name}
+                after = Pins(
+                    workspaces=kept if pin is None else {**kept, self._name: pin},
+                    history=(*before.history, record)[-_MAX_HISTORY:],
+                )
+                with opened(fs, fs.open_root(place.parent)) as folder:
+                    _replace(fs, folder, place.name, codec.pretty(after))
+        except OSError as error:
+            raise StorageFailed(what=str(self.file), why=error.strerror or str(error)) from None
+
+
+def _replace(fs: OsFileSystem, folder: int, name: str, data: bytes) -> None:
+    fresh = f".{name}.{secrets.token_hex(4)}"
+    try:
+        fs.create(folder, fresh, data, 0o600)
+        fs.sync_file(folder, fresh)
+        fs.move(folder, fresh, folder, name)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            fs.remove(folder, fresh)
+        raise
+    fs.sync_folder(folder)
+
+
+def _why(error: RingiError) -> dict[str, object]:
+    """The reason alone, or all that the error says."""
+    return {"why": error.details.get("why") or Text(error.message, **error.details)}
