@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try test campaign lint bench catalog requirements venv clean
+TARGETS := help try test campaign history lint bench catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -47,9 +47,15 @@ test: ## every test; ARGS= goes to pytest
 	@$(DEV)
 	@$(RUN) -m pytest -n auto $(ARGS)
 
-campaign: ## kill -9 at every system call of every plan; takes minutes
+campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process; takes minutes
 	@$(DEV)
-	@RINGI_CAMPAIGN=full $(RUN) -m pytest -n auto tests/crash/test_strace.py tests/crash/test_kill.py $(ARGS)
+	@RINGI_CAMPAIGN=full $(RUN) -m pytest -n auto tests/crash/test_strace.py tests/crash/test_kill.py \
+		tests/crash/test_races.py $(ARGS)
+
+REPO ?= .
+history: ## every patch in the history of REPO= (this one) applied, forward and back, and compared with git
+	@$(CORE)
+	@$(RUN) tools/history.py "$(REPO)" $(ARGS)
 
 lint: ## ruff, mypy, the layers, the catalogues
 	@$(DEV)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench import dependencies, patching, snapshots
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
@@ -99,7 +100,9 @@ def syncs() -> Iterator[Figure]:
 
 def main() -> int:
     missed = 0
-    for job in (start_up, transition, many_plans, syncs):
+    ours = (start_up, transition, many_plans, syncs)
+    jobs = (*ours, patching.figures, snapshots.figures, dependencies.figures)
+    for job in jobs:
         for figure in job():
             missed += not figure.met
             mark = "✓" if figure.met else "✗"

@@ -196,6 +196,9 @@ def open_descriptors() -> list[str]:
 
 def in_child(work: Callable[[], None], *, uid: int | None = None) -> int:
     """Runs it in a forked child, as another user if one is named; answers with the exit code."""
+    import ctypes  # noqa: F401  # the other user may not be able to read Python's own files
+    import sqlite3  # noqa: F401  # as above
+
     with warnings.catch_warnings():
         # Newer Pythons warn of threads; those of the test runner hold no lock that the child needs.
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -82,6 +82,9 @@ subprocess.run(["git", "commit", "-qam", "Add --json to the report"], check=True
 print("demo agent: done")
 """
 
+# What the exact diff at the end is about.
+SORTED = {"report.py": ("in rows]", "in sorted(rows)]"), "pyproject.toml": ('"1.0"', '"1.1"')}
+
 
 def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="ringi-try-"))
@@ -119,7 +122,19 @@ def journey(folder: Path) -> int:
     if code == 0 and contents(project) != before:
         say("The files are not as they were. This is a bug; please report it.")
         return 1
-    say("Now in your own repository:  ringi init   then   ringi with -- your-agent")
+    say("\nA program can propose exact diffs, too: a change plan, bound to the project as it is now.")
+    stage.run(
+        [
+            "propose",
+            "--patch",
+            str(folder / "sorted.patch"),
+            "--trigger",
+            "refactor",
+            "--title",
+            "Sort the report",
+        ]
+    )
+    say("\nNow in your own repository:  ringi init   then   ringi with -- your-agent")
     return 0
 
 
@@ -195,7 +210,18 @@ def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
     (folder / "gitconfig").write_text(identity, encoding="utf-8")
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "A report tool"]):
         subprocess.run(["git", *words], cwd=project, env=environment, check=True)
+    write_patch(project, folder / "sorted.patch", environment)
     return project, environment
+
+
+def write_patch(project: Path, patch: Path, environment: dict[str, str]) -> None:
+    """As git writes it; the project stays as it was."""
+    for name, (old, new) in SORTED.items():
+        path = project / name
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with patch.open("wb") as file:
+        subprocess.run(["git", "diff"], cwd=project, env=environment, stdout=file, check=True)
+    subprocess.run(["git", "checkout", "-q", "--", "."], cwd=project, env=environment, check=True)
 
 
 def contents(project: Path) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ from ringi.domain.base import Document
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionIntent, ExecutionResult
 from ringi.domain.plan import PlanDocument, PlanRef
+from ringi.domain.project_state import ProjectState
 from ringi.text import Text
 
 
@@ -72,6 +73,9 @@ class Transaction(Protocol):
     def put_bytes(self, data: bytes, kept_until: str) -> None: ...
     def show_diffs(self, plan_id: str, diffs: Mapping[str, bytes]) -> None:
         """For people and editors only: the diffs are written beside the plan, not into the ledger."""
+
+    def set_state(self, state: ProjectState) -> list[str]:
+        """Replaces the one before; answers with the ids of open change plans of another snapshot."""
 
     def add_intent(self, intent: ExecutionIntent) -> None: ...
     def add_result(self, result: ExecutionResult) -> None: ...

@@ -13,6 +13,9 @@ CLASS_METHODS: Final = 15  # double underscores not counted: they are Python's w
 # One method per system call; cut in two, a fake could forget a half. One per call of the specification's API.
 WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py")
 
+# The tree of errors is to be seen at once.
+LONG_MODULES: Final = ("src/ringi/errors.py",)
+
 BOUNDARY: Final = "src/ringi/cli/main.py"
 SPEAKS: Final = ("src/ringi/cli/",)
 # Beside the wiring: who starts a program hands its environment on, less what would steer it.
@@ -40,7 +43,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def sizes(source: str, name: str) -> Iterator[str]:
     lines = len(source.splitlines())
-    if lines > MODULE_LINES:
+    if lines > MODULE_LINES and name not in LONG_MODULES:
         yield f"{name}: {lines} lines"
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, Function) and (length := node.end_lineno - node.lineno + 1) > FUNCTION_LINES:

@@ -18,6 +18,7 @@ from ringi.store.transaction import LedgerTransaction
 from ringi.wiring.assemble import rules_of
 from ringi.wiring.config import Config
 from ringi.wiring.system import new_id
+from ringi.workspace.snapshot import Snapshots
 from ringi.workspace.tree import Tree
 from tests.fakes.people import SeatedPerson, SteppingClock
 from tests.fakes.power import Power
@@ -55,6 +56,7 @@ class World:
             lock=FileLock(state / "lock", 2.0),
             person=SeatedPerson(),
             rules=rules_of(Config()),
+            snapshot_id=lambda: Snapshots(state, root).take().id,
         )
         self.tool = PlanTool(self.parts)
 

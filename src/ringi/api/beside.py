@@ -14,6 +14,7 @@ from ringi.domain.plan import ActionSpec, CheckResult, Encoding, FileState, Plan
 from ringi.errors import PathRefused, StorageFailed
 from ringi.integrations.person import WITH_VARIABLE, process_start
 from ringi.integrations.supervise import Ended, run_captured, run_in_terminal
+from ringi.plans.effects import mode_after
 from ringi.plans.validation import Basis
 from ringi.text import Text
 from ringi.workspace.copy import CopyChange, Difference, WorkCopy
@@ -149,7 +150,7 @@ def _spec(change: CopyChange, seen: FileState | None) -> ActionSpec:
     else:
         content, encoding = text, Encoding.UTF8
     kind = SpecKind.CREATE if seen is None else SpecKind.WRITE
-    mode = _new_mode(change, seen)
+    mode = mode_after(seen.mode if seen else None, change.before_mode, change.after_mode)
     return ActionSpec(kind, change.path, content, encoding=encoding, mode=mode, group=GROUP)
 
 
@@ -159,15 +160,3 @@ def _as_text(data: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text
-
-
-def _new_mode(change: CopyChange, seen: FileState | None) -> str | None:
-    """None where the file keeps its permission bits."""
-    if change.after_mode == change.before_mode:
-        return None
-    if seen is None:
-        return "0755" if change.after_mode == "100755" else None
-    bits = int(seen.mode, 8)
-    # Whoever may read it may run it, as git does.
-    changed = bits | (bits & 0o444) >> 2 if change.after_mode == "100755" else bits & ~0o111
-    return f"{changed:04o}"

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from ringi.api import diagnosing
 from ringi.api.takein import take_in, written_plans
 from ringi.api.workspace import Workspace, open_workspace
 from ringi.errors import Busy, LedgerCorrupt, RingiError
@@ -75,8 +76,9 @@ def _configuration(root: Path, environment: Mapping[str, str]) -> Iterator[Findi
         yield Finding(Mark.BAD, _as_text(error), "ringi config check")
         return
     yield Finding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=len(loaded.files)))
+    untrusted = loaded.trust is not None and not loaded.trust.trusted
     for note in loaded.notes:
-        yield Finding(Mark.NOTE, note, "ringi config show")
+        yield Finding(Mark.NOTE, note, "ringi trust" if untrusted else "ringi config show")
 
 
 def _place(places: Places) -> Iterator[Finding]:
@@ -175,7 +177,7 @@ def _copies(workspace: Workspace) -> Iterator[Finding]:
         text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
         yield Finding(Mark.NOTE, text, REPAIR)
     for copy in WorkCopy.all(workspace.places.copies):
-        if copy.record.taken:
+        if copy.record.taken and copy.record.command != (diagnosing.MARK,):
             text = Text("kept, because not all of it is in a plan: {path}", path=str(copy.tree))
             yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(copy.folder))}")
 

@@ -15,9 +15,12 @@ _CONFIG: Final = """\
 #   expires_sec: 86400          # how long a request for approval stays open
 # risk:
 #   critical: ["deploy/**"]     # beside the built-in globs
+#   mutable: ["var/**"]         # files that hold state, beside the built-in globs
 # limits:
 #   max_file_bytes: 10485760
 #   forbidden_extensions: [".pem"]
+# diagnostics:                  # what a project state says about errors; needs: ringi trust
+#   commands: ["ruff check --output-format json"]
 # with:
 #   carry: ["node_modules"]     # ignored folders that agents need in their copy
 """

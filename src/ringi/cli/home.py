@@ -3,7 +3,8 @@
 from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.ui import translated
-from ringi.domain.plan import PlanRef, PlanStatus, Risk
+from ringi.domain.plan import PlanRef, PlanStatus
+from ringi.domain.risk import Risk
 from ringi.text import Text
 from ringi.wiring.moved import ADOPT, earlier_place
 

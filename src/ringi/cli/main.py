@@ -28,6 +28,7 @@ LANGUAGES: Final = ("en", "ja")
 START: Final = {
     "init": "ringi.cli.start:init",
     "doctor": "ringi.cli.start:doctor",
+    "trust": "ringi.cli.trust:trust",
     "config": "ringi.cli.settings:config",
 }
 BESIDE: Final = {
@@ -35,13 +36,15 @@ BESIDE: Final = {
     "review": "ringi.cli.review:review",
     "undo": "ringi.cli.undo:undo",
 }
+BY_SCRIPT: Final = {"propose": "ringi.cli.propose:propose"}
 INSPECT: Final = {
     "list": "ringi.cli.plans:list_",
     "show": "ringi.cli.plans:show",
+    "state": "ringi.cli.state:state",
     "schema": "ringi.cli.settings:schema",
 }
 PROVE: Final = {"log": "ringi.cli.log:log"}
-COMMANDS: Final = {**START, **BESIDE, **INSPECT, **PROVE}
+COMMANDS: Final = {**START, **BESIDE, **BY_SCRIPT, **INSPECT, **PROVE}
 
 
 class RingiGroup(click.Group):
@@ -75,6 +78,7 @@ class RingiGroup(click.Group):
         groups = {
             _("Start"): START,
             _("Beside an agent"): BESIDE,
+            _("By script"): BY_SCRIPT,
             _("Inspect"): INSPECT,
             _("Prove"): PROVE,
         }

@@ -5,6 +5,7 @@ import click
 from ringi.cli import words
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import stored, translated
+from ringi.domain.change_plan import ChangeFacts
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus
 from ringi.text import Text
 
@@ -45,8 +46,14 @@ def list_(app: App, limit: int, everything: bool) -> None:
 @click.command()
 @click.argument("plan", required=False)
 @click.option("--diff", is_flag=True, help="With the changes, line by line.")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["change-plan", "workspace-edit", "patch"]),
+    help="In another form: the specification's document, an editor's, or a patch for git apply.",
+)
 @pass_app
-def show(app: App, plan: str | None, diff: bool) -> None:
+def show(app: App, plan: str | None, diff: bool, form: str | None) -> None:
     """Show a plan: what it changes, how risky it is, what became of it."""
     tool, ledger = app.workspace.plan, app.workspace.parts.ledger
     refs = tool.list(limit=1)
@@ -55,6 +62,9 @@ def show(app: App, plan: str | None, diff: bool) -> None:
         return
     plan_id = ledger.find(plan) if plan else refs[0].id
     document = tool.get(plan_id)
+    if form:
+        _show_as(app, plan_id, form)
+        return
     if app.ui.as_json:
         app.ui.document(tool.preview(plan_id) if diff else document)
         return
@@ -66,6 +76,17 @@ def show(app: App, plan: str | None, diff: bool) -> None:
             app.ui.diff(part.diff)
     if document.state.status in {PlanStatus.PENDING_REVIEW, PlanStatus.ABORTED}:
         app.ui.next_step(f"ringi review {ledger.ref(plan_id).name}")
+
+
+def _show_as(app: App, plan_id: str, form: str) -> None:
+    from ringi.api import change  # noqa: PLC0415  # only for these forms
+
+    if form == "patch":
+        app.ui.patch(change.as_patch(app.workspace, plan_id))
+    elif form == "workspace-edit":
+        app.ui.document(change.as_workspace_edit(app.workspace, plan_id))
+    else:
+        app.ui.document(change.as_change_plan(app.workspace, plan_id))
 
 
 def tell_no_plans(app: App) -> None:
@@ -88,6 +109,8 @@ def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevie
         indent=2,
     )
     _describe_files(app, document, preview)
+    if document.change:
+        _describe_change(app, document.change, ref)
     for path in preview.stale if state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED} else ():
         ui.line(Text("! {path} changed since the proposer saw it", path=path), style="yellow", indent=2)
     for left in document.plan.left_out:
@@ -105,6 +128,27 @@ def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevie
             ),
             indent=2,
         )
+
+
+def _describe_change(app: App, facts: ChangeFacts, ref: PlanRef) -> None:
+    ui = app.ui
+    ui.line(Text("change plan: {why}", why=words.TRIGGER[facts.basis.trigger]), indent=2)
+    for found in facts.basis.related_diagnostics:
+        ui.line(words.diagnostic(found), indent=4)
+    affected = facts.scope.affected_files
+    if affected:
+        ui.line(Text("files that depend on it: {files}", files=words.some(affected)), indent=2)
+    else:
+        ui.line(Text("no other file depends on it"), indent=2)
+    line = Text("risk by the rules of change plans: {risk}", risk=words.RISK[facts.risk.level])
+    ui.line(line, style=words.RISK_STYLE[facts.risk.level], indent=2)
+    for reason in facts.risk.reasons:
+        ui.line(Text("{reason}", reason=reason), indent=4)
+    for given in filter(None, [facts.explanation.summary, facts.explanation.details]):
+        ui.line(Text("its proposer says: {words}", words=given), style="dim", indent=2)
+    if facts.superseded_at:
+        ui.line(Text("! superseded: the project changed since"), style="yellow", indent=2)
+        ui.next_step(f"ringi propose --again {ref.name}")
 
 
 def _describe_files(app: App, document: PlanDocument, preview: PlanPreview) -> None:

@@ -12,15 +12,17 @@ from ringi.cli.ui import stored
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, Risk
-from ringi.errors import BadTransition, Busy, ExecutionAborted, InvalidSpecs, Stale
-from ringi.plans.approving import TYPED_LENGTH, risk_of
+from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, risk_of
+from ringi.domain.risk import Risk
+from ringi.errors import BadTransition, Busy, ExecutionAborted, InvalidSpecs, Stale, Superseded
+from ringi.plans.approving import TYPED_LENGTH
 from ringi.plans.validation import Basis
 from ringi.text import Text
 
 _LONGEST_DIFF: Final = 300
 _SHOWS_AGAIN: Final = frozenset("dus")
 _CHOICES = Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit")
+_WHOLE = Text("[a]pply  [r]eject  [s]how again  [q]uit")
 _UPDATE = Text("[u]pdate to the files as they are now  [d]rop a file  [r]eject  [s]how again  [q]uit")
 
 
@@ -76,20 +78,12 @@ class _Review:
         self.stale: tuple[str, ...] = ()
 
     def run(self) -> None:
-        document = self._show()
-        if document.state.status in {PlanStatus.PROPOSED, PlanStatus.ABORTED}:
-            # Declined, rolled back or brought in from files.
-            if not is_yes(
-                self._ask(Text("{plan} does not wait now. Take it up again? [y/n]", plan=self.name))
-            ):
-                self._leave()
-            self._set_again(document, (), "taken up again")
-            document = self._show()
+        document = self._taken_up(self._show())
         if document.state.status is PlanStatus.APPROVED:
             self._carry_out_approved()
             return
         while True:
-            answer = self._ask(_UPDATE if self.stale else _CHOICES)
+            answer = self._ask(self._choices(document))
             try:
                 if self._answered(answer, document):
                     return
@@ -99,10 +93,31 @@ class _Review:
                 )
                 self.ui.next_step(f"ringi show {self.name}")
                 raise click.exceptions.Exit(EXIT_STALE) from None
+            except Superseded:
+                raise
             except (InvalidSpecs, Stale) as error:
                 self.ui.error(error)
             if answer in _SHOWS_AGAIN:
                 document = self._show()
+
+    def _taken_up(self, document: PlanDocument) -> PlanDocument:
+        """Declined, rolled back or brought in from files: it waits again if the person says so."""
+        if document.change and document.change.superseded_at:
+            raise Superseded(plan=self.name)
+        if document.state.status not in {PlanStatus.PROPOSED, PlanStatus.ABORTED}:
+            return document
+        if not is_yes(self._ask(Text("{plan} does not wait now. Take it up again? [y/n]", plan=self.name))):
+            self._leave()
+        if document.change:
+            self.tool.mark_pending(self.plan_id, pending=True)
+        else:
+            self._set_again(document, (), "taken up again")
+        return self._show()
+
+    def _choices(self, document: PlanDocument) -> Text:
+        if document.change:
+            return _WHOLE
+        return _UPDATE if self.stale else _CHOICES
 
     def _ask(self, question: Text) -> str:
         try:
@@ -114,9 +129,9 @@ class _Review:
         """Whether that was the end of it."""
         if answer == "a":
             return self._apply(document)
-        if answer == "d":
+        if answer == "d" and not document.change:
             self._drop(document)
-        elif answer == "u" and self.stale:
+        elif answer == "u" and self.stale and not document.change:
             self._set_again(document, (), "brought to the files as they are now", basis={})
             self.ui.line(
                 Text("Measured against your files as they are; lines you wrote since may go."), style="yellow"
@@ -197,7 +212,7 @@ class _Review:
         kept = [spec for spec in document.state.action_specs if spec.id not in without]
         if basis is None:
             # What the proposer saw stays the basis, so that a file changed since is still noticed.
-            basis = {spec.base.path: spec.before for spec in kept}
+            basis = {file.path: file.before for spec in kept for file in spec.touched}
         self.tool.set_specs_on(
             self.plan_id, [spec.base for spec in kept], basis, actor=Actor.USER, reason=reason
         )

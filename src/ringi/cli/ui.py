@@ -62,6 +62,14 @@ class Ui:
 
         sys.stdout.write(codec.pretty(document).decode())
 
+    def patch(self, patch: bytes) -> None:
+        """Its very bytes where a program reads them; on a terminal, what it would show is filtered."""
+        if sys.stdout.isatty():
+            self.diff(patch.decode("utf-8", "backslashreplace"))
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(patch)
+
     def table(self, rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
         """Columns as wide as their widest cell; a style for each row."""
         cells = [[visible(cell) for cell in row] for row in rows]

@@ -1,8 +1,11 @@
 """How documents are put into words: statuses, risks, reasons, one line for a plan."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from ringi.domain.plan import Category, CheckResult, PlanRef, PlanStatus, Risk, RiskCode, RiskReason
+from ringi.domain.change_plan import DiagnosticRef, Trigger
+from ringi.domain.plan import CheckResult, PlanRef, PlanStatus
+from ringi.domain.risk import Category, Risk, RiskCode, RiskReason
 from ringi.text import Text
 
 STATUS: Final = {
@@ -18,17 +21,6 @@ RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Te
 RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
 
 
-CATEGORY: Final = {
-    Category.LOCK: Text("a lock file"),
-    Category.CI: Text("part of the continuous integration"),
-    Category.MIGRATION: Text("a migration"),
-    Category.CREDENTIALS: Text("a file for credentials"),
-    Category.BUILD: Text("a build or deploy file"),
-    Category.OBEYED: Text("a file that makes tools run code or agents obey"),
-    Category.CONFIGURED: Text("critical by configuration"),
-}
-
-
 def reason(path: str, given: RiskReason) -> Text:
     if given.code is RiskCode.DELETE:
         return Text("{path} is deleted", path=path)
@@ -36,7 +28,26 @@ def reason(path: str, given: RiskReason) -> Text:
         return Text("{path} changes in {count} lines", path=path, count=given.subject)
     if given.code is RiskCode.LARGE_REWRITE:
         return Text("{path} changes in {count} bytes", path=path, count=given.subject)
+    if given.code is RiskCode.MUTABLE_STATE:
+        return Text("{path} is a database or a file of state", path=given.subject)
+    if given.code is RiskCode.MANY_FILES:
+        return Text("{count} files change", count=given.subject)
+    if given.code is RiskCode.CRITICAL_AWAY:
+        return Text("{path} is critical and goes away", path=given.subject)
+    if given.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}:
+        return Text("{path} gets {what}", path=path, what=_finding(given.subject))
+    from ringi.policy.change import CATEGORY  # noqa: PLC0415  # a list shows no reasons
+
     return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
+
+
+def _finding(subject: str) -> Text:
+    """A document keeps it in English; what was found and where are translated each by itself."""
+    what, _, lines = subject.rpartition(" in lines ")
+    if what:
+        return Text("{what} in lines {lines}", what=Text(what), lines=lines)
+    what, _, line = subject.rpartition(" in line ")
+    return Text("{what} in line {line}", what=Text(what), line=line)
 
 
 def status(ref: PlanRef) -> Text:
@@ -59,3 +70,24 @@ def check(result: CheckResult) -> Text:
     if result.exit_code == 0:
         return Text("passed on exactly these bytes: {command}", command=result.command)
     return Text("failed with exit code {code}: {command}", code=result.exit_code, command=result.command)
+
+
+TRIGGER: Final = {
+    Trigger.ERROR: Text("against an error"),
+    Trigger.USER_REQUEST: Text("somebody asked for it"),
+    Trigger.REFACTOR: Text("a refactoring"),
+}
+
+
+def diagnostic(found: DiagnosticRef) -> Text:
+    if found.line is None:
+        return Text("{file}: {message}", file=found.file, message=found.message)
+    return Text("{file}:{line}: {message}", file=found.file, line=found.line, message=found.message)
+
+
+def some(names: Sequence[str], most: int = 5) -> Text:
+    """As many as an eye takes in."""
+    listed = ", ".join(names[:most])
+    if len(names) <= most:
+        return Text("{names}", names=listed)
+    return Text("{names} and {count} more", names=listed, count=len(names) - most)

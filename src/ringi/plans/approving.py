@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from ringi.domain import codec
 from ringi.domain.approval import (
@@ -19,10 +20,11 @@ from ringi.domain.approval import (
     TypedAnswer,
 )
 from ringi.domain.execution import ExecutionIntent
-from ringi.domain.plan import ActionSpecExt, PlanDocument, Risk, SpecSelection, highest, selected
-from ringi.errors import NoChannel, PathRefused, WrongAnswer
+from ringi.domain.plan import ActionSpecExt, PlanDocument, SpecKind, SpecSelection, selected
+from ringi.domain.risk import Risk
+from ringi.errors import NoChannel, PathRefused, StorageFailed, WrongAnswer
+from ringi.plans.effects import content_of
 from ringi.plans.parts import Parts
-from ringi.plans.validation import content_of
 from ringi.text import Text
 from ringi.workspace.apply import reverse
 from ringi.workspace.tree import Tree
@@ -33,12 +35,15 @@ TYPED_LENGTH: Final = 6
 """So many characters of the digest are typed for a high risk."""
 
 
-def changes_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
+def files_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
+    """Every file that the specs read or change."""
     return tuple(
-        FileChange(spec.id, spec.base.path, spec.before, spec.after)
-        for spec in specs
-        if spec.before != spec.after
+        FileChange(spec.id, file.path, file.before, file.after) for spec in specs for file in spec.touched
     )
+
+
+def changes_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
+    return tuple(change for change in files_of(specs) if change.before != change.after)
 
 
 def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
@@ -46,7 +51,9 @@ def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
     return [
         spec
         for spec in specs
+        # What a patch makes of its file is compared when it is carried out.
         if spec.after is not None
+        and spec.base.kind is not SpecKind.PATCH
         and (data := content_of(spec.base)) is not None
         and codec.digest(data) != spec.after.sha256
     ]
@@ -68,6 +75,7 @@ def subject_of(
         ),
         changes=changes_of(specs),
         expires_at=expires_at,
+        snapshot_id=document.change.snapshot_id if document.change else UNSET,
     )
 
 
@@ -91,7 +99,7 @@ def differing(tree: Tree, changes: Sequence[FileChange]) -> list[str]:
         for change in changes:
             try:
                 found = tree.look_from(root, change.path)
-            except (PathRefused, OSError):
+            except (PathRefused, StorageFailed, OSError):
                 wrong.append(change.path)
             else:
                 if (found.state if found else None) != change.before:
@@ -147,7 +155,3 @@ def grant(
         after_event=after_event,
         note=note,
     )
-
-
-def risk_of(document: PlanDocument, selection: SpecSelection) -> Risk:
-    return highest(tuple(spec.risk for spec in selected(document.state.action_specs, selection)))

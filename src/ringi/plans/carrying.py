@@ -6,17 +6,20 @@ from ringi.domain import codec
 from ringi.domain.approval import ApprovalRequest, FileChange, SubjectKind, TypedAnswer
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult
-from ringi.domain.plan import (
-    ALL_SPECS,
-    PLAN_MACHINE,
-    ActionSpecExt,
-    PlanStatus,
-    Risk,
-    selected,
-    with_state,
+from ringi.domain.plan import ALL_SPECS, PLAN_MACHINE, ActionSpecExt, PlanStatus, selected, with_state
+from ringi.domain.risk import Risk
+from ringi.errors import (
+    Expired,
+    NotApproved,
+    NothingToUndo,
+    NotRequested,
+    PathRefused,
+    Stale,
+    Superseded,
+    UndoStale,
 )
-from ringi.errors import Expired, NotApproved, NothingToUndo, NotRequested, PathRefused, Stale, UndoStale
-from ringi.plans.approving import changes_of, differing, grant, require_person, undo_subject
+from ringi.plans.approving import changes_of, differing, files_of, grant, require_person, undo_subject
+from ringi.plans.changing import require_valid
 from ringi.plans.deciding import covering_approval
 from ringi.plans.execution import Executor, storage_errors
 from ringi.plans.parts import Parts
@@ -35,6 +38,8 @@ def execute(parts: Parts, plan_id: str) -> ExecutionResult:
         stored = parts.store.plan(plan_id)
         document, name = stored.document, f"p{stored.number}"
         approval = None
+        if document.change and document.change.superseded_at:
+            raise Superseded(plan=name)
         if document.state.status in _RUNNABLE:
             try:
                 approval = covering_approval(parts, document, name)
@@ -43,12 +48,13 @@ def execute(parts: Parts, plan_id: str) -> ExecutionResult:
                 raise
         if approval is None:
             raise NotApproved(plan=name, status=str(document.state.status))
+        require_valid(parts, stored, approval.selection)
         specs = selected(document.state.action_specs, approval.selection)
-        changes = changes_of(specs)
-        contents = _before_bytes(parts, changes)
+        changes, files = changes_of(specs), files_of(specs)
+        contents = _before_bytes(parts, files)
         if contents is None:
             _send_to_review(parts, stored, EventKind.FOUND_STALE)
-            raise Stale(plan=name, paths=", ".join(differing(parts.tree, changes)))
+            raise Stale(plan=name, paths=", ".join(differing(parts.tree, files)))
         contents |= _after_bytes(parts, specs, known=contents)
         intent = _intent(parts, SubjectKind.EXECUTE, stored, approval.id, changes)
 
@@ -101,12 +107,11 @@ def _after_bytes(
     parts: Parts, specs: Sequence[ActionSpecExt], *, known: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """The bytes that are about to be written. A file that keeps its own was read already, and not again."""
-    return {
-        spec.after.sha256: data
-        for spec in specs
-        if spec.after and spec.after != spec.before and spec.after.sha256 not in known
-        if (data := after_bytes(parts, spec)) is not None
-    }
+    contents: dict[str, bytes] = {}
+    for spec in specs:
+        if spec.after and spec.after != spec.before and spec.after.sha256 not in known:
+            contents |= after_bytes(parts, spec, known)
+    return contents
 
 
 def _send_to_review(parts: Parts, stored: StoredPlan, why: EventKind) -> None:

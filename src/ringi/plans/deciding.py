@@ -15,19 +15,20 @@ from ringi.domain.plan import (
     PlanDocument,
     PlanStatus,
     SpecSelection,
+    risk_of,
     selected,
     with_state,
 )
 from ringi.errors import Expired, InvalidSpecs, NotFound, NotRequested, Stale
 from ringi.plans.approving import (
-    changes_of,
     differing,
+    files_of,
     grant,
     require_person,
-    risk_of,
     subject_of,
     unlike_their_hashes,
 )
+from ringi.plans.changing import require_valid
 from ringi.plans.parts import Parts
 from ringi.plans.validation import misfits
 from ringi.ports import NewEvent, StoredPlan
@@ -39,7 +40,8 @@ def request(parts: Parts, plan_id: str, selection: SpecSelection) -> ApprovalReq
     # The files are read before the transaction: whoever changes the plan meanwhile makes the save fail.
     stored = parts.store.plan(plan_id)
     document = stored.document
-    PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    if not (document.change and document.change.superseded_at):
+        PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     _require_fit(parts, stored, selection)
     expires_at = parts.clock.after(parts.rules.expires_sec)
     subject = subject_of(document, selection, parts.store.workspace_id(), expires_at)
@@ -62,6 +64,7 @@ def request(parts: Parts, plan_id: str, selection: SpecSelection) -> ApprovalReq
 
 def _require_fit(parts: Parts, stored: StoredPlan, selection: SpecSelection) -> None:
     name = f"p{stored.number}"
+    require_valid(parts, stored, selection)
     specs = selected(stored.document.state.action_specs, selection)
     unknown = set(selection.ids) - {spec.id for spec in specs}
     if unknown:
@@ -76,7 +79,7 @@ def _require_fit(parts: Parts, stored: StoredPlan, selection: SpecSelection) -> 
     if changed := unlike_their_hashes(specs):
         why = Text("the content of {path} is not what its hash says", path=changed[0].base.path)
         raise InvalidSpecs(plan=name, issues=why)
-    if wrong := differing(parts.tree, changes_of(specs)):
+    if wrong := differing(parts.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
 
 

@@ -62,19 +62,20 @@ class Executor:
         else:
             if conflicts:
                 detail = conflicts[0].detail
-                statuses = self._take_back(stage, intent)
-                statuses[conflicts[0].change.path] = OpStatus.CONFLICT
+                theirs = conflicts[0].change.path
+                statuses = self._take_back(stage, intent, theirs) | {theirs: OpStatus.CONFLICT}
             else:
                 statuses = {change.path: OpStatus.DONE for change in intent.changes}
         return record(self._parts, intent, statuses, str(detail), self._clear(intent))
 
-    def _take_back(self, stage: Stage, intent: ExecutionIntent) -> Statuses:
+    def _take_back(self, stage: Stage, intent: ExecutionIntent, theirs: str = "") -> Statuses:
+        """All but the file that is somebody else's: what is there, or is not, is their doing."""
         statuses: Statuses = {}
         with contextlib.suppress(OSError):
             statuses = stage.take_back(intent.changes)
         # The stage may have been deleted under our hands; then the ledger's bytes are used.
-        if any(self._now(change) == change.after for change in intent.changes):
-            return statuses | self._restore(intent)
+        if any(self._now(change) == change.after for change in intent.changes if change.path != theirs):
+            return statuses | self._restore(intent, theirs)
         stage.settle(intent.changes, intent.new_folders, forward=False)
         return statuses
 
@@ -111,9 +112,10 @@ class Executor:
         stage.settle(intent.changes, intent.new_folders, forward=True)
         return []
 
-    def _restore(self, intent: ExecutionIntent) -> Statuses:
+    def _restore(self, intent: ExecutionIntent, theirs: str = "") -> Statuses:
         """Bring every file that is as after back to before, with the ledger's bytes."""
-        ours = [reverse(change) for change in intent.changes if self._now(change) == change.after]
+        mine = [change for change in intent.changes if change.path != theirs]
+        ours = [reverse(change) for change in mine if self._now(change) == change.after]
         stage = self._stage(self._fresh_name(intent.id))
         stage.prepare(ours, self._saved_bytes)
         conflicts = stage.swap_in(ours, go_on=True)

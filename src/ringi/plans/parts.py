@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ringi.policy.risk import Thresholds
@@ -27,3 +28,5 @@ class Parts(NamedTuple):
     lock: WorkspaceLock
     person: PersonChannel
     rules: Rules
+    snapshot_id: Callable[[], str]
+    """Of the workspace as it is now; looking takes as long as `git status`."""

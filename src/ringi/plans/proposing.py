@@ -18,16 +18,28 @@ from ringi.domain.plan import (
     PlanPreview,
     PlanState,
     PlanStatus,
+    SpecKind,
     title_of,
     with_state,
 )
-from ringi.errors import EmptyPlan, PathRefused, StorageFailed, Unreadable
+from ringi.errors import (
+    ChangeRefused,
+    EmptyPlan,
+    InvalidSpecs,
+    NotFound,
+    Refused,
+    StorageFailed,
+    UnfitSpecs,
+)
 from ringi.patching.render import Rendered
-from ringi.plans.approving import changes_of, differing
+from ringi.plans.approving import differing, files_of
+from ringi.plans.effects import Effect, Invalid, Known, content_of, effects_of
 from ringi.plans.parts import Parts
-from ringi.plans.validation import Basis, Validated, content_of, difference, validate
+from ringi.plans.rendering import NOTHING, difference, rendering
+from ringi.plans.validation import Basis, Validated, validate
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
 
 _NAME_LENGTH = 50
 """In characters, of which one may take four bytes."""
@@ -44,6 +56,25 @@ def propose(
     left_out: Sequence[str],
     actor: Actor,
 ) -> str:
+    document = new_plan(
+        parts, content, sources=sources, rationale=rationale, tags=tags, proposer=proposer, left_out=left_out
+    )
+    with parts.store.transaction() as transaction:
+        transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, proposer))
+        transaction.set_current(document.plan.id)
+    return document.plan.id
+
+
+def new_plan(
+    parts: Parts,
+    content: str,
+    *,
+    sources: Sequence[MessageRef] = (),
+    rationale: str = "",
+    tags: Sequence[str] = (),
+    proposer: str = "",
+    left_out: Sequence[str] = (),
+) -> PlanDocument:
     title = title_of(content)
     if not title:
         raise EmptyPlan
@@ -59,11 +90,40 @@ def propose(
         proposer=proposer,
         left_out=tuple(left_out),
     )
-    document = PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
+    return PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
+
+
+def propose_whole(
+    parts: Parts, document: PlanDocument, validated: Validated, *, actor: Actor, reason: str = ""
+) -> str:
+    """A plan together with its specs, all or nothing."""
+    specs = validated.report.normalized
+    document = with_state(
+        document,
+        status=PLAN_MACHINE.advance(document.state.status, PlanStatus.PENDING_REVIEW),
+        action_specs=specs,
+        previews=totals_of(validated),
+    )
+    plan = document.plan
     with parts.store.transaction() as transaction:
-        transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, proposer))
+        transaction.add_plan(
+            document,
+            NewEvent(EventKind.PLAN_PROPOSED, actor, plan.proposer),
+            NewEvent(EventKind.SPECS_SET, actor, reason),
+        )
+        transaction.show_diffs(plan.id, diff_files(specs, validated.diffs))
         transaction.set_current(plan.id)
     return plan.id
+
+
+def propose_specs(
+    parts: Parts, content: str, specs: Sequence[ActionSpec], *, proposer: str, actor: Actor
+) -> str:
+    document = new_plan(parts, content, proposer=proposer)
+    validated = validate(specs, parts.tree, parts.rules, {})
+    if validated.problems:
+        raise UnfitSpecs(why=validated.problems[0])
+    return propose_whole(parts, document, validated, actor=actor)
 
 
 def set_specs(
@@ -79,15 +139,12 @@ def set_specs(
     validated = validate(specs, parts.tree, parts.rules, basis)
     if keep_good and not validated.report.ok and parts.store.plan(plan_id).document.state.action_specs:
         return validated
-    normalized = validated.report.normalized
-    totals = DiffTotals(
-        files=tuple(sorted({spec.base.path for spec in normalized})),
-        added=sum(rendered.added for rendered in validated.diffs),
-        removed=sum(rendered.removed for rendered in validated.diffs),
-        risk_score=score(normalized),
-    )
+    normalized, totals = validated.report.normalized, totals_of(validated)
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
+        if stored.document.change:
+            why = Text("the diffs of {plan} are fixed; propose another one", plan=f"p{stored.number}")
+            raise ChangeRefused(why=why)
         document = _next_version(stored)
         status = document.state.status
         if status is not PlanStatus.PENDING_REVIEW:
@@ -96,6 +153,20 @@ def set_specs(
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(normalized, validated.diffs))
     return validated
+
+
+def totals_of(validated: Validated) -> DiffTotals:
+    normalized = validated.report.normalized
+    return DiffTotals(
+        files=paths_of(normalized),
+        added=sum(rendered.added for rendered in validated.diffs),
+        removed=sum(rendered.removed for rendered in validated.diffs),
+        risk_score=score(normalized),
+    )
+
+
+def paths_of(specs: Sequence[ActionSpecExt]) -> tuple[str, ...]:
+    return tuple(sorted({path for spec in specs for path in spec.changed_paths}))
 
 
 def _next_version(stored: StoredPlan) -> PlanDocument:
@@ -120,9 +191,9 @@ def preview(parts: Parts, document: PlanDocument) -> PlanPreview:
     """The plan against the workspace as it is now; one that was carried out, as it was then."""
     specs = document.state.action_specs
     done = document.state.status is PlanStatus.COMPLETED
-    pairs = [(spec, render_done(parts, spec) if done else render_now(parts, spec)) for spec in specs]
+    pairs = [(spec, _render_done(parts, spec) if done else render_now(parts, spec)) for spec in specs]
     return PlanPreview(
-        files=tuple(sorted({spec.base.path for spec in specs})),
+        files=paths_of(specs),
         diffs=tuple(
             DiffSummary(
                 spec_id=spec.id,
@@ -138,39 +209,73 @@ def preview(parts: Parts, document: PlanDocument) -> PlanPreview:
             for spec, rendered in pairs
         ),
         risk_score=score(specs),
-        stale=() if done else tuple(differing(parts.tree, changes_of(specs))),
+        stale=()
+        if done
+        else tuple(differing(parts.tree, files_of([spec for spec in specs if spec.validated]))),
     )
 
 
 def render_now(parts: Parts, spec: ActionSpecExt) -> Rendered:
     if not spec.validated:
-        return Rendered(b"", 0, 0, binary=False)
+        return NOTHING
     try:
-        found = parts.tree.look(spec.base.path)
-        data = after_bytes(parts, spec)
-    except (PathRefused, StorageFailed, Unreadable, OSError):
-        found, data = None, content_of(spec.base)
-    return difference(spec.base.path, found and found.data, found and found.state, data, spec.after)
+        return rendering(effects_now(parts, spec))
+    except (Invalid, Refused, StorageFailed, OSError):
+        # Stale: what the proposer wants is shown without what is there now.
+        if spec.base.kind is SpecKind.PATCH:
+            return NOTHING._replace(diff=content_of(spec.base) or b"")
+        return difference(spec.base.path, None, None, content_of(spec.base), spec.after)
 
 
-def render_done(parts: Parts, spec: ActionSpecExt) -> Rendered:
-    """From the bytes the ledger keeps; where they are gone, nothing can be shown."""
-    before = parts.store.get_bytes(spec.before.sha256) if spec.before else None
-    after = parts.store.get_bytes(spec.after.sha256) if spec.after else None
-    if (spec.before and before is None) or (spec.after and after is None):
-        return Rendered(b"", 0, 0, binary=False)
-    return difference(spec.base.path, before, spec.before, after, spec.after)
+def _render_done(parts: Parts, spec: ActionSpecExt) -> Rendered:
+    effects = effects_done(parts, spec)
+    return rendering(effects) if effects else NOTHING
 
 
-def after_bytes(parts: Parts, spec: ActionSpecExt) -> bytes | None:
-    """What the file will hold; a spec that only changes the mode keeps the bytes that are there."""
-    if spec.after is None:
-        return None
-    data = content_of(spec.base)
-    if data is None:
-        found = parts.tree.look(spec.base.path)
-        return found.data if found else b""
-    return data
+def effects_now(parts: Parts, spec: ActionSpecExt) -> tuple[Effect, ...]:
+    return effects_of(spec.base, parts.tree.look, parts.rules, based=True)
+
+
+def effects(parts: Parts, stored: StoredPlan) -> list[tuple[Effect, ...]]:
+    document, name = stored.document, f"p{stored.number}"
+    found = []
+    for spec in document.state.action_specs:
+        if document.state.status is PlanStatus.COMPLETED:
+            done = effects_done(parts, spec)
+            if done is None:
+                raise NotFound(what=Text("copy of the bytes before"), name=spec.base.path, see="ringi show")
+            found.append(done)
+            continue
+        try:
+            found.append(effects_now(parts, spec))
+        except Invalid as error:
+            raise InvalidSpecs(plan=name, issues=error.why) from None
+    return found
+
+
+def effects_done(parts: Parts, spec: ActionSpecExt) -> tuple[Effect, ...] | None:
+    """From the bytes the ledger keeps; None where they are gone."""
+    effects = []
+    for file in spec.touched:
+        before = parts.store.get_bytes(file.before.sha256) if file.before else None
+        after = parts.store.get_bytes(file.after.sha256) if file.after else None
+        if (file.before and before is None) or (file.after and after is None):
+            return None
+        effects.append(Effect(file.path, file.before, before, file.after, after))
+    return tuple(effects)
+
+
+def after_bytes(parts: Parts, spec: ActionSpecExt, before: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What the spec's files will hold, by their hash, made from the bytes before, by theirs."""
+    known = {
+        file.path: Known(file.before, before[file.before.sha256]) for file in spec.touched if file.before
+    }
+    effects = effects_of(spec.base, known.get, parts.rules, based=True)
+    return {
+        effect.after.sha256: effect.new
+        for effect in effects
+        if effect.after is not None and effect.new is not None
+    }
 
 
 def add_checks(parts: Parts, plan_id: str, results: Sequence[CheckResult]) -> None:

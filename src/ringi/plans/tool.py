@@ -18,7 +18,10 @@ from ringi.domain.plan import (
     SpecSelection,
     ValidationReport,
 )
-from ringi.plans import carrying, deciding, proposing
+from ringi.domain.project_state import ProjectState
+from ringi.plans import carrying, changing, deciding, proposing
+from ringi.plans.changing import Change, Dependents
+from ringi.plans.effects import Effect
 from ringi.plans.parts import Parts
 from ringi.plans.validation import Basis, Validated
 
@@ -55,6 +58,24 @@ class PlanTool:
             left_out=left_out,
             actor=actor,
         )
+
+    def propose_specs(
+        self, content: str, specs: Sequence[ActionSpec], *, proposer: str = "", actor: Actor = Actor.AI
+    ) -> str:
+        """A plan together with its specs; where one of them cannot be carried out, nothing is kept."""
+        return proposing.propose_specs(self._parts, content, specs, proposer=proposer, actor=actor)
+
+    def propose_change(self, change: Change, state: ProjectState, dependents: Dependents) -> str:
+        """A change plan on this project state; every rule of its specification holds, or nothing is kept."""
+        return changing.propose_change(self._parts, change, state, dependents)
+
+    def take_state(self, state: ProjectState) -> list[str]:
+        """The newest project state; answers with the change plans it supersedes."""
+        return changing.take_state(self._parts, state)
+
+    def effects(self, plan_id: str) -> list[tuple[Effect, ...]]:
+        """What each spec does to files, or did."""
+        return proposing.effects(self._parts, self._parts.store.plan(self._id(plan_id)))
 
     def set_action_specs(
         self, plan_id: str, specs: Sequence[ActionSpec], *, actor: Actor = Actor.AI, reason: str = ""

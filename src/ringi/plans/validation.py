@@ -1,34 +1,32 @@
 """Whether specs can be carried out, and what they would do (PT-7)."""
 
-import base64
-import binascii
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
-from ringi.domain.codec import NOT_TEXT, digest
 from ringi.domain.plan import (
     ActionSpec,
     ActionSpecExt,
-    Encoding,
     FileState,
     Preflight,
     SpecKind,
+    Touched,
     ValidationReport,
 )
-from ringi.errors import BadDocument, PathRefused, RingiError, StorageFailed, Unreadable
-from ringi.patching.render import Rendered, Side, render
+from ringi.domain.risk import Risk, RiskCode, RiskReason
+from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, StorageFailed
+from ringi.patching.render import Rendered
+from ringi.plans.effects import Effect, Invalid, effects_of
 from ringi.plans.parts import Rules
+from ringi.plans.rendering import NOTHING, added_lines, rendering
+from ringi.policy.files import critical_category
 from ringi.policy.risk import Facts, assess
 from ringi.text import Text
 from ringi.workspace.paths import normalise
-from ringi.workspace.tree import Found, Tree
-
-EXECUTABLE_KINDS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.DELETE])
-_MODE: Final = re.compile(r"0[0-7]{3}")
+from ringi.workspace.tree import Tree
 
 Basis = Mapping[str, FileState | None]
 """Files as the proposer saw them, by path."""
@@ -40,12 +38,6 @@ class Validated(NamedTuple):
     """The report's issues, before they became English."""
     diffs: tuple[Rendered, ...]
     """One for each normalised spec, in their order."""
-
-
-class _Invalid(Exception):
-    def __init__(self, why: Text) -> None:
-        super().__init__(str(why))
-        self.why = why
 
 
 def validate(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis) -> Validated:
@@ -66,48 +58,64 @@ def _check_one(
     try:
         path = "/".join(normalise(spec.path))
         spec = msgspec.structs.replace(spec, path=path)
-        found = tree.look(path)
-        data = _after_bytes(spec, found, rules, based=path in basis)
-        after = _after_state(spec, found, data, rules)
-    except (_Invalid, PathRefused, StorageFailed, Unreadable, OSError) as error:
-        why = _why(error)
+        effects = effects_of(spec, tree.look, rules, based=path in basis)
+    except (Invalid, PathRefused, BadPatch, PatchMismatch, StorageFailed, OSError) as error:
+        why = why_of(error)
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
-        return _invalid(spec_id, spec, rules, str(why)), Rendered(b"", 0, 0, binary=False), problem
-    rendered = difference(path, found and found.data, found and found.state, data, after)
-    facts = Facts(
-        spec.kind,
-        path,
-        exists=found is not None,
-        changed_lines=rendered.added + rendered.removed,
-        changed_bytes=_changed_bytes(rendered, found, data),
-    )
-    risk, reasons = assess(facts, rules.thresholds)
+        return _invalid(spec_id, spec, rules, str(why)), NOTHING, problem
+    rendered = rendering(effects)
+    risk, reasons = _risk(spec, effects, rendered, rules)
+    touched = [
+        Touched(effect.path, basis.get(effect.path, effect.before), effect.after) for effect in effects
+    ]
     ext = ActionSpecExt(
         spec_id,
         spec,
         risk,
         validated=True,
         preflight=Preflight(
-            exists=found is not None,
-            overwrite=found is not None and after is not None,
+            exists=effects[0].before is not None,
+            overwrite=effects[0].before is not None and effects[0].after is not None,
             diff_summary="binary" if rendered.binary else f"+{rendered.added} -{rendered.removed}",
         ),
         risk_reasons=reasons,
-        before=basis.get(path, found.state if found else None),
-        after=after,
+        before=touched[0].before,
+        after=touched[0].after,
+        also=tuple(touched[1:]) or UNSET,
     )
     return ext, rendered, None
 
 
-def _why(error: Exception) -> object:
+def _risk(
+    spec: ActionSpec, effects: Sequence[Effect], rendered: Rendered, rules: Rules
+) -> tuple[Risk, tuple[RiskReason, ...]]:
+    own, *others = effects
+    facts = Facts(
+        SpecKind.DELETE if own.after is None else spec.kind,
+        own.path,
+        exists=any(effect.before for effect in effects),
+        changed_lines=rendered.added + rendered.removed,
+        changed_bytes=_changed_bytes(rendered, own),
+        added=tuple(added_lines(rendered.diff)),
+    )
+    risk, reasons = assess(facts, rules.thresholds)
+    away = [
+        RiskReason(RiskCode.CRITICAL_AWAY, other.path)
+        for other in others
+        if other.after is None and critical_category(other.path, rules.thresholds.critical)
+    ]
+    return (Risk.HIGH if away else risk), (*reasons, *away)
+
+
+def why_of(error: Exception) -> object:
     if isinstance(error, RingiError):
-        return error.details["why"]
-    return error.why if isinstance(error, _Invalid) else str(error)
+        return error.details.get("why") or Text(error.message, **error.details)
+    return error.why if isinstance(error, Invalid) else str(error)
 
 
-def _changed_bytes(rendered: Rendered, found: Found | None, data: bytes | None) -> int:
+def _changed_bytes(rendered: Rendered, effect: Effect) -> int:
     if rendered.binary:
-        return max(len(data or b""), len(found.data) if found else 0)
+        return max(len(effect.new or b""), len(effect.old or b""))
     return len(rendered.diff)
 
 
@@ -120,69 +128,6 @@ def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSp
     )
 
 
-def _after_bytes(spec: ActionSpec, found: Found | None, rules: Rules, *, based: bool) -> bytes | None:
-    """`based`: the proposer saw an earlier state, so a difference to now makes the plan stale, not wrong."""
-    if spec.kind not in EXECUTABLE_KINDS:
-        raise _Invalid(Text("specs of kind {kind} cannot be carried out yet", kind=str(spec.kind)))
-    if spec.kind is SpecKind.DELETE:
-        if found is None and not based:
-            raise _Invalid(Text("there is no such file to delete"))
-        return None
-    if spec.kind is SpecKind.CREATE and found is not None and not based:
-        raise _Invalid(Text("the file exists; use write to overwrite it"))
-    name = spec.path.rsplit("/", 1)[-1].lower()
-    for extension in rules.forbidden_extensions:
-        if name.endswith(extension):
-            raise _Invalid(Text("files ending in {extension} are forbidden", extension=extension))
-    data = content_of(spec)
-    if data is None:
-        if found is None or spec.mode is None:
-            raise _Invalid(Text("it has no content"))
-        return found.data
-    if len(data) > rules.max_file_bytes:
-        raise _Invalid(
-            Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=rules.max_file_bytes)
-        )
-    return data
-
-
-def content_of(spec: ActionSpec) -> bytes | None:
-    if spec.content is None:
-        return None
-    if spec.encoding is Encoding.UTF8:
-        try:
-            return spec.content.encode()
-        except UnicodeEncodeError:
-            raise BadDocument(what=spec.path, why=NOT_TEXT) from None
-    try:
-        return base64.b64decode(spec.content, validate=True)
-    except (binascii.Error, ValueError):
-        raise _Invalid(Text("its content is not valid base64")) from None
-
-
-def _after_state(spec: ActionSpec, found: Found | None, data: bytes | None, rules: Rules) -> FileState | None:
-    if data is None:
-        return None
-    if spec.mode is not None and not _MODE.fullmatch(spec.mode):
-        raise _Invalid(Text("its mode {mode} is not four octal digits such as 0644", mode=spec.mode))
-    mode = spec.mode or (found.state.mode if found else f"{rules.new_file_mode:04o}")
-    return FileState(digest(data), mode)
-
-
-def difference(
-    path: str, old: bytes | None, before: FileState | None, new: bytes | None, after: FileState | None
-) -> Rendered:
-    return render(path, _side(old, before), _side(new, after))
-
-
-def _side(data: bytes | None, state: FileState | None) -> Side | None:
-    return Side(data, _git_mode(state.mode)) if data is not None and state is not None else None
-
-
-def _git_mode(mode: str) -> str:
-    return "100755" if int(mode, 8) & 0o100 else "100644"
-
-
 def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Text]:
     """What is wrong with the specs together, though each may be fine by itself."""
     problems = []
@@ -192,7 +137,7 @@ def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Te
         problems.append(
             Text("there are {count} specs, {limit} are allowed", count=count, limit=rules.max_specs)
         )
-    return problems + _clashes([spec.base.path for spec in specs])
+    return problems + _clashes([path for spec in specs for path in spec.changed_paths])
 
 
 def _clashes(paths: Sequence[str]) -> list[Text]:

@@ -9,6 +9,7 @@ from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest
 from ringi.domain.events import Event, LoggedEvent
 from ringi.domain.execution import ExecutionIntent
+from ringi.domain.project_state import ProjectState
 from ringi.errors import Busy, StorageFailed
 from ringi.ports import Clock, Ids, StoredIntent
 from ringi.store import rows, sql
@@ -57,6 +58,11 @@ class LedgerReader(PlanReader):
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
         with translated(self.folder):
             return rows.load_executions(self.database, plan_id)
+
+    def project_state(self) -> ProjectState | None:
+        """The newest that was captured or pushed."""
+        found = self._select(sql.STATE)
+        return codec.trusted(as_bytes(found[0][0]), ProjectState, "project state") if found else None
 
     def changed_after(self, seq: int) -> list[tuple[int, str]]:
         """Number and plan of every event since, in their order."""

@@ -3,7 +3,7 @@
 import sqlite3
 
 from ringi.domain import codec
-from ringi.domain.plan import ActionSpecExt, PlanDocument, PlanRef, highest, with_state
+from ringi.domain.plan import ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
 from ringi.errors import NotFound
 from ringi.ports import StoredPlan
 from ringi.store import sql
@@ -48,6 +48,6 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         files=len(totals.files) if totals else 0,
         added=totals.added if totals else 0,
         removed=totals.removed if totals else 0,
-        risk=highest(tuple(spec.risk for spec in state.action_specs)),
+        risk=risk_of(document),
         undone=newest is not None and newest.kind == "undo" and newest.overall_success,
     )

@@ -9,6 +9,7 @@ from typing import Final
 
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
+from ringi.domain.change_view import change_plan_of
 from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import PlanDocument, PlanPage
 from ringi.errors import Busy, InTheWay, RingiError, StorageFailed
@@ -221,6 +222,8 @@ class Projection:
 def _plan_files(ledger: Ledger, document: PlanDocument) -> dict[str, bytes]:
     plan_id = document.plan.id
     files = {"plan.json": codec.pretty(document)}
+    if change := change_plan_of(document):
+        files["change-plan.json"] = codec.pretty(change)
     if document.approval:
         history = ApprovalHistory(
             plan_id=plan_id, requests=ledger.requests(plan_id), approvals=ledger.approvals(plan_id)

@@ -59,6 +59,19 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         )""",
         "CREATE INDEX contents_kept ON contents (kept_until)",
     ),
+    (
+        # One row: the newest.
+        """CREATE TABLE project_state (
+            id INTEGER PRIMARY KEY,
+            snapshot_id TEXT NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        # Change plans that a newer project state would supersede.
+        """CREATE TABLE open_changes (
+            plan_id TEXT PRIMARY KEY,
+            snapshot_id TEXT NOT NULL
+        )""",
+    ),
 )
 
 GET_META: Final = "SELECT value FROM meta WHERE key = ?"
@@ -130,6 +143,18 @@ SAVED_PLANS: Final = (
     " CAST(s.document AS BLOB) FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version ORDER BY p.number"
 )
+
+SET_STATE: Final = (
+    "INSERT INTO project_state (id, snapshot_id, document) VALUES (1, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET snapshot_id = excluded.snapshot_id, document = excluded.document"
+)
+STATE: Final = "SELECT document FROM project_state WHERE id = 1"
+OPEN_CHANGE: Final = (
+    "INSERT INTO open_changes (plan_id, snapshot_id) VALUES (?, ?)"
+    " ON CONFLICT (plan_id) DO UPDATE SET snapshot_id = excluded.snapshot_id"
+)
+CLOSE_CHANGE: Final = "DELETE FROM open_changes WHERE plan_id = ?"
+OTHER_CHANGES: Final = "SELECT plan_id FROM open_changes WHERE snapshot_id <> ? ORDER BY plan_id"
 
 KEEP_CONTENT: Final = (
     "INSERT INTO contents (sha256, body, kept_until) VALUES (?, ?, ?)"

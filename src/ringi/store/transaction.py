@@ -10,7 +10,8 @@ from ringi.domain.approval import Approval, ApprovalRequest
 from ringi.domain.base import Document
 from ringi.domain.events import FIRST_PREVIOUS, Counts, Event, LoggedEvent
 from ringi.domain.execution import ExecutionIntent, ExecutionResult
-from ringi.domain.plan import PlanDocument, with_state
+from ringi.domain.plan import OPEN, PlanDocument, with_state
+from ringi.domain.project_state import ProjectState
 from ringi.errors import LostRace
 from ringi.ports import Clock, NewEvent, StoredPlan
 from ringi.store import sql
@@ -38,7 +39,7 @@ class LedgerTransaction:
         return load_plan(self._database, plan_id)
 
     def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        document = self._write_specs(document, None)
+        document = _write_specs(self._database, document, None)
         number = self._database.execute(sql.COUNT_PLANS).fetchone()[0] + 1
         stored, now = StoredPlan(document, revision=1, number=number), self._clock.now()
         text = _without_specs(document)
@@ -46,7 +47,7 @@ class LedgerTransaction:
         return self._saved(stored, text, now, events)
 
     def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        document = self._write_specs(document, stored.document)
+        document = _write_specs(self._database, document, stored.document)
         text, now, read = _without_specs(document), self._clock.now(), stored.revision
         stored = StoredPlan(document, read + 1, stored.number)
         values = (*_listed(stored, now), text, document.plan.id, read)
@@ -54,20 +55,17 @@ class LedgerTransaction:
             raise LostRace(plan=f"p{stored.number}")
         return self._saved(stored, text, now, events)
 
-    def _write_specs(self, document: PlanDocument, earlier: PlanDocument | None) -> PlanDocument:
-        """The specs stand in a row of their own, so that a change of status does not write them again."""
-        specs, version = document.state.action_specs, document.plan.version
-        if earlier and specs is earlier.state.action_specs and version == earlier.plan.version:
-            return document
-        data = codec.canonical(specs)
-        self._database.execute(sql.SAVE_SPECS, (document.plan.id, version, data.decode()))
-        return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
-
     def _saved(self, stored: StoredPlan, text: str, now: str, events: tuple[NewEvent, ...]) -> StoredPlan:
+        _note_change(self._database, stored.document)
         for event in events:
             self._add_event(stored.document, text, now, event)
         self.changed.plans[stored.document.plan.id] = stored
         return stored
+
+    def set_state(self, state: ProjectState) -> list[str]:
+        self._database.execute(sql.SET_STATE, (state.snapshot_id, _text(state)))
+        rows = self._database.execute(sql.OTHER_CHANGES, (state.snapshot_id,))
+        return [str(row[0]) for row in rows]
 
     def _add_event(self, document: PlanDocument, text: str, now: str, new: NewEvent) -> None:
         row = self._database.execute(sql.LAST_EVENT).fetchone()
@@ -124,6 +122,29 @@ class LedgerTransaction:
 
     def add_result(self, result: ExecutionResult) -> None:
         self._database.execute(sql.ADD_RESULT, (_text(result), result.execution_id))
+
+
+def _write_specs(
+    database: sqlite3.Connection, document: PlanDocument, earlier: PlanDocument | None
+) -> PlanDocument:
+    """The specs stand in a row of their own, so that a change of status does not write them again."""
+    specs, version = document.state.action_specs, document.plan.version
+    if earlier and specs is earlier.state.action_specs and version == earlier.plan.version:
+        return document
+    data = codec.canonical(specs)
+    database.execute(sql.SAVE_SPECS, (document.plan.id, version, data.decode()))
+    return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
+
+
+def _note_change(database: sqlite3.Connection, document: PlanDocument) -> None:
+    """Keeps the list of change plans that a newer project state would supersede."""
+    facts = document.change
+    if not facts:
+        return
+    if facts.superseded_at or document.state.status not in OPEN:
+        database.execute(sql.CLOSE_CHANGE, (document.plan.id,))
+    else:
+        database.execute(sql.OPEN_CHANGE, (document.plan.id, facts.snapshot_id))
 
 
 def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:

@@ -56,7 +56,7 @@ def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
     [
         (write("../x", "x"), "it leaves its folder with .."),
         (write("/etc/passwd", "x"), "it is absolute"),
-        (write(".git/config", "x"), "it lies in .git, which belongs to git or to ringi"),
+        (write(".git/config", "x"), "it lies in .git, which belongs to git"),
         (write("", "x"), "it names no file"),
         (write("dir", "x"), "it is a folder"),
         (write("file.txt/x", "x"), "file.txt is a file, not a folder"),
@@ -79,9 +79,11 @@ def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
         (write("a.txt", "x", mode="0888"), "is not four octal digits"),
         (write("a.txt", "x", mode="0644\n"), "is not four octal digits"),
         (write("a.txt", "x", mode=""), "is not four octal digits"),
+        (ActionSpec(SpecKind.PATCH, "a.txt"), "it has no content"),
+        (ActionSpec(SpecKind.PATCH, "a.txt", ""), "it is empty"),
         *[
             (ActionSpec(kind, "a.txt"), f"specs of kind {kind} cannot be carried out yet")
-            for kind in ("patch", "move", "mkdir", "read", "analyze", "run", "call")
+            for kind in ("move", "mkdir", "read", "analyze", "run", "call")
             for kind in [SpecKind(kind)]
         ],
     ],

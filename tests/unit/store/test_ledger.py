@@ -10,6 +10,7 @@ import pytest
 from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import PlanStatus, with_state
+from ringi.domain.project_state import Dependencies, ProjectState, StateSource
 from ringi.errors import Busy, LedgerCorrupt, LostRace, NewerVersion, NotFound, NothingToUndo, StorageFailed
 from ringi.ports import NewEvent
 from ringi.store import sql
@@ -20,6 +21,19 @@ from tests.helpers import approved, assert_whole, kinds, open_scratch, proposed,
 
 FAR = "9999-01-01T00:00:00.000000Z"
 TABLES = {"meta", "plans", "specs", "events", "requests", "approvals", "executions", "contents"}
+STATE = ProjectState(
+    snapshot_id="0" * 64,
+    captured_at=1,
+    source=StateSource.WORKSPACE,
+    files=(),
+    diagnostics=(),
+    dependencies=Dependencies({}),
+    critical_files=(),
+    mutable_state_files=(),
+    complete=True,
+    gaps=(),
+)
+TABLES |= {"project_state", "open_changes"}
 
 
 @pytest.fixture
@@ -75,7 +89,7 @@ def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
     before = path.read_bytes()
-    with pytest.raises(NewerVersion, match="format 99, this one knows 1") as caught:
+    with pytest.raises(NewerVersion, match="format 99, this one knows 2") as caught:
         open_scratch(tmp_path)
     assert caught.value.exit_code == 1
     assert path.read_bytes() == before
@@ -93,6 +107,9 @@ def test_a_missing_table_is_damage(ws, tmp_path: Path, table: str):
     ws.parts.ledger.database.execute(f"DROP TABLE {table}")
     with pytest.raises(LedgerCorrupt), open_scratch(tmp_path) as again:  # noqa: PT012  # whichever needs it
         again.verify_log()
+        again.parts.ledger.project_state()
+        with again.parts.ledger.transaction() as transaction:
+            transaction.set_state(STATE)
         again.plan.execute(approved(again, write("README.md", "x\n")))
 
 

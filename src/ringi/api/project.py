@@ -1,0 +1,137 @@
+"""The project's state (CP-10): captured from the workspace, with what an editor adds."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ringi.api.diagnosing import Basis, commands_of, diagnose
+from ringi.api.workspace import Workspace
+from ringi.domain.change_view import milliseconds
+from ringi.domain.codec import blob_id
+from ringi.domain.project_state import (
+    Dependencies,
+    Diagnostic,
+    EditorState,
+    Gap,
+    GapCode,
+    ProjectState,
+    StateFile,
+    StateSource,
+)
+from ringi.errors import PathRefused, PushStale, StorageFailed
+from ringi.policy.files import critical_files, mutable_state_files
+from ringi.text import Text
+from ringi.workspace.dependencies import SourceFile, analyse
+from ringi.workspace.diagnostics import merged
+from ringi.workspace.snapshot import Listing, Snapshot, Snapshots
+
+_LINK = "120000"
+Progress = Callable[[Text], None]
+
+
+class Captured(NamedTuple):
+    state: ProjectState
+    superseded: tuple[str, ...] = ()
+    """Change plans that were made from an earlier state, by the names people use."""
+
+
+def snapshot_id(workspace: Workspace) -> str:
+    return _snapshots(workspace).take().id
+
+
+def _snapshots(workspace: Workspace) -> Snapshots:
+    return Snapshots(workspace.places.state, workspace.places.root)
+
+
+def capture(
+    workspace: Workspace,
+    *,
+    editor: EditorState | None = None,
+    on_progress: Progress = lambda _: None,
+) -> Captured:
+    """The project as it is now becomes the newest state; change plans of another one are superseded."""
+    snapshots = _snapshots(workspace)
+    snapshot = snapshots.take()
+    if editor and editor.snapshot_id not in {None, snapshot.id}:
+        raise PushStale(pushed=editor.snapshot_id, found=snapshot.id)
+    listing = snapshots.files(snapshot)
+    paths = [file.path for file in listing.files]
+    on_progress(Text("looking at what uses what in {count} files …", count=len(paths)))
+    dependencies = _dependencies(workspace, snapshots, snapshot, listing.files)
+    diagnosed = diagnose(
+        workspace,
+        commands_of(workspace.configuration),
+        Basis(snapshot.id, snapshot.tree, frozenset(paths)),
+        environment=workspace.parts.environment,
+        on_command=lambda command: on_progress(Text("running {command} …", command=command)),
+    )
+    gaps = (*_unread(snapshot, listing), *diagnosed.gaps, *_editor_gaps(editor))
+    thresholds = workspace.parts.rules.thresholds
+    state = ProjectState(
+        snapshot_id=snapshot.id,
+        captured_at=milliseconds(workspace.parts.clock.now()),
+        source=StateSource.EDITOR if editor else StateSource.WORKSPACE,
+        files=listing.files,
+        diagnostics=_merged(diagnosed.diagnostics, editor, paths),
+        dependencies=dependencies,
+        critical_files=critical_files(paths, thresholds.critical),
+        mutable_state_files=mutable_state_files(paths, thresholds.mutable),
+        complete=not gaps,
+        gaps=gaps,
+    )
+    return Captured(state, tuple(workspace.plan.take_state(state)))
+
+
+def state_now(workspace: Workspace) -> ProjectState:
+    """The newest state if the files are still like that; otherwise it is captured anew.
+
+    What an editor said about this very snapshot stands: its unsaved files do not go away by looking again.
+    """
+    newest = workspace.parts.ledger.project_state()
+    stands = newest and (newest.complete or newest.source is StateSource.EDITOR)
+    if newest and stands and newest.snapshot_id == snapshot_id(workspace):
+        return newest
+    return capture(workspace).state
+
+
+def _dependencies(
+    workspace: Workspace, snapshots: Snapshots, snapshot: Snapshot, files: Sequence[StateFile]
+) -> Dependencies:
+    sources = [SourceFile(file.path, file.oid) for file in files if file.mode != _LINK]
+    ids = {file.path: file.oid for file in sources}
+
+    def read(path: str) -> bytes:
+        """From the disk, which is faster; from the snapshot where the disk is another by now."""
+        with contextlib.suppress(PathRefused, StorageFailed, OSError):
+            found = workspace.parts.tree.look(path)
+            if found and blob_id(found.data, like=ids[path]) == ids[path]:
+                return found.data
+        return snapshots.read(snapshot, path)
+
+    return analyse(sources, read, workspace.places.state / "dependencies")
+
+
+def _unread(snapshot: Snapshot, listing: Listing) -> list[Gap]:
+    unreadable = [Gap(GapCode.UNREADABLE, _name(path)) for path in snapshot.unreadable]
+    return unreadable + [Gap(GapCode.UNREADABLE, _name(path), "not UTF-8") for path in listing.not_utf8]
+
+
+def _name(path: str) -> str:
+    """As a document can hold it."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _editor_gaps(editor: EditorState | None) -> list[Gap]:
+    if editor is None:
+        return []
+    gaps = [Gap(GapCode.UNSAVED, path) for path in editor.unsaved]
+    return gaps if editor.complete else [*gaps, Gap(GapCode.EDITOR, editor.editor)]
+
+
+def _merged(
+    found: Sequence[Diagnostic], editor: EditorState | None, paths: Sequence[str]
+) -> tuple[Diagnostic, ...]:
+    """An editor's diagnostics about files that are not in the project are left out."""
+    known = frozenset(paths)
+    pushed = [item for item in editor.diagnostics if item.file in known] if editor else []
+    return merged([found, pushed])

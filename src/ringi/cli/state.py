@@ -1,0 +1,109 @@
+"""`ringi state`: what is known about the project."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from ringi.api import project
+from ringi.cli.app import App, pass_app
+from ringi.domain import codec
+from ringi.domain.project_state import EditorState, ProjectState, why
+from ringi.errors import NotFound, Unreadable
+from ringi.text import Text
+
+_STDIN = "-"
+_SHOWN = 5
+
+
+@click.group()
+def state() -> None:
+    """Look at the project: files, diagnostics, dependencies, and whether all of it is known."""
+
+
+@state.command()
+@pass_app
+def capture(app: App) -> None:
+    """Take the project's state now; change plans made from an earlier one are superseded."""
+    _tell(app, project.capture(app.workspace, on_progress=lambda text: app.ui.line(text, style="dim")))
+
+
+@state.command()
+@pass_app
+def show(app: App) -> None:
+    """Show the newest project state, and whether the files are still like that."""
+    newest = app.workspace.parts.ledger.project_state()
+    if newest is None:
+        raise NotFound(what=Text("project state"), name="", see="ringi state capture")
+    if app.ui.as_json:
+        app.ui.document(newest)
+        return
+    describe(app, newest)
+    if project.snapshot_id(app.workspace) != newest.snapshot_id:
+        app.ui.line(Text("! the files changed since"), style="yellow", indent=2)
+        app.ui.next_step("ringi state capture")
+
+
+@state.command()
+@click.argument("file", metavar="FILE|-")
+@pass_app
+def push(app: App, file: str) -> None:
+    """Take in what an editor knows: its diagnostics and unsaved files. The rest is looked up anew."""
+    data = sys.stdin.buffer.read() if file == _STDIN else _read(file)
+    pushed = codec.foreign(data, EditorState, file)
+    _tell(app, project.capture(app.workspace, editor=pushed))
+
+
+def _read(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise Unreadable(what=name, why=error.strerror or str(error)) from None
+
+
+def _tell(app: App, captured: project.Captured) -> None:
+    if app.ui.as_json:
+        app.ui.document(captured.state)
+    else:
+        describe(app, captured.state)
+    for name in captured.superseded:
+        app.ui.line(Text("! {plan} was made from an earlier state: superseded", plan=name), style="yellow")
+        app.ui.next_step(f"ringi propose --again {name}")
+
+
+def describe(app: App, found: ProjectState) -> None:
+    ui = app.ui
+    ui.line(Text("snapshot {id}", id=found.snapshot_id), style="bold")
+    ui.line(Text("{count} files", count=len(found.files)), indent=2)
+    edges = sum(len(used) for used in found.dependencies.uses.values())
+    ui.line(Text("{count} uses between files", count=edges), indent=2)
+    _list(
+        app,
+        Text("{count} files could not be analysed", count=len(found.dependencies.unanalysed)),
+        [f"{file.file}: {file.why}" for file in found.dependencies.unanalysed],
+    )
+    _list(
+        app,
+        Text("{count} diagnostics", count=len(found.diagnostics)),
+        [f"{item.file}:{item.line or 0}: {item.message}" for item in found.diagnostics],
+    )
+    _list(app, Text("{count} critical files", count=len(found.critical_files)), found.critical_files)
+    _list(
+        app,
+        Text("{count} files that hold state", count=len(found.mutable_state_files)),
+        found.mutable_state_files,
+    )
+    if found.complete:
+        ui.line(Text("✓ complete"), style="green", indent=2)
+    for gap in found.gaps:
+        ui.line(Text("! incomplete: {why}", why=why(gap)), style="yellow", indent=2)
+
+
+def _list(app: App, title: Text, lines: "list[str] | tuple[str, ...]") -> None:
+    if not lines:
+        return
+    app.ui.line(title, indent=2)
+    for line in lines[:_SHOWN]:
+        app.ui.line(Text("{line}", line=line), indent=4)
+    if len(lines) > _SHOWN:
+        app.ui.line(Text("… and {count} more", count=len(lines) - _SHOWN), indent=4)

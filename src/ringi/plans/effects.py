@@ -1,0 +1,184 @@
+"""What a spec does to files: each as it is now and as it will be."""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from ringi.domain.codec import NOT_TEXT, digest
+from ringi.domain.plan import ActionSpec, Encoding, FileState, SpecKind
+from ringi.errors import BadDocument
+from ringi.patching.apply import FileOutcome, outcome
+from ringi.patching.model import Kind
+from ringi.patching.parse import parse_patch
+from ringi.plans.parts import Rules
+from ringi.text import Text
+from ringi.workspace.paths import normalise
+
+EXECUTABLE_KINDS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE])
+_MODE: Final = re.compile(r"0[0-7]{3}")
+_EXECUTABLE: Final = "100755"
+
+
+class Seen(Protocol):
+    """A file that was looked at."""
+
+    @property
+    def state(self) -> FileState: ...
+    @property
+    def data(self) -> bytes: ...
+
+
+class Known(NamedTuple):
+    """A file whose bytes are known without looking."""
+
+    state: FileState
+    data: bytes
+
+
+Look = Callable[[str], Seen | None]
+
+
+class Invalid(Exception):
+    """The spec cannot be carried out."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+class Effect(NamedTuple):
+    path: str
+    before: FileState | None
+    old: bytes | None
+    after: FileState | None
+    new: bytes | None
+
+
+def _effect(path: str, found: Seen | None, after: FileState | None, new: bytes | None) -> Effect:
+    return Effect(path, found.state if found else None, found.data if found else None, after, new)
+
+
+def effects_of(spec: ActionSpec, look: Look, rules: Rules, *, based: bool = False) -> tuple[Effect, ...]:
+    """The spec's own file first, then others that it reads or takes away.
+
+    `based`: the proposer saw an earlier state, so a difference to now makes the plan stale, not wrong.
+    """
+    if spec.kind not in EXECUTABLE_KINDS:
+        raise Invalid(Text("specs of kind {kind} cannot be carried out yet", kind=str(spec.kind)))
+    if spec.kind is SpecKind.PATCH:
+        effects = _of_patch(spec, look, rules)
+    else:
+        found = look(spec.path)
+        data = _after_bytes(spec, found, based=based)
+        effects = (_effect(spec.path, found, _state(spec, found, data, rules), data),)
+    for effect in effects:
+        if effect.new is not None:
+            _require_allowed(effect.path, effect.new, rules)
+    return effects
+
+
+def _after_bytes(spec: ActionSpec, found: Seen | None, *, based: bool) -> bytes | None:
+    if spec.kind is SpecKind.DELETE:
+        if found is None and not based:
+            raise Invalid(Text("there is no such file to delete"))
+        return None
+    if spec.kind is SpecKind.CREATE and found is not None and not based:
+        raise Invalid(Text("the file exists; use write to overwrite it"))
+    data = content_of(spec)
+    if data is None:
+        if found is None or spec.mode is None:
+            raise Invalid(Text("it has no content"))
+        return found.data
+    return data
+
+
+def _of_patch(spec: ActionSpec, look: Look, rules: Rules) -> tuple[Effect, ...]:
+    data = content_of(spec)
+    if data is None:
+        raise Invalid(Text("it has no content"))
+    seen: dict[str, Seen | None] = {}
+
+    def read(path: str) -> bytes | None:
+        path = "/".join(normalise(path))
+        seen[path] = look(path)
+        found = seen[path]
+        return found.data if found else None
+
+    done = outcome(parse_patch(data), read)
+    if len(done) != 1:
+        raise Invalid(Text("a patch spec is about one file, this patch about {count}", count=len(done)))
+    return tuple(_of_outcome(spec, done[0], seen, rules))
+
+
+def _of_outcome(
+    spec: ActionSpec, done: FileOutcome, seen: dict[str, Seen | None], rules: Rules
+) -> list[Effect]:
+    if done.path != spec.path:
+        raise Invalid(Text("its patch is about {path}", path=done.path))
+    source = seen.get(done.old_path or done.path)
+    mode = spec.mode
+    if mode is None and done.after is not None:
+        mode = mode_after(source.state.mode if source else None, done.old_mode, done.new_mode)
+    after = _state(msgspec.structs.replace(spec, mode=mode), source, done.after, rules)
+    effects = [_effect(done.path, seen.get(done.path), after, done.after)]
+    if done.old_path and done.old_path != done.path and source is not None:
+        kept = source if done.kind is Kind.COPIED else None
+        effects.append(
+            _effect(done.old_path, source, kept.state if kept else None, kept.data if kept else None)
+        )
+    return effects
+
+
+def _require_allowed(path: str, data: bytes, rules: Rules) -> None:
+    name = path.rsplit("/", 1)[-1].lower()
+    for extension in rules.forbidden_extensions:
+        if name.endswith(extension):
+            raise Invalid(Text("files ending in {extension} are forbidden", extension=extension))
+    if len(data) > rules.max_file_bytes:
+        raise Invalid(
+            Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=rules.max_file_bytes)
+        )
+
+
+def _state(spec: ActionSpec, found: Seen | None, data: bytes | None, rules: Rules) -> FileState | None:
+    if data is None:
+        return None
+    if spec.mode is not None and not _MODE.fullmatch(spec.mode):
+        raise Invalid(Text("its mode {mode} is not four octal digits such as 0644", mode=spec.mode))
+    mode = spec.mode or (found.state.mode if found else f"{rules.new_file_mode:04o}")
+    return FileState(digest(data), mode)
+
+
+def content_of(spec: ActionSpec) -> bytes | None:
+    if spec.content is None:
+        return None
+    if spec.encoding is Encoding.UTF8:
+        try:
+            return spec.content.encode()
+        except UnicodeEncodeError:
+            raise BadDocument(what=spec.path, why=NOT_TEXT) from None
+    try:
+        return base64.b64decode(spec.content, validate=True)
+    except (binascii.Error, ValueError):
+        raise Invalid(Text("its content is not valid base64")) from None
+
+
+def mode_after(bits: str | None, old: str | None, new: str | None) -> str | None:
+    """The permission bits that a change of git's mode leads to; None where the file keeps its own.
+
+    Whoever may read a file may run it from then on, as git does.
+    """
+    if new is None or new == old:
+        return None
+    if bits is None:
+        return "0755" if new == _EXECUTABLE else None
+    now = int(bits, 8)
+    return f"{now | (now & 0o444) >> 2 if new == _EXECUTABLE else now & ~0o111:04o}"
+
+
+def git_mode(bits: str) -> str:
+    return _EXECUTABLE if int(bits, 8) & 0o100 else "100644"

@@ -1,0 +1,172 @@
+"""The person's own repository is the same after every command: index, stash, refs, objects, settings."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ringi.cli.main import COMMANDS
+from tests.functional.desk import MENU, Desk
+from tests.helpers import fingerprint
+
+CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"
+COMMITS = (
+    "echo x >> README.md; git add -A; git commit -qm theirs; git tag t; git stash list; git config a.b c"
+)
+APPROVED = frozenset(["app/hello.py", "notes.txt"])
+
+
+def runs(*calls: str) -> Callable[[Desk], None]:
+    def run(desk: Desk) -> None:
+        for call in calls:
+            done = desk.run(*call.split())
+            assert done.returncode == 0, f"{call}: {done.stderr}"
+
+    return run
+
+
+def works_beside(desk: Desk) -> None:
+    desk.agent(COMMITS)
+    assert desk.run("with", "--", "sh", "-c", "exit 3").returncode != 0
+    desk.agent(CHANGE)
+
+
+def looks_and_leaves(desk: Desk) -> None:
+    assert desk.run("review").returncode == 3
+    terminal = desk.terminal("review", "--plain")
+    terminal.answer(MENU, "q")
+    terminal.end()
+
+
+def applies(desk: Desk) -> None:
+    terminal = desk.terminal("review", "--plain")
+    terminal.answer(MENU, "a")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert (desk.root / "notes.txt").exists()
+
+
+def takes_back(desk: Desk) -> None:
+    applies(desk)
+    terminal = desk.terminal("undo")
+    terminal.answer(r"\[y/n\]", "y")
+    assert terminal.end()[0] == 0
+    assert not (desk.root / "notes.txt").exists()
+
+
+def proposes(desk: Desk) -> None:
+    (desk.root.parent / "new.txt").write_text("# Other\n")
+    twin = desk.root.parent / "twin"
+    shutil.copytree(desk.root, twin, symlinks=True, ignore=shutil.ignore_patterns(".agent"))
+    (twin / "inner" / "file.txt").write_text("changed\n")
+    runs(
+        f"propose --file README.md={desk.root.parent / 'new.txt'} --trigger refactor",
+        f"propose --tree {twin} --trigger refactor",
+        "show --as patch",
+        "show --as change-plan",
+        "show --as workspace-edit",
+        "propose --again p1",
+    )(desk)
+
+
+class Case(NamedTuple):
+    use: Callable[[Desk], None]
+    writes: frozenset[str] = frozenset()
+    """The files that a person approved with it."""
+
+
+# In this order, in one workspace. Every command has at least one entry.
+CASES: tuple[tuple[str, Case], ...] = (
+    ("", Case(runs("--version", "--help"))),
+    ("init", Case(runs("init"))),
+    ("doctor", Case(runs("doctor", "doctor --repair"))),
+    ("config", Case(runs("config show", "config check"))),
+    ("schema", Case(runs("schema", "schema plan"))),
+    ("trust", Case(runs("trust --show", "trust --revoke"))),
+    ("state", Case(runs("state capture", "state show"))),
+    ("propose", Case(proposes)),
+    ("with", Case(works_beside)),
+    ("", Case(runs("", "--json"))),
+    ("list", Case(runs("list", "--json list --all"))),
+    ("show", Case(runs("show", "show --diff", "--json show"))),
+    ("log", Case(runs("log", "log --verify"))),
+    ("review", Case(looks_and_leaves)),
+    ("undo", Case(takes_back)),
+    ("with", Case(works_beside)),
+    ("review", Case(applies, APPROVED)),
+)
+
+
+class Facts(NamedTuple):
+    git: Mapping[str, str]
+    """Every file of the repository and of the one inside it: index, objects, refs, logs, configuration."""
+    stash: str
+    refs: str
+    status: frozenset[str]
+    files: Mapping[str, str]
+    """All others, but for the program's own folder."""
+
+    def without(self, paths: frozenset[str]) -> "Facts":
+        return self._replace(
+            status=frozenset(line for line in self.status if line.split(" ")[-1] not in paths),
+            files={path: facts for path, facts in self.files.items() if path not in paths},
+        )
+
+
+def facts(desk: Desk) -> Facts:
+    def git(*words: str) -> str:
+        # Asking must not change what is asked about.
+        return desk.git("--no-optional-locks", *words)
+
+    status = git("status", "--porcelain=v2", "--branch", "-uall", "--ignored", "--", ".", ":(exclude).agent")
+    found = fingerprint(desk.root)
+    inside = {path for path in found if ".git" in Path(path).parts}
+    return Facts(
+        git={path: found[path] for path in inside},
+        stash=git("stash", "list", "-p"),
+        refs=git("for-each-ref"),
+        status=frozenset(status.splitlines()),
+        files={path: said for path, said in found.items() if path not in inside},
+    )
+
+
+@pytest.fixture
+def busy_desk(desk: Desk) -> Desk:
+    """In the middle of work: a stash, a branch, files staged, dirty, new and ignored, a repository inside."""
+    (desk.root / ".gitignore").write_text("*.log\n")
+    (desk.root / "README.md").write_text("# Stashed\n")
+    desk.git("stash")
+    desk.git("branch", "other")
+    (desk.root / "staged.txt").write_text("staged\n")
+    desk.git("add", "staged.txt")
+    (desk.root / "staged.txt").write_text("and changed\n")
+    (desk.root / "README.md").write_text("# Dirty\n")
+    (desk.root / "new.txt").write_text("new\n")
+    (desk.root / "x.log").write_text("ignored\n")
+    desk.git("init", "-q", "inner")
+    (desk.root / "inner" / "file.txt").write_text("inner\n")
+    desk.git("-C", "inner", "add", "-A")
+    desk.git("-C", "inner", "commit", "-qm", "inner")
+    desk.git("status")
+    return desk
+
+
+@pytest.mark.req("PT-13", "CP-10")
+def test_every_command_leaves_git_as_it_was(busy_desk: Desk) -> None:
+    before = facts(busy_desk)
+    assert before.stash
+    assert any(path.startswith("inner/.git/objects/") for path in before.git)
+    for name, case in CASES:
+        case.use(busy_desk)
+        after = facts(busy_desk)
+        assert after.without(case.writes) == before.without(case.writes), f"ringi {name}"
+        assert after.git == before.git, f"ringi {name}"
+        before = after
+    assert (busy_desk.root / "notes.txt").read_text() == "new\n"
+
+
+@pytest.mark.req("PT-13")
+def test_no_command_is_left_out() -> None:
+    assert {name for name, _ in CASES if name} == set(COMMANDS)

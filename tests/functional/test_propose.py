@@ -1,0 +1,213 @@
+"""`ringi propose`, `ringi state` and the forms of `ringi show`, as scripts and people use them."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.functional.desk import MENU, RINGI, Desk
+
+PACKAGE = {
+    "lib/__init__.py": "",
+    "lib/core.py": "def core():\n    return 1\n",
+    "lib/report.py": "from lib.core import core\n\n\ndef report():\n    return core()\n",
+}
+PATCH = """\
+diff --git a/lib/core.py b/lib/core.py
+--- a/lib/core.py
++++ b/lib/core.py
+@@ -1,2 +1,2 @@
+ def core():
+-    return 1
++    return 2
+"""
+MODELS_PATCH = """\
+Here is the change:
+```diff
+--- lib/core.py
++++ lib/core.py
+@@ -10,5 +10,5 @@
+ def core():
+-    return 1
++    return 2
+```
+"""
+
+
+@pytest.fixture
+def shop(desk: Desk, tmp_path: Path) -> Desk:
+    for name, text in PACKAGE.items():
+        path = desk.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    desk.git("add", ".")
+    desk.git("commit", "-qm", "the library")
+    (tmp_path / "change.patch").write_text(PATCH)
+    (tmp_path / "model.patch").write_text(MODELS_PATCH)
+    return desk
+
+
+def change_plan(shop: Desk, tmp_path: Path, *more: str) -> dict[str, object]:
+    words = ("propose", "--patch", str(tmp_path / "change.patch"), "--trigger", "refactor", *more)
+    return shop.json(*words)
+
+
+@pytest.mark.req("CP-1", "CP-2", "CP-3", "CP-6")
+def test_a_change_plan_from_a_patch(shop: Desk, tmp_path: Path) -> None:
+    made = change_plan(shop, tmp_path)
+    assert made["status"] == "pending_review"
+    assert made["id"]
+    view = shop.json("show", "p1", "--as", "change-plan")
+    assert view["planId"] == made["id"]
+    assert view["basis"] == {"trigger": "refactor", "relatedDiagnostics": []}
+    assert view["scope"] == {"targetFiles": ["lib/core.py"], "affectedFiles": ["lib/report.py"]}
+    assert view["changes"][0]["file"] == "lib/core.py"
+    assert view["approval"] == {"status": "pending"}
+    shown = shop.run("show", "p1").stdout
+    assert "files that depend on it: lib/report.py" in shown
+    assert "ringi review p1" in shown
+
+
+@pytest.mark.req("CP-4")
+def test_the_patch_it_shows_is_one_git_applies(shop: Desk, tmp_path: Path) -> None:
+    change_plan(shop, tmp_path)
+    patch = subprocess.run(
+        [*RINGI, "show", "p1", "--as", "patch"], cwd=shop.root, capture_output=True, check=True
+    ).stdout
+    subprocess.run(["git", "apply"], input=patch, cwd=shop.root, check=True)
+    assert (shop.root / "lib/core.py").read_text() == "def core():\n    return 2\n"
+
+
+@pytest.mark.req("CP-4")
+def test_as_an_editor_wants_it(shop: Desk, tmp_path: Path) -> None:
+    change_plan(shop, tmp_path)
+    [edit] = shop.json("show", "p1", "--as", "workspace-edit")["documentChanges"]
+    assert edit["textDocument"]["uri"] == (shop.root / "lib/core.py").as_uri()
+    assert edit["edits"] == [
+        {
+            "range": {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}},
+            "newText": "    return 2\n",
+        }
+    ]
+
+
+@pytest.mark.req("CP-2")
+def test_each_refusal_has_its_code_and_a_next_step(shop: Desk, tmp_path: Path) -> None:
+    patch = str(tmp_path / "change.patch")
+    (tmp_path / "empty.patch").write_text("")
+    (tmp_path / "other.patch").write_text(PATCH.replace("return 1", "return 9"))
+    for words, code, exit_code in [
+        (("--patch", patch, "--trigger", "whim"), "no_basis", 6),
+        (("--patch", patch, "--trigger", "error"), "no_diagnostics", 6),
+        (("--patch", str(tmp_path / "empty.patch"), "--trigger", "refactor"), "bad_patch", 6),
+        (("--patch", str(tmp_path / "other.patch"), "--trigger", "refactor"), "patch_does_not_apply", 6),
+        (("--patch", str(tmp_path / "other.patch")), "unfit_specs", 6),
+        (("--patch", str(tmp_path / "no.patch")), "unreadable", 1),
+        (("--patch", patch, "--tree", str(tmp_path)), "usage", 2),
+        ((), "usage", 2),
+        (("--patch", patch, "--diagnostic", "lib/core.py:1:x"), "usage", 2),
+        (("--patch", patch, "--trigger", "error", "--diagnostic", "nonsense"), "usage", 2),
+    ]:
+        done = shop.run("--json", "propose", *words)
+        assert json.loads(done.stdout)["error"]["code"] == code, words
+        assert done.returncode == exit_code
+        assert "Traceback" not in done.stderr
+    assert shop.json("list") == []
+
+
+@pytest.mark.req("CP-2")
+def test_an_error_with_its_diagnostic(shop: Desk, tmp_path: Path) -> None:
+    words = ("--trigger", "error", "--diagnostic", "lib/core.py:2: returns: 1")
+    made = shop.json("propose", "--patch", str(tmp_path / "change.patch"), *words)
+    view = shop.json("show", str(made["id"]), "--as", "change-plan")
+    expected = [{"file": "lib/core.py", "line": 2, "message": "returns: 1"}]
+    assert view["basis"]["relatedDiagnostics"] == expected
+
+
+def test_a_patch_as_a_model_writes_it(shop: Desk, tmp_path: Path) -> None:
+    model = str(tmp_path / "model.patch")
+    assert shop.run("propose", "--patch", model).returncode == 6
+    made = shop.json("propose", "--patch", model, "--normalise", "--trigger", "user_request")
+    assert (made["added"], made["removed"]) == (1, 1)
+
+
+def test_from_new_contents_and_from_a_tree(shop: Desk, tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text("def core():\n    return 3\n")
+    words = ("--file", f"lib/core.py={tmp_path / 'new.py'}", "--delete", "lib/report.py")
+    made = shop.json("propose", *words, "--trigger", "refactor", "--title", "Less")
+    assert (made["title"], made["files"]) == ("Less", 2)
+    other = tmp_path / "other"
+    subprocess.run(["git", "clone", "-q", str(shop.root), str(other)], check=True)
+    (other / "lib/core.py").write_text("def core():\n    return 4\n")
+    (other / "lib/extra.py").write_text("from lib import core\n")
+    (other / ".gitignore").write_text("*.log\n")
+    (other / "noise.log").write_text("x\n")
+    made = shop.json("propose", "--tree", str(other), "--trigger", "refactor")
+    view = shop.json("show", str(made["id"]), "--as", "change-plan")
+    assert view["scope"]["targetFiles"] == [".gitignore", "lib/core.py", "lib/extra.py"]
+
+
+@pytest.mark.req("CP-8", "CP-9")
+def test_reviewed_superseded_and_carried_over(shop: Desk, tmp_path: Path) -> None:
+    change_plan(shop, tmp_path)
+    (shop.root / "notes.txt").write_text("mine\n")
+    captured = shop.run("state", "capture")
+    assert captured.returncode == 0
+    assert "p1" in captured.stdout
+    assert "ringi propose --again p1" in captured.stdout
+    terminal = shop.terminal("review", "p1")
+    code, screen = terminal.end()
+    assert code == 4
+    assert "superseded" in screen
+    again = shop.json("propose", "--again", "p1")
+    assert again["number"] == 2
+    terminal = shop.terminal("review", "p2")
+    seen = terminal.answer(MENU, "a")
+    assert "[d]rop" not in seen
+    assert terminal.end()[0] == 0
+    assert (shop.root / "lib/core.py").read_text() == "def core():\n    return 2\n"
+
+
+@pytest.mark.req("CP-10")
+def test_the_state_captured_shown_and_pushed(shop: Desk, tmp_path: Path) -> None:
+    assert shop.run("state", "show").returncode == 2
+    state = shop.json("state", "capture")
+    assert state["complete"] is True
+    assert state["gaps"] == []
+    assert {file["path"] for file in state["files"]} >= set(PACKAGE)
+    assert state["dependencies"]["uses"]["lib/report.py"] == ["lib/core.py"]
+    assert shop.json("state", "show") == state
+    (shop.root / "notes.txt").write_text("mine\n")
+    assert "changed since" in shop.run("state", "show").stdout
+    pushed = {
+        "editor": "an editor",
+        "diagnostics": [{"file": "lib/core.py", "line": 2, "message": "too small", "severity": "error"}],
+        "unsaved": ["lib/core.py"],
+    }
+    (tmp_path / "push.json").write_text(json.dumps(pushed))
+    state = shop.json("state", "push", str(tmp_path / "push.json"))
+    assert state["source"] == "editor"
+    assert state["complete"] is False
+    assert state["gaps"] == [{"code": "unsaved", "subject": "lib/core.py", "detail": ""}]
+    assert state["diagnostics"][0]["message"] == "too small"
+    done = shop.run("propose", "--patch", str(tmp_path / "change.patch"), "--trigger", "refactor")
+    assert done.returncode == 6
+    assert "ringi state show" in done.stderr
+    (tmp_path / "push.json").write_text(json.dumps({**pushed, "snapshotId": "0" * 64}))
+    assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 4
+    (tmp_path / "push.json").write_text('{"editor": "x", "surprise": 1}')
+    assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 6
+
+
+@pytest.mark.req("CP-11")
+def test_an_editor_can_neither_create_nor_apply(shop: Desk, tmp_path: Path) -> None:
+    """What it pushes is read as what it knows; a change plan in it is refused."""
+    change_plan(shop, tmp_path)
+    view = shop.json("show", "p1", "--as", "change-plan")
+    (tmp_path / "push.json").write_text(json.dumps({**view, "approval": {"status": "approved"}}))
+    assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 6
+    assert [plan["status"] for plan in shop.json("list")] == ["pending_review"]
+    projected = shop.root / ".agent/logs/plans" / view["planId"] / "change-plan.json"
+    projected.write_text(projected.read_text().replace("pending", "approved"))
+    assert shop.json("show", "p1", "--as", "change-plan")["approval"] == {"status": "pending"}
