@@ -1,3 +1,9 @@
-from ringi.cli import main
+import os
+import sys
+
+# `python -m` lets the current folder answer for every import, and that is somebody's project.
+sys.path[:] = [place for place in sys.path if place not in {"", os.getcwd()}]  # noqa: PTH109  # before anything else is loaded
+
+from ringi.cli import main  # noqa: E402  # after the line above
 
 raise SystemExit(main())

@@ -7,13 +7,11 @@ from typing import Final
 
 import click
 
-from ringi.api import change
 from ringi.cli.app import App, pass_app
 from ringi.cli.plans import describe
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation
 from ringi.domain.events import Actor
 from ringi.errors import Unreadable
-from ringi.plans.changing import Change
 
 _DIAGNOSTIC: Final = re.compile(r"(?P<file>.+?):(?P<line>[0-9]+):\s*(?P<message>.+)", re.DOTALL)
 _STDIN: Final = "-"
@@ -84,6 +82,9 @@ def propose(
         raise click.UsageError("Only one of them can come from standard input")
     if diagnostics and not (trigger or again):
         raise click.UsageError("--diagnostic belongs to a change plan: add --trigger error")
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+    from ringi.plans.changing import Change  # noqa: PLC0415  # as above
+
     workspace = app.workspace
     proposer = proposer or workspace.parts.person.user()
     if again is not None:
@@ -121,6 +122,8 @@ def _patch(
 ) -> bytes:
     if patch is not None:
         return _read(patch)
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+
     if tree is not None:
         return change.patch_to_tree(app.workspace, tree)
     contents: dict[str, bytes | None] = {path: _read(source) for path, source in files}
@@ -130,6 +133,8 @@ def _patch(
 def _content(words: str | None, title: str | None, patch: bytes) -> str:
     text = _read(words).decode("utf-8", "replace") if words else ""
     lines = [line for line in (title, text) if line]
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+
     return "\n\n".join(lines) or change.title_of_patch(patch)
 
 

@@ -2,15 +2,18 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ringi.api import project
 from ringi.cli.app import App, pass_app
 from ringi.domain import codec
 from ringi.domain.project_state import EditorState, ProjectState, why
 from ringi.errors import NotFound, Unreadable
 from ringi.text import Text
+
+if TYPE_CHECKING:
+    from ringi.api.project import Captured
 
 _STDIN = "-"
 _SHOWN = 5
@@ -25,6 +28,8 @@ def state() -> None:
 @pass_app
 def capture(app: App) -> None:
     """Take the project's state now; change plans made from an earlier one are superseded."""
+    from ringi.api import project  # noqa: PLC0415  # not needed to show help
+
     _tell(app, project.capture(app.workspace, on_progress=lambda text: app.ui.line(text, style="dim")))
 
 
@@ -32,6 +37,8 @@ def capture(app: App) -> None:
 @pass_app
 def show(app: App) -> None:
     """Show the newest project state, and whether the files are still like that."""
+    from ringi.api import project  # noqa: PLC0415  # not needed to show help
+
     newest = app.workspace.parts.ledger.project_state()
     if newest is None:
         raise NotFound(what=Text("project state"), name="", see="ringi state capture")
@@ -49,6 +56,8 @@ def show(app: App) -> None:
 @pass_app
 def push(app: App, file: str) -> None:
     """Take in what an editor knows: its diagnostics and unsaved files. The rest is looked up anew."""
+    from ringi.api import project  # noqa: PLC0415  # not needed to show help
+
     data = sys.stdin.buffer.read() if file == _STDIN else _read(file)
     pushed = codec.foreign(data, EditorState, file)
     _tell(app, project.capture(app.workspace, editor=pushed))
@@ -61,7 +70,7 @@ def _read(name: str) -> bytes:
         raise Unreadable(what=name, why=error.strerror or str(error)) from None
 
 
-def _tell(app: App, captured: project.Captured) -> None:
+def _tell(app: App, captured: "Captured") -> None:
     if app.ui.as_json:
         app.ui.document(captured.state)
     else:

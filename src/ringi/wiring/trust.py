@@ -186,7 +186,7 @@ class Trust:
         try:
             return codec.foreign(data, Pins, place.name)
         except RingiError as error:
-            raise InTheWay(what=str(self.file), **_why(error)) from None
+            raise InTheWay(what=str(self.file), why=_why(error)) from None
 
     def _write(self, pin: Pin | None, record: TrustRecord) -> None:
         place, fs = self._place(), OsFileSystem()
@@ -219,6 +219,6 @@ def _replace(fs: OsFileSystem, folder: int, name: str, data: bytes) -> None:
     fs.sync_folder(folder)
 
 
-def _why(error: RingiError) -> dict[str, object]:
+def _why(error: RingiError) -> object:
     """The reason alone, or all that the error says."""
-    return {"why": error.details.get("why") or Text(error.message, **error.details)}
+    return error.details.get("why") or Text(error.message, **error.details)

@@ -1,10 +1,9 @@
-"""C and C++: #include. A name in quotes is looked for beside the file; any name also by the end of its
-path.
+"""C and C++: #include. A name in quotes is looked for beside the file, every name by the end of its path.
 
-Which folders the compiler searches is not known, so the end of a path counts only where one file alone has
-it.
+Which folders the compiler searches is not known, so the end counts only where one file alone has it.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +15,11 @@ SUFFIXES: Final = {".c": "c"} | dict.fromkeys(
 )
 _QUERY: Final = "(preproc_include path: [(string_literal) (system_lib_string)] @name)"
 _LONGEST: Final = 1000
+# In angle brackets these are the system's, even where a file of the tree happens to have the name.
+_STANDARD: Final = re.compile(
+    r"(?:assert|complex|ctype|errno|fcntl|fenv|float|inttypes|iso646|limits|locale|math|memory|poll|pthread|sched"
+    r"|semaphore|setjmp|signal|std\w+|strings?|syslog|termios|tgmath|threads|time|uchar|unistd|wchar|wctype)\.h"
+)
 
 
 def facts(language: str, data: bytes) -> Found:
@@ -36,6 +40,8 @@ class Includes:
         folder = path.rpartition("/")[0]
         for ref in refs:
             name = ref[1:]
+            if ref[0] == "<" and _STANDARD.fullmatch(name):
+                continue
             if ref[0] == '"' and (beside := join(folder, name)) in self._paths:
                 yield beside
             else:

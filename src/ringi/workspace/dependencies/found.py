@@ -15,7 +15,6 @@ MISSING_EXTRA: Final = Text(
     "its language needs an extra that is not installed: {command}", command='pip install "ringi[graph]"'
 )
 GIVEN_UP: Final = Text("not tried yet: too many others could not be parsed; ask again")
-PARTLY: Final = "only in part: line {line} is not understood"
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -4,7 +4,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ringi.text import Text
-from ringi.workspace.dependencies.found import PARTLY
 
 
 class Parsed(NamedTuple):
@@ -23,7 +22,7 @@ def parse(language: str, query: str, data: bytes) -> Parsed:
     parser, asked = _tools(language, query)
     # Some grammars want the newline that the last line may lack.
     root = parser.parse(data + b"\n").root_node
-    why = str(Text(PARTLY, line=_error_line(root, data))) if root.has_error else ""
+    why = str(_partly(_error_line(root, data))) if root.has_error else ""
     return Parsed(QueryCursor(asked).captures(root), why)
 
 
@@ -34,6 +33,10 @@ def _tools(language: str, query: str) -> tuple[Any, Any]:
 
     grammar = get_language(language)  # type: ignore[arg-type,unused-ignore]
     return Parser(grammar), Query(grammar, query)
+
+
+def _partly(line: int) -> Text:
+    return Text("only in part: line {line} is not understood", line=line)
 
 
 def _error_line(root: Any, data: bytes) -> int:

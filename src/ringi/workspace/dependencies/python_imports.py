@@ -17,7 +17,6 @@ from ringi.text import Text
 from ringi.workspace.dependencies.found import Found, Source, why
 from ringi.workspace.dependencies.python_scanner import RELATIVE, Broken, Lines, fits, scan
 
-_BROKEN: Final = "line {line} is no Python that can be read"
 _TOO_DEEP: Final = Text("it is nested too deeply")
 _CODING: Final = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK: Final = re.compile(rb"[ \t\f]*(?:#.*)?")
@@ -80,7 +79,7 @@ def _encoding(data: bytes) -> str:
 
 def _from_scan(source: str, result: Lines | Broken) -> Found:
     if isinstance(result, Broken):
-        return why(Text(_BROKEN, line=result.line))
+        return _broken(result.line)
     if not result.statements:
         return Found()
     refs: set[str] = set()
@@ -128,13 +127,17 @@ def _in_brackets(lines: list[str], at: int, first: str) -> str:
     return "" if after.strip() else " ".join(parts)
 
 
+def _broken(line: int) -> Found:
+    return why(Text("line {line} is no Python that can be read", line=line))
+
+
 def _parsed(source: str) -> Found:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except SyntaxError as error:
-        return why(Text(_BROKEN, line=error.lineno or 1))
+        return _broken(error.lineno or 1)
     except (RecursionError, MemoryError):
         return why(_TOO_DEEP)
     return Found(tuple(sorted(set(_imported(tree)))))

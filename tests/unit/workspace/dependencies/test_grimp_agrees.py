@@ -7,7 +7,7 @@ from pathlib import Path
 
 import grimp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import make_files
@@ -84,7 +84,6 @@ def by_grimp(root: Path) -> dict[str, set[str]]:
 
 
 @pytest.mark.req("CP-3")
-@settings(max_examples=60)
 @given(files=packages())
 def test_a_package_is_seen_as_grimp_sees_it(files: dict[str, str]):
     with tempfile.TemporaryDirectory() as folder:

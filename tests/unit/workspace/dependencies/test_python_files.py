@@ -229,7 +229,9 @@ def test_nothing_of_the_workspace_is_run_or_imported(tmp_path: Path):
 
 def test_the_scanner_of_grimp_says_where_imports_are():
     """Its insides are used, not its interface: this must fail when they change."""
-    source = "import a.b\nfrom . import c\nfrom ...d import (f,\n)\nif 1: import h, i.j\nfrom k import *\n"
+    source = (
+        "import a.b\nfrom . import c\nfrom ...d import (e,\n)\nif 1: import h, i.j\nfrom k import *\n'import'"
+    )
     expected = {(1, "a"), (2, RELATIVE), (3, RELATIVE), (5, "h"), (5, "i"), (6, "k")}
     assert scan([source, "", "x = ("]) == [Lines(frozenset(expected)), Lines(frozenset()), Broken(1)]
 
