@@ -1,16 +1,19 @@
 """What the program needs from outside, as small protocols. Adapters implement them, `wiring` picks them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ringi.domain.approval import Approval, ApprovalRequest
-from ringi.domain.base import Document
-from ringi.domain.events import Actor, EventKind, LoggedEvent
-from ringi.domain.execution import ExecutionIntent, ExecutionResult
-from ringi.domain.plan import PlanDocument, PlanRef
-from ringi.domain.project_state import ProjectState
-from ringi.text import Text
+if TYPE_CHECKING:  # every start would load documents that most commands never see
+    from ringi.domain.approval import Approval, ApprovalRequest
+    from ringi.domain.base import Document
+    from ringi.domain.events import Actor, EventKind, LoggedEvent
+    from ringi.domain.execution import ExecutionIntent, ExecutionResult
+    from ringi.domain.plan import PlanDocument, PlanRef
+    from ringi.domain.project_state import ProjectState
+    from ringi.text import Text
 
 
 class Clock(Protocol):
