@@ -22,7 +22,7 @@ def figures() -> Iterator[Figure]:
 
 
 def dry_runs() -> Iterator[Figure]:
-    """Read and applied in process, every file read from the disk, against `git apply --check`."""
+    """Read and applied in process, against `git apply --check`; both read the patch and every file."""
     for name, rounds, files, patch in (
         ("a patch of 1 KB", 60, *small(1)),
         ("a patch of 8 KB in 5 files", 60, *small(5)),
@@ -33,7 +33,7 @@ def dry_runs() -> Iterator[Figure]:
     ):
         with laid_out(files, patch) as (root, read):
             jobs = [
-                lambda patch=patch, read=read: apply_patch(patch, read),
+                lambda read=read: apply_patch(read("../patch") or b"", read),
                 command(["git", "apply", "--check", "../patch"], cwd=root),
             ]
             if rounds > 5:
@@ -75,9 +75,12 @@ def laid_out(files: dict[str, bytes], patch: bytes) -> Iterator[tuple[Path, Read
             (root / name).write_bytes(data)
         Path(folder, "patch").write_bytes(patch)
 
+        # Like git, from the folder of the project and not from the root of the disk.
+        folder_descriptor = os.open(root, os.O_RDONLY)
+
         def read(path: str) -> bytes | None:
             try:
-                descriptor = os.open(f"{root}/{path}", os.O_RDONLY)
+                descriptor = os.open(path, os.O_RDONLY, dir_fd=folder_descriptor)
             except FileNotFoundError:
                 return None
             try:
@@ -85,7 +88,10 @@ def laid_out(files: dict[str, bytes], patch: bytes) -> Iterator[tuple[Path, Read
             finally:
                 os.close(descriptor)
 
-        yield root, read
+        try:
+            yield root, read
+        finally:
+            os.close(folder_descriptor)
 
 
 def source(lines: int, seed: int) -> list[bytes]:

@@ -15,6 +15,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NotFound              no such plan, file, key
 │   ├── Ambiguous             more than one plan is meant
 │   ├── NoSuchProgram         the command to run is not there
+│   ├── NoState               no project state was captured yet
 │   ├── NothingToAdopt        no ledger of an earlier place
 │   ├── NoWorkspace           there is no workspace here
 │   └── BadConfiguration      a configuration file or variable is wrong
@@ -24,6 +25,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
 │   ├── UndoStale             a file that is to go back was written since
+│   ├── PlanChanged           the plan is not what the person was shown
 │   ├── Superseded            a change plan of an earlier project state
 │   └── PushStale             an editor speaks of files as they were
 ├── NotGranted          5     declined, cancelled or expired
@@ -37,6 +39,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── UnfitSpecs            specs that did not become a plan
 │   ├── WrongAnswer           typed for something else, or not what was asked
 │   ├── NothingToUndo
+│   ├── NoSuchForm            a plan that cannot be shown in another form
 │   ├── BadPatch              a patch that cannot be read
 │   │   └── BinaryPatch       it holds a file that is not text
 │   ├── PatchMismatch         a patch that does not fit the file
@@ -49,6 +52,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │       ├── PathMismatch      a diff names another file
 │       ├── NotAnEdit         an editor could not apply it
 │       ├── PartialChange     only a part of it was chosen
+│       ├── ChangeFixed       its diffs cannot be replaced
 │       ├── StateIncomplete   the project state it rests on is not whole
 │       └── RiskMismatch      its risk is not what its files say
 ├── Busy                7     someone else holds the lock
@@ -160,6 +164,12 @@ class NoSuchProgram(Usage):
     hint = "Check its spelling and your PATH, or give its full path."
 
 
+class NoState(Usage):
+    code = "no_state"
+    message = "No project state was captured yet."
+    hint = "Capture one: ringi state capture"
+
+
 class NothingToAdopt(Usage):
     code = "nothing_to_adopt"
     message = "No ledger was found that belonged to {path} at an earlier place."
@@ -221,6 +231,12 @@ class UndoStale(Stale):
     code = "undo_stale"
     message = "Plan {plan} cannot be undone; somebody wrote since to: {paths}"
     hint = "Keep your changes elsewhere, bring the files back to what the plan wrote, then: ringi undo {plan}"
+
+
+class PlanChanged(Stale):
+    code = "plan_changed"
+    message = "Plan {plan} was changed while you looked at it; nothing was approved."
+    hint = "Look at it again: ringi review {plan}"
 
 
 class Superseded(Stale):
@@ -299,6 +315,12 @@ class NothingToUndo(Refused):
     hint = "See what was carried out: ringi list"
 
 
+class NoSuchForm(Refused):
+    code = "no_such_form"
+    message = "Plan {plan} cannot be shown like that: {why}"
+    hint = "See it with: ringi show {plan} --diff"
+
+
 class BadPatch(Refused):
     code = "bad_patch"
     message = "The patch cannot be read: {why} (line {line})"
@@ -343,8 +365,8 @@ class NoDiagnostics(ChangeRefused):
 
 class NoDiff(ChangeRefused):
     code = "no_diff"
-    message = "A change plan needs a diff that changes something."
-    hint = "Look at what the patch says; an empty one cannot be proposed."
+    message = "There is nothing to propose: no file would change."
+    hint = "Compare what you propose with the files as they are: git diff"
 
 
 class ScopeMismatch(ChangeRefused):
@@ -371,6 +393,12 @@ class PartialChange(ChangeRefused):
     hint = "Select all of it, or propose a smaller change."
 
 
+class ChangeFixed(ChangeRefused):
+    code = "change_fixed"
+    message = "The diffs of change plan {plan} are fixed."
+    hint = "Propose another one, or the same on the project as it is now: ringi propose --again {plan}"
+
+
 class StateIncomplete(ChangeRefused):
     code = "state_incomplete"
     message = "The project state is not complete, so no change plan can rest on it: {why}"
@@ -380,7 +408,7 @@ class StateIncomplete(ChangeRefused):
 class RiskMismatch(ChangeRefused):
     code = "risk_mismatch"
     message = "The risk written in change plan {plan} is not what its files say."
-    hint = "Propose the change anew; its risk is computed, never given."
+    hint = "Its risk is computed, never given. Propose it anew: ringi propose --again {plan}"
 
 
 class Busy(RingiError):

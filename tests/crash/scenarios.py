@@ -22,6 +22,8 @@ class Scenario(NamedTuple):
     name: str
     before: Files
     specs: Sequence[ActionSpec]
+    after: Files | None = None
+    """Where the specs do not say it themselves."""
 
     @property
     def first(self) -> Picture:
@@ -29,6 +31,8 @@ class Scenario(NamedTuple):
 
     @property
     def last(self) -> Picture:
+        if self.after is not None:
+            return picture(self.after)
         files = dict(self.before)
         for spec in self.specs:
             if spec.kind is SpecKind.DELETE:
@@ -78,6 +82,10 @@ def write(path: str, content: str | None, mode: str | None = None) -> ActionSpec
 
 def delete(path: str) -> ActionSpec:
     return ActionSpec(SpecKind.DELETE, path)
+
+
+def patch(path: str, *lines: str) -> ActionSpec:
+    return ActionSpec(SpecKind.PATCH, path, "".join(f"{line}\n" for line in lines))
 
 
 CREATE = Scenario(
@@ -135,4 +143,50 @@ SMALL = Scenario(
     {"changed.txt": (b"before\n", PLAIN), "old/gone.txt": (b"gone\n", PLAIN)},
     [write("changed.txt", "after\n"), delete("old/gone.txt"), create("new/made.txt", "made\n")],
 )
-ALL = (CREATE, NESTED, OVERWRITE, DELETE, MODE, MIXED)
+PATCHED = Scenario(
+    "patches",
+    {
+        "changed.txt": (b"one\ntwo\n", 0o640),
+        "old/moved.txt": (b"moved\nbefore\n", PLAIN),
+        "source.txt": (b"source\n", PLAIN),
+        "run.sh": (b"#!/bin/sh\n", PLAIN),
+        "gone/last.txt": (b"gone\n", PLAIN),
+    },
+    [
+        patch(
+            "changed.txt", "--- a/changed.txt", "+++ b/changed.txt", "@@ -1,2 +1,2 @@", " one", "-two", "+2"
+        ),
+        patch(
+            "new/place/moved.txt",
+            "diff --git a/old/moved.txt b/new/place/moved.txt",
+            "similarity index 50%",
+            "rename from old/moved.txt",
+            "rename to new/place/moved.txt",
+            "--- a/old/moved.txt",
+            "+++ b/new/place/moved.txt",
+            "@@ -1,2 +1,2 @@",
+            " moved",
+            "-before",
+            "+after",
+        ),
+        patch(
+            "copy.txt",
+            "diff --git a/source.txt b/copy.txt",
+            "similarity index 100%",
+            "copy from source.txt",
+            "copy to copy.txt",
+        ),
+        patch("run.sh", "diff --git a/run.sh b/run.sh", "old mode 100644", "new mode 100755"),
+        patch("gone/last.txt", "--- a/gone/last.txt", "+++ /dev/null", "@@ -1 +0,0 @@", "-gone"),
+        patch("made.txt", "--- /dev/null", "+++ b/made.txt", "@@ -0,0 +1 @@", "+made"),
+    ],
+    {
+        "changed.txt": (b"one\n2\n", 0o640),
+        "new/place/moved.txt": (b"moved\nafter\n", PLAIN),
+        "source.txt": (b"source\n", PLAIN),
+        "copy.txt": (b"source\n", PLAIN),
+        "run.sh": (b"#!/bin/sh\n", 0o755),
+        "made.txt": (b"made\n", PLAIN),
+    },
+)
+ALL = (CREATE, NESTED, OVERWRITE, DELETE, MODE, MIXED, PATCHED)

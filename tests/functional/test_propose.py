@@ -57,7 +57,6 @@ def change_plan(shop: Desk, tmp_path: Path, *more: str) -> dict[str, object]:
 def test_a_change_plan_from_a_patch(shop: Desk, tmp_path: Path) -> None:
     made = change_plan(shop, tmp_path)
     assert made["status"] == "pending_review"
-    assert made["id"]
     view = shop.json("show", "p1", "--as", "change-plan")
     assert view["planId"] == made["id"]
     assert view["basis"] == {"trigger": "refactor", "relatedDiagnostics": []}
@@ -108,6 +107,14 @@ def test_each_refusal_has_its_code_and_a_next_step(shop: Desk, tmp_path: Path) -
         ((), "usage", 2),
         (("--patch", patch, "--diagnostic", "lib/core.py:1:x"), "usage", 2),
         (("--patch", patch, "--trigger", "error", "--diagnostic", "nonsense"), "usage", 2),
+        (("--patch", patch, "--trigger", "error", "--diagnostic", f"a:{'9' * 5000}:x"), "usage", 2),
+        (("--file", "a=-", "--file", "b=-"), "usage", 2),
+        (("--file", f"a={patch}", "--delete", "a"), "usage", 2),
+        (("--again", "p1", "--trigger", "refactor"), "usage", 2),
+        (("--patch", patch, "--explain", "x"), "usage", 2),
+        (("--delete", "no-such-file"), "not_found", 2),
+        (("--delete", "\udcff"), "path_refused", 6),
+        (("--file", f"lib/core.py={shop.root / 'lib/core.py'}"), "no_diff", 6),
     ]:
         done = shop.run("--json", "propose", *words)
         assert json.loads(done.stdout)["error"]["code"] == code, words
@@ -123,6 +130,19 @@ def test_an_error_with_its_diagnostic(shop: Desk, tmp_path: Path) -> None:
     view = shop.json("show", str(made["id"]), "--as", "change-plan")
     expected = [{"file": "lib/core.py", "line": 2, "message": "returns: 1"}]
     assert view["basis"]["relatedDiagnostics"] == expected
+
+
+def test_files_that_are_not_text_become_a_plan(shop: Desk, tmp_path: Path) -> None:
+    (tmp_path / "logo.png").write_bytes(b"\x89PNG\0\xff")
+    words = ("--file", f"./art//logo.png={tmp_path / 'logo.png'}")
+    made = shop.json("propose", *words)
+    assert (made["title"], made["files"]) == ("Change art/logo.png", 1)
+    done = shop.run("--json", "propose", *words, "--trigger", "refactor")
+    assert json.loads(done.stdout)["error"]["code"] == "binary_patch"
+    terminal = shop.terminal("review", "p1")
+    terminal.answer(MENU, "a")
+    assert terminal.end()[0] == 0
+    assert (shop.root / "art/logo.png").read_bytes() == b"\x89PNG\0\xff"
 
 
 def test_a_patch_as_a_model_writes_it(shop: Desk, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from ringi import ActionSpec, SpecKind, open_workspace
 from tests.functional.desk import MENU, RINGI, Desk
 
 CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"
@@ -251,6 +252,23 @@ def test_interrupt_and_closed_terminal_decide_nothing(desk: Desk) -> None:
     terminal.child.kill(signal.SIGHUP)
     terminal.child.close()
     assert desk.json("show", name)["state"]["status"] == "pending_review"
+
+
+@pytest.mark.req("PT-8")
+def test_what_was_not_on_the_screen_is_not_applied(desk: Desk) -> None:
+    """The proposer puts other bytes in the place of those that the person looks at."""
+    name = desk.agent("echo harmless > new.txt")
+    terminal = desk.terminal("review", name)
+    assert "harmless" in terminal.read(MENU)
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.CREATE, "new.txt", "evil\n")])
+    terminal.type("a")
+    seen = terminal.read(MENU)
+    assert "changed while you looked" in seen
+    assert "evil" in seen
+    assert not (desk.root / "new.txt").exists()
+    terminal.type("q")
+    assert terminal.end()[0] == 3
 
 
 def test_hostile_text_is_shown_not_obeyed(desk: Desk) -> None:

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 from ringi.api.workspace import Workspace
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor
-from ringi.domain.plan import ActionSpec, CheckResult, Encoding, FileState, PlanRef, SpecKind
+from ringi.domain.plan import ActionSpec, CheckResult, FileState, PlanRef, SpecKind
 from ringi.errors import PathRefused, StorageFailed
 from ringi.integrations.person import WITH_VARIABLE, process_start
 from ringi.integrations.supervise import Ended, run_captured, run_in_terminal
-from ringi.plans.effects import mode_after
+from ringi.plans.effects import mode_after, packed
 from ringi.plans.validation import Basis
 from ringi.text import Text
 from ringi.workspace.copy import CopyChange, Difference, WorkCopy
@@ -142,21 +142,7 @@ def _as_seen(change: CopyChange, tree: Tree) -> FileState | None:
 def _spec(change: CopyChange, seen: FileState | None) -> ActionSpec:
     if change.after is None:
         return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
-    text = _as_text(change.after)
-    if text is None:
-        import base64  # noqa: PLC0415  # only for binary files
-
-        content, encoding = base64.b64encode(change.after).decode(), Encoding.BASE64
-    else:
-        content, encoding = text, Encoding.UTF8
+    content, encoding = packed(change.after)
     kind = SpecKind.CREATE if seen is None else SpecKind.WRITE
     mode = mode_after(seen.mode if seen else None, change.before_mode, change.after_mode)
     return ActionSpec(kind, change.path, content, encoding=encoding, mode=mode, group=GROUP)
-
-
-def _as_text(data: bytes) -> str | None:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text

@@ -3,27 +3,25 @@
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
-from ringi.api.project import state_now
+from ringi.api.project import Progress, state_now
 from ringi.api.workspace import Workspace
-from ringi.domain.change_plan import FileDiff, Trigger
+from ringi.domain.change_plan import FileDiff
 from ringi.domain.change_view import ChangePlan, change_plan_of
-from ringi.domain.plan import ActionSpec, Encoding, SpecKind
+from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.workspace_edit import WorkspaceEdit
-from ringi.errors import ChangeRefused, NoBasis, NoDiff, NotAnEdit, NotFound, PatchMismatch
+from ringi.errors import NoDiff, NoSuchForm, NotAnEdit, NotFound, PatchMismatch
 from ringi.patching import Patch, dump, normalise, parse_patch, render_patch
 from ringi.patching.render import Changed, Side
 from ringi.patching.workspace_edit import workspace_edit
+from ringi.patching.write import PLAIN_MODE
 from ringi.plans.changing import GROUP, Change, edited_file
-from ringi.plans.effects import git_mode
+from ringi.plans.effects import git_mode, mode_after, packed
 from ringi.plans.rendering import rendering
 from ringi.text import Text
 from ringi.workspace.dependencies import dependents
-from ringi.workspace.snapshot import Snapshots
-
-_NEW_FILE: Final = "100644"
-_LINK: Final = "120000"
+from ringi.workspace.paths import normalise as normalise_path
+from ringi.workspace.snapshot import LINK_MODE, Snapshots
 
 
 def propose_patch(workspace: Workspace, content: str, patch: bytes, *, proposer: str = "") -> str:
@@ -32,9 +30,9 @@ def propose_patch(workspace: Workspace, content: str, patch: bytes, *, proposer:
     return workspace.plan.propose_specs(content, specs, proposer=proposer)
 
 
-def propose_change(workspace: Workspace, change: Change) -> str:
+def propose_change(workspace: Workspace, change: Change, on_progress: Progress = lambda _: None) -> str:
     """A change plan on the project as it is now."""
-    state = state_now(workspace)
+    state = state_now(workspace, on_progress)
     return workspace.plan.propose_change(
         change, state, lambda targets: dependents(state.dependencies, targets)
     )
@@ -71,21 +69,9 @@ def file_diffs(patch: bytes) -> tuple[FileDiff, ...]:
     return tuple(diffs)
 
 
-def trigger_of(word: str) -> Trigger:
-    try:
-        return Trigger(word)
-    except ValueError:
-        raise NoBasis(found=word) from None
-
-
 def _spec(path: str, patch: bytes) -> ActionSpec:
-    try:
-        return ActionSpec(SpecKind.PATCH, path, patch.decode(), group=GROUP)
-    except UnicodeDecodeError:
-        import base64  # noqa: PLC0415  # only for text in another encoding
-
-        content = base64.b64encode(patch).decode()
-        return ActionSpec(SpecKind.PATCH, path, content, encoding=Encoding.BASE64, group=GROUP)
+    content, encoding = packed(patch)
+    return ActionSpec(SpecKind.PATCH, path, content, encoding=encoding, group=GROUP)
 
 
 def normalised(workspace: Workspace, patch: bytes) -> bytes:
@@ -98,52 +84,72 @@ def normalised(workspace: Workspace, patch: bytes) -> bytes:
     return normalise(patch, read)
 
 
-def patch_of_contents(workspace: Workspace, contents: Mapping[str, bytes | None]) -> bytes:
-    """The patch that leads from the workspace to these contents; None stands for a file that goes away."""
+def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | None]) -> list[Changed]:
+    """What leads from the workspace to these contents; None stands for a file that goes away."""
     changes = []
-    for path, data in contents.items():
+    for name, data in contents.items():
+        path = "/".join(normalise_path(name))
         found = workspace.parts.tree.look(path)
         if found is None and data is None:
             raise NotFound(what=Text("file"), name=path, see="git ls-files")
         old = Side(found.data, git_mode(found.state.mode)) if found else None
-        new = Side(data, old.mode if old else _NEW_FILE) if data is not None else None
-        if old != new:
-            changes.append(Changed(path, old, new))
-    return _rendered(changes)
+        new = Side(data, old.mode if old else PLAIN_MODE) if data is not None else None
+        changes.append(Changed(path, old, new))
+    return changes
 
 
-def patch_to_tree(workspace: Workspace, folder: Path) -> bytes:
-    """The patch that makes the workspace like the folder; what either of them ignores stays out of it."""
+def changes_to_tree(workspace: Workspace, folder: Path) -> list[Changed]:
+    """What makes the workspace like the folder; what either of them ignores stays out of it."""
     with tempfile.TemporaryDirectory(prefix="ringi-") as scratch:
-        return patch_between(
-            Snapshots(workspace.places.state, workspace.places.root), Snapshots(Path(scratch), folder)
-        )
+        ours = Snapshots(workspace.places.state, workspace.places.root)
+        return changes_between(ours, Snapshots(Path(scratch), folder))
 
 
-def patch_between(before: Snapshots, after: Snapshots) -> bytes:
-    """The patch that leads from one tree to another."""
+def changes_between(before: Snapshots, after: Snapshots) -> list[Changed]:
+    """What leads from one tree to another."""
     old, new = before.take(), after.take()
     old_files, new_files = before.files(old), after.files(new)
     known, wanted = set(old_files.files), set(new_files.files)
     for file in known ^ wanted:
-        if file.mode == _LINK:
+        if file.mode == LINK_MODE:
             raise PatchMismatch(path=file.path, why=Text("it is a symbolic link"))
     if odd := {*old_files.not_utf8} ^ {*new_files.not_utf8} or {*old.unreadable, *new.unreadable}:
         raise PatchMismatch(path=min(odd), why=Text("it cannot be part of a patch"))
     sides = {file.path: Side(data, file.mode) for file, data in before.contents(old, known - wanted)}
     others = {file.path: Side(data, file.mode) for file, data in after.contents(new, wanted - known)}
-    return _rendered([Changed(path, sides.get(path), others.get(path)) for path in sorted({*sides, *others})])
+    return [Changed(path, sides.get(path), others.get(path)) for path in sorted({*sides, *others})]
 
 
-def _rendered(changes: Sequence[Changed]) -> bytes:
-    if not changes:
+def patch_of(changes: Sequence[Changed]) -> bytes:
+    patch = render_patch(changes)
+    if not patch:
         raise NoDiff
-    return render_patch(changes)
+    return patch
 
 
-def title_of_patch(patch: bytes) -> str:
+def propose_contents(
+    workspace: Workspace, content: str, changes: Sequence[Changed], *, proposer: str = ""
+) -> str:
+    """An ordinary plan with the whole files, which need not be text."""
+    specs = [_whole(workspace, change) for change in changes if change.old != change.new]
+    if not specs:
+        raise NoDiff
+    return workspace.plan.propose_specs(content, specs, proposer=proposer)
+
+
+def _whole(workspace: Workspace, change: Changed) -> ActionSpec:
+    if change.new is None:
+        return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
+    old = change.old
+    found = workspace.parts.tree.look(change.path)
+    bits = mode_after(found.state.mode if found else None, old.mode if old else None, change.new.mode)
+    content, encoding = packed(change.new.data)
+    kind = SpecKind.CREATE if old is None else SpecKind.WRITE
+    return ActionSpec(kind, change.path, content, encoding=encoding, mode=bits, group=GROUP)
+
+
+def title_of_paths(paths: Sequence[str]) -> str:
     """What to call a change that nobody gave a name."""
-    paths = [file.path for file in parse_patch(patch).files]
     if len(paths) == 1:
         return f"Change {paths[0]}"
     return f"Change {paths[0]} and {len(paths) - 1} more"
@@ -155,7 +161,8 @@ def as_patch(workspace: Workspace, plan_id: str) -> bytes:
     for effects in workspace.plan.effects(plan_id):
         rendered = rendering(effects)
         if rendered.binary:
-            raise ChangeRefused(why=Text("{path} is not text", path=effects[0].path))
+            why = Text("{path} is not text", path=effects[0].path)
+            raise NoSuchForm(plan=workspace.plan_name(plan_id), why=why)
         pieces.append(rendered.diff)
     return b"".join(pieces)
 
@@ -168,5 +175,5 @@ def as_workspace_edit(workspace: Workspace, plan_id: str) -> WorkspaceEdit:
 def as_change_plan(workspace: Workspace, plan_id: str) -> ChangePlan:
     found = change_plan_of(workspace.plan.get(plan_id))
     if found is None:
-        raise ChangeRefused(why=Text("nothing says what it is for; it is an ordinary plan"))
+        raise NoSuchForm(plan=workspace.plan_name(plan_id), why=Text("it is no change plan"))
     return found

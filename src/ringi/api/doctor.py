@@ -76,9 +76,12 @@ def _configuration(root: Path, environment: Mapping[str, str]) -> Iterator[Findi
         yield Finding(Mark.BAD, _as_text(error), "ringi config check")
         return
     yield Finding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=len(loaded.files)))
-    untrusted = loaded.trust is not None and not loaded.trust.trusted
     for note in loaded.notes:
-        yield Finding(Mark.NOTE, note, "ringi trust" if untrusted else "ringi config show")
+        yield Finding(Mark.NOTE, note, "ringi config show")
+    if loaded.trust is not None and not loaded.trust.trusted:
+        yield Finding(
+            Mark.NOTE, Text("the project names commands or signers that nobody trusted"), "ringi trust"
+        )
 
 
 def _place(places: Places) -> Iterator[Finding]:

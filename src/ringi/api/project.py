@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ringi.api.diagnosing import Basis, commands_of, diagnose
 from ringi.api.workspace import Workspace
 from ringi.domain.change_view import milliseconds
-from ringi.domain.codec import blob_id
+from ringi.domain.codec import blob_id, canonical, digest
 from ringi.domain.project_state import (
     Dependencies,
     Diagnostic,
@@ -23,9 +23,8 @@ from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
 from ringi.workspace.dependencies import SourceFile, analyse
 from ringi.workspace.diagnostics import merged
-from ringi.workspace.snapshot import Listing, Snapshot, Snapshots
+from ringi.workspace.snapshot import LINK_MODE, Listing, Snapshot, Snapshots
 
-_LINK = "120000"
 Progress = Callable[[Text], None]
 
 
@@ -78,26 +77,34 @@ def capture(
         mutable_state_files=mutable_state_files(paths, thresholds.mutable),
         complete=not gaps,
         gaps=gaps,
+        settings=_settings(workspace),
     )
     return Captured(state, tuple(workspace.plan.take_state(state)))
 
 
-def state_now(workspace: Workspace) -> ProjectState:
+def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> ProjectState:
     """The newest state if the files are still like that; otherwise it is captured anew.
 
     What an editor said about this very snapshot stands: its unsaved files do not go away by looking again.
     """
     newest = workspace.parts.ledger.project_state()
-    stands = newest and (newest.complete or newest.source is StateSource.EDITOR)
-    if newest and stands and newest.snapshot_id == snapshot_id(workspace):
-        return newest
-    return capture(workspace).state
+    if newest is None or not (newest.complete or newest.source is StateSource.EDITOR):
+        return capture(workspace, on_progress=on_progress).state
+    if newest.settings != _settings(workspace) or newest.snapshot_id != snapshot_id(workspace):
+        return capture(workspace, on_progress=on_progress).state
+    return newest
+
+
+def _settings(workspace: Workspace) -> str:
+    thresholds, config = workspace.parts.rules.thresholds, workspace.configuration.config.diagnostics
+    commands = commands_of(workspace.configuration)
+    return digest(canonical([commands, config.format, thresholds.critical, thresholds.mutable]))
 
 
 def _dependencies(
     workspace: Workspace, snapshots: Snapshots, snapshot: Snapshot, files: Sequence[StateFile]
 ) -> Dependencies:
-    sources = [SourceFile(file.path, file.oid) for file in files if file.mode != _LINK]
+    sources = [SourceFile(file.path, file.oid) for file in files if file.mode != LINK_MODE]
     ids = {file.path: file.oid for file in sources}
 
     def read(path: str) -> bytes:

@@ -65,6 +65,10 @@ def _read(path: Path) -> PlanDocument:
         checks=(),
         selection=ALL_SPECS,
     )
+    if document.change and document.change.superseded_at is None:
+        # What project it was made for is not known any more; it can be carried over.
+        superseded = msgspec.structs.replace(document.change, superseded_at=document.plan.created_at)
+        document = msgspec.structs.replace(document, change=superseded)
     return msgspec.structs.replace(document, approval=None, result=None)
 
 

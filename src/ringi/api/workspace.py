@@ -46,6 +46,10 @@ class Workspace:
     def configuration(self) -> Loaded:
         return self.parts.loaded
 
+    def plan_name(self, plan_id: str) -> str:
+        """What people call it: p7."""
+        return self.parts.ledger.ref(self.parts.ledger.find(plan_id)).name
+
     def log(self, plan_id: str | None = None) -> Iterator[LoggedEvent]:
         found = self.parts.ledger.find(plan_id) if plan_id else None
         return self.parts.ledger.events(found)

@@ -82,7 +82,11 @@ def _show_as(app: App, plan_id: str, form: str) -> None:
     from ringi.api import change  # noqa: PLC0415  # only for these forms
 
     if form == "patch":
-        app.ui.patch(change.as_patch(app.workspace, plan_id))
+        patch = change.as_patch(app.workspace, plan_id)
+        if app.ui.as_json:
+            app.ui.document({"patch": patch.decode("utf-8", "backslashreplace")})
+        else:
+            app.ui.patch(patch)
     elif form == "workspace-edit":
         app.ui.document(change.as_workspace_edit(app.workspace, plan_id))
     else:

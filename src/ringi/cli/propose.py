@@ -1,20 +1,25 @@
 """`ringi propose`: a plan, or a change plan, from a patch, from files or from another tree."""
 
+import gettext
 import re
-import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.input import STDIN, read_named
 from ringi.cli.plans import describe
-from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation
-from ringi.domain.events import Actor
-from ringi.errors import Unreadable
+from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
+from ringi.errors import NoBasis
 
-_DIAGNOSTIC: Final = re.compile(r"(?P<file>.+?):(?P<line>[0-9]+):\s*(?P<message>.+)", re.DOTALL)
-_STDIN: Final = "-"
+_ = gettext.gettext
+
+if TYPE_CHECKING:
+    from ringi.patching import Changed
+
+_DIAGNOSTIC: Final = re.compile(r"(?P<file>.+?):(?P<line>[0-9]{1,9}):\s*(?P<message>.+)", re.DOTALL)
 
 
 class _Diagnostic(click.ParamType[DiagnosticRef]):
@@ -23,7 +28,7 @@ class _Diagnostic(click.ParamType[DiagnosticRef]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> DiagnosticRef:
         found = _DIAGNOSTIC.fullmatch(value)
         if found is None:
-            self.fail(f"{value!r} is not FILE:LINE:MESSAGE", param, ctx)
+            self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
         return DiagnosticRef(found["file"], found["message"], int(found["line"]))
 
 
@@ -35,7 +40,7 @@ class _NewFile(click.ParamType[tuple[str, str]]):
     ) -> tuple[str, str]:
         path, equals, source = value.partition("=")
         if not (path and equals and source):
-            self.fail(f"{value!r} is not PATH=FILE", param, ctx)
+            self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
         return path, source
 
 
@@ -75,33 +80,124 @@ def propose(
     With --trigger it becomes a change plan: valid for the project as it is now, with the files that depend on
     it and mechanical risk.
     """
-    chosen = [patch is not None, bool(files or deleted), tree is not None, again is not None]
+    sources = [patch, *(source for _, source in files)]
+    _check_usage(
+        [patch is not None, bool(files or deleted), tree is not None, again is not None],
+        [words, *sources],
+        [*deleted, *(path for path, _ in files)],
+    )
+    of_changes: dict[str, object] = {"--diagnostic": diagnostics, "--explain": explain}
+    if again is not None:
+        others = {"--title": title, "--as": proposer, "--normalise": normalise, "--trigger": trigger}
+        _refuse(of_changes | others | {"FILE": words}, _("--again takes everything from the plan"))
+    elif trigger is None:
+        _refuse(of_changes, _("it belongs to a change plan: add --trigger"))
+    for text in (title, explain, proposer, *(found.message for found in diagnostics)):
+        if text and any("\ud800" <= c <= "\udfff" for c in text):
+            raise click.UsageError(_("A text on the command line is not UTF-8"))
+    if normalise and patch is None:
+        raise click.UsageError(_("--normalise belongs to --patch"))
+    proposer = proposer or app.workspace.parts.person.user()
+    source = Source(patch, files, deleted, tree, normalise=normalise)
+    if again is not None:
+        plan_id = _again(app, again)
+    elif trigger is None:
+        plan_id = _plan(app, source, words, title, proposer)
+    else:
+        plan_id = _change_plan(
+            app, source, words, title, proposer, PlanBasis(trigger_of(trigger), diagnostics), explain
+        )
+    tell(app, plan_id)
+
+
+def _check_usage(chosen: list[bool], read: list[str | None], paths: list[str]) -> None:
     if sum(chosen) != 1:
-        raise click.UsageError("Say what to propose with one of: --patch, --file/--delete, --tree, --again")
-    if patch == words == _STDIN:
-        raise click.UsageError("Only one of them can come from standard input")
-    if diagnostics and not (trigger or again):
-        raise click.UsageError("--diagnostic belongs to a change plan: add --trigger error")
+        raise click.UsageError(
+            _("Say what to propose with one of: --patch, --file/--delete, --tree, --again")
+        )
+    if read.count(STDIN) > 1:
+        raise click.UsageError(_("Only one thing can come from standard input"))
+    if len(set(paths)) != len(paths):
+        raise click.UsageError(_("A path is named twice"))
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    for name, value in options.items():
+        if value:
+            raise click.UsageError(_("{option} cannot be given here; {why}").format(option=name, why=why))
+
+
+class Source(NamedTuple):
+    """Where the change comes from; exactly one is given."""
+
+    patch: str | None
+    files: tuple[tuple[str, str], ...]
+    deleted: tuple[str, ...]
+    tree: Path | None
+    normalise: bool
+
+
+def trigger_of(word: str) -> Trigger:
+    try:
+        return Trigger(word)
+    except ValueError:
+        raise NoBasis(found=word) from None
+
+
+def _again(app: App, plan: str) -> str:
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+
+    return change.propose_again(app.workspace, app.workspace.parts.ledger.find(plan))
+
+
+def _plan(app: App, source: Source, words: str | None, title: str | None, proposer: str) -> str:
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+
+    if source.patch is not None:
+        patch = _patch(app, source)
+        paths = [path for path, _ in change.split(patch)]
+        content = _content(words, title, change.title_of_paths(paths))
+        return change.propose_patch(app.workspace, content, patch, proposer=proposer)
+    changes = _changes(app, source)
+    content = _content(words, title, change.title_of_paths([found.path for found in changes]))
+    return change.propose_contents(app.workspace, content, changes, proposer=proposer)
+
+
+def _change_plan(
+    app: App,
+    source: Source,
+    words: str | None,
+    title: str | None,
+    proposer: str,
+    basis: PlanBasis,
+    explain: str,
+) -> str:
     from ringi.api import change  # noqa: PLC0415  # not needed to show help
     from ringi.plans.changing import Change  # noqa: PLC0415  # as above
 
-    workspace = app.workspace
-    proposer = proposer or workspace.parts.person.user()
-    if again is not None:
-        plan_id = change.propose_again(workspace, again)
-    else:
-        data = _patch(app, patch, files, deleted, tree)
-        if normalise:
-            data = change.normalised(workspace, data)
-        content = _content(words, title, data)
-        if trigger is None:
-            plan_id = change.propose_patch(workspace, content, data, proposer=proposer)
-        else:
-            basis = PlanBasis(change.trigger_of(trigger), diagnostics)
-            explanation = _explanation(explain)
-            asked = Change(content, change.file_diffs(data), basis, explanation, proposer, actor=Actor.AI)
-            plan_id = change.propose_change(workspace, asked)
-    tell(app, plan_id)
+    patch = _patch(app, source) if source.patch is not None else change.patch_of(_changes(app, source))
+    diffs = change.file_diffs(patch)
+    content = _content(words, title, change.title_of_paths([diff.file for diff in diffs]))
+    asked = Change(content, diffs, basis, _explanation(explain), proposer)
+    return change.propose_change(
+        app.workspace, asked, lambda text: app.ui.line(text, style="dim") if not app.ui.as_json else None
+    )
+
+
+def _patch(app: App, source: Source) -> bytes:
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+
+    patch = read_named(source.patch or STDIN)
+    return change.normalised(app.workspace, patch) if source.normalise else patch
+
+
+def _changes(app: App, source: Source) -> "list[Changed]":
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+
+    if source.tree is not None:
+        return change.changes_to_tree(app.workspace, source.tree)
+    contents: dict[str, bytes | None] = {path: read_named(name) for path, name in source.files}
+    return change.changes_of_contents(app.workspace, contents | dict.fromkeys(source.deleted))
 
 
 def tell(app: App, plan_id: str) -> None:
@@ -113,40 +209,11 @@ def tell(app: App, plan_id: str) -> None:
     app.ui.next_step(f"ringi review {ref.name}")
 
 
-def _patch(
-    app: App,
-    patch: str | None,
-    files: tuple[tuple[str, str], ...],
-    deleted: tuple[str, ...],
-    tree: Path | None,
-) -> bytes:
-    if patch is not None:
-        return _read(patch)
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-
-    if tree is not None:
-        return change.patch_to_tree(app.workspace, tree)
-    contents: dict[str, bytes | None] = {path: _read(source) for path, source in files}
-    return change.patch_of_contents(app.workspace, contents | dict.fromkeys(deleted))
-
-
-def _content(words: str | None, title: str | None, patch: bytes) -> str:
-    text = _read(words).decode("utf-8", "replace") if words else ""
-    lines = [line for line in (title, text) if line]
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-
-    return "\n\n".join(lines) or change.title_of_patch(patch)
+def _content(words: str | None, title: str | None, fallback: str) -> str:
+    text = read_named(words).decode("utf-8", "replace") if words else ""
+    return "\n\n".join(line for line in (title, text) if line) or fallback
 
 
 def _explanation(text: str) -> PlanExplanation:
     summary, _, details = text.partition("\n")
     return PlanExplanation(summary, details.strip())
-
-
-def _read(name: str) -> bytes:
-    if name == _STDIN:
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise Unreadable(what=name, why=error.strerror or str(error)) from None

@@ -14,9 +14,8 @@ from ringi.domain.events import Actor
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, risk_of
 from ringi.domain.risk import Risk
-from ringi.errors import BadTransition, Busy, ExecutionAborted, InvalidSpecs, Stale, Superseded
+from ringi.errors import BadTransition, Busy, ExecutionAborted, InvalidSpecs, PlanChanged, Stale, Superseded
 from ringi.plans.approving import TYPED_LENGTH
-from ringi.plans.validation import Basis
 from ringi.text import Text
 
 _LONGEST_DIFF: Final = 300
@@ -95,6 +94,10 @@ class _Review:
                 raise click.exceptions.Exit(EXIT_STALE) from None
             except Superseded:
                 raise
+            except PlanChanged as error:
+                self.ui.error(error)
+                document = self._show()
+                continue
             except (InvalidSpecs, Stale) as error:
                 self.ui.error(error)
             if answer in _SHOWS_AGAIN:
@@ -111,7 +114,7 @@ class _Review:
         if document.change:
             self.tool.mark_pending(self.plan_id, pending=True)
         else:
-            self._set_again(document, (), "taken up again")
+            self._take_up(document)
         return self._show()
 
     def _choices(self, document: PlanDocument) -> Text:
@@ -132,10 +135,7 @@ class _Review:
         if answer == "d" and not document.change:
             self._drop(document)
         elif answer == "u" and self.stale and not document.change:
-            self._set_again(document, (), "brought to the files as they are now", basis={})
-            self.ui.line(
-                Text("Measured against your files as they are; lines you wrote since may go."), style="yellow"
-            )
+            self._update(document)
         elif answer == "r":
             self._reject()
         elif answer == "q":
@@ -162,7 +162,7 @@ class _Review:
         return document
 
     def _apply(self, document: PlanDocument) -> bool:
-        asked = self.tool.ask(self.plan_id)
+        asked = self.tool.ask(self.plan_id, seen=document)
         typed = self._typed(document, asked)
         if typed is None:
             return False
@@ -203,19 +203,31 @@ class _Review:
             self.ui.line(Text("It is the only file; reject the plan instead."), style="yellow")
             return
         dropped = specs[int(answer) - 1]
-        self._set_again(document, (dropped.id,), f"dropped {dropped.base.path}")
+        kept = [spec.id for spec in specs if spec.id != dropped.id]
+        reason = f"dropped {dropped.base.path}"
+        self.tool.keep_specs(self.plan_id, kept, seen=document, actor=Actor.USER, reason=reason)
         self.ui.line(Text("{path} dropped; this is a new version of the plan.", path=dropped.base.path))
 
-    def _set_again(
-        self, document: PlanDocument, without: tuple[str, ...], reason: str, basis: Basis | None = None
-    ) -> None:
-        kept = [spec for spec in document.state.action_specs if spec.id not in without]
-        if basis is None:
-            # What the proposer saw stays the basis, so that a file changed since is still noticed.
-            basis = {file.path: file.before for spec in kept for file in spec.touched}
-        self.tool.set_specs_on(
-            self.plan_id, [spec.base for spec in kept], basis, actor=Actor.USER, reason=reason
-        )
+    def _take_up(self, document: PlanDocument) -> None:
+        specs, reason = document.state.action_specs, "taken up again"
+        if all(spec.validated for spec in specs):
+            ids = [spec.id for spec in specs]
+            self.tool.keep_specs(self.plan_id, ids, seen=document, actor=Actor.USER, reason=reason)
+            return
+        # Brought in from files: what the proposer saw stays the basis, so that a change since is noticed.
+        basis = {file.path: file.before for spec in specs for file in spec.touched}
+        bases = [spec.base for spec in specs]
+        self.tool.set_specs_on(self.plan_id, bases, basis, actor=Actor.USER, reason=reason)
+
+    def _update(self, document: PlanDocument) -> None:
+        bases = [spec.base for spec in document.state.action_specs]
+        reason = "brought to the files as they are now"
+        report = self.tool.set_action_specs(self.plan_id, bases, actor=Actor.USER, reason=reason)
+        if report.ok:
+            words = Text("Measured against your files as they are; lines you wrote since may go.")
+        else:
+            words = Text("It does not fit your files as they are: {why}", why=report.issues[0])
+        self.ui.line(words, style="yellow")
 
     def _reject(self) -> None:
         feedback = ask(self.app, Text("What should the proposer change?"))

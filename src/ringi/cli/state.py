@@ -1,21 +1,19 @@
 """`ringi state`: what is known about the project."""
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.input import read_named
 from ringi.domain import codec
 from ringi.domain.project_state import EditorState, ProjectState, why
-from ringi.errors import NotFound, Unreadable
+from ringi.errors import NoState
 from ringi.text import Text
 
 if TYPE_CHECKING:
     from ringi.api.project import Captured
 
-_STDIN = "-"
 _SHOWN = 5
 
 
@@ -41,7 +39,7 @@ def show(app: App) -> None:
 
     newest = app.workspace.parts.ledger.project_state()
     if newest is None:
-        raise NotFound(what=Text("project state"), name="", see="ringi state capture")
+        raise NoState
     if app.ui.as_json:
         app.ui.document(newest)
         return
@@ -58,16 +56,8 @@ def push(app: App, file: str) -> None:
     """Take in what an editor knows: its diagnostics and unsaved files. The rest is looked up anew."""
     from ringi.api import project  # noqa: PLC0415  # not needed to show help
 
-    data = sys.stdin.buffer.read() if file == _STDIN else _read(file)
-    pushed = codec.foreign(data, EditorState, file)
+    pushed = codec.foreign(read_named(file), EditorState, file)
     _tell(app, project.capture(app.workspace, editor=pushed))
-
-
-def _read(name: str) -> bytes:
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise Unreadable(what=name, why=error.strerror or str(error)) from None
 
 
 def _tell(app: App, captured: "Captured") -> None:

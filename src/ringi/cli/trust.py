@@ -1,5 +1,6 @@
 """`ringi trust`: look at what a project would run, and allow it."""
 
+import gettext
 from collections.abc import Mapping
 
 import click
@@ -12,6 +13,7 @@ from ringi.plans.approving import TYPED_LENGTH
 from ringi.text import Text
 from ringi.wiring.trust import SIGNERS, Part, TrustState, Verdict
 
+_ = gettext.gettext
 _STATES: Mapping[TrustState, tuple[Text, str]] = {
     TrustState.NOTHING: (Text("This project names nothing that would need your trust."), ""),
     TrustState.TRUSTED: (Text("✓ trusted"), "green"),
@@ -31,7 +33,7 @@ def trust(app: App, show: bool, revoke: bool) -> None:
     by a person at a terminal.
     """
     if show and revoke:
-        raise click.UsageError("--show, --revoke")
+        raise click.UsageError(_("Choose one: --show or --revoke"))
     if revoke:
         _revoke(app)
         return

@@ -120,8 +120,8 @@ def error_document(error: RingiError) -> dict[str, Any]:
     return {
         "error": {
             "code": error.code,
-            "message": str(error),
-            "hint": Text(error.hint, **error.details).__str__(),
+            "message": visible(str(error)),
+            "hint": visible(str(Text(error.hint, **error.details))),
             "exit_code": error.exit_code,
         }
     }

@@ -32,8 +32,8 @@ def reason(path: str, given: RiskReason) -> Text:
         return Text("{path} is a database or a file of state", path=given.subject)
     if given.code is RiskCode.MANY_FILES:
         return Text("{count} files change", count=given.subject)
-    if given.code is RiskCode.CRITICAL_AWAY:
-        return Text("{path} is critical and goes away", path=given.subject)
+    if given.code is RiskCode.CRITICAL_SOURCE:
+        return Text("{path} is critical, and is renamed or copied", path=given.subject)
     if given.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}:
         return Text("{path} gets {what}", path=path, what=_finding(given.subject))
     from ringi.policy.change import CATEGORY  # noqa: PLC0415  # a list shows no reasons

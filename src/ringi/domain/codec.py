@@ -44,7 +44,7 @@ def digest(data: bytes) -> str:
 def blob_id(data: bytes, *, like: str) -> str:
     """The name git gives to these bytes, in the hash that the other name is made with."""
     kind = hashlib.sha256 if len(like) == _SHA256_LENGTH else hashlib.sha1
-    return kind(b"blob %d\0" % len(data) + data).hexdigest()
+    return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def trusted(data: bytes, kind: type[T], what: str) -> T:

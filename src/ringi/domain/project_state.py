@@ -100,6 +100,8 @@ class ProjectState(CamelDocument, frozen=True, kw_only=True):
     complete: bool
     gaps: tuple[Gap, ...]
     """Empty where it is complete."""
+    settings: str = ""
+    """SHA-256 of the commands and globs it was captured with; with others it would be another state."""
 
 
 class EditorState(CamelDocument, frozen=True, kw_only=True):

@@ -22,8 +22,8 @@ class RiskCode(StrEnum):
     MANY_FILES = "many_files"
     SECRET = "secret"  # noqa: S105
     HIDDEN_CHARACTERS = "hidden_characters"
-    CRITICAL_AWAY = "critical_away"
-    """A critical file is renamed."""
+    CRITICAL_SOURCE = "critical_source"
+    """A critical file is renamed or copied."""
 
 
 class Category(StrEnum):

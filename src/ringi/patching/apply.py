@@ -1,13 +1,15 @@
 """Patches applied strictly: each hunk at its line, every byte of it as it says. No fuzz, no search."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
 from operator import itemgetter
 from typing import Final, NamedTuple, NoReturn
 
-from ringi.errors import BadPatch, PatchMismatch
+from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.patching.model import FilePatch, Hunk, Kind, Patch
-from ringi.patching.parse import parse_patch, read_patch
+from ringi.patching.names import decoded
+from ringi.patching.parse import GIT, START, USUAL, parse_patch
 from ringi.text import Text
 
 Read = Callable[[str], bytes | None]
@@ -21,11 +23,22 @@ _STRETCH: Final = {
 }
 # Up to here, lines are passed one by one.
 _NEAR: Final = 64
-_PROBE: Final = 400
-# More hunks than this are looked at together, unless they are larger than this or the file is much larger.
+_PROBE: Final = 100
+# More hunks than this are looked at together.
 _MANY: Final = 16
-_WHOLE: Final = 1 << 20
-_MUCH: Final = 8
+# Unless they are larger than this: lists of lines take memory.
+_LARGE: Final = 8 << 20
+# A file less than so many times as large as its hunks is cut into lines.
+_DENSE: Final = 4
+# Of the lines of a hunk and its header, by their first byte: those of the old side, of the new, the header.
+_OLD, _NEW, _HEADER = (bytes(sign in signs for sign in range(256)) for signs in (b" -", b" +", b"@"))
+_SIGN: Final = itemgetter(0)
+_UNSIGNED: Final = itemgetter(slice(1, None))
+_NUMBERS: Final = re.compile(rb"@ -(\d{1,15})(?:,(\d{1,15}))? \+(\d{1,15})(?:,(\d{1,15}))? @@").match
+_CREATED: Final = re.compile(
+    rb'diff --git a/([^\s"\0]+) b/\1\nnew file mode 100[0-7]{3}\n(?:index [0-9a-f]+\.\.[0-9a-f]+\n)?'
+    rb"--- /dev/null\n\+\+\+ b/\1\n@@ -0,0 \+1(?:,(\d{1,15}))? @@[^\n]*\n\+"
+).match
 _SHOWN: Final = 60
 _REGULAR: Final = "100"
 # Compared one by one: to hash a kind takes longer.
@@ -46,11 +59,22 @@ class FileOutcome(NamedTuple):
 
 def apply_patch(patch: bytes, read: Read) -> dict[str, bytes | None]:
     """New content by path, None for what is deleted; a renamed file gives both its paths."""
-    try:
-        outcomes = outcome(read_patch(patch, counted=False), read)
-    except (BadPatch, PatchMismatch):
-        # Read once more, counting: what is wrong with the patch itself is said first.
-        outcomes = outcome(parse_patch(patch), read)
+    result, rest = _plain_files(patch, read)
+    if not rest:
+        return result
+    if result:
+        try:
+            others = _in_full(b"".join(rest), read)
+        except (BadPatch, BinaryPatch, PatchMismatch):
+            pass  # said below, with the lines of the whole patch
+        else:
+            if result.keys().isdisjoint(others):
+                return result | others
+    return _in_full(patch, read)
+
+
+def _in_full(patch: bytes, read: Read) -> dict[str, bytes | None]:
+    outcomes = outcome(parse_patch(patch), read)
     result: dict[str, bytes | None] = {}
     for file in outcomes:
         if file.kind is Kind.RENAMED and file.old_path is not None:
@@ -58,6 +82,50 @@ def apply_patch(patch: bytes, read: Read) -> dict[str, bytes | None]:
     # Afterwards: a path may be left by one file and taken by another.
     result.update((file.path, file.after) for file in outcomes)
     return result
+
+
+def _plain_files(patch: bytes, read: Read) -> tuple[dict[str, bytes | None], list[bytes]]:
+    """What becomes of the files of the usual form, and the rest of the patch, which must be read in full.
+
+    Nothing is refused here: whatever is unusual or does not fit is left to the rest.
+    """
+    result: dict[str, bytes | None] = {}
+    rest: list[bytes] = []
+    if not patch.endswith(b"\n"):
+        return result, [patch]
+    for at, end in _sections(patch):
+        if usual := USUAL(patch, at):
+            path = decoded(usual[1])
+            data = read(path) if usual[3] is None or usual[3].startswith(b"100") else None
+            after = None if data is None else _together(patch[usual.end() : end - 1], data)
+        elif created := _CREATED(patch, at):
+            path = decoded(created[1])
+            after = _created(patch[created.end() : end], int(created[2] or 1))
+            if after is not None and read(path) is not None:
+                after = None
+        else:
+            path, after = "", None
+        if after is None or path in result:
+            rest.append(patch[at:end])
+        else:
+            result[path] = after
+    return result, rest
+
+
+def _sections(patch: bytes) -> Iterator[tuple[int, int]]:
+    """Where each file of a patch by git begins and ends, with all that stands between it and the next."""
+    found = START(patch)
+    at = found.start() if found else 0
+    while end := patch.find(b"\n" + GIT, at) + 1:
+        yield at, end
+        at = end
+    yield at, len(patch)
+
+
+def _created(text: bytes, count: int) -> bytes | None:
+    """The content of a new file, from its lines without the first sign; None if they are not so many."""
+    data = text.replace(b"\n+", b"\n")
+    return data if text.count(b"\n") == count == len(text) - len(data) + 1 else None
 
 
 def outcome(patch: Patch, read: Read) -> list[FileOutcome]:
@@ -90,15 +158,22 @@ def _special(mode: str | None) -> bool:
 
 def applied(path: str, hunks: tuple[Hunk, ...], data: bytes) -> bytes:
     """The text with the hunks in it; `path` is for the words of an error."""
-    if len(hunks) > _MANY and (result := _all_at_once(hunks, data)) is not None:
-        return result
+    if len(hunks) > _MANY:
+        text = b"".join([b"@@ -%d,%d +%d,%d @@\n%s" % (*hunk[:4], hunk.body) for hunk in hunks])
+        if (result := _together(text[:-1], data)) is not None:
+            return result
     pieces: list[bytes] = []
     at = line = 0
     for hunk in hunks:
         old_start, old_count, _, new_count, _, body = hunk
         before = old_start - 1 if old_count else old_start
         old, new, last = _sides(body)
-        if not last and (old.count(b"\n") != old_count or new.count(b"\n") != new_count or old == new):
+        total = body.count(b"\n")
+        if not last and (
+            old.count(b"\n") != old_count
+            or new.count(b"\n") != new_count
+            or old_count == new_count == total  # nothing but context
+        ):
             _fail(path, Text("the lines of a hunk are not those that its header counts"))
         start = _found(data, at, before - line, old)
         end = start + len(old)
@@ -111,43 +186,95 @@ def applied(path: str, hunks: tuple[Hunk, ...], data: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _all_at_once(hunks: tuple[Hunk, ...], data: bytes) -> bytes | None:
-    """The same for many hunks that make up much of a file of some size; None where it does not work."""
-    bodies = b"".join([hunk.body for hunk in hunks])
-    if len(bodies) > _WHOLE or len(data) > _MUCH * len(bodies) or b"\n\\" in bodies:
+def _together(text: bytes, data: bytes) -> bytes | None:
+    """The same for all hunks at once, from their text; None if it is unusual, too large or does not fit."""
+    if len(text) > _LARGE:
         return None
-    signed = bodies.split(b"\n")
-    del signed[-1]
-    signs = bytes(map(itemgetter(0), signed))
-    old = [line[1:] for line in signed if line[0] != _PLUS]
-    new = [line[1:] for line in signed if line[0] != _MINUS]
+    signed = text.split(b"\n")
+    try:
+        signs = bytes(map(_SIGN, signed))
+    except IndexError:  # an empty line
+        return None
+    if signs.translate(None, b"@ +-"):
+        return None
+    unsigned = list(map(_UNSIGNED, signed))
+    spans = _spans(compress(unsigned, signs.translate(_HEADER)), signs.split(b"@")[1:])
+    if spans is None:
+        return None
+    old = list(compress(unsigned, signs.translate(_OLD)))
+    new = list(compress(unsigned, signs.translate(_NEW)))
+    return (_in_lines if len(data) < _DENSE * len(text) else _in_text)(spans, old, new, data)
+
+
+def _spans(headers: Iterable[bytes], hunks: list[bytes]) -> list[tuple[int, int, int]] | None:
+    """Of each hunk the lines before it, the old and the new ones; None if its header does not count them so.
+
+    A header comes without its first byte, of a hunk come the signs of its lines.
+    """
+    spans: list[tuple[int, int, int]] = []
+    line = shift = 0
+    for header, hunk in zip(headers, hunks, strict=True):
+        if not (numbers := _NUMBERS(header)):
+            return None
+        old_start, old_count, new_start, new_count = map(int, numbers.groups(b"1"))
+        before = old_start - 1 if old_count else old_start
+        size = len(hunk)
+        if (
+            before < line
+            or (new_start - 1 if new_count else new_start) != before + shift
+            or old_count != size - hunk.count(b"+")
+            or new_count != size - hunk.count(b"-")
+            or old_count == new_count == size  # nothing but context
+        ):
+            return None
+        spans.append((before, old_count, new_count))
+        line = before + old_count
+        shift += new_count - old_count
+    return spans
+
+
+def _in_lines(
+    spans: list[tuple[int, int, int]], old: list[bytes], new: list[bytes], data: bytes
+) -> bytes | None:
+    """For hunks that make up much of a file: all of it is cut into lines."""
     lines = data.split(b"\n")
     last = lines.pop()  # it has no newline, so no hunk here can hold it
     result: list[bytes] = []
     replaced: list[bytes] = []
-    at = taken = signed_at = 0
-    for old_start, old_count, _, new_count, _, body in hunks:
-        start = old_start - 1 if old_count else old_start
-        end = signed_at + body.count(b"\n")
-        removed = signs.count(_MINUS, signed_at, end)
-        if (
-            start + old_count > len(lines)
-            or end - signed_at != new_count + removed
-            or end - signed_at != old_count + signs.count(_PLUS, signed_at, end)
-            or old_count == new_count == end - signed_at  # nothing but context
-        ):
-            return None
-        result += lines[at:start]
-        at = start + old_count
-        replaced += lines[start:at]
+    at = taken = 0
+    for before, old_count, new_count in spans:
+        result += lines[at:before]
+        at = before + old_count
+        replaced += lines[before:at]
         result += new[taken : taken + new_count]
         taken += new_count
-        signed_at = end
-    if replaced != old:
+    if at > len(lines) or replaced != old:
         return None
     result += lines[at:]
     result.append(last)
     return b"\n".join(result)
+
+
+def _in_text(
+    spans: list[tuple[int, int, int]], old: list[bytes], new: list[bytes], data: bytes
+) -> bytes | None:
+    """For hunks that are a small part of a file: only they are looked for."""
+    pieces: list[bytes] = []
+    at = line = old_at = new_at = 0
+    for before, old_count, new_count in spans:
+        there = b"\n".join(old[old_at : old_at + old_count]) + b"\n" if old_count else b""
+        start = _found(data, at, before - line, there)
+        if start < 0:
+            return None
+        pieces.append(data[at:start])
+        if new_count:
+            pieces.append(b"\n".join(new[new_at : new_at + new_count]) + b"\n")
+        at = start + len(there)
+        line = before + old_count
+        old_at += old_count
+        new_at += new_count
+    pieces.append(data[at:])
+    return b"".join(pieces)
 
 
 def _sides(body: bytes) -> tuple[bytes, bytes, bool]:

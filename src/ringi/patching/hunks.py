@@ -20,13 +20,10 @@ def line_of(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
 
 
-def read_hunks(
-    data: bytes, at: int, limit: int, *, marks: bool, counted: bool = True
-) -> tuple[tuple[Hunk, ...], int]:
+def read_hunks(data: bytes, at: int, limit: int, *, marks: bool) -> tuple[tuple[Hunk, ...], int]:
     """The hunks from here on, and where they end.
 
-    `limit` is the end of the last whole line, `marks` whether any line is marked to have no newline. What is
-    not `counted` has to be counted by whoever applies it.
+    `limit` is the end of the last whole line, `marks` whether any line is marked to have no newline.
     """
     hunks: list[Hunk] = []
     # Over the bytes where they stand, without a call more than needed: here the time goes.
@@ -41,18 +38,18 @@ def read_hunks(
         start = found.end()
         body_ends = _BODY_ENDS(data, start - 1, limit)
         end = body_ends.start() + 1 if body_ends else limit
-        if marks and data.find(b"\n\\", start - 1, end) >= 0:
-            body, end = _careful(data, start, limit, old_count, new_count)
-        elif counted:
-            added = count(b"\n+", start - 1, end) if new_count else 0
-            removed = count(b"\n-", start - 1, end) if old_count else 0
-            total = count(b"\n", start, end)
-            if total - added == old_count and total - removed == new_count and added + removed:
-                body = data[start:end]
-            else:
-                body, end = _careful(data, start, limit, old_count, new_count)
-        else:
+        added = count(b"\n+", start - 1, end) if new_count else 0
+        removed = count(b"\n-", start - 1, end) if old_count else 0
+        total = count(b"\n", start, end)
+        if (
+            total - added == old_count
+            and total - removed == new_count
+            and added + removed
+            and not (marks and data.find(b"\n\\", start - 1, end) >= 0)
+        ):
             body = data[start:end]
+        else:
+            body, end = _careful(data, start, limit, old_count, new_count)
         old_at = old_start - 1 if old_count else old_start
         new_at = new_start - 1 if new_count else new_start
         hunk = Hunk(old_start, old_count, new_start, new_count, heading, body)

@@ -17,14 +17,14 @@ from ringi.patching.names import (
 )
 from ringi.text import Text
 
-_START: Final = re.compile(
+START: Final = re.compile(
     rb"^(?:diff --git |--- [^\n]*\n\+\+\+ |@@ -\d|GIT binary patch$|Binary files [^\n]* differ\r?$)",
     re.MULTILINE,
 ).search
-_GIT: Final = b"diff --git "
+GIT: Final = b"diff --git "
 # Nine of ten files: changed, with a plain name that every line repeats. The rest is read line by line.
-_USUAL: Final = re.compile(
-    rb'diff --git a/([^\s"]+) b/\1\n(?:index ([0-9a-f]+\.\.[0-9a-f]+(?: ([0-7]{6}))?)\n)?'
+USUAL: Final = re.compile(
+    rb'diff --git a/([^\s"\0]+) b/\1\n(?:index ([0-9a-f]+\.\.[0-9a-f]+(?: ([0-7]{6}))?)\n)?'
     rb"--- a/\1\n\+\+\+ b/\1\n(?=@@ )"
 ).match
 _EXTENDED: Final = re.compile(
@@ -57,19 +57,14 @@ class _Section(NamedTuple):
 
 def parse_patch(data: bytes) -> Patch:
     """Refuses with BadPatch what cannot be read whole, and with BinaryPatch a file that is not text."""
-    return read_patch(data, counted=True)
-
-
-def read_patch(data: bytes, *, counted: bool) -> Patch:
-    """Whoever applies a patch counts its lines anyway; others want them counted."""
     limit = data.rfind(b"\n") + 1
     marks = b"\n\\" in data
     files: list[FilePatch] = []
     starts: list[int] = []
     at = 0
-    while found := _START(data, at):
+    while found := START(data, at):
         at = found.start()
-        file, at = _read_file(data, at, limit, marks=marks, counted=counted)
+        file, at = _read_file(data, at, limit, marks=marks)
         starts.append(found.start())
         files.append(file)
         if file.hunks and at < len(data) and not _START_HERE(data, at):
@@ -81,14 +76,14 @@ def read_patch(data: bytes, *, counted: bool) -> Patch:
     return Patch(tuple(files))
 
 
-def _read_file(data: bytes, at: int, limit: int, *, marks: bool, counted: bool) -> tuple[FilePatch, int]:
-    if usual := _USUAL(data, at):
-        hunks, end = read_hunks(data, usual.end(), limit, marks=marks, counted=counted)
+def _read_file(data: bytes, at: int, limit: int, *, marks: bool) -> tuple[FilePatch, int]:
+    if usual := USUAL(data, at):
+        hunks, end = read_hunks(data, usual.end(), limit, marks=marks)
         if hunks:
             name, blobs, mode = usual.groups(b"")
             path, both = decoded(name), mode.decode() or None
             return FilePatch(Kind.CHANGED, path, path, both, both, hunks, b"", blobs, usual[0]), end
-    if data.startswith(_GIT, at):
+    if data.startswith(GIT, at):
         section = _git_section(data, at)
         file = _git_file(section)
     elif data.startswith(b"--- ", at):
@@ -96,7 +91,7 @@ def _read_file(data: bytes, at: int, limit: int, *, marks: bool, counted: bool) 
         file = _plain_file(section)
     else:
         _refuse(data, at)
-    hunks, end = read_hunks(data, section.end, limit, marks=marks, counted=counted)
+    hunks, end = read_hunks(data, section.end, limit, marks=marks)
     return _checked(section, file._replace(hunks=hunks, header=data[at : section.end])), end
 
 
@@ -113,7 +108,7 @@ def _refuse(data: bytes, at: int) -> NoReturn:
 
 def _git_section(data: bytes, at: int) -> _Section:
     end = data.find(b"\n", at) + 1 or len(data)
-    line = data[at + len(_GIT) : end].removesuffix(b"\n")
+    line = data[at + len(GIT) : end].removesuffix(b"\n")
     said: dict[bytes, bytes] = {}
     while found := _EXTENDED(data, end):
         key, value = found.groups()

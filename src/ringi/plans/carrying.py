@@ -10,17 +10,18 @@ from ringi.domain.plan import ALL_SPECS, PLAN_MACHINE, ActionSpecExt, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import (
     Expired,
+    InvalidSpecs,
     NotApproved,
     NothingToUndo,
     NotRequested,
     PathRefused,
     Stale,
-    Superseded,
     UndoStale,
 )
 from ringi.plans.approving import changes_of, differing, files_of, grant, require_person, undo_subject
-from ringi.plans.changing import require_valid
+from ringi.plans.changing import refuse_superseded, require_valid
 from ringi.plans.deciding import covering_approval
+from ringi.plans.effects import Invalid
 from ringi.plans.execution import Executor, storage_errors
 from ringi.plans.parts import Parts
 from ringi.plans.proposing import after_bytes
@@ -38,8 +39,7 @@ def execute(parts: Parts, plan_id: str) -> ExecutionResult:
         stored = parts.store.plan(plan_id)
         document, name = stored.document, f"p{stored.number}"
         approval = None
-        if document.change and document.change.superseded_at:
-            raise Superseded(plan=name)
+        refuse_superseded(stored)
         if document.state.status in _RUNNABLE:
             try:
                 approval = covering_approval(parts, document, name)
@@ -55,7 +55,11 @@ def execute(parts: Parts, plan_id: str) -> ExecutionResult:
         if contents is None:
             _send_to_review(parts, stored, EventKind.FOUND_STALE)
             raise Stale(plan=name, paths=", ".join(differing(parts.tree, files)))
-        contents |= _after_bytes(parts, specs, known=contents)
+        try:
+            contents |= _after_bytes(parts, specs, known=contents)
+        except Invalid as error:
+            # The configuration forbids by now what was fine when it was approved.
+            raise InvalidSpecs(plan=name, issues=error.why) from None
         intent = _intent(parts, SubjectKind.EXECUTE, stored, approval.id, changes)
 
         def begin(transaction: Transaction) -> None:

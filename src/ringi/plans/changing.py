@@ -43,7 +43,7 @@ from ringi.errors import (
 )
 from ringi.patching.parse import parse_patch
 from ringi.patching.workspace_edit import EditedFile, workspace_edit
-from ringi.plans.effects import Effect, Invalid, effects_of
+from ringi.plans.effects import Effect, Invalid, content_of, effects_of
 from ringi.plans.parts import Parts
 from ringi.plans.proposing import new_plan, paths_of, propose_whole
 from ringi.plans.validation import validate
@@ -87,6 +87,7 @@ def propose_change(parts: Parts, change: Change, state: ProjectState, dependents
     validated = validate(specs, parts.tree, parts.rules, {})
     if validated.problems:
         raise ChangeRefused(why=validated.problems[0])
+    _require_unchanged(validated.report.normalized, [found for _, found in effects])
     targets = paths_of(validated.report.normalized)
     facts = ChangeFacts(
         snapshot_id=state.snapshot_id,
@@ -137,7 +138,8 @@ def _effects(parts: Parts, diffs: Sequence[FileDiff]) -> list[tuple[str, tuple[E
 def _require_path(file: str, diff: str) -> None:
     if not diff.strip():
         raise NoDiff
-    named = [patch.path for patch in parse_patch(diff.encode()).files]
+    data = content_of(ActionSpec(SpecKind.PATCH, file, diff)) or b""
+    named = ["/".join(normalise(patch.path)) for patch in parse_patch(data).files]
     if named != [file]:
         raise PathMismatch(path=file, found=", ".join(named))
 
@@ -166,8 +168,21 @@ def _require_state(effects: Sequence[Effect], state: ProjectState) -> None:
     for effect in effects:
         expected = known.get(effect.path)
         found = blob_id(effect.old, like=expected) if effect.old is not None and expected else None
+        if expected is None and effect.old is not None:
+            raise ChangeRefused(
+                why=Text("{path} is no file of the project; git ignores it", path=effect.path)
+            )
         if (expected is None) != (effect.old is None) or found != expected:
             raise ChangeRefused(why=Text("{path} changed while the plan was made", path=effect.path))
+
+
+def _require_unchanged(specs: Sequence[ActionSpecExt], effects: Sequence[tuple[Effect, ...]]) -> None:
+    """What was validated is what was compared with the project state: both looked at the files."""
+    seen = {effect.path: effect.before for found in effects for effect in found}
+    for spec in specs:
+        for file in spec.touched:
+            if file.before != seen.get(file.path):
+                raise ChangeRefused(why=Text("{path} changed while the plan was made", path=file.path))
 
 
 def _risk(parts: Parts, targets: Sequence[str]) -> PlanRisk:
@@ -176,13 +191,17 @@ def _risk(parts: Parts, targets: Sequence[str]) -> PlanRisk:
     return PlanRisk(level, tuple(risk_words(reason) for reason in reasons))
 
 
+def refuse_superseded(stored: StoredPlan) -> None:
+    if stored.document.change and stored.document.change.superseded_at:
+        raise Superseded(plan=f"p{stored.number}")
+
+
 def require_valid(parts: Parts, stored: StoredPlan, selection: SpecSelection) -> None:
     """The rules once more, whenever a change plan is used; an ordinary plan passes."""
     facts, name = stored.document.change, f"p{stored.number}"
     if not facts:
         return
-    if facts.superseded_at:
-        raise Superseded(plan=name)
+    refuse_superseded(stored)
     specs = stored.document.state.action_specs
     if selected(specs, selection) != specs:
         raise PartialChange(plan=name)
@@ -190,6 +209,8 @@ def require_valid(parts: Parts, stored: StoredPlan, selection: SpecSelection) ->
     _require_diffs(specs)
     if (targets := paths_of(specs)) != facts.scope.target_files:
         raise ScopeMismatch(why=", ".join(sorted({*targets} ^ {*facts.scope.target_files})))
+    if facts.validations.no_conflict_files != targets:
+        raise ScopeMismatch(why=", ".join(facts.validations.no_conflict_files))
     if _risk(parts, targets) != facts.risk:
         raise RiskMismatch(plan=name)
     snapshot_id = parts.snapshot_id()
@@ -205,6 +226,8 @@ def _require_diffs(specs: Sequence[ActionSpecExt]) -> None:
     for spec in specs:
         if spec.base.kind is not SpecKind.PATCH or spec.base.group != GROUP:
             raise ScopeMismatch(why=spec.base.path)
+        if spec.base.mode is not None:
+            raise NotAnEdit(path=spec.base.path, why=Text("its permission bits change"))
         _require_path(spec.base.path, spec.base.content or "")
 
 

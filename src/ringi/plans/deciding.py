@@ -28,20 +28,25 @@ from ringi.plans.approving import (
     subject_of,
     unlike_their_hashes,
 )
-from ringi.plans.changing import require_valid
+from ringi.plans.changing import refuse_superseded, require_valid
 from ringi.plans.parts import Parts
+from ringi.plans.proposing import require_as_seen
 from ringi.plans.validation import misfits
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 
 
-def request(parts: Parts, plan_id: str, selection: SpecSelection) -> ApprovalRequest:
-    """Fix what is to be approved; the digest names it."""
+def request(
+    parts: Parts, plan_id: str, selection: SpecSelection, seen: PlanDocument | None = None
+) -> ApprovalRequest:
+    """Fix what is to be approved; the digest names it. `seen` is what the person was shown."""
     # The files are read before the transaction: whoever changes the plan meanwhile makes the save fail.
     stored = parts.store.plan(plan_id)
     document = stored.document
-    if not (document.change and document.change.superseded_at):
-        PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    if seen:
+        require_as_seen(stored, seen)
+    refuse_superseded(stored)
+    PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     _require_fit(parts, stored, selection)
     expires_at = parts.clock.after(parts.rules.expires_sec)
     subject = subject_of(document, selection, parts.store.workspace_id(), expires_at)
@@ -101,6 +106,7 @@ def approve(
     stored = parts.store.plan(plan_id)
     document, name = stored.document, f"p{stored.number}"
     answer = require_person(parts, name, answer)
+    refuse_superseded(stored)
     status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     asked = _open_request(parts, document, selection, name)
     _require_fit(parts, stored, selection)

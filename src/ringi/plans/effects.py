@@ -117,6 +117,9 @@ def _of_patch(spec: ActionSpec, look: Look, rules: Rules) -> tuple[Effect, ...]:
 def _of_outcome(
     spec: ActionSpec, done: FileOutcome, seen: dict[str, Seen | None], rules: Rules
 ) -> list[Effect]:
+    # As the rest of the program spells them: ./a and a//b are names of the same files.
+    old_path = "/".join(normalise(done.old_path)) if done.old_path else None
+    done = done._replace(path="/".join(normalise(done.path)), old_path=old_path)
     if done.path != spec.path:
         raise Invalid(Text("its patch is about {path}", path=done.path))
     source = seen.get(done.old_path or done.path)
@@ -165,6 +168,17 @@ def content_of(spec: ActionSpec) -> bytes | None:
         return base64.b64decode(spec.content, validate=True)
     except (binascii.Error, ValueError):
         raise Invalid(Text("its content is not valid base64")) from None
+
+
+def packed(data: bytes) -> tuple[str, Encoding]:
+    """The bytes as a spec's content carries them."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        return base64.b64encode(data).decode(), Encoding.BASE64
+    return text, Encoding.UTF8
 
 
 def mode_after(bits: str | None, old: str | None, new: str | None) -> str | None:

@@ -19,16 +19,19 @@ from ringi.domain.plan import (
     PlanState,
     PlanStatus,
     SpecKind,
+    ValidationReport,
     title_of,
     with_state,
 )
 from ringi.errors import (
-    ChangeRefused,
+    ChangeFixed,
     EmptyPlan,
     InvalidSpecs,
     NotFound,
+    PlanChanged,
     Refused,
     StorageFailed,
+    Superseded,
     UnfitSpecs,
 )
 from ringi.patching.render import Rendered
@@ -143,8 +146,7 @@ def set_specs(
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
         if stored.document.change:
-            why = Text("the diffs of {plan} are fixed; propose another one", plan=f"p{stored.number}")
-            raise ChangeRefused(why=why)
+            raise ChangeFixed(plan=f"p{stored.number}")
         document = _next_version(stored)
         status = document.state.status
         if status is not PlanStatus.PENDING_REVIEW:
@@ -153,6 +155,35 @@ def set_specs(
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(normalized, validated.diffs))
     return validated
+
+
+def keep_specs(
+    parts: Parts, plan_id: str, spec_ids: Sequence[str], *, seen: PlanDocument, actor: Actor, reason: str
+) -> None:
+    """A new version with these specs only, each as it was validated, on what the proposer saw."""
+    stored = parts.store.plan(plan_id)
+    require_as_seen(stored, seen)
+    specs = tuple(spec for spec in stored.document.state.action_specs if spec.id in set(spec_ids))
+    if stored.document.change and specs != stored.document.state.action_specs:
+        raise ChangeFixed(plan=f"p{stored.number}")
+    diffs = tuple(render_now(parts, spec) for spec in specs)
+    report = ValidationReport(ok=True, issues=(), normalized=specs)
+    document = _next_version(stored)
+    status = document.state.status
+    if status is not PlanStatus.PENDING_REVIEW:
+        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+    totals = totals_of(Validated(report, (), diffs))
+    document = with_state(document, status=status, action_specs=specs, previews=totals, checks=())
+    with parts.store.transaction() as transaction:
+        transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
+        transaction.show_diffs(plan_id, diff_files(specs, diffs))
+
+
+def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
+    """A person decides about what was shown, and about nothing that came in its place since."""
+    now = stored.document
+    if (seen.specs_sha256, seen.plan.version) != (now.specs_sha256, now.plan.version):
+        raise PlanChanged(plan=f"p{stored.number}")
 
 
 def totals_of(validated: Validated) -> DiffTotals:
@@ -292,6 +323,8 @@ def mark_pending(parts: Parts, plan_id: str, *, pending: bool) -> PlanState:
     kind = EventKind.MARKED_PENDING if pending else EventKind.SENT_BACK
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
+        if stored.document.change and stored.document.change.superseded_at:
+            raise Superseded(plan=f"p{stored.number}")
         status = PLAN_MACHINE.advance(stored.document.state.status, target)
         document = with_state(stored.document, status=status)
         return transaction.save_plan(stored, document, NewEvent(kind, Actor.USER)).document.state

@@ -35,6 +35,11 @@ def _side(data: bytes | None, state: FileState | None) -> Side | None:
     return Side(data, git_mode(state.mode)) if data is not None and state is not None else None
 
 
+def numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Every line of a text, with its number."""
+    return enumerate(data.removesuffix(b"\n").split(b"\n"), 1)
+
+
 def added_lines(diff: bytes) -> Iterator[tuple[int, bytes]]:
     """Each line that a diff of one file adds, with its number in the new file."""
     at = 0

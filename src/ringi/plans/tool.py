@@ -95,6 +95,13 @@ class PlanTool:
         plan_id = self._id(plan_id)
         return proposing.set_specs(self._parts, plan_id, specs, basis=basis, actor=actor, reason=reason)
 
+    def keep_specs(
+        self, plan_id: str, spec_ids: Sequence[str], *, seen: PlanDocument, actor: Actor, reason: str
+    ) -> None:
+        """A new version with these specs only, each as it was `seen`; a change plan keeps all of them."""
+        plan_id = self._id(plan_id)
+        proposing.keep_specs(self._parts, plan_id, spec_ids, seen=seen, actor=actor, reason=reason)
+
     def add_checks(self, plan_id: str, results: Sequence[CheckResult]) -> None:
         proposing.add_checks(self._parts, self._id(plan_id), results)
 
@@ -104,9 +111,14 @@ class PlanTool:
     def request_approval(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> str:
         return self.ask(plan_id, selection).id
 
-    def ask(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> ApprovalRequest:
-        """As `request_approval`, answering with the whole request; its digest is what a person is shown."""
-        return deciding.request(self._parts, self._id(plan_id), selection)
+    def ask(
+        self, plan_id: str, selection: SpecSelection = ALL_SPECS, seen: PlanDocument | None = None
+    ) -> ApprovalRequest:
+        """As `request_approval`, answering with the whole request; its digest is what a person is shown.
+
+        Raises PlanChanged where the plan is no longer the one that was `seen`.
+        """
+        return deciding.request(self._parts, self._id(plan_id), selection, seen)
 
     def approve(
         self,

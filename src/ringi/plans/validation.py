@@ -21,7 +21,7 @@ from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, Stora
 from ringi.patching.render import Rendered
 from ringi.plans.effects import Effect, Invalid, effects_of
 from ringi.plans.parts import Rules
-from ringi.plans.rendering import NOTHING, added_lines, rendering
+from ringi.plans.rendering import NOTHING, added_lines, numbered, rendering
 from ringi.policy.files import critical_category
 from ringi.policy.risk import Facts, assess
 from ringi.text import Text
@@ -59,6 +59,7 @@ def _check_one(
         path = "/".join(normalise(spec.path))
         spec = msgspec.structs.replace(spec, path=path)
         effects = effects_of(spec, tree.look, rules, based=path in basis)
+        _require_basis(spec, effects, basis)
     except (Invalid, PathRefused, BadPatch, PatchMismatch, StorageFailed, OSError) as error:
         why = why_of(error)
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
@@ -86,6 +87,14 @@ def _check_one(
     return ext, rendered, None
 
 
+def _require_basis(spec: ActionSpec, effects: Sequence[Effect], basis: Basis) -> None:
+    """What a patch makes of a file as it was cannot be told from the file as it is."""
+    if spec.kind is SpecKind.PATCH:
+        for effect in effects:
+            if basis.get(effect.path, effect.before) != effect.before:
+                raise Invalid(Text("its file changed since the patch was made"))
+
+
 def _risk(
     spec: ActionSpec, effects: Sequence[Effect], rendered: Rendered, rules: Rules
 ) -> tuple[Risk, tuple[RiskReason, ...]]:
@@ -96,15 +105,16 @@ def _risk(
         exists=any(effect.before for effect in effects),
         changed_lines=rendered.added + rendered.removed,
         changed_bytes=_changed_bytes(rendered, own),
-        added=tuple(added_lines(rendered.diff)),
+        # At its new place every line of a moved or copied file is new.
+        added=tuple(numbered(own.new or b"") if others else added_lines(rendered.diff)),
     )
     risk, reasons = assess(facts, rules.thresholds)
-    away = [
-        RiskReason(RiskCode.CRITICAL_AWAY, other.path)
+    sources = [
+        RiskReason(RiskCode.CRITICAL_SOURCE, other.path)
         for other in others
-        if other.after is None and critical_category(other.path, rules.thresholds.critical)
+        if critical_category(other.path, rules.thresholds.critical)
     ]
-    return (Risk.HIGH if away else risk), (*reasons, *away)
+    return (Risk.HIGH if sources else risk), (*reasons, *sources)
 
 
 def why_of(error: Exception) -> object:

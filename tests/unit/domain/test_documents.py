@@ -82,7 +82,7 @@ FIELDS: dict[type[Document], str] = {
     project_state.Dependencies: "uses unanalysed",
     project_state.Gap: "code subject detail",
     project_state.ProjectState: "version snapshotId capturedAt source files diagnostics dependencies"
-    " criticalFiles mutableStateFiles complete gaps",
+    " criticalFiles mutableStateFiles complete gaps settings",
     project_state.EditorState: "version editor snapshotId diagnostics unsaved complete",
     change_plan.DiagnosticRef: "file message line",
     change_plan.PlanBasis: "trigger relatedDiagnostics",
@@ -102,7 +102,7 @@ VALUES = {
     plan.Encoding: "utf-8 base64",
     risk.Risk: "low medium high",
     risk.RiskCode: "delete large_overwrite large_rewrite critical_file mutable_state many_files secret"
-    " hidden_characters critical_away",
+    " hidden_characters critical_source",
     approval.SubjectKind: "execute undo",
     approval.ProofKind: "typed",
     approval.Strength: "weak strong",

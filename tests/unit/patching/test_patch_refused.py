@@ -2,7 +2,11 @@
 
 # ruff: noqa: E501  # one case a line reads best
 
+from collections.abc import Callable
+
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch, RingiError
 from ringi.patching import Kind, Patch, apply_patch, outcome, parse_patch
@@ -14,9 +18,11 @@ FILES = {
     "bare": b"a\nb",
     "empty": b"",
     "crlf": b"a\r\nb\r\n",
+    "tail": b"z\nxa\n",
 }
 HEAD = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n"
 GOOD = HEAD + b"@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
+NEW = b"diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n"
 Y = b"diff --git a/y b/y\n--- a/y\n+++ b/y\n"
 
 
@@ -42,6 +48,7 @@ BAD = {
     b"@@ -1 +1 @@\n-a\n+b\n": "a hunk without a file (line 1)",
     HEAD + b"@@ -1,3 +1,3 @@\n a\n-b\n": "the patch ends inside a hunk (line 7)",
     HEAD + b"@@ -1,3 +1,3 @@\n a\n-b\n+B\n c": "the patch ends inside a hunk (line 8)",
+    HEAD + b"@@ -1,3 +1,3 @@\n a\n-b\n+B\n cx": "the patch ends inside a hunk (line 8)",
     HEAD + b"@@ -1,3 +1,3 @@": "the header of a hunk cannot be read (line 1)",
     HEAD + b"@@ ... @@\n-b\n+B\n": "the header of a hunk cannot be read (line 1)",
     HEAD
@@ -96,8 +103,13 @@ BAD = {
     b"diff --git a/n b/n\nnew file mode 100644\n--- a/n\n+++ b/n\n@@ -0,0 +1 @@\n+n\n": "the header does not say clearly whether the file is new or deleted (line 1)",
     b"diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -1 +1 @@\n-a\n+n\n": "a new file cannot have old lines (line 1)",
     b"diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1,3 +1 @@\n a\n-b\n-c\n": "a deleted file cannot keep lines (line 1)",
+    NEW + b"@@ -0,0 +1,3 @@\n+a\n+b\n": "the patch ends inside a hunk (line 8)",
+    NEW + b"@@ -0,0 +1,2 @@\n+a\n+b\n+c\n": "a hunk has more lines than its header says (line 8)",
+    NEW + b"@@ -0,0 +1,2 @@\n+a\n b\n": "the lines of a hunk are not those that its header counts (line 7)",
+    NEW + b"@@ -0,0 +1,3 @@\n+a\n+b\ngarbage\n": "a hunk has fewer lines than its header says (line 8)",
     b"diff --git x x\n--- x\n+++ x\n@@ -1 +1 @@\n-a\n+A\n": "a file is named without a prefix as a/ or b/ (line 1)",
     b'diff --git "a/x b/x\nold mode 100644\nnew mode 100755\n': "the name of the file cannot be told from the diff --git line (line 1)",
+    b"diff --git a/\0 b/\0\n--- a/\0\n+++ b/\0\n@@ -1 +1 @@\n-a\n+A\n": "the name of a file cannot be read (line 1)",
     b'diff --git "a/\\000" "b/\\000"\nold mode 100644\nnew mode 100755\n': "the name of a file cannot be read (line 1)",
     GOOD.replace(b"\n", b"\r\n"): "its lines end with CR LF, so it was converted on the way (line 1)",
     b"diff --git a/x b/x\nold mode 100644\nnew mode 100755\nfoo\n@@ -1 +1 @@\n-a\n+b\n": "a hunk without a file (line 5)",
@@ -130,6 +142,11 @@ MISMATCHED = {
     b"diff --git a/x b/x\nnew file mode 100644\n": "x: it is there already",
     b"diff --git a/empty b/empty\nnew file mode 100644\n": "empty: it is there already",
     b"--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n": "x: it is there already",
+    NEW.replace(b"/n", b"/x").replace(b"dev/xull", b"dev/null")
+    + b"@@ -0,0 +1 @@\n+a\n": "x: it is there already",
+    b"--- a/tail\n+++ b/tail\n@@ -2 +2 @@\n-a\n+b\n": "tail: line 2 is “xa”, and hunk 1 says “a”",
+    HEAD.replace(b"\n", b"\nindex 12..34 120000\n", 1)
+    + b"@@ -1 +1 @@\n-a\n+b\n": "x: it is a link or a repository of its own, not a file",
     b"diff --git a/x b/x\ndeleted file mode 100644\n": "x: it is to be deleted and has more lines than the patch removes",
     b"--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n": "x: it is to be deleted and has more lines than the patch removes",
     b"--- a/x\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-a\n-b\n-d\n": "x: line 3 is “c”, and hunk 1 says “d”",
@@ -212,8 +229,14 @@ def many_hunks(change: dict[int, bytes]) -> bytes:
     return b"--- a/long\n+++ b/long\n" + b"".join(hunks)
 
 
-def test_many_hunks_fit_together():
-    after = apply_patch(many_hunks({}), LONG.get)["long"]
+LENGTHS = pytest.mark.parametrize("rest", [b"", b"rest\n" * 2000], ids=["dense", "sparse"])
+FORMS = pytest.mark.parametrize("form", [b"", b"diff --git a/long b/long\n"], ids=["plain", "git"])
+
+
+@LENGTHS
+@FORMS
+def test_many_hunks_fit_together(form: bytes, rest: bytes):
+    after = apply_patch(form + many_hunks({}), {"long": LONG["long"] + rest}.get)["long"]
     assert after is not None
     assert after.count(b"new\n") == 40
 
@@ -237,9 +260,13 @@ def test_many_hunks_fit_together():
     ],
     ids=range(6),
 )
-def test_one_of_many_hunks_is_wrong(change: dict[int, bytes], error: type[RingiError]):
+@LENGTHS
+@FORMS
+def test_one_of_many_hunks_is_wrong(
+    change: dict[int, bytes], error: type[RingiError], form: bytes, rest: bytes
+):
     with pytest.raises(error) as caught:
-        apply_patch(many_hunks(change), LONG.get)
+        apply_patch(form + many_hunks(change), {"long": LONG["long"] + rest}.get)
     assert caught.type is error
 
 
@@ -251,3 +278,54 @@ def test_a_patch_made_by_hand_is_counted_too(body: bytes):
     file = parse_patch(GOOD).files[0]._replace(hunks=(hunk,))
     with pytest.raises(PatchMismatch):
         outcome(Patch((file,)), {"x": b"a\nb\nc\nd\n"}.get)
+
+
+def test_a_line_may_be_replaced_by_its_like():
+    assert applied(HEAD + b"@@ -1,2 +1,2 @@\n-a\n+a\n b\n") == {"x": FILES["x"]}
+
+
+CREATED = b"diff --git a/n b/n\nnew file mode 100644\nindex 0000000..89abcde\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,3 @@\n+a\n++b\n+ c\n"
+MIXED = [
+    *(GOOD + Y + b"@@ -1,3 +1,4 @@ one\n 1\n-2\n+two\n+and\n 3\n@@ -7 +8,0 @@\n-7\n@@ -9,0 +10,2 @@\n+10\n+@@ -1 +1 @@\n" + CREATED).splitlines(keepends=True),
+    *b"diff --git a/bare b/bare\n--- a/bare\n+++ b/bare\n@@ -1,2 +1,2 @@\n a\n-b\n".splitlines(keepends=True),
+    MARK,
+    b"+B\n",
+    *b"diff --git a/empty b/moved\nsimilarity index 100%\nrename from empty\nrename to moved\n".splitlines(keepends=True),
+]  # fmt: skip
+STRAY = [b"", b"\n", b" \n", b"+a\n", b"-a\n", b" a\n", b" @@ -1 +1 @@\n", b"@@ -1 +1 @@\n", b"@@ -8,0 +9 @@\n", b"garbage\n", b"-- \n", MARK, HEAD, CREATED]  # fmt: skip
+spoilt = st.lists(
+    st.tuples(st.integers(0, len(MIXED) - 1), st.booleans(), st.sampled_from([*STRAY, *MIXED])), max_size=3
+)
+
+
+def told(give: Callable[[], dict[str, bytes | None]]) -> object:
+    try:
+        return give()
+    except RingiError as error:
+        return error.code, str(error)
+
+
+def in_full(patch: bytes, files: dict[str, bytes]) -> dict[str, bytes | None]:
+    outcomes = outcome(parse_patch(patch), files.get)
+    gone = {file.old_path: None for file in outcomes if file.kind is Kind.RENAMED}
+    return gone | {file.path: file.after for file in outcomes}
+
+
+@pytest.mark.req("CP-4")
+@settings(max_examples=1000)
+@given(spoilt, st.booleans())
+@example([], False)
+@example([], True)
+def test_the_short_way_takes_only_what_the_long_one_takes(
+    changes: list[tuple[int, bool, bytes]], sparse: bool
+):
+    """Files of the usual form are applied without being read in full, and nobody can tell."""
+    lines = list(MIXED)
+    for at, instead, line in changes:
+        lines[at] = line if instead else lines[at] + line
+    patch = b"".join(lines)
+    # Where the hunks are a small part of the file they are looked for in another way.
+    files = {
+        name: data + b"rest\n" * 300 if sparse and len(data) > 4 else data for name, data in FILES.items()
+    }
+    assert told(lambda: apply_patch(patch, files.get)) == told(lambda: in_full(patch, files))

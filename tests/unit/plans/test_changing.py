@@ -1,5 +1,6 @@
 """Change plans: each rule when one is made, and again when it is used."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import msgspec
 import pytest
 
 from ringi.api import Workspace, change, project
+from ringi.domain.approval import TypedAnswer
 from ringi.domain.change_plan import (
     DiagnosticRef,
     FileDiff,
@@ -15,28 +17,41 @@ from ringi.domain.change_plan import (
     Trigger,
 )
 from ringi.domain.change_view import ChangeApproval, change_plan_of
-from ringi.domain.plan import ActionSpec, PlanDocument, PlanStatus, SpecKind, SpecSelection
-from ringi.domain.risk import Risk
+from ringi.domain.plan import (
+    ActionSpec,
+    PlanDocument,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    risk_of,
+    with_state,
+)
+from ringi.domain.risk import Risk, RiskCode
 from ringi.errors import (
     BadPatch,
     BinaryPatch,
+    ChangeFixed,
     ChangeRefused,
+    InvalidSpecs,
     NoBasis,
     NoDiagnostics,
     NoDiff,
+    NoSuchForm,
     NotAnEdit,
     NotApproved,
     PartialChange,
     PatchMismatch,
     PathMismatch,
     PathRefused,
-    RingiError,
+    PlanChanged,
     RiskMismatch,
     ScopeMismatch,
     StateIncomplete,
     Superseded,
+    WrongAnswer,
 )
 from ringi.plans.changing import Change
+from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
 from tests.helpers import answer, approve, assert_whole, kinds, open_scratch, proposed, undo, untouched, write
 
@@ -51,6 +66,7 @@ FILES = {
     "run.sh": "#!/bin/sh\necho hello\n",
 }
 ASKED = PlanBasis(Trigger.USER_REQUEST, ())
+TOKEN = "ghp_" + "NqVwYS81VP7Hb1DX8pPd5khxE3pyIgKpaUnA"
 BASE_DIFF = """\
 diff --git a/pkg/base.py b/pkg/base.py
 --- a/pkg/base.py
@@ -70,7 +86,7 @@ def ws(tmp_path: Path):
 
 def patch_of(workspace: Workspace, **contents: str | bytes | None) -> bytes:
     files = {name: data.encode() if isinstance(data, str) else data for name, data in contents.items()}
-    return change.patch_of_contents(workspace, files)
+    return change.patch_of(change.changes_of_contents(workspace, files))
 
 
 def make(
@@ -172,13 +188,12 @@ def test_risk_from_the_three_criteria_only(ws, contents, level, reason):
 
 @pytest.mark.req("CP-6", "PT-7")
 def test_a_secret_raises_the_spec_and_not_the_change_plan(ws):
-    token = "ghp_" + "a1B2" * 9
-    plan_id = make(ws, patch_of(ws, **{"pkg/base.py": f'TOKEN = "{token}"\n'}))
+    plan_id = make(ws, patch_of(ws, **{"pkg/base.py": f'TOKEN = "{TOKEN}"\n'}))
     document = ws.plan.get(plan_id)
     assert facts_of(document).risk.level is Risk.LOW
     assert document.state.action_specs[0].risk is Risk.HIGH
     assert ws.parts.ledger.ref(plan_id).risk is Risk.HIGH
-    assert token not in str(document.state.action_specs[0].risk_reasons)
+    assert TOKEN not in str(document.state.action_specs[0].risk_reasons)
 
 
 BINARY = (
@@ -270,14 +285,162 @@ def test_the_rules_hold_again_at_use(ws, kind, edit):
     plan_id = make(ws, BASE_DIFF.encode())
     approve(ws, plan_id)
     rewritten(ws, plan_id, **edit(facts_of(ws.plan.get(plan_id))))
-    with untouched(ws.places.root), pytest.raises(RingiError) as caught:
+    # The snapshot is part of what was approved.
+    with untouched(ws.places.root), pytest.raises(NotApproved if kind is Superseded else kind):
         ws.plan.execute(plan_id)
-    # Other facts than the approved ones are not approved, and the snapshot is part of what was.
-    assert isinstance(caught.value, kind | NotApproved)
     plan_id = make(ws, BASE_DIFF.encode())
     rewritten(ws, plan_id, **edit(facts_of(ws.plan.get(plan_id))))
     with pytest.raises(kind):
         ws.plan.ask(plan_id)
+
+
+@pytest.mark.req("CP-3", "CP-4")
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        (PathMismatch, {"content": BASE_DIFF.replace("base.py", "middle.py")}),
+        (NoDiff, {"content": ""}),
+        (NotAnEdit, {"mode": "0755"}),
+        (ScopeMismatch, {"kind": SpecKind.WRITE}),
+        (ScopeMismatch, {"group": "other"}),
+    ],
+)
+def test_its_diffs_are_looked_at_again_at_use(ws, kind, changes):
+    plan_id = make(ws, BASE_DIFF.encode())
+    with ws.parts.ledger.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        [spec] = stored.document.state.action_specs
+        spec = msgspec.structs.replace(spec, base=msgspec.structs.replace(spec.base, **changes))
+        transaction.save_plan(
+            stored, with_state(stored.document, action_specs=(spec,)), NewEvent("checked", "system")
+        )
+    with pytest.raises(kind):
+        ws.plan.ask(plan_id)
+
+
+@pytest.mark.req("CP-9")
+def test_the_snapshot_is_part_of_what_is_approved(ws):
+    plan_id = make(ws, BASE_DIFF.encode())
+    approve(ws, plan_id)
+    [approval] = ws.parts.ledger.approvals(plan_id)
+    assert json.loads(approval.subject)["snapshot_id"] == facts_of(ws.plan.get(plan_id)).snapshot_id
+
+
+@pytest.mark.req("CP-6", "PT-8")
+def test_the_risk_of_the_change_plan_decides_how_it_is_answered(ws):
+    """21 files, each of low risk: only the number makes it high."""
+    plan_id = make(ws, patch_of(ws, **{f"new{n}.txt": "x\n" for n in range(21)}))
+    document = ws.plan.get(plan_id)
+    assert {spec.risk for spec in document.state.action_specs} == {Risk.LOW}
+    assert risk_of(document) is Risk.HIGH
+    request = ws.plan.ask(plan_id)
+    with pytest.raises(WrongAnswer):
+        ws.plan.approve(plan_id, "hanako", proof=TypedAnswer(request.digest, "a"))
+    ws.plan.approve(plan_id, "hanako", proof=answer(request))
+
+
+@pytest.mark.req("CP-5")
+def test_bytes_that_are_not_those_of_the_state_are_refused(ws):
+    """As when a file changes between the state and the diff, and back."""
+    state = project.capture(ws).state
+    (ws.places.root / "pkg/base.py").write_text("def base():\n    return 5\n")
+    diffs = change.file_diffs(BASE_DIFF.replace("-    return 1", "-    return 5").encode())
+    with pytest.raises(ChangeRefused, match="changed while the plan was made"):
+        ws.plan.propose_change(Change("x", diffs, ASKED), state, lambda _: ())
+    assert ws.plan.list() == []
+
+
+@pytest.mark.req("CP-4")
+def test_a_mode_that_stays_is_no_change(ws):
+    patch = b"diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n"
+    with pytest.raises(NoDiff):
+        make(ws, patch)
+
+
+@pytest.mark.req("CP-5")
+def test_a_state_of_other_settings_does_not_stand(ws):
+    project.capture(ws)
+    (ws.places.root / ".agent/config.yaml").write_text("diagnostics:\n  commands: ['true']\n")
+    ws.close()
+    with open_scratch(ws.places.root.parent, FILES) as again, pytest.raises(StateIncomplete):
+        make(again, BASE_DIFF.encode())
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize("verb", ["rename", "copy"])
+def test_a_critical_source_and_what_it_holds(ws, verb):
+    (ws.places.root / ".env").write_text(f"GITHUB={TOKEN}\n")
+    patch = f"diff --git a/.env b/notes.txt\nsimilarity index 100%\n{verb} from .env\n{verb} to notes.txt\n"
+    plan_id = change.propose_patch(ws, "notes", patch.encode())
+    [spec] = ws.plan.get_state(plan_id).action_specs
+    assert spec.risk is Risk.HIGH
+    codes = {reason.code for reason in spec.risk_reasons}
+    assert {RiskCode.CRITICAL_SOURCE, RiskCode.SECRET} <= codes
+    assert TOKEN not in str(spec.risk_reasons)
+
+
+@pytest.mark.req("CP-3", "PT-7")
+@pytest.mark.parametrize("source", ["pkg/./base.py", "pkg//base.py", "./pkg/base.py"])
+def test_a_source_in_another_spelling_is_the_same_file(ws, source):
+    patch = f"diff --git a/{source} b/b.py\nsimilarity index 100%\nrename from {source}\nrename to b.py\n"
+    plan_id = change.propose_patch(ws, "moved", patch.encode())
+    assert ws.plan.preview(plan_id).files == ("b.py", "pkg/base.py")
+    approve(ws, plan_id)
+    assert ws.plan.execute(plan_id).overall_success
+    assert not (ws.places.root / "pkg/base.py").exists()
+
+
+@pytest.mark.req("PT-9")
+def test_a_limit_that_is_tighter_now_is_told(ws):
+    plan_id = change.propose_patch(ws, "bigger", patch_of(ws, **{"pkg/base.py": "x = 1\n" * 20}))
+    approve(ws, plan_id)
+    parts = ws.plan._parts
+    tight = PlanTool(parts._replace(rules=parts.rules._replace(max_file_bytes=10)))
+    with untouched(ws.places.root), pytest.raises(InvalidSpecs):
+        tight.execute(plan_id)
+
+
+@pytest.mark.req("PT-7")
+def test_what_was_dropped_leaves_the_other_specs_as_they_were(ws):
+    """The file of a kept patch changed meanwhile: still stale against what the proposer saw."""
+    patch = patch_of(ws, **{"pkg/base.py": "def base():\n    return 2\n", "one.txt": "1\n"})
+    plan_id = change.propose_patch(ws, "two", patch)
+    seen = ws.plan.get(plan_id)
+    [kept] = [spec for spec in seen.state.action_specs if spec.base.path == "pkg/base.py"]
+    before = (ws.places.root / "pkg/base.py").read_text()
+    (ws.places.root / "pkg/base.py").write_text(before + "\n\nx = 1\n")
+    ws.plan.keep_specs(plan_id, [kept.id], seen=seen, actor="user", reason="dropped")
+    after = ws.plan.get(plan_id)
+    assert after.plan.version == 2
+    assert after.state.action_specs == (kept,)
+    assert ws.plan.preview(plan_id).stale == ("pkg/base.py",)
+    with pytest.raises(PlanChanged):
+        ws.plan.keep_specs(plan_id, [kept.id], seen=seen, actor="user", reason="again")
+    (ws.places.root / "pkg/base.py").write_text(before)
+    approve(ws, plan_id)
+    assert ws.plan.execute(plan_id).overall_success
+    assert (ws.places.root / "pkg/base.py").read_text().endswith("return 2\n")
+
+
+@pytest.mark.req("PT-8")
+def test_what_was_not_shown_is_not_asked_for(ws):
+    plan_id = proposed(ws, write("pkg/base.py", "shown\n"))
+    seen = ws.plan.get(plan_id)
+    ws.plan.set_action_specs(plan_id, [write("pkg/base.py", "not shown\n")])
+    with pytest.raises(PlanChanged):
+        ws.plan.ask(plan_id, seen=seen)
+
+
+@pytest.mark.req("CP-9")
+def test_superseded_between_question_and_answer(ws):
+    plan_id = make(ws, BASE_DIFF.encode())
+    request = ws.plan.ask(plan_id)
+    (ws.places.root / "unrelated.txt").write_text("new\n")
+    project.capture(ws)
+    with pytest.raises(Superseded):
+        ws.plan.approve(plan_id, "hanako", proof=answer(request))
+    with pytest.raises(Superseded):
+        ws.plan.mark_pending(plan_id, pending=True)
 
 
 @pytest.mark.req("CP-4")
@@ -289,7 +452,7 @@ def test_a_part_of_it_cannot_be_chosen(ws):
 
 def test_its_diffs_are_fixed(ws):
     plan_id = make(ws, BASE_DIFF.encode())
-    with pytest.raises(ChangeRefused):
+    with pytest.raises(ChangeFixed):
         ws.plan.set_action_specs(plan_id, [write("pkg/base.py", "x\n")])
     assert change.as_change_plan(ws, plan_id).changes[0].diff == BASE_DIFF
 
@@ -372,7 +535,7 @@ def test_declined_is_rejected_by_the_user(ws):
 def test_an_ordinary_plan_is_no_change_plan(ws):
     plan_id = proposed(ws, write("pkg/base.py", "x\n"))
     assert change_plan_of(ws.plan.get(plan_id)) is None
-    with pytest.raises(ChangeRefused):
+    with pytest.raises(NoSuchForm):
         change.as_change_plan(ws, plan_id)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from ringi.domain.codec import blob_id
 from ringi.workspace.dependencies.found import Found
 
 # To be raised with every change of what is extracted. Python's own parser reads the largest files.
@@ -98,5 +99,4 @@ def key(language: str, oid: str) -> str:
 
 def holds(oid: str, data: bytes) -> bool:
     """Whether the bytes are those of the git object: others must not be remembered under its name."""
-    made = hashlib.sha256 if len(oid) == 2 * _DIGEST else hashlib.sha1
-    return made(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == oid
+    return blob_id(data, like=oid) == oid

@@ -1,0 +1,20 @@
+"""Files that a command reads because the person named them."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from ringi.errors import Unreadable
+
+STDIN: Final = "-"
+
+
+def read_named(name: str) -> bytes:
+    """A dash is standard input."""
+    if name == STDIN:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise Unreadable(what=name, why=why or str(error)) from None
