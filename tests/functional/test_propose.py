@@ -102,7 +102,7 @@ def test_each_refusal_has_its_code_and_a_next_step(shop: Desk, tmp_path: Path) -
         (("--patch", str(tmp_path / "empty.patch"), "--trigger", "refactor"), "bad_patch", 6),
         (("--patch", str(tmp_path / "other.patch"), "--trigger", "refactor"), "patch_does_not_apply", 6),
         (("--patch", str(tmp_path / "other.patch")), "unfit_specs", 6),
-        (("--patch", str(tmp_path / "no.patch")), "unreadable", 1),
+        (("--patch", str(tmp_path / "no.patch")), "not_found", 2),
         (("--patch", patch, "--tree", str(tmp_path)), "usage", 2),
         ((), "usage", 2),
         (("--patch", patch, "--diagnostic", "lib/core.py:1:x"), "usage", 2),
@@ -145,6 +145,48 @@ def test_files_that_are_not_text_become_a_plan(shop: Desk, tmp_path: Path) -> No
     assert (shop.root / "art/logo.png").read_bytes() == b"\x89PNG\0\xff"
 
 
+@pytest.mark.req("CP-3")
+def test_a_package_depends_on_its_first_file(shop: Desk, tmp_path: Path) -> None:
+    (tmp_path / "init.py").write_text("raise SystemExit\n")
+    words = ("--file", f"lib/__init__.py={tmp_path / 'init.py'}", "--trigger", "refactor")
+    made = shop.json("propose", *words)
+    scope = shop.json("show", str(made["id"]), "--as", "change-plan")["scope"]
+    assert scope == {"targetFiles": ["lib/__init__.py"], "affectedFiles": ["lib/core.py", "lib/report.py"]}
+
+
+def test_paths_are_meant_from_the_folder_one_stands_in(shop: Desk, tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text("x = 1\n")
+    below = Desk(shop.root / "lib")
+    assert below.json("propose", "--file", f"core.py={tmp_path / 'new.py'}")["title"] == "Change lib/core.py"
+    assert below.json("propose", "--delete", "../lib/report.py")["title"] == "Change lib/report.py"
+
+
+def test_a_rename_and_a_new_mode_are_named(shop: Desk, tmp_path: Path) -> None:
+    patch = (
+        "diff --git a/lib/core.py b/lib/base.py\nsimilarity index 100%\n"
+        "rename from lib/core.py\nrename to lib/base.py\n"
+        "diff --git a/lib/report.py b/lib/report.py\nold mode 100644\nnew mode 100755\n"
+    )
+    (tmp_path / "move.patch").write_text(patch)
+    shown = shop.run("propose", "--patch", str(tmp_path / "move.patch")).stdout
+    assert "rename lib/core.py → lib/base.py" in shown
+    assert "permission bits become 0755" in shown
+
+
+def test_a_tree_around_the_workspace_is_refused(shop: Desk) -> None:
+    done = shop.run("propose", "--tree", str(shop.root.parent))
+    assert done.returncode == 6
+    assert "the workspace itself lies in it" in done.stderr
+
+
+@pytest.mark.req("CP-5", "CP-10")
+def test_a_sparse_checkout_is_not_complete(shop: Desk) -> None:
+    shop.git("sparse-checkout", "set", "app")
+    state = shop.json("state", "capture")
+    assert state["complete"] is False
+    assert [gap["code"] for gap in state["gaps"]] == ["not_checked_out"]
+
+
 def test_a_patch_as_a_model_writes_it(shop: Desk, tmp_path: Path) -> None:
     model = str(tmp_path / "model.patch")
     assert shop.run("propose", "--patch", model).returncode == 6
@@ -176,6 +218,7 @@ def test_reviewed_superseded_and_carried_over(shop: Desk, tmp_path: Path) -> Non
     assert captured.returncode == 0
     assert "p1" in captured.stdout
     assert "ringi propose --again p1" in captured.stdout
+    assert "superseded" in shop.run("list").stdout
     terminal = shop.terminal("review", "p1")
     code, screen = terminal.end()
     assert code == 4
@@ -216,6 +259,12 @@ def test_the_state_captured_shown_and_pushed(shop: Desk, tmp_path: Path) -> None
     assert "ringi state show" in done.stderr
     (tmp_path / "push.json").write_text(json.dumps({**pushed, "snapshotId": "0" * 64}))
     assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 4
+    outside = [{"file": "elsewhere.py", "message": "x"}]
+    (tmp_path / "push.json").write_text(json.dumps({"editor": "x", "diagnostics": outside}))
+    assert "1 diagnostics are about no file" in shop.run("state", "push", str(tmp_path / "push.json")).stdout
+    below = [{"file": "lib/core.py", "message": "x", "line": 0}]
+    (tmp_path / "push.json").write_text(json.dumps({"editor": "x", "diagnostics": below}))
+    assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 6
     (tmp_path / "push.json").write_text('{"editor": "x", "surprise": 1}')
     assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 6
 

@@ -10,7 +10,7 @@ from ringi.domain.change_plan import FileDiff
 from ringi.domain.change_view import ChangePlan, change_plan_of
 from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.workspace_edit import WorkspaceEdit
-from ringi.errors import NoDiff, NoSuchForm, NotAnEdit, NotFound, PatchMismatch
+from ringi.errors import NoDiff, NoSuchForm, NotAnEdit, NotFound, PatchMismatch, PathRefused
 from ringi.patching import Patch, dump, normalise, parse_patch, render_patch
 from ringi.patching.render import Changed, Side
 from ringi.patching.workspace_edit import workspace_edit
@@ -34,7 +34,9 @@ def propose_change(workspace: Workspace, change: Change, on_progress: Progress =
     """A change plan on the project as it is now."""
     state = state_now(workspace, on_progress)
     return workspace.plan.propose_change(
-        change, state, lambda targets: dependents(state.dependencies, targets)
+        change,
+        state,
+        lambda targets: dependents(state.dependencies, targets, [file.path for file in state.files]),
     )
 
 
@@ -100,7 +102,9 @@ def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | Non
 
 def changes_to_tree(workspace: Workspace, folder: Path) -> list[Changed]:
     """What makes the workspace like the folder; what either of them ignores stays out of it."""
-    with tempfile.TemporaryDirectory(prefix="ringi-") as scratch:
+    if workspace.places.root.is_relative_to(folder.resolve()) and folder.resolve() != workspace.places.root:
+        raise PathRefused(path=str(folder), why=Text("the workspace itself lies in it"))
+    with tempfile.TemporaryDirectory(prefix="tree-", dir=workspace.places.state) as scratch:
         ours = Snapshots(workspace.places.state, workspace.places.root)
         return changes_between(ours, Snapshots(Path(scratch), folder))
 

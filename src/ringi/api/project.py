@@ -10,7 +10,6 @@ from ringi.domain.change_view import milliseconds
 from ringi.domain.codec import blob_id, canonical, digest
 from ringi.domain.project_state import (
     Dependencies,
-    Diagnostic,
     EditorState,
     Gap,
     GapCode,
@@ -32,6 +31,8 @@ class Captured(NamedTuple):
     state: ProjectState
     superseded: tuple[str, ...] = ()
     """Change plans that were made from an earlier state, by the names people use."""
+    outside: int = 0
+    """Diagnostics about no file of the project; they are left out."""
 
 
 def snapshot_id(workspace: Workspace) -> str:
@@ -55,23 +56,26 @@ def capture(
         raise PushStale(pushed=editor.snapshot_id, found=snapshot.id)
     listing = snapshots.files(snapshot)
     paths = [file.path for file in listing.files]
+    known = frozenset(paths)
     on_progress(Text("looking at what uses what in {count} files …", count=len(paths)))
     dependencies = _dependencies(workspace, snapshots, snapshot, listing.files)
     diagnosed = diagnose(
         workspace,
         commands_of(workspace.configuration),
-        Basis(snapshot.id, snapshot.tree, frozenset(paths)),
+        Basis(snapshot.id, snapshot.tree, known),
         environment=workspace.parts.environment,
         on_command=lambda command: on_progress(Text("running {command} …", command=command)),
     )
-    gaps = (*_unread(snapshot, listing), *diagnosed.gaps, *_editor_gaps(editor))
+    gaps = (*_unread(snapshot, listing), *_absent(snapshots), *diagnosed.gaps, *_editor_gaps(editor))
+    pushed = editor.diagnostics if editor else ()
+    ours = [item for item in pushed if item.file in known]
     thresholds = workspace.parts.rules.thresholds
     state = ProjectState(
         snapshot_id=snapshot.id,
         captured_at=milliseconds(workspace.parts.clock.now()),
         source=StateSource.EDITOR if editor else StateSource.WORKSPACE,
         files=listing.files,
-        diagnostics=_merged(diagnosed.diagnostics, editor, paths),
+        diagnostics=merged([diagnosed.diagnostics, ours]),
         dependencies=dependencies,
         critical_files=critical_files(paths, thresholds.critical),
         mutable_state_files=mutable_state_files(paths, thresholds.mutable),
@@ -79,7 +83,8 @@ def capture(
         gaps=gaps,
         settings=_settings(workspace),
     )
-    return Captured(state, tuple(workspace.plan.take_state(state)))
+    outside = diagnosed.outside + len(pushed) - len(ours)
+    return Captured(state, tuple(workspace.plan.take_state(state)), outside)
 
 
 def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> ProjectState:
@@ -128,17 +133,13 @@ def _name(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def _absent(snapshots: Snapshots) -> list[Gap]:
+    absent = snapshots.not_checked_out()
+    return [Gap(GapCode.NOT_CHECKED_OUT, _name(absent[0]), str(len(absent)))] if absent else []
+
+
 def _editor_gaps(editor: EditorState | None) -> list[Gap]:
     if editor is None:
         return []
     gaps = [Gap(GapCode.UNSAVED, path) for path in editor.unsaved]
     return gaps if editor.complete else [*gaps, Gap(GapCode.EDITOR, editor.editor)]
-
-
-def _merged(
-    found: Sequence[Diagnostic], editor: EditorState | None, paths: Sequence[str]
-) -> tuple[Diagnostic, ...]:
-    """An editor's diagnostics about files that are not in the project are left out."""
-    known = frozenset(paths)
-    pushed = [item for item in editor.diagnostics if item.file in known] if editor else []
-    return merged([found, pushed])

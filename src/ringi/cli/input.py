@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import Unreadable
+from ringi.errors import NotFound, Unreadable
+from ringi.text import Text
 
 STDIN: Final = "-"
 
@@ -15,6 +16,8 @@ def read_named(name: str) -> bytes:
         return sys.stdin.buffer.read()
     try:
         return Path(name).read_bytes()
+    except FileNotFoundError:
+        raise NotFound(what=Text("file"), name=name, see="ls") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise Unreadable(what=name, why=why or str(error)) from None

@@ -6,7 +6,7 @@ from ringi.cli import words
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import stored, translated
 from ringi.domain.change_plan import ChangeFacts
-from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus
+from ringi.domain.plan import ActionSpecExt, PlanDocument, PlanPreview, PlanRef, PlanStatus
 from ringi.text import Text
 
 
@@ -155,21 +155,26 @@ def _describe_change(app: App, facts: ChangeFacts, ref: PlanRef) -> None:
         ui.next_step(f"ringi propose --again {ref.name}")
 
 
+def _new_mode(spec: ActionSpecExt) -> str | None:
+    if spec.before and spec.after and spec.before.mode != spec.after.mode:
+        return spec.after.mode
+    return spec.base.mode or None
+
+
 def _describe_files(app: App, document: PlanDocument, preview: PlanPreview) -> None:
     ui = app.ui
     for number, (spec, part) in enumerate(zip(document.state.action_specs, preview.diffs, strict=True), 1):
         size = Text("binary") if part.binary else f"+{part.added} -{part.removed}"
         line = Text(
-            "{number}. {kind} {path}  {size}  {risk}",
+            "{number}. {action}  {size}  {risk}",
             number=number,
-            kind=spec.base.kind,
-            path=part.path,
+            action=words.action(spec),
             size=size,
             risk=words.RISK[part.risk],
         )
         ui.line(line, style=words.RISK_STYLE[part.risk], indent=2)
-        if spec.base.mode:
-            ui.line(Text("permission bits become {mode}", mode=spec.base.mode), indent=7)
+        if mode := _new_mode(spec):
+            ui.line(Text("permission bits become {mode}", mode=mode), indent=7)
         for given in part.reasons:
             ui.line(words.reason(part.path, given), indent=7)
         if not spec.validated:

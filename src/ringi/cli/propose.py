@@ -1,6 +1,7 @@
 """`ringi propose`: a plan, or a change plan, from a patch, from files or from another tree."""
 
 import gettext
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,13 +14,14 @@ from ringi.cli.input import STDIN, read_named
 from ringi.cli.plans import describe
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.errors import NoBasis
+from ringi.text import Text
 
 _ = gettext.gettext
 
 if TYPE_CHECKING:
     from ringi.patching import Changed
 
-_DIAGNOSTIC: Final = re.compile(r"(?P<file>.+?):(?P<line>[0-9]{1,9}):\s*(?P<message>.+)", re.DOTALL)
+_DIAGNOSTIC: Final = re.compile(r"(?P<file>.+?):(?P<line>[1-9][0-9]{0,8}):\s*(?P<message>.+)", re.DOTALL)
 
 
 class _Diagnostic(click.ParamType[DiagnosticRef]):
@@ -195,9 +197,21 @@ def _changes(app: App, source: Source) -> "list[Changed]":
     from ringi.api import change  # noqa: PLC0415  # not needed to show help
 
     if source.tree is not None:
+        app.ui.line(Text("Reading {folder} …", folder=str(source.tree)), style="dim")
         return change.changes_to_tree(app.workspace, source.tree)
-    contents: dict[str, bytes | None] = {path: read_named(name) for path, name in source.files}
-    return change.changes_of_contents(app.workspace, contents | dict.fromkeys(source.deleted))
+    contents: dict[str, bytes | None] = {
+        _from_root(app, path): read_named(name) for path, name in source.files
+    }
+    contents |= {_from_root(app, path): None for path in source.deleted}
+    return change.changes_of_contents(app.workspace, contents)
+
+
+def _from_root(app: App, path: str) -> str:
+    """A path as it is typed is meant from the folder one stands in."""
+    if path.startswith("/"):
+        return path
+    here = app.start.resolve().relative_to(app.root).as_posix()
+    return os.path.normpath(f"{here}/{path}") if ".." in path.split("/") else f"{here}/{path}"
 
 
 def tell(app: App, plan_id: str) -> None:

@@ -7,7 +7,7 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.input import read_named
 from ringi.domain import codec
-from ringi.domain.project_state import EditorState, ProjectState, why
+from ringi.domain.project_state import Diagnostic, EditorState, ProjectState, why
 from ringi.errors import NoState
 from ringi.text import Text
 
@@ -65,6 +65,9 @@ def _tell(app: App, captured: "Captured") -> None:
         app.ui.document(captured.state)
     else:
         describe(app, captured.state)
+    if captured.outside:
+        text = Text("{count} diagnostics are about no file of the project; left out", count=captured.outside)
+        app.ui.line(text, style="yellow")
     for name in captured.superseded:
         app.ui.line(Text("! {plan} was made from an earlier state: superseded", plan=name), style="yellow")
         app.ui.next_step(f"ringi propose --again {name}")
@@ -84,7 +87,7 @@ def describe(app: App, found: ProjectState) -> None:
     _list(
         app,
         Text("{count} diagnostics", count=len(found.diagnostics)),
-        [f"{item.file}:{item.line or 0}: {item.message}" for item in found.diagnostics],
+        [_said(item) for item in found.diagnostics],
     )
     _list(app, Text("{count} critical files", count=len(found.critical_files)), found.critical_files)
     _list(
@@ -96,6 +99,11 @@ def describe(app: App, found: ProjectState) -> None:
         ui.line(Text("✓ complete"), style="green", indent=2)
     for gap in found.gaps:
         ui.line(Text("! incomplete: {why}", why=why(gap)), style="yellow", indent=2)
+
+
+def _said(item: Diagnostic) -> str:
+    place = item.file if item.line is None else f"{item.file}:{item.line}"
+    return f"{place}: {item.message}"
 
 
 def _list(app: App, title: Text, lines: "list[str] | tuple[str, ...]") -> None:

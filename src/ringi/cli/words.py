@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ringi.domain.change_plan import DiagnosticRef, Trigger
-from ringi.domain.plan import CheckResult, PlanRef, PlanStatus
+from ringi.domain.plan import ActionSpecExt, CheckResult, PlanRef, PlanStatus, SpecKind
 from ringi.domain.risk import Category, Risk, RiskCode, RiskReason
 from ringi.text import Text
 
@@ -32,6 +32,8 @@ def reason(path: str, given: RiskReason) -> Text:
         return Text("{path} is a database or a file of state", path=given.subject)
     if given.code is RiskCode.MANY_FILES:
         return Text("{count} files change", count=given.subject)
+    if given.code is RiskCode.HIDDEN_NAME:
+        return Text("the name {path} holds characters that hide something", path=given.subject)
     if given.code is RiskCode.CRITICAL_SOURCE:
         return Text("{path} is critical, and is renamed or copied", path=given.subject)
     if given.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}:
@@ -50,7 +52,25 @@ def _finding(subject: str) -> Text:
     return Text("{what} in line {line}", what=Text(what), line=line)
 
 
+def action(spec: ActionSpecExt) -> Text:
+    """What a spec does, in one line."""
+    path = spec.base.path
+    if spec.also:
+        [source] = spec.also
+        if source.after is None:
+            return Text("rename {old} → {new}", old=source.path, new=path)
+        return Text("copy {old} → {new}", old=source.path, new=path)
+    kind: Text | str = str(spec.base.kind)
+    if spec.base.kind is SpecKind.PATCH and spec.validated and spec.before is None:
+        kind = "create"
+    elif spec.base.kind is SpecKind.PATCH and spec.validated and spec.after is None:
+        kind = "delete"
+    return Text("{kind} {path}", kind=kind, path=path)
+
+
 def status(ref: PlanRef) -> Text:
+    if ref.superseded:
+        return Text("superseded")
     return Text("undone") if ref.undone else STATUS[ref.status]
 
 

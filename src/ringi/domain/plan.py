@@ -230,6 +230,8 @@ class PlanRef(Document, frozen=True):
     removed: int
     risk: Risk
     undone: bool = False
+    superseded: bool | UnsetType = UNSET
+    """A change plan of an earlier project state."""
 
     @property
     def name(self) -> str:

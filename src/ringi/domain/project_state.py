@@ -1,10 +1,15 @@
 """What is known about the project at one moment (CP-10): the facts that change plans rest on."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
 
 from ringi.domain.base import CamelDocument
 from ringi.text import Text
+
+Line = Annotated[int, msgspec.Meta(ge=1)]
+"""Counted from 1, as columns are."""
 
 
 class Severity(StrEnum):
@@ -18,9 +23,8 @@ class Diagnostic(CamelDocument, frozen=True, omit_defaults=True):
 
     file: str
     message: str
-    line: int | None = None
-    """Counted from 1."""
-    column: int | None = None
+    line: Line | None = None
+    column: Line | None = None
     severity: Severity = Severity.WARNING
     code: str = ""
     source: str = ""
@@ -51,6 +55,8 @@ class Dependencies(CamelDocument, frozen=True):
 
 class GapCode(StrEnum):
     UNREADABLE = "unreadable"
+    NOT_CHECKED_OUT = "not_checked_out"
+    """A tracked file that a sparse checkout leaves away."""
     UNTRUSTED = "untrusted"
     """A command of the project that no person has trusted."""
     TOOL_FAILED = "tool_failed"
@@ -72,6 +78,10 @@ class Gap(CamelDocument, frozen=True):
 def why(gap: Gap) -> Text:
     if gap.code is GapCode.UNREADABLE:
         return Text("{path} cannot be read", path=gap.subject)
+    if gap.code is GapCode.NOT_CHECKED_OUT:
+        return Text(
+            "{path} is tracked and not checked out ({count} of its kind)", path=gap.subject, count=gap.detail
+        )
     if gap.code is GapCode.UNTRUSTED:
         return Text("nobody has trusted the project's command {command} (ringi trust)", command=gap.subject)
     if gap.code is GapCode.TOOL_FAILED:

@@ -22,6 +22,8 @@ class RiskCode(StrEnum):
     MANY_FILES = "many_files"
     SECRET = "secret"  # noqa: S105
     HIDDEN_CHARACTERS = "hidden_characters"
+    HIDDEN_NAME = "hidden_name"
+    """The file's own name holds characters that hide something."""
     CRITICAL_SOURCE = "critical_source"
     """A critical file is renamed or copied."""
 

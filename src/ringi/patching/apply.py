@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, NoReturn
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.patching.model import FilePatch, Hunk, Kind, Patch
 from ringi.patching.names import decoded
-from ringi.patching.parse import GIT, START, USUAL, parse_patch
+from ringi.patching.parse import GIT, USUAL, parse_patch
 from ringi.text import Text
 
 Read = Callable[[str], bytes | None]
@@ -113,9 +113,8 @@ def _plain_files(patch: bytes, read: Read) -> tuple[dict[str, bytes | None], lis
 
 
 def _sections(patch: bytes) -> Iterator[tuple[int, int]]:
-    """Where each file of a patch by git begins and ends, with all that stands between it and the next."""
-    found = START(patch)
-    at = found.start() if found else 0
+    """Where each file of a patch by git begins and ends; the first with all that stands before it."""
+    at = 0
     while end := patch.find(b"\n" + GIT, at) + 1:
         yield at, end
         at = end

@@ -17,7 +17,7 @@ from ringi.patching.names import (
 )
 from ringi.text import Text
 
-START: Final = re.compile(
+_START: Final = re.compile(
     rb"^(?:diff --git |--- [^\n]*\n\+\+\+ |@@ -\d|GIT binary patch$|Binary files [^\n]* differ\r?$)",
     re.MULTILINE,
 ).search
@@ -62,7 +62,7 @@ def parse_patch(data: bytes) -> Patch:
     files: list[FilePatch] = []
     starts: list[int] = []
     at = 0
-    while found := START(data, at):
+    while found := _START(data, at):
         at = found.start()
         file, at = _read_file(data, at, limit, marks=marks)
         starts.append(found.start())

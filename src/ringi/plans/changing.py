@@ -234,12 +234,11 @@ def _require_diffs(specs: Sequence[ActionSpecExt]) -> None:
 def take_state(parts: Parts, state: ProjectState) -> list[str]:
     """The newest project state; answers with the change plans it supersedes, by the names people use."""
     with parts.store.transaction() as transaction:
-        names = []
-        for plan_id in transaction.set_state(state):
-            stored = transaction.plan(plan_id)
+        found = [transaction.plan(plan_id) for plan_id in transaction.set_state(state)]
+        found.sort(key=lambda stored: stored.number)
+        for stored in found:
             _supersede(parts, transaction, stored, state.snapshot_id)
-            names.append(f"p{stored.number}")
-    return names
+    return [f"p{stored.number}" for stored in found]
 
 
 def _supersede(parts: Parts, transaction: Transaction, stored: StoredPlan, snapshot_id: str) -> None:

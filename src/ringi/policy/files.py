@@ -28,7 +28,10 @@ CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
         ".gitattributes", ".gitmodules", ".gitconfig", ".githooks/**", ".husky/**", ".huskyrc*",
         "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-merge-commit", "post-merge",
         "pre-push", "pre-rebase", "post-rewrite", "post-checkout", "pre-receive", "post-receive",
-        "applypatch-msg", "pre-applypatch", "fsmonitor-watchman", ".pre-commit-config.y*ml",
+        "applypatch-msg", "pre-applypatch", "post-applypatch", "fsmonitor-watchman", "hooks/update",
+        "hooks/post-update", "hooks/reference-transaction", "hooks/post-index-change", "hooks/pre-auto-gc",
+        "hooks/push-to-checkout", "hooks/proc-receive", "git-hooks/**", ".hooks/**",
+        ".pre-commit-config.y*ml",
         ".pre-commit-hooks.y*ml", "lefthook*.y*ml", ".lefthook*", "lefthook.toml", "lefthook.json",
         ".lintstagedrc*", ".overcommit.yml", ".simple-git-hooks.*",
         # Editors, shells, debuggers
@@ -67,7 +70,10 @@ CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
         ".env", ".env.*", "*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk",
         "*.kdbx", "*.gpg", "*.ovpn", "*.mobileprovision", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
         ".ssh/**", ".gnupg/**", ".aws/**", ".azure/**", ".gcloud/**", ".kube/**", "kubeconfig*",
-        "credentials*", "secrets*", "service-account*.json", "serviceaccount*.json", "google-services.json",
+        "credentials", "credentials.json", "credentials.y*ml", "credentials.toml", "credentials.ini",
+        "credentials.enc", "credentials.csv", "secrets", "secrets.json", "secrets.y*ml", "secrets.toml",
+        "secrets.env", "secrets.ini", "secrets.enc", "secrets/**",
+        "service-account*.json", "serviceaccount*.json", "google-services.json",
         "googleservice-info.plist", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".htpasswd", ".npmrc",
         ".pypirc", ".git-credentials", ".dockercfg", ".docker/config.json", "*.tfvars", "*.tfvars.json",
         "vault.y*ml", ".vault-token", ".vault_pass*", ".sops.y*ml", "*.sops.*", ".s3cfg", ".boto",
@@ -75,6 +81,8 @@ CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
         "authorized_keys*", "known_hosts",
     ),
     Category.BUILD: (
+        # Deploy
+        "deploy/**", "deployment/**", "deploy.sh", "deploy.y*ml", "deploy.py", "action.y*ml",
         # Build
         "Makefile", "GNUmakefile", "BSDmakefile", "Makefile.*", "*.mk", "*.mak", "CMakeLists.txt", "*.cmake",
         "cmakepresets.json", "cmakeuserpresets.json", "configure", "configure.ac", "configure.in",

@@ -7,6 +7,7 @@ from ringi.domain.plan import ActionSpecExt, SpecKind
 from ringi.domain.risk import Risk, RiskCode, RiskReason, highest
 from ringi.policy.files import critical_category, is_mutable_state
 from ringi.policy.findings import Lines, findings
+from ringi.text import deceiving
 
 _RISK: Final = {RiskCode.MUTABLE_STATE: Risk.MEDIUM}
 """Every other reason is high."""
@@ -42,6 +43,8 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
         reasons.append(RiskReason(RiskCode.LARGE_REWRITE, str(facts.changed_bytes)))
     if category := critical_category(facts.path, thresholds.critical):
         reasons.append(RiskReason(RiskCode.CRITICAL_FILE, category))
+    if any(map(deceiving, facts.path)):
+        reasons.append(RiskReason(RiskCode.HIDDEN_NAME, facts.path))
     reasons += findings(facts.added)
     if is_mutable_state(facts.path, thresholds.mutable):
         reasons.append(RiskReason(RiskCode.MUTABLE_STATE, facts.path))

@@ -2,6 +2,8 @@
 
 import sqlite3
 
+from msgspec import UNSET
+
 from ringi.domain import codec
 from ringi.domain.plan import ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
 from ringi.errors import NotFound
@@ -50,4 +52,5 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         removed=totals.removed if totals else 0,
         risk=risk_of(document),
         undone=newest is not None and newest.kind == "undo" and newest.overall_success,
+        superseded=True if document.change and document.change.superseded_at else UNSET,
     )

@@ -56,13 +56,20 @@ class Shadow(PrivateGit):
     def _tracked(self) -> set[bytes]:
         return tracked_files(self._listing())
 
-    def _listing(self) -> bytes:
+    def skipped(self) -> list[bytes]:
+        """Files of the person's own index that a sparse checkout left away."""
+        tagged = self._listing("-t").split(b"\0")
+        names = [line[2:] for line in tagged if line.startswith(b"S ")]
+        top = os.fsencode(self.work_tree) + b"/"
+        return [name for name in names if not os.path.lexists(top + name)]
+
+    def _listing(self, form: str = "-s") -> bytes:
         """All that the person's own index says."""
         if self.repository is None or not (index := self.repository.git_dir / "index").is_file():
             return b""
         for shared in index.parent.glob("sharedindex.*"):  # a split index looks for its other half beside us
             shutil.copyfile(shared, self.git_dir / shared.name)
-        return Git(self.git_dir, self.work_tree, index=index).run("ls-files", "-s", "-z")
+        return Git(self.git_dir, self.work_tree, index=index).run("ls-files", form, "-z")
 
     def _unlearn(self, git: Git, places: Places) -> None:
         """A repository that was made where the index knows plain files would be taken for plain files."""

@@ -90,6 +90,11 @@ class Snapshots:
                         files[path] = StateFile(path, file.mode, file.oid)
         return Listing(tuple(files[path] for path in sorted(files)), tuple(sorted(not_utf8)))
 
+    def not_checked_out(self) -> tuple[str, ...]:
+        """Files that the person's own index knows and a sparse checkout left away."""
+        with _in_words(self._root):
+            return tuple(sorted(map(os.fsdecode, self._shadow_of("").skipped())))
+
     def contents(self, snapshot: Snapshot, files: Iterable[StateFile]) -> Iterator[tuple[StateFile, bytes]]:
         """The bytes of each file; one git process for each repository, one file in memory at a time."""
         prefixes = {prefix for prefix, _ in _trees(snapshot)}

@@ -45,7 +45,7 @@ FIELDS: dict[type[Document], str] = {
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change",
     plan.PlanRef: "id number title status version proposer created_at updated_at files added removed risk"
-    " undone",
+    " undone superseded",
     plan.PlanIndex: "schema_version recent count page_size pages",
     plan.PlanPage: "schema_version page plans",
     plan.ValidationReport: "ok issues normalized",
@@ -102,7 +102,7 @@ VALUES = {
     plan.Encoding: "utf-8 base64",
     risk.Risk: "low medium high",
     risk.RiskCode: "delete large_overwrite large_rewrite critical_file mutable_state many_files secret"
-    " hidden_characters critical_source",
+    " hidden_characters hidden_name critical_source",
     approval.SubjectKind: "execute undo",
     approval.ProofKind: "typed",
     approval.Strength: "weak strong",
@@ -177,6 +177,8 @@ def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
             return st.sampled_from(list(info.cls))
         case inspect.LiteralType():
             return st.sampled_from(info.values)
+        case inspect.IntType(ge=int(least)):
+            return st.integers(least, 2**63 - 1)
         case inspect.UnionType():
             return st.one_of([_of(one) for one in info.types])
         case inspect.VarTupleType():

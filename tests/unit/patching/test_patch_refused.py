@@ -255,10 +255,18 @@ def test_many_hunks_fit_together(form: bytes, rest: bytes):
             },
             BadPatch,
         ),
+        (
+            {
+                21: b"@@ -21,4 +21,3 @@\n 20\n-21\n+new\n 22\n",
+                31: b"@@ -25,2 +24,3 @@\n 23\n-24\n+new\n 25\n",
+            },
+            BadPatch,
+        ),
+        ({391: b"@@ -391,3 +391,3 @@\n 390\n-391\n+new\nx392\n"}, BadPatch),
         ({21: b"@@ -21,3 +21,3 @@\n 20\n-21\n+new\n 22\n+more\n"}, BadPatch),
         ({21: b"@@ -21,3 +22,3 @@\n 20\n-21\n+new\n 22\n"}, BadPatch),
     ],
-    ids=range(6),
+    ids=range(8),
 )
 @LENGTHS
 @FORMS
@@ -282,6 +290,10 @@ def test_a_patch_made_by_hand_is_counted_too(body: bytes):
 
 def test_a_line_may_be_replaced_by_its_like():
     assert applied(HEAD + b"@@ -1,2 +1,2 @@\n-a\n+a\n b\n") == {"x": FILES["x"]}
+
+
+def test_words_after_a_new_file_are_not_its_lines():
+    assert applied(NEW + b"@@ -0,0 +1,2 @@\n+a\n+b\nwords\n") == {"n": b"a\nb\n"}
 
 
 CREATED = b"diff --git a/n b/n\nnew file mode 100644\nindex 0000000..89abcde\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,3 @@\n+a\n++b\n+ c\n"

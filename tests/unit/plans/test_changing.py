@@ -422,6 +422,14 @@ def test_what_was_dropped_leaves_the_other_specs_as_they_were(ws):
     assert (ws.places.root / "pkg/base.py").read_text().endswith("return 2\n")
 
 
+@pytest.mark.req("PT-7")
+def test_a_name_that_hides_something(ws):
+    plan_id = proposed(ws, ActionSpec(SpecKind.CREATE, "gpj.\u202epy", "x\n"))
+    [spec] = ws.plan.get_state(plan_id).action_specs
+    assert spec.risk is Risk.HIGH
+    assert {reason.code for reason in spec.risk_reasons} == {RiskCode.HIDDEN_NAME}
+
+
 @pytest.mark.req("PT-8")
 def test_what_was_not_shown_is_not_asked_for(ws):
     plan_id = proposed(ws, write("pkg/base.py", "shown\n"))

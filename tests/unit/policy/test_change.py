@@ -38,12 +38,12 @@ ORDER = list(Risk)
             Risk.HIGH,
             ["CLAUDE.md is a file that makes tools run code or agents obey", "6 files change"],
         ),
-        (["deploy/x.sh"], Risk.HIGH, ["deploy/x.sh is critical by configuration"]),
+        (["launch/x.sh"], Risk.HIGH, ["launch/x.sh is critical by configuration"]),
         (["cache.dat"], Risk.MEDIUM, ["cache.dat is a database or a file of state"]),
     ],
 )
 def test_cases(files: list[str], risk: Risk, reasons: list[str]):
-    found, why = change_risk(files, ("deploy/**",), ("*.dat",))
+    found, why = change_risk(files, ("launch/**",), ("*.dat",))
     assert found is risk
     assert [words(reason) for reason in why] == reasons
 

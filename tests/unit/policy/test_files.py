@@ -84,9 +84,9 @@ def test_ordinary_files():
 
 
 def test_configured_globs_come_beside_the_usual_ones():
-    paths = ["deploy/x", "a/b.sql", "Makefile", "x.py"]
-    assert critical_files(paths, ["deploy/**", "*.SQL"]) == ("deploy/x", "a/b.sql", "Makefile")
-    assert critical_category("deploy/x", ["deploy/**"]) is Category.CONFIGURED
+    paths = ["launch/x", "a/b.sql", "Makefile", "x.py"]
+    assert critical_files(paths, ["launch/**", "*.SQL"]) == ("launch/x", "a/b.sql", "Makefile")
+    assert critical_category("launch/x", ["launch/**"]) is Category.CONFIGURED
     assert critical_category("Makefile", ["*"]) is Category.BUILD
     assert mutable_state_files(paths, ["*.sql"]) == ("a/b.sql",)
 

@@ -20,6 +20,7 @@ from ringi.workspace.dependencies.found import (
 )
 from ringi.workspace.dependencies.languages import Language, language_of
 
+_PACKAGE: Final = "__init__.py"
 _BATCH: Final = 256
 _BATCH_BYTES: Final = 16 * 1024 * 1024
 _NOT_KEPT: Final = frozenset({str(MISSING_EXTRA), str(GIVEN_UP)})
@@ -60,15 +61,26 @@ def analyse(files: Sequence[SourceFile], read: Read, cache: Path) -> Dependencie
     return _resolved(Snapshot(frozenset(file.path for file in files), found), languages)
 
 
-def dependents(dependencies: Dependencies, targets: Iterable[str]) -> tuple[str, ...]:
-    """Every file that uses a target, or something that does, sorted; the targets themselves left out."""
+def dependents(
+    dependencies: Dependencies, targets: Iterable[str], files: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Every file that uses a target, or something that does, sorted; the targets themselves left out.
+
+    A package's `__init__.py` runs before each of its modules, though they do not name it: with the `files`
+    of the project, all of them count as its users.
+    """
     used_by: dict[str, list[str]] = {}
     for file, uses in dependencies.uses.items():
         for used in uses:
             used_by.setdefault(used, []).append(file)
     left = list(targets)
     seen = set(left)
-    result: list[str] = []
+    packages = tuple(path[: -len(_PACKAGE)] for path in left if path.endswith(f"/{_PACKAGE}"))
+    result = [
+        path for path in files if path.startswith(packages) and path.endswith(".py") and path not in seen
+    ]
+    seen.update(result)
+    left += result
     while left:
         fresh = [file for file in used_by.get(left.pop(), ()) if file not in seen]
         seen.update(fresh)
