@@ -80,7 +80,7 @@ def why(gap: Gap) -> Text:
         return Text("{path} cannot be read", path=gap.subject)
     if gap.code is GapCode.NOT_CHECKED_OUT:
         return Text(
-            "{path} is tracked and not checked out ({count} of its kind)", path=gap.subject, count=gap.detail
+            "{path} is tracked and not checked out ({count} in all)", path=gap.subject, count=gap.detail
         )
     if gap.code is GapCode.UNTRUSTED:
         return Text("nobody has trusted the project's command {command} (ringi trust)", command=gap.subject)
