@@ -122,9 +122,9 @@ class _Reader:
     def _hunk(self) -> LooseHunk:
         at = self._at
         found = _STATED(self._here())
-        stated = None
+        stated = end = None
+        size = 0
         self._at += 1
-        end = None
         if found:
             old, size = int(found[1]), 1 if found[2] is None else int(found[2])
             stated = old - 1 if size else old
@@ -133,6 +133,9 @@ class _Reader:
             end = self._uncounted()
         body = self._lines[self._at : end]
         self._at = end
+        if found and size and all(line.startswith(b"+") for line in body):
+            # It speaks of old lines and shows none: its number says as little as its count.
+            stated = None
         return _hunk(self._first + at + 1, stated, body)
 
     def _counted(self, old_left: int, new_left: int) -> int | None:

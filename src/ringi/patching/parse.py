@@ -280,6 +280,8 @@ def _checked(section: _Section, file: FilePatch) -> FilePatch:
         if section.data.startswith(b"@@", section.end):
             section.fail(Text("the header of a hunk cannot be read"))
         section.fail(Text("two files are named and no hunk follows"))
+    if not section.sides and section.data.startswith((b"--- ", b"+++ "), section.end):
+        section.fail(Text("a --- or a +++ line stands alone"))
     if hunks and not section.sides:
         section.fail(Text("a hunk without a --- and a +++ line"))
     if not hunks and file.kind is Kind.CHANGED and file.old_mode == file.new_mode:

@@ -306,3 +306,14 @@ def test_many_wrong_numbers_are_found_in_one_pass():
     files = {"f": b"".join(lines)}
     exact = normalise(b"--- a/f\n+++ b/f\n" + hunks, files.get)
     assert apply_patch(exact, files.get)["f"].count(b"new\n") == 20_000
+
+
+@pytest.mark.parametrize("header", ["@@ -5,3 +5,4 @@", "@@ -1 +1 @@", "@@ -50,3 +50,4 @@", "@@ @@", "@@"])
+def test_a_new_line_without_context_has_no_place(header: str):
+    """Its number is wrong by its own count; only `-5,0` says clearly where it goes."""
+    text = b"".join(b"line %d\n" % number for number in range(1, 11))
+    patch = f"--- a/f\n+++ b/f\n{header}\n+new\n".encode()
+    with pytest.raises(AmbiguousPatch):
+        normalise(patch, {"f": text}.get)
+    exact = normalise(b"--- a/f\n+++ b/f\n@@ -5,0 +6 @@\n+new\n", {"f": text}.get)
+    assert apply_patch(exact, {"f": text}.get)["f"] == text.replace(b"line 5\n", b"line 5\nnew\n")

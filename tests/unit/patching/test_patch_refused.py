@@ -42,6 +42,8 @@ BAD = {
     b"just words\n": "no file is named in it (line 1)",
     HEAD: "two files are named and no hunk follows (line 1)",
     b"--- a/x\n+++ b/x\n": "two files are named and no hunk follows (line 1)",
+    b"diff --git b/k b/k\nnew file mode 100644\n+++ b/f\n": "a --- or a +++ line stands alone (line 1)",
+    b"diff --git a/f b/f\ndeleted file mode 100644\n--- a/g\n": "a --- or a +++ line stands alone (line 1)",
     b"diff --git a/x b/x\n": "a file is named and nothing is changed (line 1)",
     b"diff --git a/x b/x\nindex 1234..5678 100644\n": "a file is named and nothing is changed (line 1)",
     b"diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\n": "a hunk without a --- and a +++ line (line 1)",
