@@ -154,6 +154,14 @@ def test_a_package_depends_on_its_first_file(shop: Desk, tmp_path: Path) -> None
     assert scope == {"targetFiles": ["lib/__init__.py"], "affectedFiles": ["lib/core.py", "lib/report.py"]}
 
 
+@pytest.mark.req("CP-6")
+def test_what_waits_says_why_it_is_risky(shop: Desk, tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("x\n")
+    words = [word for n in range(6) for word in ("--file", f"n{n}.txt={tmp_path / 'new.txt'}")]
+    shop.json("propose", *words, "--trigger", "refactor")
+    assert "medium because 6 files change" in shop.run().stdout
+
+
 def test_paths_are_meant_from_the_folder_one_stands_in(shop: Desk, tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text("x = 1\n")
     below = Desk(shop.root / "lib")

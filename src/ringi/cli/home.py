@@ -46,9 +46,16 @@ def _one(app: App, ref: PlanRef) -> None:
     ui.line(facts, style="bold" if ref.risk is Risk.HIGH else "", indent=2)
     if ref.status is not PlanStatus.PENDING_REVIEW:
         ui.line(words.STATUS[ref.status], indent=6)
-    state = app.plans.plan(ref.id).document.state
-    for spec in state.action_specs:
+    document = app.plans.plan(ref.id).document
+    for spec in document.state.action_specs:
         for given in spec.risk_reasons:
-            ui.line(Text("HIGH because {reason}", reason=words.reason(spec.base.path, given)), indent=6)
-    for result in state.checks:
+            _because(app, spec.risk, words.reason(spec.base.path, given))
+    if document.change and ref.risk not in {spec.risk for spec in document.state.action_specs}:
+        for reason in document.change.risk.reasons:
+            _because(app, document.change.risk.level, reason)
+    for result in document.state.checks:
         ui.line(words.check(result), indent=6)
+
+
+def _because(app: App, risk: Risk, reason: Text | str) -> None:
+    app.ui.line(Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason), indent=6)
