@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -191,7 +192,7 @@ def test_our_own_mistake_becomes_a_file(desk: Desk, tmp_path: Path) -> None:
 def test_output_that_cannot_be_written(desk: Desk) -> None:
     desk.agent("echo x > x.txt")
     for redirection in (">/dev/full", ">&-"):
-        line = f"{' '.join(RINGI)} list {redirection}"
+        line = f"{shlex.join(RINGI)} list {redirection}"
         done = subprocess.run(["sh", "-c", line], cwd=desk.root, capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr
         assert "mistake in ringi" not in done.stderr
@@ -205,7 +206,7 @@ def test_a_moved_workspace_is_noticed(desk: Desk, tmp_path: Path) -> None:
 
 def test_output_into_a_closed_pipe(desk: Desk) -> None:
     desk.agent("seq 20000 > long.txt")
-    line = f"{' '.join(RINGI)} show p1 --diff | head -1"
+    line = f"{shlex.join(RINGI)} show p1 --diff | head -1"
     done = subprocess.run(["sh", "-c", line], cwd=desk.root, capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr

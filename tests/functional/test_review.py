@@ -1,5 +1,6 @@
 """Deciding at a real terminal."""
 
+import shlex
 import signal
 
 import pytest
@@ -171,7 +172,7 @@ def test_below_an_agent_a_typed_answer_is_refused(desk: Desk) -> None:
 def test_the_agent_itself_cannot_review(desk: Desk) -> None:
     """It has a terminal of its own, but it is not a person."""
     name = desk.agent(CHANGE)
-    review = f"{' '.join(RINGI)} --workspace '{desk.root}' review {name}"
+    review = f"{shlex.join(RINGI)} --workspace '{desk.root}' review {name}"
     # Variables can be unset and moved; the process above stays.
     hidden = f"env -u RINGI_WITH RINGI_CACHE_DIR=/tmp/elsewhere {review}"
     second = desk.agent(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -155,7 +156,7 @@ def test_an_agent_cannot_trust(project: Desk) -> None:
     code, seen = project.terminal("trust", CLAUDECODE="1").end()
     assert code == 3
     assert "Claude Code" in seen
-    words = f"{' '.join(RINGI)} --workspace '{project.root}' trust"
+    words = f"{shlex.join(RINGI)} --workspace '{project.root}' trust"
     project.agent(f"{words}; echo $? > code1; env -u RINGI_WITH {words}; echo $? > code2")
     shown = project.run("show", "p1", "--diff").stdout
     assert shown.count("\n  +3\n") == 2
