@@ -12,19 +12,13 @@ from ringi.plans.approving import TYPED_LENGTH
 from ringi.text import Text
 from ringi.wiring.config import executable
 from ringi.wiring.system import SystemClock
-from ringi.wiring.trust import SIGNERS, Pin, Trust, Verdict
+from ringi.wiring.trust import Pin, Trust, Verdict
 
 COMMAND = "ringi trust"
 
 
 def look(root: Path, environment: Mapping[str, str]) -> Verdict:
     return Trust(root, environment).state(executable(root))
-
-
-def signers(root: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The project's allowed signers, line by line; none before a person has trusted them."""
-    verdict = look(root, environment)
-    return verdict.lines(SIGNERS) if verdict.trusted else ()
 
 
 def trust(workspace: Workspace, environment: Mapping[str, str], answer: TypedAnswer) -> Pin:
