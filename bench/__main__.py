@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import dependencies, patching, snapshots
+from bench import dependencies, patching, plans, snapshots
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
@@ -101,7 +101,7 @@ def syncs() -> Iterator[Figure]:
 def main() -> int:
     missed = 0
     ours = (start_up, transition, many_plans, syncs)
-    jobs = (*ours, patching.figures, snapshots.figures, dependencies.figures)
+    jobs = (plans.figures, *ours, patching.figures, snapshots.figures, dependencies.figures)
     for job in jobs:
         for figure in job():
             missed += not figure.met
