@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try test campaign history lint bench catalog requirements venv clean
+TARGETS := help try test campaign test-power history lint bench catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -37,7 +37,7 @@ CORE := $(FOUND); "$(PYTHON)" tools/environment.py
 DEV := $(CORE) --dev
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 try: ## the whole way once, in a scratch repository: offline, no model
 	@$(CORE)
@@ -51,6 +51,10 @@ campaign: ## kill -9 at every system call of every plan, links swapped in by a r
 	@$(DEV)
 	@RINGI_CAMPAIGN=full $(RUN) -m pytest -n auto tests/crash/test_strace.py tests/crash/test_kill.py \
 		tests/crash/test_races.py $(ARGS)
+
+test-power: ## power loss for real on loop-mounted ext4 and xfs, cut before every operation; needs root, takes minutes
+	@$(DEV)
+	@RINGI_POWER=1 $(RUN) -m pytest tests/power $(ARGS)
 
 REPO ?= .
 history: ## every patch in the history of REPO= (this one) applied, forward and back, and compared with git
