@@ -88,7 +88,7 @@ def open_scratch(
         (root / ".agent").mkdir(parents=True)
         make_files(root, files)
     environment = environment_of(tmp_path, **variables)
-    return open_workspace(root, environment=environment, person=person or Person())
+    return open_workspace(root, environment=environment, person=person or Person(), at_once=True)
 
 
 def set_clock(workspace: Workspace) -> SetClock:

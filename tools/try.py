@@ -1,6 +1,7 @@
-"""`make try`: the whole way once, in a scratch repository of its own. Offline, without a model.
+"""`make try`: the whole way, in a scratch repository of its own. Offline, without a model.
 
-At a terminal you press the keys. Without one the script presses them, through a pseudo-terminal, and says so.
+First beside an agent, then by script. At a terminal you press the keys. Without one the script presses them,
+through a pseudo-terminal, and says so.
 """
 
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 
 RINGI = Path(sys.executable).with_name("ringi")
 PERSON_NEEDED = 3
+DECLINED = 5
 LONGEST_SEC = 120
 
 REPORT = '''\
@@ -55,6 +57,15 @@ if __name__ == "__main__":
     unittest.main()
 """
 PROJECT = '[project]\nname = "report"\nversion = "1.0"\n'
+MAKEFILE = """\
+test:
+\tpython3 -m unittest -q
+
+list:
+\tpython3 report.py > report.txt
+"""
+# The person's own: commands that are no high risk.
+CONFIG = 'run:\n  allowed: ["make *"]\n'
 
 # What a coding agent would do, in a few lines: it edits, tests, and makes one change nobody asked for.
 AGENT = """\
@@ -82,8 +93,25 @@ subprocess.run(["git", "commit", "-qam", "Add --json to the report"], check=True
 print("demo agent: done")
 """
 
-# What the exact diff at the end is about.
-SORTED = {"report.py": ("in rows]", "in sorted(rows)]"), "pyproject.toml": ('"1.0"', '"1.1"')}
+# A plan as somebody writes it, or a model: words, a diff, a command.
+PLAN = """\
+# Sort the report
+
+Readers look for a name, so the rows come in order. Then the tests run and the list is made anew.
+
+```diff
+--- a/report.py
++++ b/report.py
+@@ -8,2 +8,2 @@
+ def lines(rows):
+-    return [f"{name}: {count}" for name, count in rows]
++    return [f"{name}: {count}" for name, count in sorted(rows)]
+```
+
+```sh
+make test list
+```
+"""
 
 
 def main() -> int:
@@ -101,41 +129,57 @@ def journey(folder: Path) -> int:
     if not by_hand:
         say("There is no terminal here, so this script presses the keys itself, in a pseudo-terminal.")
     stage = Stage(project, environment, by_hand=by_hand)
+    before = contents(project)
+    if not beside_an_agent(stage, folder):
+        return 0
+    if stage.undone and contents(project) != before:
+        return say_bug()
+    by_script(stage, folder)
+    if stage.undone and contents(project) != before:
+        return say_bug()
+    say("\nNow in your own repository:  ringi init   then   ringi with -- your-agent")
+    return 0
+
+
+def beside_an_agent(stage: "Stage", folder: Path) -> bool:
+    """False where nobody could decide, or nobody wanted to."""
     check = f"{sys.executable} -m unittest -q"
     stage.run(["with", "--check", check, "--", sys.executable, str(folder / "demo-agent.py")])
     stage.run([])
-    before = contents(project)
     code = stage.run(
         ["review", "--plain"],
         [(r"\[q\]uit", "d"), (r"1 to 3:", "1"), (r"\[q\]uit", "a")],
         hint="drop the version bump nobody asked for with d and 1, then take the rest with a",
     )
-    if code == PERSON_NEEDED and by_hand:
-        say("Nothing was decided, so the tour ends here. Come again: make try")
-        return 0
+    if code != 0 and stage.by_hand:
+        say("Nothing was approved, so the tour ends here. Come again: make try")
+        return False
     if code == PERSON_NEEDED:
         say("Nothing was approved. Below an agent, or without a terminal of your own, it must be so.")
-        return 0
+        return False
     stage.run(["list"])
     stage.run(["log", "--verify"])
-    code = stage.run(["undo"], [(r"\[y/n\]", "y")], hint="take it all back with y")
-    if code == 0 and contents(project) != before:
-        say("The files are not as they were. This is a bug; please report it.")
-        return 1
-    say("\nA program can propose exact diffs, too: a change plan, bound to the project as it is now.")
-    stage.run(
-        [
-            "propose",
-            "--patch",
-            str(folder / "sorted.patch"),
-            "--trigger",
-            "refactor",
-            "--title",
-            "Sort the report",
-        ]
-    )
-    say("\nNow in your own repository:  ringi init   then   ringi with -- your-agent")
-    return 0
+    stage.undo(["undo"])
+    return True
+
+
+def by_script(stage: "Stage", folder: Path) -> None:
+    say("\nBy script: a text with a diff and a command becomes a plan. What it cannot place, it would list.")
+    stage.run(["propose", str(folder / "PLAN.md"), "--extract"])
+    stage.run(["show", "p2", "--diff"])
+    say("\nWithout an approval nothing happens, and the exit code says so.")
+    stage.run(["execute", "p2"])
+    signed = []
+    if key := make_key(folder, stage.environment):
+        say("\nA signature is the stronger proof. This key was made for the tour; yours may ask for a touch.")
+        listed = stage.run(["init", "--key", f"{key}.pub"], [(r"\[y/n\]", "y")], hint="list the key with y")
+        signed = ["--sign", str(key)] if listed == 0 else []
+    answers = [] if signed else [(r"\[y/n\]", "y")]
+    if stage.run(["approve", "p2", *signed], answers, hint="" if signed else "say yes with y") == 0:
+        stage.run(["execute", "p2"])
+        stage.run(["verify"])
+        say("\nUndo brings back what the command did, too: report.txt was its work.")
+        stage.undo(["undo", *signed])
 
 
 class Stage:
@@ -143,6 +187,13 @@ class Stage:
         self.project = project
         self.environment = environment
         self.by_hand = by_hand
+        self.undone = False
+        """What was carried out last was taken back."""
+
+    def undo(self, words: list[str]) -> None:
+        signed = "--sign" in words
+        answers = [] if signed else [(r"\[y/n\]", "y")]
+        self.undone = self.run(words, answers, hint="" if signed else "take it all back with y") == 0
 
     def run(self, words: list[str], answers: list[tuple[str, str]] | None = None, hint: str = "") -> int:
         # Without the scratch folder's long paths, as a person would have typed it.
@@ -155,8 +206,10 @@ class Stage:
             code = subprocess.run(argv, cwd=self.project, env=self.environment, check=False).returncode
         else:
             code = drive(argv, self.project, self.environment, answers or [])
-        if code not in {0, PERSON_NEEDED}:
+        if code not in {0, PERSON_NEEDED, DECLINED}:
             raise SystemExit(f"ringi {' '.join(words)} ended with exit code {code}")
+        if code == PERSON_NEEDED:
+            say(f"(exit code {code}: a person is needed)")
         return code
 
 
@@ -196,9 +249,18 @@ def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
     project = folder / "report"
     project.mkdir()
     (folder / "demo-agent.py").write_text(AGENT, encoding="utf-8")
-    for name, text in {"report.py": REPORT, "test_report.py": TEST, "pyproject.toml": PROJECT}.items():
+    files = {
+        "report.py": REPORT,
+        "test_report.py": TEST,
+        "pyproject.toml": PROJECT,
+        "Makefile": MAKEFILE,
+        ".gitignore": "__pycache__/\n",
+        "../PLAN.md": PLAN,
+        "../config/ringi/config.yaml": CONFIG,
+    }
+    (folder / "config" / "ringi").mkdir(parents=True)
+    for name, text in files.items():
         (project / name).write_text(text, encoding="utf-8")
-    (project / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
@@ -210,22 +272,27 @@ def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
     (folder / "gitconfig").write_text(identity, encoding="utf-8")
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "A report tool"]):
         subprocess.run(["git", *words], cwd=project, env=environment, check=True)
-    write_patch(project, folder / "sorted.patch", environment)
     return project, environment
 
 
-def write_patch(project: Path, patch: Path, environment: dict[str, str]) -> None:
-    """As git writes it; the project stays as it was."""
-    for name, (old, new) in SORTED.items():
-        path = project / name
-        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    with patch.open("wb") as file:
-        subprocess.run(["git", "diff"], cwd=project, env=environment, stdout=file, check=True)
-    subprocess.run(["git", "checkout", "-q", "--", "."], cwd=project, env=environment, check=True)
+def make_key(folder: Path, environment: dict[str, str]) -> Path | None:
+    """None where there is no ssh-keygen."""
+    key = folder / "tour-key"
+    argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "tour", "-f", str(key)]
+    try:
+        subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return key
 
 
 def contents(project: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in project.iterdir() if path.is_file()}
+
+
+def say_bug() -> int:
+    say("The files are not as they were. This is a bug; please report it.")
+    return 1
 
 
 def say(words: str) -> None:

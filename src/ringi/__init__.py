@@ -7,27 +7,39 @@ from ringi._version import __version__
 if TYPE_CHECKING:
     from ringi.api import (
         ActionSpec,
+        DropHunks,
+        DropSpec,
+        GrantScope,
         MessageRef,
+        NewContent,
         PlanTool,
         RingiError,
+        SignedAnswer,
         SpecKind,
         SpecSelection,
         TypedAnswer,
         Workspace,
         open_workspace,
+        verify_plan,
     )
 
 __all__ = [
     "ActionSpec",
+    "DropHunks",
+    "DropSpec",
+    "GrantScope",
     "MessageRef",
+    "NewContent",
     "PlanTool",
     "RingiError",
+    "SignedAnswer",
     "SpecKind",
     "SpecSelection",
     "TypedAnswer",
     "Workspace",
     "__version__",
     "open_workspace",
+    "verify_plan",
 ]
 
 

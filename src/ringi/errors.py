@@ -8,7 +8,9 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── LedgerCorrupt         the ledger is damaged
 │   ├── NewerVersion          made by a later version of the program
 │   ├── CopyFailed            the work copy could not be made or read
-│   ├── ExecutionAborted      an execution was rolled back
+│   ├── ExecutionAborted      an execution did not come to its end
+│   ├── SigningFailed         no signature could be made
+│   ├── NotProven             what was carried out is not what was approved
 │   ├── LogBroken             the log is not what was written
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
@@ -22,6 +24,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 ├── PersonNeeded        3     an approval or an answer is missing
 │   ├── NotApproved           execute without approval
 │   ├── NotRequested          approve without a request
+│   ├── UnknownCommand        a command whose end nobody knows
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
 │   ├── UndoStale             a file that is to go back was written since
@@ -29,7 +32,11 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── Superseded            a change plan of an earlier project state
 │   └── PushStale             an editor speaks of files as they were
 ├── NotGranted          5     declined, cancelled or expired
-│   └── Expired
+│   ├── Expired
+│   └── GrantRefused          a standing approval that does not cover it
+│       ├── GrantExpired      it is past its date
+│       ├── GrantSpent        its budget is used up
+│       └── GrantRevoked      a person took it back
 ├── Refused             6     validation or a gate said no
 │   ├── PathRefused
 │   ├── BadDocument
@@ -38,6 +45,16 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── InvalidSpecs          specs of a plan that cannot be carried out
 │   ├── UnfitSpecs            specs that did not become a plan
 │   ├── WrongAnswer           typed for something else, or not what was asked
+│   ├── SignatureRefused      a signature that proves nothing
+│   │   ├── UnlistedKey       by a key that nobody listed
+│   │   ├── WrongNamespace    made for something else than an approval
+│   │   └── BadSignature      not one of these bytes
+│   ├── BadGrant              a standing approval that cannot be given
+│   ├── NotTogether           plans that need an answer each
+│   ├── NoSandbox             a command must run in a sandbox, and there is none
+│   ├── NoTool                an outside tool that is not there
+│   ├── CheckFailed           a check before or after an execution
+│   ├── AlreadyDone           executed once and for all
 │   ├── NothingToUndo
 │   ├── NoSuchForm            a plan that cannot be shown in another form
 │   ├── BadPatch              a patch that cannot be read
@@ -128,14 +145,26 @@ class CopyFailed(Failed):
 
 class ExecutionAborted(Failed):
     code = "execution_aborted"
-    message = "Plan {plan} was not carried out ({why}); what had been written was rolled back."
-    hint = "Look at it with: ringi show {plan}"
+    message = "Plan {plan} was not carried out to its end: {why}"
+    hint = "What could not be done whole was taken back. See what was done: ringi show {plan}"
 
 
 class Unsupported(Failed):
     code = "unsupported"
     message = "This needs something that is missing here: {what}"
     hint = "Run: ringi doctor"
+
+
+class SigningFailed(Failed):
+    code = "signing_failed"
+    message = "No signature could be made with {key}: {why}"
+    hint = "Try the key by itself: ssh-keygen -Y sign -n ringi-approval -f {key} SOME-FILE"
+
+
+class NotProven(Failed):
+    code = "not_proven"
+    message = "Plan {plan} is not proven: {why}"
+    hint = "Look at its history: ringi log {plan}"
 
 
 class LogBroken(Failed):
@@ -202,13 +231,19 @@ class PersonNeeded(RingiError):
 class NotApproved(PersonNeeded):
     code = "not_approved"
     message = "Nobody has approved plan {plan} as it is now; nothing was changed."
-    hint = "A person reviews and approves it with: ringi review {plan}"
+    hint = "A person approves it with: ringi review {plan} (or: ringi approve {plan})"
 
 
 class NotRequested(PersonNeeded):
     code = "not_requested"
     message = "Nobody was asked to approve plan {plan} as it is now."
     hint = "Ask first (request_approval), show what was asked, then approve; or: ringi review {plan}"
+
+
+class UnknownCommand(PersonNeeded):
+    code = "unknown_command"
+    message = "Plan {plan}: {spec} was started ({command}) and nobody knows how it ended."
+    hint = "See what it did, then say: ringi recover {plan} --done {spec}, or --again {spec} to run it again"
 
 
 class NoChannel(PersonNeeded):
@@ -262,6 +297,30 @@ class Expired(NotGranted):
     hint = "Approve it again: ringi review {plan}"
 
 
+class GrantRefused(NotGranted):
+    code = "grant_refused"
+    message = "Standing approval {grant} does not cover this: {why}"
+    hint = "A person decides: ringi review {plan}"
+
+
+class GrantExpired(GrantRefused):
+    code = "grant_expired"
+    message = "Standing approval {grant} ended at {when}."
+    hint = "A person decides: ringi review {plan}; or makes another one: ringi grant new"
+
+
+class GrantSpent(GrantRefused):
+    code = "grant_spent"
+    message = "Standing approval {grant} has not enough left: {why}"
+    hint = "A person decides: ringi review {plan}; or makes another one: ringi grant new"
+
+
+class GrantRevoked(GrantRefused):
+    code = "grant_revoked"
+    message = "Standing approval {grant} was revoked at {when}."
+    hint = "A person decides: ringi review {plan}; or makes another one: ringi grant new"
+
+
 class Refused(RingiError):
     code = "refused"
     exit_code = 6
@@ -307,6 +366,67 @@ class WrongAnswer(Refused):
     code = "wrong_answer"
     message = "The answer does not count: {why}"
     hint = "Nothing was approved. Look at it again and answer what is shown."
+
+
+class SignatureRefused(Refused):
+    code = "signature_refused"
+    message = "The signature does not count: {why}"
+    hint = "List your key first, in a terminal of your own: ringi init --key KEY.pub"
+
+
+class UnlistedKey(SignatureRefused):
+    code = "unlisted_key"
+    message = "The signature is by a key that is not listed: {key}"
+
+
+class WrongNamespace(SignatureRefused):
+    code = "wrong_namespace"
+    message = "The signature was made for {found}, not for {wanted}."
+    hint = "Sign it again with: ringi approve PLAN --sign KEY"
+
+
+class BadSignature(SignatureRefused):
+    code = "bad_signature"
+    message = "The signature is not one of these bytes: {why}"
+    hint = "Sign it again with: ringi approve PLAN --sign KEY"
+
+
+class BadGrant(Refused):
+    code = "bad_grant"
+    message = "Such a standing approval cannot be given: {why}"
+    hint = "See what can be granted: ringi grant new --help"
+
+
+class NotTogether(Refused):
+    code = "not_together"
+    message = "These plans cannot be approved with one answer: {why}"
+    hint = "Approve them one by one, or allow it in your own configuration: approval.together"
+
+
+class NoSandbox(Refused):
+    code = "no_sandbox"
+    message = "The command must run in a sandbox, and bubblewrap cannot be used: {why}"
+    hint = "Install bubblewrap (bwrap), or set run.sandbox in your own configuration to auto or off."
+
+
+class NoTool(Refused):
+    code = "no_tool"
+    message = "Plan {plan}: {spec} calls {tool}, and no such tool can be called here."
+    hint = "Approve and execute the other specs: ringi approve {plan} --only …"
+
+
+class CheckFailed(Refused):
+    code = "check_failed"
+    message = "Plan {plan}: {command} ended with exit code {exit_code}; {became}"
+    hint = "See what it said: ringi show {plan}"
+
+
+class AlreadyDone(Refused):
+    code = "already_done"
+    message = "Plan {plan} was carried out already; nothing was changed."
+    hint = (
+        "See what it did: ringi show {plan}; take it back: ringi undo {plan}; do it again: ringi fork {plan}"
+    )
 
 
 class NothingToUndo(Refused):
@@ -427,4 +547,5 @@ class LostRace(Busy):
 class Interrupted(RingiError):
     code = "interrupted"
     exit_code = 130
-    message = "Interrupted; nothing was half done."
+    message = "Interrupted."
+    hint = "What had begun is settled by the next command; see how things stand: ringi list"

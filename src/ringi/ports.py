@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -10,8 +10,9 @@ if TYPE_CHECKING:  # every start would load documents that most commands never s
     from ringi.domain.approval import Approval, ApprovalRequest
     from ringi.domain.base import Document
     from ringi.domain.events import Actor, EventKind, LoggedEvent
-    from ringi.domain.execution import ExecutionIntent, ExecutionResult
-    from ringi.domain.plan import PlanDocument, PlanRef
+    from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
+    from ringi.domain.grant import Grant
+    from ringi.domain.plan import ActionSpecExt, CheckPhase, CheckResult, PlanDocument, PlanRef
     from ringi.domain.project_state import ProjectState
     from ringi.text import Text
 
@@ -42,6 +43,54 @@ class PersonChannel(Protocol):
     def user(self) -> str: ...
 
 
+class Ran(NamedTuple):
+    """What became of a command."""
+
+    exit_code: int
+    """128 + n after a death by signal n; 124 where its time was up."""
+    output: str
+    """The end of what it printed, as far as it is kept."""
+    cut: bool
+    timed_out: bool
+    duration_sec: float
+
+
+class Commands(Protocol):
+    """Runs commands in the workspace: no shell, no secrets, nothing left behind."""
+
+    def sandboxed(self) -> bool:
+        """Whether a command would run in a sandbox now. Raises NoSandbox where one is required."""
+
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+        """`folder` is a path below the workspace, empty for the workspace itself.
+
+        Raises NoSuchProgram, PathRefused, and NoSandbox where it is to run in one and there is none.
+        """
+
+
+class Signer(NamedTuple):
+    principal: str
+    key: str
+    """The public key: its type and its base64."""
+    where: str
+    """The list it was found in."""
+
+
+class Signatures(Protocol):
+    def signer(self, message: bytes, signature: str) -> Signer:
+        """Who signed. Raises UnlistedKey, WrongNamespace or BadSignature."""
+
+
+class CheckRunner(Protocol):
+    def __call__(
+        self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase
+    ) -> tuple[CheckResult, ...]:
+        """Runs in a copy of the workspace with these files (bytes, permission bits; None: gone) laid over it.
+
+        Stops at the first that fails.
+        """
+
+
 class NewEvent(NamedTuple):
     kind: EventKind
     actor: Actor
@@ -62,6 +111,16 @@ class StoredIntent(NamedTuple):
     result: ExecutionResult | None
 
 
+class StoredCommand(NamedTuple):
+    start: CommandStart
+    end: CommandEnd | None
+
+
+class StoredGrant(NamedTuple):
+    grant: Grant
+    revoked_at: str | None
+
+
 class Transaction(Protocol):
     """One API call: everything in it is saved together or not at all."""
 
@@ -69,6 +128,9 @@ class Transaction(Protocol):
     def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan: ...
     def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan: ...
     def set_current(self, plan_id: str | None) -> None: ...
+    def set_checking(self, plan_id: str | None) -> None:
+        """The plan whose checks after its execution are under way."""
+
     def last_hash(self) -> str: ...
     def add_request(self, request: ApprovalRequest) -> None: ...
     def add_approval(self, approval: Approval) -> None: ...
@@ -80,8 +142,17 @@ class Transaction(Protocol):
     def set_state(self, state: ProjectState) -> list[str]:
         """Replaces the one before; answers with the ids of open change plans of another snapshot."""
 
+    def hold_back(self) -> None:
+        """Not written out for people by itself: another transaction follows at once, and shows both."""
+
     def add_intent(self, intent: ExecutionIntent) -> None: ...
     def add_result(self, result: ExecutionResult) -> None: ...
+    def start_command(self, start: CommandStart) -> None: ...
+    def end_command(self, end: CommandEnd) -> None: ...
+    def add_grant(self, grant: Grant) -> None:
+        """Logged by itself: a grant belongs to no plan."""
+
+    def revoke_grant(self, grant_id: str, reason: str) -> None: ...
 
 
 class Store(Protocol):
@@ -98,11 +169,29 @@ class Store(Protocol):
     def unfinished(self) -> tuple[ExecutionIntent, ...]: ...
     def intent(self, execution_id: str) -> ExecutionIntent | None: ...
     def events(self, plan_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]: ...
+    def last_hash(self) -> str:
+        """Of the newest event; of none, what the first one names as the one before it."""
+
+    def has_event(self, hash_: str) -> bool:
+        """Whether the log has an event with this hash."""
+
     def approvals(self, plan_id: str) -> tuple[Approval, ...]: ...
     def requests(self, plan_id: str) -> tuple[ApprovalRequest, ...]: ...
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]: ...
+    def commands(self, execution_id: str) -> tuple[StoredCommand, ...]: ...
+    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...] | None:
+        """Of an earlier version; None where there was none."""
+
+    def overlapping(self, plan_id: str, paths: Sequence[str]) -> dict[str, list[str]]:
+        """Other open plans that change one of the paths: their ids, and the paths."""
+
+    def grants(self) -> tuple[StoredGrant, ...]: ...
+    def granted(self, grant_id: str) -> tuple[Approval, ...]:
+        """The approvals that this standing approval was used for."""
+
     def forget_bytes(self, before: str) -> None: ...
     def current(self) -> str | None: ...
+    def checking(self) -> str | None: ...
     def workspace_id(self) -> str: ...
 
 

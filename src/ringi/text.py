@@ -66,3 +66,8 @@ def _code(character: str) -> str:
     if number <= _LAST_OF_ONE_BYTE:
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{number:02x}")
     return f"\\u{number:04x}" if number <= _LAST_OF_TWO_BYTES else f"\\U{number:08x}"
+
+
+def why_failed(error: OSError) -> str:
+    """What the system says about it."""
+    return error.strerror or str(error)

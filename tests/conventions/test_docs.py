@@ -4,6 +4,7 @@ import configparser
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,12 +17,13 @@ import pytest
 from ringi import errors
 from ringi.cli.main import COMMANDS, cli, hoisted
 from ringi.domain.plan import PLAN_TRANSITIONS
-from ringi.wiring.config import KEYS
+from ringi.wiring.config_keys import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 READMES = [ROOT / "README.md", ROOT / "README.ja.md"]
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+PROOFS = ROOT / "docs" / "design" / "0018-proofs.md"
 LONGEST_SEC = 120
 SENTENCE_ENDS = ("。", "\uff09", ")")
 HELP = frozenset({"-h", "--help"})
@@ -235,6 +237,7 @@ def test_python_on_the_page_runs_and_changes_nothing(page: Path, repo: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="the tour signs with ssh-keygen")
 def test_transcript_is_what_the_tour_prints(tmp_path: Path):
     ran = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "try.py")],
@@ -248,10 +251,46 @@ def test_transcript_is_what_the_tour_prints(tmp_path: Path):
     if "Nothing was approved." in ran.stdout:
         pytest.skip("an agent runs the tests, so nobody can approve")
     plain = re.sub(r"\x1b\[[0-9;?!]*[A-Za-z]", "", ran.stdout).replace(sys.executable, "python")
+    plain = re.sub(r"· \S+, signed with SHA256:\S+", "· you, signed with SHA256:…", plain)
     printed = iter([line.rstrip() for line in plain.splitlines()])
     transcript = next(block.text for block in blocks(read(READMES[0])) if block.language == "console")
     lines = [line for line in transcript.splitlines() if line.strip() not in {"", "…"}]
     assert [line for line in lines if line not in printed] == []
+
+
+@pytest.mark.req("PT-10")
+@pytest.mark.skipif(not (shutil.which("ssh-keygen") and shutil.which("jq")), reason="what the page uses")
+def test_approval_is_checked_with_the_shell_alone(repo: Path, tmp_path: Path):
+    """As the page on proofs says, and no longer once a word of it was changed."""
+    [script] = [block.text for block in blocks(read(PROOFS)) if block.language == "sh"]
+    key, new = tmp_path / "key", tmp_path / "new.txt"
+    new.write_text("new\n", encoding="utf-8")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    public = " ".join(key.with_suffix(".pub").read_text(encoding="utf-8").split()[:2])
+    signers = Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers"
+    signers.parent.mkdir(parents=True, exist_ok=True)
+    signers.write_text(f'hanako namespaces="ringi-approval" {public}\n', encoding="utf-8")
+    signers.chmod(0o600)
+    for words in (
+        ["propose", "--file", f"new.txt={new}", "--title", "New"],
+        ["approve", "p1", "--sign", str(key)],
+    ):
+        argv = [sys.executable, "-m", "ringi", *words]
+        subprocess.run(argv, cwd=repo, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    [approval] = (repo / ".agent" / "logs" / "plans").glob("*/approval.json")
+    shutil.copy(signers, tmp_path)
+
+    def checked(approval: str) -> int:
+        (tmp_path / "approval.json").write_text(approval, encoding="utf-8")
+        environment = {**os.environ, "NAME": "hanako"}
+        return subprocess.run(
+            ["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False
+        ).returncode
+
+    text = read(approval)
+    assert checked(text) == 0
+    assert checked(text.replace('\\"path\\":\\"new.txt\\"', '\\"path\\":\\"old.txt\\"')) != 0
+    assert checked(text.replace('\\"act\\":\\"approve\\"', '\\"act\\":\\"undo\\"')) != 0
 
 
 @by_name

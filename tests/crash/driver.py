@@ -72,7 +72,10 @@ def _child(task: Mapping[str, Any], tell: int) -> None:
 
 @contextlib.contextmanager
 def _opened(task: Mapping[str, Any]) -> Iterator[ringi.Workspace]:
-    with ringi.open_workspace(task["root"], environment=task["environment"], person=SeatedPerson()) as opened:
+    # At once: another thread would make what happens when it is killed a matter of chance.
+    with ringi.open_workspace(
+        task["root"], environment=task["environment"], person=SeatedPerson(), at_once=True
+    ) as opened:
         yield opened
 
 

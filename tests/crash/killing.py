@@ -79,7 +79,9 @@ class Victim:
         self._here.rename(self._template)
 
     def open(self) -> ringi.Workspace:
-        return ringi.open_workspace(self.root, environment=self.environment, person=SeatedPerson())
+        return ringi.open_workspace(
+            self.root, environment=self.environment, person=SeatedPerson(), at_once=True
+        )
 
     def fresh(self, **more: object) -> dict[str, object]:
         """A task for the driver, on a workspace as it was at the beginning."""

@@ -24,6 +24,8 @@ class Scenario(NamedTuple):
     specs: Sequence[ActionSpec]
     after: Files | None = None
     """Where the specs do not say it themselves."""
+    folders: frozenset[str] = frozenset()
+    """Empty ones that are made."""
 
     @property
     def first(self) -> Picture:
@@ -32,7 +34,8 @@ class Scenario(NamedTuple):
     @property
     def last(self) -> Picture:
         if self.after is not None:
-            return picture(self.after)
+            found = picture(self.after)
+            return found._replace(folders=found.folders | self.folders)
         files = dict(self.before)
         for spec in self.specs:
             if spec.kind is SpecKind.DELETE:
@@ -72,20 +75,32 @@ def laid_out(root: Path, files: Files) -> None:
         path.chmod(mode)
 
 
-def create(path: str, content: str, mode: str | None = None) -> ActionSpec:
-    return ActionSpec(SpecKind.CREATE, path, content, mode=mode)
+WHOLE = "whole"
+"""The group of all specs of a plan that is done wholly or not at all."""
 
 
-def write(path: str, content: str | None, mode: str | None = None) -> ActionSpec:
-    return ActionSpec(SpecKind.WRITE, path, content, mode=mode)
+def create(path: str, content: str, mode: str | None = None, group: str | None = WHOLE) -> ActionSpec:
+    return ActionSpec(SpecKind.CREATE, path, content, mode=mode, group=group)
 
 
-def delete(path: str) -> ActionSpec:
-    return ActionSpec(SpecKind.DELETE, path)
+def write(path: str, content: str | None, mode: str | None = None, group: str | None = WHOLE) -> ActionSpec:
+    return ActionSpec(SpecKind.WRITE, path, content, mode=mode, group=group)
+
+
+def delete(path: str, group: str | None = WHOLE) -> ActionSpec:
+    return ActionSpec(SpecKind.DELETE, path, group=group)
+
+
+def move(path: str, target: str, mode: str | None = None, group: str | None = WHOLE) -> ActionSpec:
+    return ActionSpec(SpecKind.MOVE, path, target=target, mode=mode, group=group)
+
+
+def mkdir(path: str, group: str | None = WHOLE) -> ActionSpec:
+    return ActionSpec(SpecKind.MKDIR, path, group=group)
 
 
 def patch(path: str, *lines: str) -> ActionSpec:
-    return ActionSpec(SpecKind.PATCH, path, "".join(f"{line}\n" for line in lines))
+    return ActionSpec(SpecKind.PATCH, path, "".join(f"{line}\n" for line in lines), group=WHOLE)
 
 
 CREATE = Scenario(
@@ -189,4 +204,54 @@ PATCHED = Scenario(
         "made.txt": (b"made\n", PLAIN),
     },
 )
-ALL = (CREATE, NESTED, OVERWRITE, DELETE, MODE, MIXED, PATCHED)
+MOVED = Scenario(
+    "moves and folders",
+    {
+        "a.txt": (b"a\n", PLAIN),
+        "old/only.txt": (b"only\n", 0o640),
+        "old/deep/run.sh": (b"#!/bin/sh\n", PLAIN),
+        "kept/one.txt": (b"one\n", PLAIN),
+    },
+    [
+        mkdir("made/empty"),
+        mkdir("made"),
+        move("a.txt", "made/b.txt"),
+        move("old/only.txt", "new/place/only.txt"),
+        move("old/deep/run.sh", "run.sh", "0755"),
+        create("kept/two.txt", "two\n"),
+    ],
+    {
+        "made/b.txt": (b"a\n", PLAIN),
+        "new/place/only.txt": (b"only\n", 0o640),
+        "run.sh": (b"#!/bin/sh\n", 0o755),
+        "kept/one.txt": (b"one\n", PLAIN),
+        "kept/two.txt": (b"two\n", PLAIN),
+    },
+    frozenset(["made/empty"]),
+)
+SEVERAL = Scenario(
+    "several groups and single specs",
+    {
+        "one.txt": (b"one\n", PLAIN),
+        "two.txt": (b"two\n", PLAIN),
+        "lib/three.txt": (b"three\n", PLAIN),
+        "gone/four.txt": (b"four\n", PLAIN),
+    },
+    [
+        write("one.txt", "1\n", group="a"),
+        create("new/a.txt", "a\n", group="a"),
+        delete("gone/four.txt", None),
+        mkdir("folder", None),
+        create("folder/in.txt", "in\n", group="b"),
+        move("two.txt", "lib/two.txt", group="b"),
+        write("lib/three.txt", "3\n", "0600", None),
+    ],
+    {
+        "one.txt": (b"1\n", PLAIN),
+        "new/a.txt": (b"a\n", PLAIN),
+        "folder/in.txt": (b"in\n", PLAIN),
+        "lib/two.txt": (b"two\n", PLAIN),
+        "lib/three.txt": (b"3\n", 0o600),
+    },
+)
+ALL = (CREATE, NESTED, OVERWRITE, DELETE, MODE, MIXED, PATCHED, MOVED, SEVERAL)

@@ -1,6 +1,7 @@
 """The plan tool put together by hand: the real ledger, any file system."""
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,13 +11,15 @@ from ringi.domain.approval import TypedAnswer
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import ActionSpec
 from ringi.fs import FileSystem
+from ringi.integrations.commands import CommandSettings, WorkspaceCommands
+from ringi.integrations.signing import SshSignatures
 from ringi.plans.parts import Parts
 from ringi.plans.tool import PlanTool
 from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock
 from ringi.store.transaction import LedgerTransaction
 from ringi.wiring.assemble import rules_of
-from ringi.wiring.config import Config
+from ringi.wiring.config_keys import Config
 from ringi.wiring.system import new_id
 from ringi.workspace.snapshot import Snapshots
 from ringi.workspace.tree import Tree
@@ -57,6 +60,11 @@ class World:
             person=SeatedPerson(),
             rules=rules_of(Config()),
             snapshot_id=lambda: Snapshots(state, root).take().id,
+            snapshots=lambda: Snapshots(state, root),
+            commands=WorkspaceCommands(root, dict(os.environ), CommandSettings("off", (), 65536, ())),
+            signatures=SshSignatures(tuple),
+            check=lambda *_: (),
+            analyse=lambda path: path,
         )
         self.tool = PlanTool(self.parts)
 

@@ -136,7 +136,7 @@ def test_an_approved_plan_is_carried_out_once(tmp_path: Path):
         "except RingiError as error:\n"
         "    print(error.code)\n"
     )
-    assert sorted(race(code, tmp_path, [plan_id] * 4)) == ["True", *["not_approved"] * 3]
+    assert sorted(race(code, tmp_path, [plan_id] * 4)) == ["True", *["already_done"] * 3]
     with open_scratch(tmp_path) as ws:
         assert len(ws.parts.ledger.executions(plan_id)) == 1
         assert statuses(ws) == {plan_id: str(PlanStatus.COMPLETED)}

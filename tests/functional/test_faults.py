@@ -356,7 +356,8 @@ def test_one_folder_that_may_not_be_written_stops_the_whole_group():
 
         def work() -> None:
             with open_scratch(folder) as ws:
-                plan_id = approved(ws, write("README.md", "z\n"), write("app/hello.py", "z\n"))
+                specs = [write(path, "z\n", group="g") for path in ("README.md", "app/hello.py")]
+                plan_id = approved(ws, *specs)
                 with untouched(folder / "ws"):
                     result = ws.plan.execute(plan_id)
                 assert not result.overall_success

@@ -1,5 +1,6 @@
 """The person's own repository is the same after every command: index, stash, refs, objects, settings."""
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -71,6 +72,31 @@ def proposes(desk: Desk) -> None:
     )(desk)
 
 
+def scripted(*calls: str) -> Callable[[Desk], None]:
+    """As `runs`, about the current plan."""
+
+    def run(desk: Desk) -> None:
+        name = f"p{desk.json('current')['number']}"
+        runs(*(call.replace("PLAN", name) for call in calls))(desk)
+
+    return run
+
+
+def sets_specs(desk: Desk) -> None:
+    path = desk.root.parent / "specs.json"
+    runs("propose --title Scripted")(desk)
+    for text in ("one", "two"):
+        path.write_text(json.dumps([{"kind": "create", "path": "script.txt", "content": f"{text}\n"}]))
+        scripted(f"specs PLAN --file {path}", "specs PLAN")(desk)
+
+
+def approves(desk: Desk) -> None:
+    terminal = desk.terminal("approve", f"p{desk.json('current')['number']}")
+    terminal.answer(r"\[y/n\]", "y")
+    code, rest = terminal.end()
+    assert code == 0, rest
+
+
 class Case(NamedTuple):
     use: Callable[[Desk], None]
     writes: frozenset[str] = frozenset()
@@ -87,6 +113,19 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("trust", Case(runs("trust --show", "trust --revoke"))),
     ("state", Case(runs("state capture", "state show"))),
     ("propose", Case(proposes)),
+    ("specs", Case(sets_specs)),
+    ("current", Case(runs("current"))),
+    ("compare", Case(scripted("compare PLAN 1"))),
+    ("revert", Case(scripted("revert PLAN 1"))),
+    ("fork", Case(scripted("fork PLAN"))),
+    ("reject", Case(scripted("reject PLAN --feedback no"))),
+    ("pending", Case(scripted("pending PLAN", "pending PLAN --off", "pending PLAN", "pending"))),
+    ("request", Case(scripted("request PLAN"))),
+    ("approve", Case(approves)),
+    ("execute", Case(scripted("execute PLAN --dry-run", "execute PLAN"), frozenset(["script.txt"]))),
+    ("verify", Case(runs("verify", "verify --all"))),
+    ("grant", Case(runs("grant list"))),
+    ("recover", Case(runs("recover"))),
     ("with", Case(works_beside)),
     ("", Case(runs("", "--json"))),
     ("list", Case(runs("list", "--json list --all"))),

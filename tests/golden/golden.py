@@ -1,7 +1,8 @@
-"""Makes the golden files: one plan's whole life, with a clock and ids that are always the same.
+"""Makes the golden files: a plan's whole life, with a clock and ids that are always the same, and approvals
+that were signed once by a key that exists no more.
 
-Files that people have must stay readable. A new format gets a folder of its own, and the old one stays:
-PYTHONPATH=src python -m tests.golden.golden plan-2
+Files that people have must stay readable, and their approvals provable. A new format gets a folder of
+its own, and the old ones stay: PYTHONPATH=src python -m tests.golden.golden plan-3 signed-2
 """
 
 import itertools
@@ -11,27 +12,43 @@ import tempfile
 from pathlib import Path
 
 from ringi.api import Workspace
-from ringi.domain.plan import ALL_SPECS, CheckResult, Encoding, MessageRef
+from ringi.domain import codec
+from ringi.domain.grant import GrantScope
+from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
+from ringi.domain.risk import Risk
+from ringi.integrations.signing import SignerList, SshSignatures
 from ringi.plans.tool import PlanTool
-from tests.helpers import answer, create, delete, open_scratch, set_clock, undo, write
+from tests.fakes.signing import RealKey
+from tests.helpers import FILES, SetClock, answer, create, delete, open_scratch, set_clock, undo, write
 
 HERE = Path(__file__).parent
+WEEK = 7 * 86400
 
 
 def make(tmp_path: Path) -> Path:
     """The plan's folder below .agent."""
-    with open_scratch(tmp_path) as workspace:
-        for path in ("README.md", "app/hello.py"):
+    with open_scratch(tmp_path, {**FILES, "docs/old.md": "old\n"}) as workspace:
+        for path in ("README.md", "app/hello.py", "docs/old.md"):
             (workspace.places.root / path).chmod(0o644)
         plan_id = live(workspace)
-    return tmp_path / "ws" / ".agent" / "logs" / "plans" / plan_id
+        return plan_folder(workspace, plan_id)
 
 
-def live(workspace: Workspace) -> str:
+def plan_folder(workspace: Workspace, plan_id: str) -> Path:
+    return workspace.places.root / ".agent" / "logs" / "plans" / plan_id
+
+
+def always_the_same(workspace: Workspace) -> SetClock:
     clock = set_clock(workspace)
     numbers = itertools.count(1)
     workspace.parts.ledger._ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"
+    workspace.parts.ledger.set_meta("workspace_id", workspace.parts.ledger._ids())
     workspace.plan = PlanTool(workspace.plan._parts._replace(ids=workspace.parts.ledger._ids))
+    return clock
+
+
+def live(workspace: Workspace) -> str:
+    clock = always_the_same(workspace)
     plan = workspace.plan
     plan_id = plan.propose(
         "# 挨拶を増やす\n\nSay more \u2013 in two languages.",
@@ -39,6 +56,7 @@ def live(workspace: Workspace) -> str:
         "People asked for it",
         ["greeting", "日本語"],
         proposer="claude",
+        requester="with:claude",
     )
     clock.pass_by(1)
     specs = [
@@ -46,6 +64,8 @@ def live(workspace: Workspace) -> str:
         create("bin/run", "#!/bin/sh\n", mode="0755", group="change"),
         create("data.bin", "AAEC", mode="0644", encoding=Encoding.BASE64),
         delete("README.md"),
+        ActionSpec(SpecKind.MOVE, "docs/old.md", target="docs/new.md"),
+        ActionSpec(SpecKind.MKDIR, "empty", mode="0755"),
     ]
     plan.set_action_specs(plan_id, specs)
     plan.add_checks(plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
@@ -62,8 +82,67 @@ def live(workspace: Workspace) -> str:
     return plan_id
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(
-            make(Path(folder)), HERE / sys.argv[1], ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True
+def make_signed(tmp_path: Path, folder: Path) -> None:
+    """A plan that a key approved, a standing approval by the same key, and a plan that it covered.
+
+    The key is made for this and thrown away with `tmp_path`.
+    """
+    key = RealKey(tmp_path, "key")
+    folder.mkdir()
+    (folder / "key.pub").write_text(key.public + "\n")
+    with open_scratch(tmp_path) as workspace:
+        clock = always_the_same(workspace)
+        listed = SignerList("allowed_signers", f"hanako {key.public}\n".encode())
+        workspace.plan = PlanTool(workspace.plan._parts._replace(signatures=SshSignatures(lambda: [listed])))
+        plan = workspace.plan
+        scope = GrantScope(
+            requester="with:claude",
+            globs=("docs/**",),
+            kinds=(SpecKind.CREATE, SpecKind.WRITE),
+            max_risk=Risk.LOW,
+            files_per_use=3,
+            lines_per_use=30,
+            files_total=9,
+            lines_total=90,
         )
+        subject = plan.draft_grant(scope, clock.after(WEEK))
+        clock.pass_by(1)
+        grant = plan.add_grant(subject, "hanako", key.sign(plan.grant_statement(subject, "hanako")))
+        (folder / "grant.json").write_bytes(codec.pretty(grant))
+        signed = _carried_out(workspace, clock, create("notes.txt", "署名\n", mode="0644"), key)
+        granted = _carried_out(workspace, clock, create("docs/a.txt", "covered\n", mode="0644"), None)
+        for name, plan_id in (("signed", signed), ("granted", granted)):
+            shutil.copytree(
+                plan_folder(workspace, plan_id), folder / name, ignore=shutil.ignore_patterns(".*", "preview")
+            )
+        lines = [codec.canonical(logged) for logged in workspace.log()]
+        (folder / "events.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+
+
+def _carried_out(workspace: Workspace, clock: SetClock, spec: ActionSpec, key: RealKey | None) -> str:
+    """Approved by the key, or without one by what stands already."""
+    plan = workspace.plan
+    plan_id = plan.propose("A change", proposer="claude", requester="with:claude")
+    assert plan.set_action_specs(plan_id, [spec]).ok
+    clock.pass_by(1)
+    request = plan.ask(plan_id)
+    if key is not None:
+        plan.approve(
+            plan_id, "hanako", ALL_SPECS, key.sign(plan.statement(request, "hanako", "fine")), "fine"
+        )
+    clock.pass_by(1)
+    assert plan.execute(plan_id).overall_success
+    return plan_id
+
+
+def main(names: list[str]) -> None:
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            if name.startswith("signed"):
+                make_signed(Path(folder), HERE / name)
+            else:
+                shutil.copytree(make(Path(folder)), HERE / name, ignore=shutil.ignore_patterns(".*"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

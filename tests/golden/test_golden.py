@@ -1,19 +1,37 @@
 """Files that an earlier version wrote are still read, and what was signed then still holds."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from ringi.domain import codec
-from ringi.domain.approval import ApprovalHistory, ApprovalSubject
-from ringi.domain.events import FIRST_PREVIOUS, LoggedEvent
+from ringi.domain.approval import (
+    Approval,
+    ApprovalHistory,
+    ApprovalSubject,
+    ProofRecord,
+    SignedAct,
+    Statement,
+    Strength,
+)
+from ringi.domain.events import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionResult
+from ringi.domain.grant import Grant, GrantSubject
 from ringi.domain.plan import PlanDocument, with_state
 from ringi.store.transaction import evidence_of
-from tests.golden.golden import HERE, make
+from tests.fakes.signing import assert_signed
+from tests.golden.golden import HERE, make, make_signed
 
-FOLDERS = sorted(path for path in HERE.iterdir() if (path / "plan.json").exists())
+KINDS = {
+    "plan-1": ["write", "create", "create", "delete"],
+    "plan-2": ["write", "create", "create", "delete", "move", "mkdir"],
+}
+FOLDERS = [HERE / name for name in KINDS]
 NEWEST = FOLDERS[-1]
+SIGNED = sorted(HERE.glob("signed-*"))
+by_name = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+by_signed_name = pytest.mark.parametrize("folder", SIGNED, ids=lambda folder: folder.name)
 
 
 def shown(folder: Path) -> dict[str, bytes]:
@@ -29,25 +47,47 @@ def read(folder: Path) -> tuple[PlanDocument, ApprovalHistory, ExecutionResult, 
         codec.foreign((folder / "plan.json").read_bytes(), PlanDocument, "plan.json"),
         codec.foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json"),
         codec.foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json"),
-        [
-            codec.foreign(line, LoggedEvent, "events.jsonl")
-            for line in (folder / "events.jsonl").read_bytes().splitlines()
-        ],
+        log(folder),
     )
 
 
+def log(folder: Path) -> list[LoggedEvent]:
+    lines = (folder / "events.jsonl").read_bytes().splitlines()
+    return [codec.foreign(line, LoggedEvent, "events.jsonl") for line in lines]
+
+
+def assert_chained(events: list[LoggedEvent]) -> None:
+    previous = FIRST_PREVIOUS
+    for logged in events:
+        assert logged.event.previous == previous
+        assert codec.digest(codec.canonical(logged.event)) == logged.hash
+        previous = logged.hash
+
+
+def assert_approved(approval: Approval, history: ApprovalHistory, events: list[LoggedEvent]) -> None:
+    """Its words, what was asked, and its place in the log."""
+    subject = codec.foreign(approval.subject.encode(), ApprovalSubject, "subject")
+    assert codec.canonical(subject).decode() == approval.subject
+    assert codec.digest(approval.subject.encode()) == approval.digest
+    assert approval.digest in [request.digest for request in history.requests]
+    at = [logged.event.evidence for logged in events].index(evidence_of(approval))
+    assert approval.after_event == events[at - 1].hash
+
+
+def assert_saved(document: PlanDocument, result: ExecutionResult, events: list[LoggedEvent]) -> None:
+    assert events[-1].event.evidence == codec.digest(codec.canonical(result))
+    assert codec.digest(codec.canonical(document.state.action_specs)) == document.specs_sha256
+    saved = codec.canonical(with_state(document, action_specs=()))
+    assert events[-1].event.document == codec.digest(saved)
+
+
 @pytest.mark.req("PT-1", "PT-2", "PT-3", "PT-10")
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@by_name
 def test_still_readable(folder: Path):
     document, history, result, events = read(folder)
     assert document.plan.title == "挨拶を増やす"
     assert document.plan.version == 2
-    assert [str(spec.base.kind) for spec in document.state.action_specs] == [
-        "write",
-        "create",
-        "create",
-        "delete",
-    ]
+    assert [str(spec.base.kind) for spec in document.state.action_specs] == KINDS[folder.name]
     assert [approval.approver for approval in history.approvals] == ["Hanako", "hanako"]
     assert result.overall_success
     assert str(events[0].event.event) == "plan_proposed"
@@ -55,29 +95,81 @@ def test_still_readable(folder: Path):
 
 
 @pytest.mark.req("PT-8", "PT-11")
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@by_name
 def test_every_hash_still_holds(folder: Path):
     document, history, result, events = read(folder)
-    previous = FIRST_PREVIOUS
-    for logged in events:
-        assert logged.event.previous == previous
-        assert codec.digest(codec.canonical(logged.event)) == logged.hash
-        previous = logged.hash
-    evidence = [logged.event.evidence for logged in events]
-    hashes = [logged.hash for logged in events]
+    assert_chained(events)
     for approval in history.approvals:
-        subject = codec.foreign(approval.subject.encode(), ApprovalSubject, "subject")
-        assert codec.canonical(subject).decode() == approval.subject
-        assert codec.digest(approval.subject.encode()) == approval.digest
-        assert approval.digest in [request.digest for request in history.requests]
-        at = evidence.index(evidence_of(approval))
-        assert approval.after_event == hashes[at - 1]
-    assert evidence[-1] == codec.digest(codec.canonical(result))
-    assert codec.digest(codec.canonical(document.state.action_specs)) == document.specs_sha256
-    saved = codec.canonical(with_state(document, action_specs=()))
-    assert events[-1].event.document == codec.digest(saved)
+        assert_approved(approval, history, events)
+        assert (approval.proof.strength, approval.proof.answer) == (Strength.WEAK, approval.digest[:6])
+    assert_saved(document, result, events)
 
 
 @pytest.mark.req("PT-10")
 def test_the_program_still_writes_the_same_bytes(tmp_path: Path):
     assert shown(make(tmp_path)) == shown(NEWEST)
+
+
+# --- signatures: proven by the files alone, with ssh-keygen and without the program's own lists ---
+
+
+def said_in(record: ProofRecord, folder: Path, tmp_path: Path) -> Statement:
+    """What was signed, after ssh-keygen has agreed that it was, by the key that stands there."""
+    assert record.statement
+    assert record.key
+    assert record.key == (folder / "key.pub").read_text().strip()
+    proof = {"key": record.key, "signature": record.signature or ""}
+    assert_signed(tmp_path, proof, record.statement.encode())
+    with pytest.raises(subprocess.CalledProcessError):
+        assert_signed(tmp_path, proof, record.statement.encode() + b" ")
+    said = codec.foreign(record.statement.encode(), Statement, "statement")
+    assert codec.canonical(said).decode() == record.statement
+    return said
+
+
+@pytest.mark.req("PT-8", "PT-11")
+@by_signed_name
+def test_a_signed_approval_still_verifies(folder: Path, tmp_path: Path):
+    document, history, result, own = read(folder / "signed")
+    events = log(folder)
+    assert_chained(events)
+    assert [logged for logged in events if logged.event.plan_id == document.plan.id] == own
+    assert_saved(document, result, own)
+    [approval] = history.approvals
+    assert_approved(approval, history, events)
+    said = said_in(approval.proof, folder, tmp_path)
+    assert (said.act, said.digest) == (SignedAct.APPROVE, approval.digest)
+    assert (said.approver, said.note) == (approval.approver, approval.note) == ("hanako", "fine")
+    hashes = [logged.hash for logged in events]
+    assert hashes.index(said.after_event) <= hashes.index(approval.after_event)
+    assert result.overall_success
+
+
+@pytest.mark.req("PT-8", "PT-11")
+@by_signed_name
+def test_a_standing_approval_still_verifies(folder: Path, tmp_path: Path):
+    document, history, result, own = read(folder / "granted")
+    events = log(folder)
+    assert_saved(document, result, own)
+    [approval] = history.approvals
+    assert_approved(approval, history, events)
+    grant = codec.foreign((folder / "grant.json").read_bytes(), Grant, "grant.json")
+    subject = codec.foreign(grant.subject.encode(), GrantSubject, "subject")
+    assert codec.canonical(subject).decode() == grant.subject == approval.proof.grant_subject
+    for record in (grant.proof, approval.proof):
+        said = said_in(record, folder, tmp_path)
+        assert (said.act, said.digest) == (SignedAct.GRANT, codec.digest(grant.subject.encode()))
+        assert said.approver == approval.approver
+    [given] = [logged.event for logged in events if logged.event.event is EventKind.GRANTED]
+    assert given.evidence == codec.digest(codec.canonical(grant))
+    assert approval.proof.grant == grant.id == subject.id
+    assert subject.created_at <= approval.timestamp <= subject.expires_at
+    assert document.plan.requester == subject.scope.requester
+    assert (approval.proof.used_files or 0) <= subject.scope.files_per_use
+
+
+def test_signed_files_can_be_made_again(tmp_path: Path):
+    """By another key, so that only the names of the files are the same."""
+    make_signed(tmp_path, tmp_path / "signed")
+    assert SIGNED
+    assert set(shown(tmp_path / "signed")) == set(shown(SIGNED[-1]))

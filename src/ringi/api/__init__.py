@@ -1,19 +1,28 @@
 """The public Python API; `ringi` re-exports it."""
 
+from ringi.api.verifying import verify_plan
 from ringi.api.workspace import Workspace, open_workspace
-from ringi.domain.approval import TypedAnswer
+from ringi.domain.amendment import DropHunks, DropSpec, NewContent
+from ringi.domain.approval import SignedAnswer, TypedAnswer
+from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, MessageRef, SpecKind, SpecSelection
 from ringi.errors import RingiError
 from ringi.plans.tool import PlanTool
 
 __all__ = [
     "ActionSpec",
+    "DropHunks",
+    "DropSpec",
+    "GrantScope",
     "MessageRef",
+    "NewContent",
     "PlanTool",
     "RingiError",
+    "SignedAnswer",
     "SpecKind",
     "SpecSelection",
     "TypedAnswer",
     "Workspace",
     "open_workspace",
+    "verify_plan",
 ]

@@ -1,5 +1,6 @@
 """An agent works in a copy of the repository; what it changed becomes a plan."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -11,7 +12,7 @@ from ringi.api.workspace import Workspace
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, PlanRef, SpecKind
-from ringi.errors import PathRefused, StorageFailed
+from ringi.errors import PathRefused, RingiError, StorageFailed
 from ringi.integrations.person import WITH_VARIABLE, process_start
 from ringi.integrations.supervise import Ended, run_captured, run_in_terminal
 from ringi.plans.effects import mode_after, packed
@@ -87,6 +88,7 @@ def take(
         tags=("with",),
         proposer=proposer_of(argv),
         left_out=[f"{path}: {why}" for path, why in difference.left_out],
+        requester=f"with:{proposer_of(argv)}",
     )
     specs, basis = specs_of(difference, workspace.parts.tree)
     validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)
@@ -97,8 +99,17 @@ def take(
     if results:
         workspace.plan.add_checks(plan_id, results)
     changed = bool(results) and copy.difference().tree != difference.tree
+    if all(result.exit_code == 0 for result in results):
+        _ask_standing(workspace, plan_id)
     plan = workspace.parts.ledger.ref(plan_id)
     return Taken(plan, difference.left_out, validated.problems, tuple(results), changed)
+
+
+def _ask_standing(workspace: Workspace, plan_id: str) -> None:
+    """Where a standing approval may cover it, nobody need be asked; a person can be asked all the same."""
+    if any(state.revoked_at is None for state in workspace.plan.grants()):
+        with contextlib.suppress(RingiError):
+            workspace.plan.request_approval(plan_id)
 
 
 def proposer_of(argv: Sequence[str]) -> str:

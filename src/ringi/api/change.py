@@ -8,7 +8,8 @@ from ringi.api.project import Progress, state_now
 from ringi.api.workspace import Workspace
 from ringi.domain.change_plan import FileDiff
 from ringi.domain.change_view import ChangePlan, change_plan_of
-from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
+from ringi.domain.project_state import LINK_MODE
 from ringi.domain.workspace_edit import WorkspaceEdit
 from ringi.errors import NoDiff, NoSuchForm, NotAnEdit, NotFound, PatchMismatch, PathRefused
 from ringi.patching import Patch, dump, normalise, parse_patch, render_patch
@@ -21,7 +22,7 @@ from ringi.plans.rendering import rendering
 from ringi.text import Text
 from ringi.workspace.dependencies import dependents
 from ringi.workspace.paths import normalise as normalise_path
-from ringi.workspace.snapshot import LINK_MODE, Snapshots
+from ringi.workspace.snapshot import Snapshots
 
 
 def propose_patch(workspace: Workspace, content: str, patch: bytes, *, proposer: str = "") -> str:
@@ -161,6 +162,7 @@ def title_of_paths(paths: Sequence[str]) -> str:
 
 def as_patch(workspace: Workspace, plan_id: str) -> bytes:
     """All of the plan as one patch that `git apply` takes; binary files are refused by name."""
+    _require_only_files(workspace, plan_id)
     pieces = []
     for effects in workspace.plan.effects(plan_id):
         rendered = rendering(effects)
@@ -172,8 +174,17 @@ def as_patch(workspace: Workspace, plan_id: str) -> bytes:
 
 
 def as_workspace_edit(workspace: Workspace, plan_id: str) -> WorkspaceEdit:
+    _require_only_files(workspace, plan_id)
     files = [edited_file(effects) for effects in workspace.plan.effects(plan_id)]
     return workspace_edit(files, workspace.places.root.as_uri())
+
+
+def _require_only_files(workspace: Workspace, plan_id: str) -> None:
+    """Nothing is left out in silence: a patch carries no command, no reading and no empty folder."""
+    for spec in workspace.plan.get_state(plan_id).action_specs:
+        if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
+            why = Text("{spec} ({kind}) changes no content of a file", spec=spec.id, kind=str(spec.base.kind))
+            raise NoSuchForm(plan=workspace.plan_name(plan_id), why=why)
 
 
 def as_change_plan(workspace: Workspace, plan_id: str) -> ChangePlan:

@@ -135,6 +135,7 @@ def _try_to_write(ledger: Ledger) -> None:
 
 
 def _projections(workspace: Workspace) -> Iterator[Finding]:
+    workspace.flush()
     wrong = workspace.parts.projection.differences(workspace.parts.ledger)
     if not wrong:
         yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
@@ -225,6 +226,7 @@ def repair(
                 "{count} plans came back from .agent as proposed; approvals do not come back", count=count
             )
         yield from problems
+        workspace.flush()
         if workspace.parts.projection.differences(ledger):
             workspace.parts.projection.rebuild(ledger)
             yield Text("the files in .agent were written anew")

@@ -9,6 +9,7 @@ from ringi.api.workspace import Workspace
 from ringi.domain.change_view import milliseconds
 from ringi.domain.codec import blob_id, canonical, digest
 from ringi.domain.project_state import (
+    LINK_MODE,
     Dependencies,
     EditorState,
     Gap,
@@ -22,7 +23,7 @@ from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
 from ringi.workspace.dependencies import SourceFile, analyse
 from ringi.workspace.diagnostics import merged
-from ringi.workspace.snapshot import LINK_MODE, Listing, Snapshot, Snapshots
+from ringi.workspace.snapshot import Listing, Snapshot, Snapshots
 
 Progress = Callable[[Text], None]
 

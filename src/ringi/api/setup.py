@@ -13,12 +13,22 @@ _CONFIG: Final = """\
 #
 # approval:
 #   expires_sec: 86400          # how long a request for approval stays open
+#   together: none              # one answer for one plan, whatever a user's own file says
 # risk:
 #   critical: ["deploy/**"]     # beside the built-in globs
 #   mutable: ["var/**"]         # files that hold state, beside the built-in globs
 # limits:
 #   max_file_bytes: 10485760
 #   forbidden_extensions: [".pem"]
+# checks:                       # in copies, before and after a plan is carried out; needs: ringi trust
+#   before: ["make test"]
+#   after: ["make test"]
+#   on_failure: undo            # whatever a user's own file says
+# run:                          # commands of plans
+#   sandbox: required           # no command without one
+#   allowed: ["make *"]         # no high risk; needs: ringi trust
+#   environment: ["BUILD_TYPE"] # further variables they get; needs: ringi trust
+#   timeout_sec: 600
 # diagnostics:                  # what a project state says about errors; needs: ringi trust
 #   commands: ["ruff check --output-format json"]
 # with:

@@ -11,7 +11,7 @@ from ringi.plans.tool import PlanTool
 from ringi.ports import EventSink, PersonChannel
 from ringi.store.verify import verify
 from ringi.text import Text
-from ringi.wiring.assemble import Assembled, assemble
+from ringi.wiring.assemble import Assembled, Progress, assemble
 from ringi.wiring.config import Loaded
 from ringi.wiring.copies import supervisors_in
 from ringi.wiring.places import Places, find_root, places_of
@@ -36,7 +36,14 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        self.parts.ledger.close()
+        try:
+            self.flush()
+        finally:
+            self.parts.ledger.close()
+
+    def flush(self) -> None:
+        """Write out what waits to be written into `.agent/`; otherwise that happens within a moment."""
+        self.parts.flush()
 
     @property
     def places(self) -> Places:
@@ -59,7 +66,7 @@ class Workspace:
         return verify(self.parts.ledger)
 
     def recover_if_needed(self) -> None:
-        if self.parts.ledger.unfinished():
+        if self.parts.ledger.unfinished() or self.parts.ledger.checking():
             try:
                 self.recovered = tuple(self.plan.recover())
             except Busy:
@@ -73,13 +80,25 @@ def open_workspace(
     environment: Mapping[str, str] | None = None,
     sinks: Sequence[EventSink] = (),
     person: PersonChannel | None = None,
+    on_progress: Progress = lambda _: None,
+    at_once: bool = False,
 ) -> Workspace:
-    """The workspace that the path lies in; what a crash cut off is finished or taken back first."""
+    """The workspace that the path lies in; what a crash cut off is finished or taken back first.
+
+    The files in `.agent/` are written a moment after a call, and when the workspace is closed; with
+    `at_once`, before the call comes back.
+    """
     environment = process_environment() if environment is None else environment
     root = find_root(Path(path))
     copies = places_of(root, environment).copies
     parts = assemble(
-        root, environment, sinks=sinks, supervisors=lambda: supervisors_in(copies), person=person
+        root,
+        environment,
+        sinks=sinks,
+        supervisors=lambda: supervisors_in(copies),
+        person=person,
+        on_progress=on_progress,
+        at_once=at_once,
     )
     workspace = Workspace(parts)
     try:

@@ -1,5 +1,6 @@
 """What every command is given: the person's environment, the printer, the workspace."""
 
+import contextlib
 import gc
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,8 +13,10 @@ from ringi.cli.ui import Ui
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
+    from ringi.domain.events import LoggedEvent
     from ringi.errors import RingiError
     from ringi.store.reading import PlanReader
+    from ringi.text import Text
     from ringi.wiring.places import Places
 
 EXIT_PERSON_NEEDED: Final = 3
@@ -63,7 +66,12 @@ class App:
 
             # Off since the start; from here on there is work that leaves garbage.
             gc.enable()
-            self._opened = open_workspace(self.start, environment=self.environment)
+            self._opened = open_workspace(
+                self.start,
+                environment=self.environment,
+                sinks=[self._tell_command],
+                on_progress=self._tell_progress,
+            )
             self._tell_recovered(self._opened)
         return self._opened
 
@@ -76,12 +84,33 @@ class App:
                 self.ui.line(
                     Text("An interrupted execution of {plan} was finished.", plan=name), style="yellow"
                 )
+            elif any(outcome.status == "done" for outcome in result.results):
+                self.ui.line(
+                    Text("An interrupted execution of {plan} was done in part.", plan=name), style="yellow"
+                )
+                self.ui.next_step(f"ringi show {name}")
             else:
                 self.ui.line(
                     Text("An interrupted execution of {plan} was rolled back.", plan=name), style="yellow"
                 )
+            for outcome in result.results:
+                if outcome.status == "conflict":
+                    line = Text("{path} stays as it is: somebody wrote to it meanwhile", path=outcome.path)
+                    self.ui.line(line, style="yellow", indent=2)
             for path in result.kept:
                 self.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), indent=2)
+
+    def _tell_command(self, event: "LoggedEvent") -> None:
+        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
+
+        if event.event.event == "command_started":
+            _, _, command = event.event.reason.partition(" ")
+            self._tell_progress(Text("running: {command} …", command=command))
+
+    def _tell_progress(self, words: "Text") -> None:
+        # Nobody may be looking any more; what is being done matters more.
+        with contextlib.suppress(OSError):
+            self.ui.line(words, style="dim")
 
     def _tell_unwritten(self, problem: "RingiError") -> None:
         from ringi.text import Text  # noqa: PLC0415  # not needed to show help
@@ -94,6 +123,7 @@ class App:
         if self._reader is not None:
             self._reader.close()
         if self._opened is not None:
+            self._opened.flush()
             if problem := self._opened.parts.projection.problem:
                 self._tell_unwritten(problem)
             self._opened.close()

@@ -10,6 +10,7 @@ import click
 from ringi.api import beside
 from ringi.cli import words
 from ringi.cli.app import App, pass_app
+from ringi.domain.plan import PlanStatus
 from ringi.errors import NoSuchProgram
 from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
@@ -146,5 +147,9 @@ def _take(app: App, copy: WorkCopy, command: Sequence[str], checks: Sequence[str
         style="bold",
     )  # fmt: skip
     ui.line(Text("ringi has not touched your files."), indent=2)
-    ui.next_step(f"ringi review {ref.name}")
+    if ref.status is PlanStatus.APPROVED:
+        ui.line(Text("A standing approval covers it."), style="green", indent=2)
+        ui.next_step(f"ringi execute {ref.name}")
+    else:
+        ui.next_step(f"ringi review {ref.name}")
     return not taken.left_out

@@ -23,7 +23,7 @@ def log(app: App, plan: str | None, verify: bool) -> None:
         return
     names = {ref.id: ref.name for ref in app.plans.refs()}
     for logged in events:
-        app.ui.line(console_line(logged, names.get(logged.event.plan_id, "?")))
+        app.ui.line(console_line(logged, names.get(logged.event.plan_id, "-")))
 
 
 def console_line(logged: LoggedEvent, name: str) -> Text:

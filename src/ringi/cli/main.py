@@ -36,15 +36,29 @@ BESIDE: Final = {
     "review": "ringi.cli.review:review",
     "undo": "ringi.cli.undo:undo",
 }
-BY_SCRIPT: Final = {"propose": "ringi.cli.propose:propose"}
-INSPECT: Final = {
+BY_SCRIPT: Final = {
+    "propose": "ringi.cli.propose:propose",
+    "specs": "ringi.cli.specs:specs",
+    "show": "ringi.cli.showing:show",
+    "request": "ringi.cli.deciding:request",
+    "approve": "ringi.cli.deciding:approve",
+    "reject": "ringi.cli.deciding:reject",
+    "execute": "ringi.cli.executing:execute",
+    "grant": "ringi.cli.grant:grant",
     "list": "ringi.cli.plans:list_",
-    "show": "ringi.cli.plans:show",
+    "fork": "ringi.cli.versions:fork",
+    "revert": "ringi.cli.versions:revert",
+    "compare": "ringi.cli.versions:compare",
+    "pending": "ringi.cli.plans:pending",
+    "current": "ringi.cli.plans:current",
+}
+INSPECT: Final = {
     "state": "ringi.cli.state:state",
     "schema": "ringi.cli.settings:schema",
 }
-PROVE: Final = {"log": "ringi.cli.log:log"}
-COMMANDS: Final = {**START, **BESIDE, **BY_SCRIPT, **INSPECT, **PROVE}
+PROVE: Final = {"verify": "ringi.cli.verify:verify", "log": "ringi.cli.log:log"}
+CARE: Final = {"recover": "ringi.cli.recover:recover"}
+COMMANDS: Final = {**START, **BESIDE, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
 
 
 class RingiGroup(click.Group):
@@ -81,6 +95,7 @@ class RingiGroup(click.Group):
             _("By script"): BY_SCRIPT,
             _("Inspect"): INSPECT,
             _("Prove"): PROVE,
+            _("Care"): CARE,
         }
         for title, names in groups.items():
             commands = [(name, self.get_command(ctx, name)) for name in names]

@@ -1,18 +1,22 @@
-"""`ringi propose`: a plan, or a change plan, from a patch, from files or from another tree."""
+"""`ringi propose`: a plan from a text, specs, a patch, files or another tree; or a change plan."""
 
 import gettext
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.describing import describe
 from ringi.cli.input import STDIN, read_named
-from ringi.cli.plans import describe
+from ringi.cli.specs import read_specs, tell_report, tell_unplaced, with_unplaced
+from ringi.cli.words import subject
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
+from ringi.domain.extraction import Extraction
+from ringi.domain.plan import ActionSpec
 from ringi.errors import NoBasis
 from ringi.text import Text
 
@@ -48,11 +52,16 @@ class _NewFile(click.ParamType[tuple[str, str]]):
 
 @click.command()
 @click.argument("words", metavar="[FILE|-]", required=False)
+@click.option("--specs", metavar="FILE|-", help="The plan's specs, as JSON.")
+@click.option("--extract", is_flag=True, help="Take the specs from the text of FILE.")
 @click.option("--patch", metavar="FILE|-", help="A unified diff, as git diff writes it.")
 @click.option("--file", "files", type=_NewFile(), multiple=True, help="PATH gets the content of FILE.")
 @click.option("--delete", "deleted", metavar="PATH", multiple=True, help="PATH goes away.")
 @click.option(
-    "--tree", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Become like this folder."
+    "--tree",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Become like this folder.",
 )
 @click.option("--again", metavar="PLAN", help="Carry a plan over to the project as it is now.")
 @click.option("--normalise", is_flag=True, help="Mend line numbers, counts and headers as models write them.")
@@ -65,6 +74,8 @@ class _NewFile(click.ParamType[tuple[str, str]]):
 def propose(
     app: App,
     words: str | None,
+    specs: str | None,
+    extract: bool,
     patch: str | None,
     files: tuple[tuple[str, str], ...],
     deleted: tuple[str, ...],
@@ -79,46 +90,70 @@ def propose(
 ) -> None:
     """Propose exact changes; nothing is written before a person approves them.
 
-    With --trigger it becomes a change plan: valid for the project as it is now, with the files that depend on
+    FILE holds the plan's text; alone it becomes a plan that gets its specs later, with ringi specs. With
+    --trigger it becomes a change plan: valid for the project as it is now, with the files that depend on
     it and mechanical risk.
     """
-    sources = [patch, *(source for _, source in files)]
-    _check_usage(
-        [patch is not None, bool(files or deleted), tree is not None, again is not None],
-        [words, *sources],
-        [*deleted, *(path for path, _ in files)],
-    )
+    source = Source(specs, extract, patch, files, deleted, tree, again, normalise)
+    _check_usage(source, words, title, trigger)
     of_changes: dict[str, object] = {"--diagnostic": diagnostics, "--explain": explain}
     if again is not None:
-        others = {"--title": title, "--as": proposer, "--normalise": normalise, "--trigger": trigger}
-        _refuse(of_changes | others | {"FILE": words}, _("--again takes everything from the plan"))
+        others = {"--title": title, "--as": proposer, "--trigger": trigger, "FILE": words}
+        _refuse(of_changes | others, _("--again takes everything from the plan"))
     elif trigger is None:
         _refuse(of_changes, _("it belongs to a change plan: add --trigger"))
     for text in (title, explain, proposer, *(found.message for found in diagnostics)):
         if text and any("\ud800" <= c <= "\udfff" for c in text):
             raise click.UsageError(_("A text on the command line is not UTF-8"))
-    if normalise and patch is None:
-        raise click.UsageError(_("--normalise belongs to --patch"))
     proposer = proposer or app.workspace.parts.person.user()
-    source = Source(patch, files, deleted, tree, normalise=normalise)
-    if again is not None:
-        plan_id = _again(app, again)
-    elif trigger is None:
-        plan_id = _plan(app, source, words, title, proposer)
+    if trigger is not None:
+        basis = PlanBasis(trigger_of(trigger), diagnostics)
+        tell(app, _change_plan(app, source, words, title, proposer, basis, explain))
+    elif again is not None:
+        tell(app, _again(app, again))
+    elif extract:
+        _extracted(app, _content(words, title, ""), proposer)
     else:
-        plan_id = _change_plan(
-            app, source, words, title, proposer, PlanBasis(trigger_of(trigger), diagnostics), explain
-        )
-    tell(app, plan_id)
+        tell(app, _plan(app, source, words, title, proposer))
 
 
-def _check_usage(chosen: list[bool], read: list[str | None], paths: list[str]) -> None:
-    if sum(chosen) != 1:
-        raise click.UsageError(
-            _("Say what to propose with one of: --patch, --file/--delete, --tree, --again")
-        )
+class Source(NamedTuple):
+    """Where the change comes from; one is given, or none where a text comes first."""
+
+    specs: str | None
+    extract: bool
+    patch: str | None
+    files: tuple[tuple[str, str], ...]
+    deleted: tuple[str, ...]
+    tree: Path | None
+    again: str | None
+    normalise: bool
+
+    @property
+    def ways(self) -> int:
+        given = (self.specs, self.patch, self.tree, self.again)
+        return sum(one is not None for one in given) + self.extract + bool(self.files or self.deleted)
+
+    @property
+    def of_bytes(self) -> bool:
+        """Whether it can become a change plan."""
+        return bool(self.patch is not None or self.files or self.deleted or self.tree is not None)
+
+
+def _check_usage(source: Source, words: str | None, title: str | None, trigger: str | None) -> None:
+    texts = words is not None or (title is not None and not source.extract)
+    allowed = texts if source.extract else source.ways == 1 or (source.ways == 0 and texts)
+    if source.ways > 1 or not allowed:
+        ways = "--specs, --extract, --patch, --file/--delete, --tree, --again"
+        raise click.UsageError(_("Say what to propose: a FILE, or one of {ways}").format(ways=ways))
+    if trigger is not None and not (source.of_bytes or source.again):
+        raise click.UsageError(_("A change plan is made of exact diffs: --patch, --file/--delete or --tree"))
+    if source.normalise and source.patch is None:
+        raise click.UsageError(_("--normalise belongs to --patch"))
+    read = [words, source.specs, source.patch, *(name for _, name in source.files)]
     if read.count(STDIN) > 1:
         raise click.UsageError(_("Only one thing can come from standard input"))
+    paths = [*source.deleted, *(path for path, _ in source.files)]
     if len(set(paths)) != len(paths):
         raise click.UsageError(_("A path is named twice"))
 
@@ -127,16 +162,6 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
     for name, value in options.items():
         if value:
             raise click.UsageError(_("{option} cannot be given here; {why}").format(option=name, why=why))
-
-
-class Source(NamedTuple):
-    """Where the change comes from; exactly one is given."""
-
-    patch: str | None
-    files: tuple[tuple[str, str], ...]
-    deleted: tuple[str, ...]
-    tree: Path | None
-    normalise: bool
 
 
 def trigger_of(word: str) -> Trigger:
@@ -155,14 +180,39 @@ def _again(app: App, plan: str) -> str:
 def _plan(app: App, source: Source, words: str | None, title: str | None, proposer: str) -> str:
     from ringi.api import change  # noqa: PLC0415  # not needed to show help
 
+    if source.specs is not None:
+        given = read_specs(source.specs)
+        content = _content(words, title, _title_of(given))
+        return app.workspace.plan.propose_specs(content, given, proposer=proposer)
     if source.patch is not None:
         patch = _patch(app, source)
         paths = [path for path, _ in change.split(patch)]
         content = _content(words, title, change.title_of_paths(paths))
         return change.propose_patch(app.workspace, content, patch, proposer=proposer)
+    if not source.of_bytes:
+        return app.workspace.plan.propose(_content(words, title, ""), proposer=proposer)
     changes = _changes(app, source)
     content = _content(words, title, change.title_of_paths([found.path for found in changes]))
     return change.propose_contents(app.workspace, content, changes, proposer=proposer)
+
+
+def _title_of(specs: Sequence[ActionSpec]) -> str:
+    from ringi.api import change  # noqa: PLC0415  # not needed to show help
+
+    if paths := [spec.path for spec in specs if spec.path]:
+        return change.title_of_paths(paths)
+    return f"Run {subject(specs[0])}" if specs else "Specs"
+
+
+def _extracted(app: App, content: str, proposer: str) -> None:
+    """The plan is kept with its text, whatever could be made of it."""
+    tool = app.workspace.plan
+    plan_id = tool.propose(content, proposer=proposer)
+    found = tool.extract(plan_id)
+    report = tool.set_action_specs(plan_id, found.specs) if found.specs else None
+    tell(app, plan_id, found)
+    if report is not None:
+        tell_report(app, report, app.workspace.plan_name(plan_id))
 
 
 def _change_plan(
@@ -214,13 +264,26 @@ def _from_root(app: App, path: str) -> str:
     return os.path.normpath(f"{here}/{path}") if ".." in path.split("/") else f"{here}/{path}"
 
 
-def tell(app: App, plan_id: str) -> None:
-    ref = app.workspace.parts.ledger.ref(plan_id)
+def tell(app: App, plan_id: str, found: Extraction | None = None) -> None:
+    ref, document = app.workspace.parts.ledger.ref(plan_id), app.workspace.plan.get(plan_id)
     if app.ui.as_json:
-        app.ui.document(ref)
+        app.ui.document(with_unplaced(ref, found))
+    else:
+        describe(app, ref, document, app.workspace.plan.preview(plan_id))
+    if found:
+        tell_unplaced(app, found)
+        if not found.specs:
+            app.ui.line(
+                Text("Nothing in its text could be made a spec; it is kept as a text."), style="yellow"
+            )
+    if app.ui.as_json:
         return
-    describe(app, ref, app.workspace.plan.get(plan_id), app.workspace.plan.preview(plan_id))
-    app.ui.next_step(f"ringi review {ref.name}")
+    if document.state.action_specs:
+        app.ui.next_step(f"ringi review {ref.name}")
+    else:
+        app.ui.next_step(
+            f"ringi specs {ref.name} --file FILE" if found else f"ringi specs {ref.name} --extract"
+        )
 
 
 def _content(words: str | None, title: str | None, fallback: str) -> str:

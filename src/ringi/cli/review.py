@@ -4,21 +4,19 @@ from typing import Final, NoReturn
 
 import click
 
-from ringi.cli import words
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
-from ringi.cli.plans import describe
-from ringi.cli.ui import stored
-from ringi.domain.approval import ApprovalRequest, TypedAnswer
+from ringi.cli.describing import describe, totals
+from ringi.cli.results import carry_out
+from ringi.domain.approval import ApprovalRequest, ApprovedPlan, TypedAnswer
 from ringi.domain.events import Actor
-from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, risk_of
 from ringi.domain.risk import Risk
-from ringi.errors import BadTransition, Busy, ExecutionAborted, InvalidSpecs, PlanChanged, Stale, Superseded
+from ringi.errors import BadTransition, Busy, InvalidSpecs, PlanChanged, Stale, Superseded
 from ringi.plans.approving import TYPED_LENGTH
 from ringi.text import Text
 
-_LONGEST_DIFF: Final = 300
+LONGEST_DIFF: Final = 300
 _SHOWS_AGAIN: Final = frozenset("dus")
 _CHOICES = Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit")
 _WHOLE = Text("[a]pply  [r]eject  [s]how again  [q]uit")
@@ -149,25 +147,22 @@ class _Review:
         preview = self.tool.preview(self.plan_id)
         self.ui.line()
         for part in preview.diffs:
-            self.ui.diff(part.diff, most=_LONGEST_DIFF)
-            self.ui.line()
+            if part.diff:
+                self.ui.diff(part.diff, most=LONGEST_DIFF)
+                self.ui.line()
         self.stale = preview.stale
         describe(self.app, self.app.workspace.parts.ledger.ref(self.plan_id), document, preview)
-        risk = risk_of(document, ALL_SPECS)
-        totals = document.state.previews
-        if totals:
-            size = words.size(len(totals.files), totals.added, totals.removed)
-            line = Text("{size}   {risk}", size=size, risk=words.RISK[risk])
-            self.ui.line(line, style=words.RISK_STYLE[risk], indent=2)
+        totals(self.app, document)
         return document
 
     def _apply(self, document: PlanDocument) -> bool:
         asked = self.tool.ask(self.plan_id, seen=document)
-        typed = self._typed(document, asked)
-        if typed is None:
-            return False
-        who = self.app.workspace.parts.person.user()
-        self.tool.approve(self.plan_id, who, ALL_SPECS, typed)
+        if not isinstance(self.tool.outcome(self.plan_id), ApprovedPlan):  # by a standing approval, at once
+            typed = self._typed(document, asked)
+            if typed is None:
+                return False
+            who = self.app.workspace.parts.person.user()
+            self.tool.approve(self.plan_id, who, ALL_SPECS, typed)
         carry_out(self.app, self.plan_id, self.name)
         return True
 
@@ -185,13 +180,7 @@ class _Review:
         """For a high risk, the beginning of the digest of exactly what will be written is typed."""
         if risk_of(document, ALL_SPECS) is not Risk.HIGH:
             return TypedAnswer(asked.digest, "a")
-        self.ui.line(Text("What you approve is sha256 {digest}", digest=asked.digest), indent=2)
-        wanted = asked.digest[:TYPED_LENGTH]
-        answer = ask(self.app, Text("HIGH risk. To apply it, type {wanted}:", wanted=wanted))
-        if answer != wanted:
-            self.ui.line(Text("That was not it; nothing was approved."), style="yellow")
-            return None
-        return TypedAnswer(asked.digest, answer)
+        return digest_typed(self.app, asked)
 
     def _drop(self, document: PlanDocument) -> None:
         specs = document.state.action_specs
@@ -240,24 +229,12 @@ class _Review:
         raise click.exceptions.Exit(EXIT_DECLINED)
 
 
-def carry_out(app: App, plan_id: str, name: str) -> None:
-    result = app.workspace.plan.execute(plan_id)
-    if app.ui.as_json:
-        app.ui.document(result)
-    tell(app, result, name)
-    app.ui.line(words.written(len(result.results)), style="green")
-    app.ui.next_step(f"ringi undo {name}")
-
-
-def tell(app: App, result: ExecutionResult, name: str) -> None:
-    """Names what went wrong, file by file; raises where it did."""
-    if result.overall_success and not result.kept:
-        return
-    for outcome in result.results:
-        if outcome.status in {OpStatus.CONFLICT, OpStatus.FAILED}:
-            app.ui.line(Text("✗ {path}: {why}", path=outcome.path, why=stored(outcome.detail)), style="red")
-    for path in result.kept:
-        app.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
-    if not result.overall_success:
-        why = next((outcome.detail for outcome in result.results if outcome.detail), "")
-        raise ExecutionAborted(plan=name, why=stored(why))
+def digest_typed(app: App, asked: ApprovalRequest) -> TypedAnswer | None:
+    """The digest is shown in full, and its beginning typed; None where something else was."""
+    app.ui.line(Text("What you approve is sha256 {digest}", digest=asked.digest), indent=2)
+    wanted = asked.digest[:TYPED_LENGTH]
+    answer = ask(app, Text("HIGH risk. To apply it, type {wanted}:", wanted=wanted))
+    if answer != wanted:
+        app.ui.line(Text("That was not it; nothing was approved."), style="yellow")
+        return None
+    return TypedAnswer(asked.digest, answer)

@@ -6,7 +6,8 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.ui import shown, translated
 from ringi.errors import NotFound
 from ringi.text import Text
-from ringi.wiring.config import KEYS, Loaded, Origin, load
+from ringi.wiring.config import Loaded, Origin, load
+from ringi.wiring.config_keys import KEYS
 
 _ORIGINS = {
     Origin.DEFAULT: Text("default"),

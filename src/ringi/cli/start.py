@@ -1,29 +1,50 @@
 """`ringi init` and `ringi doctor`."""
 
+import tempfile
+from gettext import gettext as _
 from pathlib import Path
 
 import click
 
 from ringi.api import beside
 from ringi.api import doctor as clinic
+from ringi.api.keys import ListedKey, list_key
 from ringi.api.setup import initialise
 from ringi.api.workspace import Workspace
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.ask import ask, is_yes
 from ringi.cli.ui import shown, translated
-from ringi.errors import NoWorkspace
+from ringi.errors import InTheWay, NoChannel, NoWorkspace
+from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
+from ringi.wiring.places import user_folder
+from ringi.wiring.signers import add_signer
+from ringi.wiring.trust import SIGNERS
 from ringi.workspace.copy import WorkCopy
 
 _MARKS = {clinic.Mark.GOOD: ("✓", "green"), clinic.Mark.NOTE: ("!", "yellow"), clinic.Mark.BAD: ("✗", "red")}
 
 
 @click.command()
+@click.option(
+    "--key",
+    metavar="[KEY.pub]",
+    is_flag=False,
+    flag_value="",
+    help="Instead, list your SSH key, so that approvals can be signed with it.",
+)
+@click.option("--as", "principal", metavar="NAME", default="", help="The name to list the key under.")
 @pass_app
-def init(app: App) -> None:
+def init(app: App, key: str | None, principal: str) -> None:
     """Make this folder a workspace.
 
     Writes a commented configuration where there is none, and looks whether all is well.
     """
+    if key is not None:
+        _list_key(app, key, principal)
+        return
+    if principal:
+        raise click.UsageError(_("--as belongs to --key"))
     root = _root_or_here(app)
     made = initialise(root)
     if app.ui.as_json:
@@ -36,6 +57,45 @@ def init(app: App) -> None:
     for finding in bad:
         _show(app, finding)
     app.ui.next_step("ringi doctor" if bad else "ringi with -- COMMAND")
+
+
+def _list_key(app: App, key: str, principal: str) -> None:
+    """Whoever is listed can approve, so a person has to say so, after seeing which key it is."""
+    ui, person = app.ui, TerminalPerson(app.environment)
+    if refusal := person.refusal():
+        raise NoChannel(why=refusal, command=f"ringi init --key {key}".rstrip())
+    found = _looked_at(app, key, principal or person.user())
+    ui.line(Text("{line}", line=found.line), indent=2)
+    ui.line(Text("its fingerprint is {fingerprint}", fingerprint=found.fingerprint), indent=2)
+    ui.line(Text("Whoever holds this key can approve plans in all your workspaces."))
+    try:
+        answer = ask(app, Text("List it in {file}? [y/n]", file=str(_users_list(app))))
+    except EOFError:
+        answer = "n"
+    if not is_yes(answer):
+        ui.line(Text("Nothing was listed."))
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+    file, added = add_signer(app.environment, found.line)
+    if ui.as_json:
+        ui.document({**found._asdict(), "file": str(file), "added": added})
+    done = Text("✓ listed in {file}", file=str(file)) if added else Text("✓ it was listed already")
+    ui.line(done, style="green")
+    ui.line(Text("For a team, commit that line in .agent/allowed_signers; each of them runs: ringi trust"))
+    ui.next_step("ringi approve PLAN --sign KEY")
+
+
+def _looked_at(app: App, key: str, principal: str) -> ListedKey:
+    """The line as it would be listed: into a list that is thrown away."""
+    with tempfile.TemporaryDirectory(prefix="ringi-") as folder:
+        elsewhere = {**app.environment, "XDG_CONFIG_HOME": folder}
+        return list_key(elsewhere, Path(key).expanduser() if key else None, principal)
+
+
+def _users_list(app: App) -> Path:
+    folder = user_folder(app.environment)
+    if folder is None:
+        raise InTheWay(what=SIGNERS, why=Text("there is no home folder to keep it in"))
+    return folder / SIGNERS
 
 
 def _root_or_here(app: App) -> Path:

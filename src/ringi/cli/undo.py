@@ -1,39 +1,119 @@
 """`ringi undo`: bring the files back to before a plan."""
 
+from pathlib import Path
+from typing import Final
+
 import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
-from ringi.cli.review import tell
-from ringi.domain.approval import TypedAnswer
+from ringi.cli.results import fail, show_results
+from ringi.cli.ui import stored
+from ringi.domain.approval import (
+    ApprovalRequest,
+    FileChange,
+    Proof,
+    SignedAct,
+    SignedAnswer,
+    TypedAnswer,
+)
+from ringi.domain.execution import ExecutionResult, OpStatus
+from ringi.errors import ExecutionAborted, UndoStale
+from ringi.plans.undoing import Undoable
 from ringi.text import Text
+
+_MOST: Final = 50
 
 
 @click.command()
 @click.argument("plan", required=False)
+@click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 @pass_app
-def undo(app: App, plan: str | None) -> None:
-    """Bring the files back to before a plan; without PLAN, the newest that was carried out."""
-    tool, ui = app.workspace.plan, app.ui
-    name = app.workspace.parts.ledger.ref(app.workspace.parts.ledger.find(plan)).name if plan else ""
-    require_terminal(app, f"ringi undo {name}".rstrip())
-    asked, done = tool.ask_undo(plan)
-    name = app.workspace.parts.ledger.ref(asked.plan_id).name
-    for change in done.changes:
-        ui.line(change_line(change.path, made=change.before is None, deleted=change.after is None), indent=2)
+def undo(app: App, plan: str | None, sign: Path | None) -> None:
+    """Bring the files back to before a plan; without PLAN, the newest that was carried out.
+
+    A file that somebody wrote to since stays as it is, and is named.
+    """
+    tool = app.workspace.plan
+    name = app.workspace.plan_name(plan) if plan else ""
+    if sign is None:
+        require_terminal(app, f"ringi undo {name}".rstrip())
+    asked, found = tool.ask_undo(plan)
+    name = app.workspace.plan_name(asked.plan_id)
+    _show(app, found)
+    who = app.workspace.parts.person.user()
+    proof = _typed(app, asked, found, name) if sign is None else _signed(app, asked, who, sign)
+    result = tool.undo(asked.plan_id, who, proof)
+    if app.ui.as_json:
+        app.ui.document(result)
+    _tell(app, result, found, name)
+
+
+def _show(app: App, found: Undoable) -> None:
+    ui = app.ui
+    changes = sorted(found.changes, key=lambda change: change.path)
+    for change in changes[:_MOST]:
+        line = change_line(change)
+        if change.path in found.by_commands:
+            line = Text("{line} (it changed while a command of the plan ran)", line=line)
+        ui.line(line, indent=2)
+    if len(changes) > _MOST:
+        ui.line(Text("… and {count} more", count=len(changes) - _MOST), indent=2)
+    for path in found.refused:
+        line = Text("! {path} stays, and what goes with it: somebody wrote to it since", path=path)
+        ui.line(line, style="yellow", indent=2)
+    for what in found.beyond:
+        ui.line(Text("! {what} cannot be brought back", what=what), style="yellow", indent=2)
+
+
+def _typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proof:
     try:
-        answer = ask(app, _question(len(done.changes), name))
+        answer = ask(app, _question(len(found.changes), name))
     except EOFError:
         answer = "n"
     if not is_yes(answer):
-        ui.line(Text("Nothing was changed."))
+        app.ui.line(Text("Nothing was changed."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
-    who = app.workspace.parts.person.user()
-    result = tool.undo(asked.plan_id, who, TypedAnswer(asked.digest, answer))
-    if ui.as_json:
-        ui.document(result)
-    tell(app, result, name)
+    return TypedAnswer(asked.digest, answer)
+
+
+def _signed(app: App, asked: ApprovalRequest, who: str, key: Path) -> Proof:
+    from ringi.integrations.signing import sign  # noqa: PLC0415  # only where one signs
+
+    statement = app.workspace.plan.statement(asked, who, act=SignedAct.UNDO)
+    return SignedAnswer(statement, sign(key, statement.encode(), app.environment))
+
+
+def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None:
+    """What went back, then what did not."""
+    ui = app.ui
+    failed = [
+        outcome
+        for outcome in result.results
+        if outcome.status is not OpStatus.DONE and outcome.path not in found.refused
+    ]
+    if failed:
+        show_results(app, result, {}, files=False)
+        why = next((outcome.detail for outcome in failed if outcome.detail), "")
+        fail(app, ExecutionAborted(plan=name, why=stored(why)))
+    for path in result.kept:
+        ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
+    if found.refused:
+        count = sum(outcome.status is OpStatus.DONE for outcome in result.results)
+        ui.line(_restored(count), style="green")
+        fail(app, UndoStale(plan=name, paths=", ".join(found.refused)))
+    if found.by_commands or found.beyond:
+        ui.line(_restored(len(found.changes)), style="green")
+        line = Text("What its commands did to files that git ignores, to links or outside of here stays.")
+        ui.line(line, style="yellow", indent=2)
+        return
     ui.line(Text("✓ restored byte for byte"), style="green")
+
+
+def _restored(count: int) -> Text:
+    if count == 1:
+        return Text("✓ 1 file restored byte for byte")
+    return Text("✓ {count} files restored byte for byte", count=count)
 
 
 def _question(count: int, name: str) -> Text:
@@ -42,9 +122,9 @@ def _question(count: int, name: str) -> Text:
     return Text("{count} files go back to before {plan}. Go? [y/n]", count=count, plan=name)
 
 
-def change_line(path: str, *, made: bool, deleted: bool) -> Text:
-    if made:
-        return Text("{path} goes away again", path=path)
-    if deleted:
-        return Text("{path} comes back", path=path)
-    return Text("{path} gets its earlier bytes back", path=path)
+def change_line(change: FileChange) -> Text:
+    if change.after is None:
+        return Text("{path} goes away again", path=change.path)
+    if change.before is None:
+        return Text("{path} comes back", path=change.path)
+    return Text("{path} gets its earlier bytes back", path=change.path)

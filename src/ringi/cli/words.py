@@ -1,10 +1,19 @@
 """How documents are put into words: statuses, risks, reasons, one line for a plan."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
 from ringi.domain.change_plan import DiagnosticRef, Trigger
-from ringi.domain.plan import ActionSpecExt, CheckResult, PlanRef, PlanStatus, SpecKind
+from ringi.domain.plan import (
+    ActionSpec,
+    ActionSpecExt,
+    CheckPhase,
+    CheckResult,
+    PlanRef,
+    PlanStatus,
+    SpecKind,
+)
 from ringi.domain.risk import Category, Risk, RiskCode, RiskReason
 from ringi.text import Text
 
@@ -15,7 +24,7 @@ STATUS: Final = {
     PlanStatus.SCHEDULED: Text("about to run"),
     PlanStatus.EXECUTING: Text("running"),
     PlanStatus.COMPLETED: Text("done"),
-    PlanStatus.ABORTED: Text("rolled back"),
+    PlanStatus.ABORTED: Text("not finished"),
 }
 RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
 RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
@@ -38,9 +47,21 @@ def reason(path: str, given: RiskReason) -> Text:
         return Text("{path} is critical, and is renamed or copied", path=given.subject)
     if given.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}:
         return Text("{path} gets {what}", path=path, what=_finding(given.subject))
+    if given.code in {RiskCode.COMMAND, RiskCode.FOREIGN_COMMAND, RiskCode.TOOL_CALL}:
+        return _beyond_files(given)
     from ringi.policy.change import CATEGORY  # noqa: PLC0415  # a list shows no reasons
 
     return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
+
+
+def _beyond_files(given: RiskReason) -> Text:
+    if given.code is RiskCode.COMMAND:
+        return Text("{subject} runs in your workspace", subject=given.subject)
+    if given.code is RiskCode.FOREIGN_COMMAND:
+        return Text(
+            "{subject} runs in your workspace, and run.allowed does not name it", subject=given.subject
+        )
+    return Text("{subject} changes something outside", subject=given.subject)
 
 
 def _finding(subject: str) -> Text:
@@ -55,6 +76,12 @@ def _finding(subject: str) -> Text:
 def action(spec: ActionSpecExt) -> Text:
     """What a spec does, in one line."""
     path = spec.base.path
+    if spec.base.kind is SpecKind.RUN:
+        return Text("run {command}", command=shlex.join(spec.base.argv))
+    if spec.base.kind is SpecKind.CALL:
+        return Text("call {tool}", tool=spec.base.tool or "")
+    if spec.base.kind is SpecKind.MOVE:
+        return Text("rename {old} → {new}", old=path, new=spec.base.target or "")
     if spec.also:
         [source] = spec.also
         if source.after is None:
@@ -66,6 +93,17 @@ def action(spec: ActionSpecExt) -> Text:
     elif spec.base.kind is SpecKind.PATCH and spec.validated and spec.after is None:
         kind = "delete"
     return Text("{kind} {path}", kind=kind, path=path)
+
+
+def subject(spec: ActionSpec) -> str:
+    """What a spec is about: a path, a command line or a tool."""
+    if spec.kind is SpecKind.RUN:
+        return shlex.join(spec.argv)
+    return spec.tool or spec.path
+
+
+def moment(at: str) -> str:
+    return at[:16].replace("T", " ")
 
 
 def status(ref: PlanRef) -> Text:
@@ -80,16 +118,23 @@ def size(files: int, added: int, removed: int) -> Text:
     return Text("{files} files  +{added} -{removed}", files=files, added=added, removed=removed)
 
 
-def written(count: int) -> Text:
+def written(count: int, *, commands: bool = False) -> Text:
+    """What the plan's commands did with git is their own business."""
+    if commands:
+        return Text("✓ files written: {count}", count=count)
     if count == 1:
         return Text("✓ 1 file written, nothing staged, your index untouched")
     return Text("✓ {count} files written, nothing staged, your index untouched", count=count)
 
 
 def check(result: CheckResult) -> Text:
-    if result.exit_code == 0:
-        return Text("passed on exactly these bytes: {command}", command=result.command)
-    return Text("failed with exit code {code}: {command}", code=result.exit_code, command=result.command)
+    if result.exit_code != 0:
+        return Text("failed with exit code {code}: {command}", code=result.exit_code, command=result.command)
+    if result.phase is CheckPhase.BEFORE:
+        return Text("passed before anything was changed: {command}", command=result.command)
+    if result.phase is CheckPhase.AFTER:
+        return Text("passed after it was carried out: {command}", command=result.command)
+    return Text("passed on exactly these bytes: {command}", command=result.command)
 
 
 TRIGGER: Final = {

@@ -1,11 +1,17 @@
 """What exactly a person approves, how it is proven, and what can become of a request (rules 2 to 4)."""
 
 from enum import StrEnum
+from typing import Final
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
-from ringi.domain.plan import ActionSpec, FileState, SpecSelection
+from ringi.domain.plan import ActionSpec, FileState, PlannedChecks, SpecSelection
+
+NAMESPACE: Final = "ringi-approval"
+"""Of every SSH signature; one made for something else is no approval."""
 
 
 class FileChange(Document, frozen=True):
@@ -13,6 +19,16 @@ class FileChange(Document, frozen=True):
     path: str
     before: FileState | None
     after: FileState | None
+    unit: int | UnsetType = UNSET
+    """Changes with the same number are done wholly or not at all; set where they are carried out."""
+    optional: bool | UnsetType = UNSET
+    """If its unit fails, the others go on."""
+
+    @property
+    def folder(self) -> FileState | None:
+        """What is made or removed, where that is a folder."""
+        state = self.after or self.before
+        return state if state and state.folder else None
 
 
 class SubjectKind(StrEnum):
@@ -42,10 +58,15 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     """The execution that an undo takes back."""
     snapshot_id: str | UnsetType = UNSET
     """The one project state that a change plan is valid for."""
+    checks: PlannedChecks | UnsetType = UNSET
+    sandboxed: bool | UnsetType = UNSET
+    """Whether the commands run in a sandbox; set where there are commands."""
 
 
 class ProofKind(StrEnum):
     TYPED = "typed"
+    SIGNED = "signed"
+    GRANT = "grant"
 
 
 class Strength(StrEnum):
@@ -60,13 +81,55 @@ class TypedAnswer(Document, frozen=True):
     answer: str
 
 
+class SignedAct(StrEnum):
+    APPROVE = "approve"
+    UNDO = "undo"
+    GRANT = "grant"
+
+
+class Statement(Versioned, frozen=True, kw_only=True):
+    """What an SSH key signs, as canonical JSON."""
+
+    act: SignedAct
+    digest: str
+    """SHA-256 of what is approved or granted."""
+    after_event: str
+    """Hash of the last event when it was signed, so that a rewritten past contradicts the signature."""
+    approver: str
+    at: str
+    note: str = ""
+
+
+class SignedAnswer(Document, frozen=True):
+    statement: str
+    """The very bytes that were signed."""
+    signature: str
+    """As `ssh-keygen -Y sign` writes it."""
+
+
+Proof = TypedAnswer | SignedAnswer
+
+
 class ProofRecord(Document, frozen=True):
     kind: ProofKind
     strength: Strength
     user: str
     channel: str
-    """Where the answer came from, as the terminal's name."""
+    """Where the answer came from: the terminal's name, or the list that the key stands in."""
     answer: str
+    statement: str | UnsetType = UNSET
+    signature: str | UnsetType = UNSET
+    principal: str | UnsetType = UNSET
+    """The name that the key was listed under."""
+    key: str | UnsetType = UNSET
+    """The public key, so that the signature can be checked without any list."""
+    grant: str | UnsetType = UNSET
+    """The id of the standing approval that covered it; statement and signature are that one's."""
+    grant_subject: str | UnsetType = UNSET
+    """What was signed then, verbatim."""
+    used_files: int | UnsetType = UNSET
+    """What it took of the budget."""
+    used_lines: int | UnsetType = UNSET
 
 
 class ApprovalRequest(Versioned, frozen=True, kw_only=True):
@@ -77,6 +140,8 @@ class ApprovalRequest(Versioned, frozen=True, kw_only=True):
     digest: str
     requested_at: str
     expires_at: str
+    kind: SubjectKind | UnsetType = UNSET
+    """Set where it asks for an undo."""
 
 
 class Approval(Versioned, frozen=True, kw_only=True):
@@ -97,6 +162,11 @@ class Approval(Versioned, frozen=True, kw_only=True):
     note: str = ""
     spent_by: str | None = None
     """The execution it was used for; not part of what is hashed."""
+
+    @property
+    def evidence(self) -> str:
+        """The hash under which the log knows it."""
+        return codec.digest(codec.canonical(msgspec.structs.replace(self, spent_by=None)))
 
 
 class ApprovalHistory(Versioned, frozen=True, kw_only=True):

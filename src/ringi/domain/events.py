@@ -26,6 +26,13 @@ class EventKind(StrEnum):
     UNDONE = "undone"
     UNDO_ABORTED = "undo_aborted"
     TAKEN_IN = "taken_in"
+    COMMAND_STARTED = "command_started"
+    COMMAND_ENDED = "command_ended"
+    FORKED = "forked"
+    REVERTED = "reverted"
+    AMENDED = "amended"
+    GRANTED = "granted"
+    GRANT_REVOKED = "grant_revoked"
 
 
 class Actor(StrEnum):

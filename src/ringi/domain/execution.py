@@ -2,8 +2,11 @@
 
 from enum import StrEnum
 
+from msgspec import UNSET, UnsetType
+
 from ringi.domain.approval import FileChange, SubjectKind
 from ringi.domain.base import Document, Versioned
+from ringi.domain.plan import SpecKind
 
 
 class OpStatus(StrEnum):
@@ -14,6 +17,8 @@ class OpStatus(StrEnum):
     """Somebody else wrote here; theirs was left alone."""
     FAILED = "failed"
     UNTOUCHED = "untouched"
+    UNKNOWN = "unknown"
+    """A command was started, and nobody knows how it ended."""
 
 
 class FileOpOutcome(Document, frozen=True):
@@ -21,6 +26,63 @@ class FileOpOutcome(Document, frozen=True):
     path: str
     status: OpStatus
     detail: str = ""
+    exit_code: int | UnsetType = UNSET
+    output: str | UnsetType = UNSET
+    """What a command printed or a reading found, as far as it is kept."""
+
+
+class Step(Document, frozen=True):
+    """Something to do between the files: a command, or a reading."""
+
+    unit: int
+    """Its place among the units of files."""
+    spec_id: str
+    kind: SpecKind
+    path: str = ""
+    argv: tuple[str, ...] = ()
+    timeout_sec: int = 0
+    optional: bool = False
+    sandboxed: bool | UnsetType = UNSET
+    """As it was approved."""
+
+
+class CommandStart(Versioned, frozen=True, kw_only=True):
+    """Committed before a command starts. Without its end, nobody knows what it did."""
+
+    execution_id: str
+    plan_id: str
+    spec_id: str
+    argv: tuple[str, ...]
+    sandboxed: bool
+    snapshot_id: str
+    """Of the workspace right before."""
+    started_at: str
+    done: tuple[int, ...] = ()
+    """The units of files that were done by then: the command may change them again."""
+
+
+class CommandEnd(Versioned, frozen=True, kw_only=True):
+    execution_id: str
+    plan_id: str
+    spec_id: str
+    exit_code: int | None
+    """None where a person said how it ended."""
+    output: str
+    cut: bool
+    """More was printed than is kept."""
+    timed_out: bool
+    duration_sec: float
+    ended_at: str
+    effects: tuple[FileChange, ...] = ()
+    """What differs in the tree since right before; what git ignores is not looked at."""
+    beyond: tuple[str, ...] = ()
+    """Links and other changes that an undo cannot bring back."""
+    settled_by: str = ""
+    """The person who said how it ended."""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_code == 0 or bool(self.settled_by)
 
 
 class ExecutionIntent(Versioned, frozen=True, kw_only=True):
@@ -35,6 +97,11 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     new_folders: tuple[str, ...]
     """Folders that were not there and are made, outermost first."""
     started_at: str
+    emptied: tuple[str, ...] | UnsetType = UNSET
+    """Folders that go where nothing is left in them."""
+    steps: tuple[Step, ...] | UnsetType = UNSET
+    refused: tuple[str, ...] | UnsetType = UNSET
+    """Files that an undo leaves as they are, because somebody wrote to them since."""
 
 
 class ExecutionResult(Versioned, frozen=True, kw_only=True):

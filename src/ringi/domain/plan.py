@@ -1,6 +1,6 @@
 """Plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -26,8 +26,8 @@ class PlanStatus(StrEnum):
 _P = PlanStatus
 PLAN_TRANSITIONS: Final[Mapping[PlanStatus, frozenset[PlanStatus]]] = {
     _P.PROPOSED: frozenset([_P.PENDING_REVIEW]),
-    # Sent back or declined: proposed.
-    _P.PENDING_REVIEW: frozenset([_P.APPROVED, _P.PROPOSED]),
+    # Sent back or declined: proposed. Only reading, so that there is nothing to approve: scheduled.
+    _P.PENDING_REVIEW: frozenset([_P.APPROVED, _P.PROPOSED, _P.SCHEDULED]),
     # Stale: pending_review.
     _P.APPROVED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW]),
     _P.SCHEDULED: frozenset([_P.EXECUTING]),
@@ -53,6 +53,13 @@ class SpecKind(StrEnum):
     ANALYZE = "analyze"
     RUN = "run"
     CALL = "call"
+
+
+CHANGING: Final = frozenset(
+    [SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE, SpecKind.MOVE, SpecKind.MKDIR]
+)
+"""Kinds whose effect on files is known beforehand, and approved by its hashes."""
+ONLY_READING: Final = frozenset([SpecKind.READ, SpecKind.ANALYZE])
 
 
 class Encoding(StrEnum):
@@ -87,6 +94,8 @@ class FileState(Document, frozen=True):
 
     sha256: str
     mode: str
+    folder: bool | UnsetType = UNSET
+    """A folder has no bytes; its permission bits are those it is made with, and are not compared."""
 
 
 class Preflight(Document, frozen=True):
@@ -119,6 +128,8 @@ class ActionSpecExt(Document, frozen=True):
 
     @property
     def touched(self) -> tuple[Touched, ...]:
+        if self.base.kind not in CHANGING:
+            return ()
         return (Touched(self.base.path, self.before, self.after), *(self.also or ()))
 
     @property
@@ -148,6 +159,10 @@ class Plan(Document, frozen=True):
     version: int
     proposer: str = ""
     """A label for people; it proves nothing."""
+    requester: str | UnsetType = UNSET
+    """Who asked, as the program itself saw it: with:claude for an agent it started, or user:hanako."""
+    forked_from: str | UnsetType = UNSET
+    """The id of the plan that this one was made from."""
     left_out: tuple[str, ...] = ()
     """What the proposer changed and the plan cannot carry, each with the reason."""
 
@@ -165,6 +180,30 @@ class DiffTotals(Document, frozen=True):
     risk_score: float
 
 
+class CheckPhase(StrEnum):
+    BEFORE = "before"
+    """On the workspace as it was."""
+    DRY = "dry"
+    """On a copy that got the plan's changes, while the workspace stayed as it was."""
+    AFTER = "after"
+    """On the workspace with the plan carried out."""
+
+
+class CheckFailure(StrEnum):
+    """What becomes of a plan whose checks fail after it was carried out."""
+
+    KEEP = "keep"
+    UNDO = "undo"
+
+
+class PlannedChecks(Document, frozen=True):
+    """Part of what is approved."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    on_failure: CheckFailure = CheckFailure.UNDO
+
+
 class CheckResult(Document, frozen=True):
     """What a check said in the work copy about exactly the bytes named by `tree`."""
 
@@ -174,6 +213,8 @@ class CheckResult(Document, frozen=True):
     tree: str
     output: str
     """Its last lines."""
+    phase: CheckPhase | UnsetType = UNSET
+    """Unset where the proposer's own copy was checked."""
 
 
 class Feedback(Document, frozen=True):
@@ -197,6 +238,7 @@ class PlanState(Document, frozen=True):
     approvals: tuple[ApprovalEntry, ...] = ()
     previews: DiffTotals | None = None
     checks: tuple[CheckResult, ...] = ()
+    planned_checks: PlannedChecks | UnsetType = UNSET
     feedback: tuple[Feedback, ...] = ()
     executions: tuple[ExecutionLink, ...] = ()
 
@@ -272,12 +314,22 @@ class DiffSummary(Document, frozen=True):
     diff: str
 
 
+class Overlap(Document, frozen=True):
+    """Another open plan that changes the same files."""
+
+    plan_id: str
+    name: str
+    title: str
+    paths: tuple[str, ...]
+
+
 class PlanPreview(Document, frozen=True):
     files: tuple[str, ...]
     diffs: tuple[DiffSummary, ...]
     risk_score: float
     stale: tuple[str, ...] = ()
     """Files that changed since the specs were set."""
+    overlaps: tuple[Overlap, ...] = ()
 
 
 def title_of(content: str) -> str:
@@ -293,6 +345,11 @@ def selected(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tupl
         return specs
     wanted = set(selection.ids)
     return tuple(spec for spec in specs if spec.id in wanted)
+
+
+def only_reads(specs: Sequence[ActionSpecExt]) -> bool:
+    """Nothing of it needs an approval."""
+    return bool(specs) and all(spec.base.kind in ONLY_READING for spec in specs)
 
 
 def with_state(document: PlanDocument, **changes: object) -> PlanDocument:

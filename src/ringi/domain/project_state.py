@@ -1,7 +1,7 @@
 """What is known about the project at one moment (CP-10): the facts that change plans rest on."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -29,6 +29,10 @@ class Diagnostic(CamelDocument, frozen=True, omit_defaults=True):
     code: str = ""
     source: str = ""
     """The tool that says so."""
+
+
+LINK_MODE: Final = "120000"
+"""Git's mode of a symbolic link."""
 
 
 class StateFile(CamelDocument, frozen=True):

@@ -26,6 +26,12 @@ class RiskCode(StrEnum):
     """The file's own name holds characters that hide something."""
     CRITICAL_SOURCE = "critical_source"
     """A critical file is renamed or copied."""
+    COMMAND = "command"
+    """A command that the configuration allows."""
+    FOREIGN_COMMAND = "foreign_command"
+    """A command that it does not."""
+    TOOL_CALL = "tool_call"
+    """Something outside is changed."""
 
 
 class Category(StrEnum):

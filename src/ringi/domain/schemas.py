@@ -5,7 +5,18 @@ from typing import Any, Final
 
 import msgspec
 
-from ringi.domain import approval, change_view, events, execution, plan, project_state
+from ringi.domain import (
+    approval,
+    change_view,
+    comparison,
+    events,
+    execution,
+    extraction,
+    grant,
+    plan,
+    project_state,
+    proof,
+)
 
 SCHEMAS: Final[Mapping[str, Any]] = {
     "plan": plan.PlanDocument,
@@ -19,6 +30,14 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "approval-outcome": approval.ApprovalOutcome,
     "execution-intent": execution.ExecutionIntent,
     "execution-result": execution.ExecutionResult,
+    "statement": approval.Statement,
+    "grant": grant.Grant,
+    "grant-subject": grant.GrantSubject,
+    "command-start": execution.CommandStart,
+    "command-end": execution.CommandEnd,
+    "plan-comparison": comparison.PlanComparison,
+    "extraction": extraction.Extraction,
+    "proven": proof.Proven,
     "event": events.LoggedEvent,
     "change-plan": change_view.ChangePlan,
     "project-state": project_state.ProjectState,

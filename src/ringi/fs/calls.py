@@ -201,7 +201,8 @@ def publish(at: int, name: str, data: bytes) -> None:
         written = 0
         while written < len(data):
             written += os.pwrite(descriptor, data[written:], written)
-        os.ftruncate(descriptor, len(data))
+        if os.fstat(descriptor).st_size != len(data):
+            os.ftruncate(descriptor, len(data))
     finally:
         os.close(descriptor)
     try:

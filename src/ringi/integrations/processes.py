@@ -25,6 +25,10 @@ _SET_CHILD_SUBREAPER: Final = 36
 _GET_CHILD_SUBREAPER: Final = 37
 
 # Orphans come to this process without a note of who started them, so two commands cannot run side by side.
+# Whoever can put a program into a folder of PATH must not decide which signatures count or what a sandbox is.
+SYSTEM_PATH: Final = os.pathsep.join(
+    ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]
+)
 _ONE_AT_A_TIME: Final = threading.Lock()
 
 

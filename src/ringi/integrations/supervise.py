@@ -52,6 +52,8 @@ class Captured(NamedTuple):
     duration_sec: float
     output: str
     timed_out: bool
+    cut: bool
+    """It printed more than was kept."""
 
 
 class Collected(NamedTuple):
@@ -110,10 +112,17 @@ def run_captured(
 
     Raises Interrupted after ending the command if SIGHUP, SIGINT or SIGTERM comes.
     """
+    return run_program(_shell(command), cwd=cwd, env=env, timeout_sec=timeout_sec, keep_bytes=keep_bytes)
+
+
+def run_program(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout_sec: float, keep_bytes: int
+) -> Captured:
+    """As `run_captured`, without a shell. Raises OSError if the program cannot be started."""
     kept = _Kept(keep_bytes, end_only=True)
-    ran = _run_shell(command, cwd, env, timeout_sec, [kept])
+    ran = _run(argv, cwd, env, timeout_sec, [kept])
     text = kept.data.decode("utf-8", errors="replace")
-    return Captured(ran.exit_code, ran.duration_sec, text, ran.timed_out)
+    return Captured(ran.exit_code, ran.duration_sec, text, ran.timed_out, kept.cut)
 
 
 def run_collected(
@@ -121,7 +130,7 @@ def run_collected(
 ) -> Collected:
     """As `run_captured`, but keeps all, output and errors apart; a command that prints more is ended."""
     output, errors = _Kept(most_bytes), _Kept(most_bytes)
-    ran = _run_shell(command, cwd, env, timeout_sec, [output, errors])
+    ran = _run(_shell(command), cwd, env, timeout_sec, [output, errors])
     return Collected(
         ran.exit_code,
         ran.duration_sec,
@@ -138,12 +147,14 @@ class _Kept:
     def __init__(self, limit: int, *, end_only: bool = False) -> None:
         self.data = bytearray()
         self.full = False
+        self.cut = False
         self._limit = limit
         self._end_only = end_only
 
     def take(self, data: bytes) -> None:
         self.data += data
         over = max(0, len(self.data) - self._limit)
+        self.cut = self.cut or over > 0
         if self._end_only:
             del self.data[:over]
         elif over:
@@ -169,8 +180,12 @@ class _Ran(NamedTuple):
     timed_out: bool
 
 
-def _run_shell(
-    command: str, cwd: Path, env: Mapping[str, str], timeout_sec: float, kept: Sequence[_Kept]
+def _shell(command: str) -> list[str]:
+    return ["/bin/sh", "-c", command]
+
+
+def _run(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout_sec: float, kept: Sequence[_Kept]
 ) -> _Ran:
     """One to keep: output and errors go there together. Two: each has its own."""
     began = time.monotonic()
@@ -184,13 +199,11 @@ def _run_shell(
                 stack.callback(os.close, reader)
                 ours.callback(os.close, writer)
             output, errors = pipes[0][1], pipes[-1][1]
-            shell = family.start(
-                ["/bin/sh", "-c", command], cwd, env, stdin=subprocess.DEVNULL, output=output, errors=errors
-            )
+            main = family.start(argv, cwd, env, stdin=subprocess.DEVNULL, output=output, errors=errors)
         keeps = {reader: keep for (reader, _), keep in zip(pipes, kept, strict=True)}
         reading = list(keeps)
         left = timeout_sec
-        while shell.poll() is None and wakeups.stop is None and not any(keep.full for keep in kept):
+        while main.poll() is None and wakeups.stop is None and not any(keep.full for keep in kept):
             left = began + timeout_sec - time.monotonic()
             if left <= 0:
                 break
@@ -200,10 +213,10 @@ def _run_shell(
                     reading.remove(reader)  # it closed its output and goes on
             if signal.SIGCHLD in wakeups.taken():
                 family.alive()
-        timed_out = left <= 0 and shell.poll() is None and wakeups.stop is None
+        timed_out = left <= 0 and main.poll() is None and wakeups.stop is None
         duration = time.monotonic() - began
         family.end()
-        exit_code = exit_code_of(shell)
+        exit_code = exit_code_of(main)
         for reader, keep in keeps.items():
             keep.drain(reader)
     if wakeups.stop is not None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
 from ringi.domain.approval import (
@@ -12,27 +12,31 @@ from ringi.domain.approval import (
     ApprovalRequest,
     ApprovalSubject,
     FileChange,
+    Proof,
     ProofKind,
     ProofRecord,
+    SignedAct,
+    SignedAnswer,
     Strength,
     SubjectKind,
     SubjectSpec,
     TypedAnswer,
 )
-from ringi.domain.execution import ExecutionIntent
 from ringi.domain.plan import ActionSpecExt, PlanDocument, SpecKind, SpecSelection, selected
 from ringi.domain.risk import Risk
-from ringi.errors import NoChannel, PathRefused, StorageFailed, WrongAnswer
+from ringi.errors import NoChannel, WrongAnswer
 from ringi.plans.effects import content_of
 from ringi.plans.parts import Parts
+from ringi.plans.proofs import Wanted, signed
 from ringi.text import Text
-from ringi.workspace.apply import reverse
-from ringi.workspace.tree import Tree
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
 """What counts as a yes where the risk is not high."""
 TYPED_LENGTH: Final = 6
 """So many characters of the digest are typed for a high risk."""
+_ELSE: Final = Text("the answer was given for something else than what stands there now")
+_WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])
+"""Kinds whose content is the file's; what a patch makes of its file is compared when it is carried out."""
 
 
 def files_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
@@ -51,18 +55,33 @@ def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
     return [
         spec
         for spec in specs
-        # What a patch makes of its file is compared when it is carried out.
-        if spec.after is not None
-        and spec.base.kind is not SpecKind.PATCH
+        if spec.base.kind in _WITH_CONTENT
+        and spec.after is not None
         and (data := content_of(spec.base)) is not None
         and codec.digest(data) != spec.after.sha256
     ]
 
 
+def subject_now(
+    parts: Parts, document: PlanDocument, selection: SpecSelection, expires_at: str
+) -> ApprovalSubject:
+    """What would be approved of the plan as it is, here and now."""
+    specs = selected(document.state.action_specs, selection)
+    runs = any(spec.base.kind is SpecKind.RUN for spec in specs)
+    sandboxed = parts.commands.sandboxed() if runs else UNSET
+    return subject_of(document, selection, parts.store.workspace_id(), expires_at, sandboxed=sandboxed)
+
+
 def subject_of(
-    document: PlanDocument, selection: SpecSelection, workspace: str, expires_at: str
+    document: PlanDocument,
+    selection: SpecSelection,
+    workspace: str,
+    expires_at: str,
+    *,
+    sandboxed: bool | UnsetType = UNSET,
 ) -> ApprovalSubject:
     specs = selected(document.state.action_specs, selection)
+    checks = document.state.planned_checks
     return ApprovalSubject(
         kind=SubjectKind.EXECUTE,
         workspace=workspace,
@@ -76,65 +95,43 @@ def subject_of(
         changes=changes_of(specs),
         expires_at=expires_at,
         snapshot_id=document.change.snapshot_id if document.change else UNSET,
+        checks=checks if checks and (checks.before or checks.after) else UNSET,
+        sandboxed=sandboxed,
     )
 
 
-def undo_subject(done: ExecutionIntent, workspace: str, expires_at: str) -> ApprovalSubject:
-    return ApprovalSubject(
-        kind=SubjectKind.UNDO,
-        workspace=workspace,
-        plan_id=done.plan_id,
-        plan_version=done.plan_version,
-        specs=(),
-        changes=tuple(reverse(change) for change in done.changes),
-        expires_at=expires_at,
-        undoes=done.id,
-    )
-
-
-def differing(tree: Tree, changes: Sequence[FileChange]) -> list[str]:
-    """Paths that are not as before."""
-    wrong = []
-    with tree.open_root() as root:
-        for change in changes:
-            try:
-                found = tree.look_from(root, change.path)
-            except (PathRefused, StorageFailed, OSError):
-                wrong.append(change.path)
-            else:
-                if (found.state if found else None) != change.before:
-                    wrong.append(change.path)
-    return wrong
-
-
-def require_person(parts: Parts, plan: str, answer: TypedAnswer | None) -> TypedAnswer:
-    """An answer counts only where a person can have typed it."""
-    if answer is None:
+def require_person(parts: Parts, plan: str, proof: Proof | None) -> Proof:
+    """A typed answer counts only where a person can have typed it; a signature counts anywhere."""
+    if proof is None:
         raise NoChannel(why=Text("no answer of a person was given"), plan=plan)
-    if refusal := parts.person.refusal():
+    if isinstance(proof, TypedAnswer) and (refusal := parts.person.refusal()):
         raise NoChannel(why=refusal, plan=plan)
-    return answer
+    return proof
 
 
-def grant(
+def decide(
     parts: Parts,
     request: ApprovalRequest,
     subject: ApprovalSubject,
-    answer: TypedAnswer,
+    proof: Proof,
     *,
+    act: SignedAct,
     approver: str,
     risk: Risk,
     after_event: str,
     note: str = "",
 ) -> Approval:
+    """What the person said becomes an approval, or is refused by name."""
     data = codec.canonical(subject)
     digest = codec.digest(data)
-    if not digest == request.digest == answer.digest:
-        raise WrongAnswer(why=Text("the answer was given for something else than what stands there now"))
-    if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
-        raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
-    if answer.answer.lower() not in {*YES, digest[:TYPED_LENGTH]}:
-        raise WrongAnswer(why=Text("{answer} is no yes", answer=answer.answer))
+    if digest != request.digest:
+        raise WrongAnswer(why=_ELSE)
+    if isinstance(proof, TypedAnswer):
+        record = _typed(parts, proof, digest, risk)
+    else:
+        _require_unused(parts, request.plan_id, proof)
+        wanted = Wanted(act, digest, approver, note, request.requested_at, request.expires_at)
+        record = signed(parts, proof, wanted)
     return Approval(
         id=parts.ids(),
         plan_id=request.plan_id,
@@ -145,13 +142,29 @@ def grant(
         selection=request.selection,
         digest=digest,
         subject=data.decode(),
-        proof=ProofRecord(
-            kind=ProofKind.TYPED,
-            strength=Strength.WEAK,
-            user=parts.person.user(),
-            channel=parts.person.name(),
-            answer=answer.answer,
-        ),
+        proof=record,
         after_event=after_event,
         note=note,
     )
+
+
+def _typed(parts: Parts, answer: TypedAnswer, digest: str, risk: Risk) -> ProofRecord:
+    if answer.digest != digest:
+        raise WrongAnswer(why=_ELSE)
+    if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
+        raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
+    if answer.answer.lower() not in {*YES, digest[:TYPED_LENGTH]}:
+        raise WrongAnswer(why=Text("{answer} is no yes", answer=answer.answer))
+    return ProofRecord(
+        kind=ProofKind.TYPED,
+        strength=Strength.WEAK,
+        user=parts.person.user(),
+        channel=parts.person.name(),
+        answer=answer.answer,
+    )
+
+
+def _require_unused(parts: Parts, plan_id: str, answer: SignedAnswer) -> None:
+    """A signature is one yes: whoever kept a copy cannot say it again."""
+    if any(answer.statement == past.proof.statement for past in parts.store.approvals(plan_id)):
+        raise WrongAnswer(why=Text("this signature was used already"))

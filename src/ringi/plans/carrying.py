@@ -1,32 +1,52 @@
-"""Execute, undo and recover: the three that change the workspace, all through one protocol."""
+"""Execute and recover: what was approved is carried out, through one protocol."""
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET, UnsetType
+
 from ringi.domain import codec
-from ringi.domain.approval import ApprovalRequest, FileChange, SubjectKind, TypedAnswer
+from ringi.domain.approval import Approval, ApprovalSubject, FileChange, SubjectKind
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import ExecutionIntent, ExecutionResult
-from ringi.domain.plan import ALL_SPECS, PLAN_MACHINE, ActionSpecExt, PlanStatus, selected, with_state
-from ringi.domain.risk import Risk
-from ringi.errors import (
-    Expired,
-    InvalidSpecs,
-    NotApproved,
-    NothingToUndo,
-    NotRequested,
-    PathRefused,
-    Stale,
-    UndoStale,
+from ringi.domain.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
+from ringi.domain.plan import (
+    PLAN_MACHINE,
+    ActionSpecExt,
+    CheckResult,
+    PlanStatus,
+    SpecKind,
+    only_reads,
+    selected,
+    with_state,
 )
-from ringi.plans.approving import changes_of, differing, files_of, grant, require_person, undo_subject
+from ringi.errors import (
+    AlreadyDone,
+    Expired,
+    GrantRefused,
+    InvalidSpecs,
+    NoChannel,
+    NotApproved,
+    NotFound,
+    NoTool,
+    PathRefused,
+    SignatureRefused,
+    Stale,
+    UnknownCommand,
+)
+from ringi.plans import checking, checking_after, undoing
+from ringi.plans.approving import files_of
 from ringi.plans.changing import refuse_superseded, require_valid
 from ringi.plans.deciding import covering_approval
 from ringi.plans.effects import Invalid
 from ringi.plans.execution import Executor, storage_errors
+from ringi.plans.looking import differing, found_at
 from ringi.plans.parts import Parts
 from ringi.plans.proposing import after_bytes
-from ringi.ports import NewEvent, StoredPlan, Transaction
+from ringi.plans.recovery import Recovery
+from ringi.plans.stepping import end_command
+from ringi.plans.units import numbered
+from ringi.ports import NewEvent, StoredCommand, StoredPlan, Transaction
 from ringi.text import Text
+from ringi.workspace.apply import emptied_by
 
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 
@@ -34,75 +54,168 @@ _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 @storage_errors()
 def execute(parts: Parts, plan_id: str) -> ExecutionResult:
     with parts.lock("execute"):
-        executor = Executor(parts)
-        executor.recover()
+        _recover(parts)
         stored = parts.store.plan(plan_id)
-        document, name = stored.document, f"p{stored.number}"
-        approval = None
         refuse_superseded(stored)
-        if document.state.status in _RUNNABLE:
-            try:
-                approval = covering_approval(parts, document, name)
-            except Expired:
-                _send_to_review(parts, stored, EventKind.APPROVAL_EXPIRED)
-                raise
-        if approval is None:
-            raise NotApproved(plan=name, status=str(document.state.status))
-        require_valid(parts, stored, approval.selection)
-        specs = selected(document.state.action_specs, approval.selection)
-        changes, files = changes_of(specs), files_of(specs)
-        contents = _before_bytes(parts, files)
-        if contents is None:
-            _send_to_review(parts, stored, EventKind.FOUND_STALE)
-            raise Stale(plan=name, paths=", ".join(differing(parts.tree, files)))
-        try:
-            contents |= _after_bytes(parts, specs, known=contents)
-        except Invalid as error:
-            # The configuration forbids by now what was fine when it was approved.
-            raise InvalidSpecs(plan=name, issues=error.why) from None
-        intent = _intent(parts, SubjectKind.EXECUTE, stored, approval.id, changes)
+        approval = _approval(parts, stored)
+        specs = _remaining(parts, stored, approval)
+        _require_runnable(parts, stored, specs)
+        planned = stored.document.state.planned_checks
+        checked = checking.require_before(parts, stored, planned) if approval and planned else ()
+        contents = _contents(parts, stored, specs)
+        intent = _intent(parts, stored, approval, specs)
 
         def begin(transaction: Transaction) -> None:
-            status = PLAN_MACHINE.advance(document.state.status, PlanStatus.SCHEDULED)
-            status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
-            event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
-            transaction.spend(approval.id, intent.id)
-            # Saved on the revision that was checked: if somebody changed the plan since, nothing runs.
-            transaction.save_plan(stored, with_state(document, status=status), event)
+            _begin(transaction, _with_checks(stored, checked), approval, intent)
 
-        result = executor.carry_out(intent, contents, begin)
+        result = Executor(parts).carry_out(intent, contents, begin)
+        if approval and planned and planned.after and result.overall_success:
+            checking_after.check(parts, plan_id, approval)
         parts.store.forget_bytes(parts.clock.now())
         return result
 
 
+def _approval(parts: Parts, stored: StoredPlan) -> Approval | None:
+    """None for a plan that only reads: there is nothing to approve in it."""
+    document, name = stored.document, f"p{stored.number}"
+    status, found = document.state.status, None
+    if status is PlanStatus.COMPLETED:
+        raise AlreadyDone(plan=name)
+    if status in _RUNNABLE:
+        try:
+            found = covering_approval(parts, document, name)
+        except (Expired, GrantRefused, SignatureRefused):
+            _send_to_review(parts, stored, EventKind.APPROVAL_EXPIRED)
+            raise
+    reading = status in {*_RUNNABLE, PlanStatus.PENDING_REVIEW} and only_reads(document.state.action_specs)
+    if found and _was_undone(parts, document.plan.id, found):
+        # What a person took back is not done again without being asked.
+        _send_to_review(parts, stored, EventKind.FOUND_STALE)
+        raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
+    if found is None and not reading:
+        raise NotApproved(plan=name, status=str(status))
+    if found:
+        require_valid(parts, stored, found.selection)
+    return found
+
+
+def _was_undone(parts: Parts, plan_id: str, approval: Approval) -> bool:
+    executions = parts.store.executions(plan_id)
+    used = [n for n, one in enumerate(executions) if one.intent.approval_id == approval.id]
+    return bool(used) and any(one.intent.kind is SubjectKind.UNDO for one in executions[used[0] :])
+
+
+def _remaining(parts: Parts, stored: StoredPlan, approval: Approval | None) -> tuple[ActionSpecExt, ...]:
+    """The approved specs, without those that were carried out under this approval."""
+    specs = stored.document.state.action_specs
+    if approval is None:
+        return specs
+    done: set[str] = set()
+    for execution in parts.store.executions(stored.document.plan.id):
+        if execution.result and execution.intent.approval_id == approval.id:
+            ended = execution.result.results
+            failed = {outcome.spec_id for outcome in ended if outcome.status is not OpStatus.DONE}
+            done |= {outcome.spec_id for outcome in ended} - failed
+            done |= {
+                command.end.spec_id
+                for command in parts.store.commands(execution.intent.id)
+                if command.end and command.end.settled_by
+            }
+    return tuple(spec for spec in selected(specs, approval.selection) if spec.id not in done)
+
+
+def _require_runnable(parts: Parts, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> None:
+    name = f"p{stored.number}"
+    unknown = {command.start.spec_id: command for command in _cut_off(parts, stored)}
+    for spec in specs:
+        if spec.id in unknown:
+            command = " ".join(unknown[spec.id].start.argv)
+            raise UnknownCommand(plan=name, spec=spec.id, command=command)
+        if spec.base.kind is SpecKind.CALL and not spec.base.optional:
+            raise NoTool(plan=name, spec=spec.id, tool=spec.base.tool or "")
+
+
+def _cut_off(parts: Parts, stored: StoredPlan) -> list[StoredCommand]:
+    """Commands of the plan that were started and have no end."""
+    executions = parts.store.executions(stored.document.plan.id)
+    return [
+        command
+        for execution in executions
+        if execution.intent.steps
+        for command in parts.store.commands(execution.intent.id)
+        if command.end is None
+    ]
+
+
+def _contents(parts: Parts, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> dict[str, bytes]:
+    """The bytes that are about to be replaced, and those that are about to be written."""
+    name, files = f"p{stored.number}", files_of(specs)
+    contents = _before_bytes(parts, files)
+    if contents is None:
+        wrong = ", ".join(differing(parts.tree, files))
+        _send_to_review(parts, stored, EventKind.FOUND_STALE)
+        raise Stale(plan=name, paths=wrong)
+    try:
+        return contents | _after_bytes(parts, specs, known=contents)
+    except Invalid as error:
+        # The configuration forbids by now what was fine when it was approved.
+        raise InvalidSpecs(plan=name, issues=error.why) from None
+
+
 def _intent(
-    parts: Parts, kind: SubjectKind, stored: StoredPlan, approval_id: str, changes: Sequence[FileChange]
+    parts: Parts, stored: StoredPlan, approval: Approval | None, specs: Sequence[ActionSpecExt]
 ) -> ExecutionIntent:
-    new = [change.path for change in changes if change.before is None]
+    changes, steps = numbered(specs, sandboxed=_approved_sandbox(approval))
+    folders = {change.path for change in changes if change.folder}
     return ExecutionIntent(
         id=parts.ids(),
-        kind=kind,
+        kind=SubjectKind.EXECUTE,
         plan_id=stored.document.plan.id,
         plan_version=stored.document.plan.version,
-        approval_id=approval_id,
-        changes=tuple(changes),
-        new_folders=tuple(parts.tree.missing_folders(new)),
+        approval_id=approval.id if approval else "",
+        changes=changes,
+        new_folders=undoing.new_folders(parts, changes),
         started_at=parts.clock.now(),
+        emptied=tuple(folder for folder in emptied_by(changes) if folder not in folders),
+        steps=steps or UNSET,
     )
 
 
+def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
+    if approval is None:
+        return UNSET
+    return codec.trusted(approval.subject.encode(), ApprovalSubject, "approval").sandboxed
+
+
+def _begin(
+    transaction: Transaction, stored: StoredPlan, approval: Approval | None, intent: ExecutionIntent
+) -> None:
+    status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.SCHEDULED)
+    status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
+    if approval:
+        transaction.spend(approval.id, intent.id)
+    # Saved on the revision that was checked: if somebody changed the plan since, nothing runs.
+    event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
+    transaction.save_plan(stored, with_state(stored.document, status=status), event)
+
+
+def _with_checks(stored: StoredPlan, checked: tuple[CheckResult, ...]) -> StoredPlan:
+    checks = (*stored.document.state.checks, *checked)
+    return stored._replace(document=with_state(stored.document, checks=checks))
+
+
 def _before_bytes(parts: Parts, changes: Sequence[FileChange]) -> dict[str, bytes] | None:
-    """The bytes that are about to be replaced; None as soon as a file is not as before."""
+    """None as soon as a file is not as before."""
     contents = {}
     with parts.tree.open_root() as root:
         for change in changes:
             try:
-                found = parts.tree.look_from(root, change.path)
+                state, found = found_at(parts.tree, root, change)
             except PathRefused:
                 return None
-            if (found.state if found else None) != change.before:
+            if state != change.before:
                 return None
-            if found:
+            if found and not change.folder:
                 contents[found.state.sha256] = found.data
     return contents
 
@@ -110,7 +223,7 @@ def _before_bytes(parts: Parts, changes: Sequence[FileChange]) -> dict[str, byte
 def _after_bytes(
     parts: Parts, specs: Sequence[ActionSpecExt], *, known: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """The bytes that are about to be written. A file that keeps its own was read already, and not again."""
+    """A file that keeps its own bytes was read already, and not again."""
     contents: dict[str, bytes] = {}
     for spec in specs:
         if spec.after and spec.after != spec.before and spec.after.sha256 not in known:
@@ -128,100 +241,37 @@ def _send_to_review(parts: Parts, stored: StoredPlan, why: EventKind) -> None:
 @storage_errors()
 def recover(parts: Parts) -> list[ExecutionResult]:
     with parts.lock("recover"):
-        return Executor(parts).recover()
+        return _recover(parts)
 
 
-def newest_undoable(parts: Parts) -> str:
-    for ref in parts.store.refs():
-        if ref.status is PlanStatus.COMPLETED and not ref.undone:
-            return ref.id
-    raise NothingToUndo(why=Text("no plan was carried out, or all were undone"))
-
-
-@storage_errors()
-def request_undo(parts: Parts, plan_id: str) -> tuple[ApprovalRequest, ExecutionIntent]:
-    """Fix what an undo would bring back; the digest names it."""
-    stored = parts.store.plan(plan_id)
-    done = _done(parts, stored)
-    expires_at = parts.clock.after(parts.rules.expires_sec)
-    subject = undo_subject(done, parts.store.workspace_id(), expires_at)
-    _require_undoable(parts, stored, done)
-    asked = ApprovalRequest(
-        id=parts.ids(),
-        plan_id=plan_id,
-        plan_version=stored.document.plan.version,
-        selection=ALL_SPECS,
-        digest=codec.digest(codec.canonical(subject)),
-        requested_at=parts.clock.now(),
-        expires_at=expires_at,
-    )
-    with parts.store.transaction() as transaction:
-        transaction.add_request(asked)
-        event = NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
-        transaction.save_plan(stored, stored.document, event)
-    return asked, done
-
-
-def _done(parts: Parts, stored: StoredPlan) -> ExecutionIntent:
-    executions = parts.store.executions(stored.document.plan.id)
-    newest = executions[-1] if executions else None
-    for execution in reversed(executions):
-        if execution.result is None or not execution.result.overall_success:
-            continue
-        if execution.intent.kind is SubjectKind.EXECUTE:
-            return execution.intent
-        break
-    name = f"p{stored.number}"
-    if newest is None:
-        raise NothingToUndo(why=Text("plan {plan} was not carried out", plan=name))
-    raise NothingToUndo(why=Text("plan {plan} is undone already", plan=name))
-
-
-def _require_undoable(parts: Parts, stored: StoredPlan, done: ExecutionIntent) -> None:
-    back = undo_subject(done, "", "").changes
-    if wrong := differing(parts.tree, back):
-        raise UndoStale(plan=f"p{stored.number}", paths=", ".join(wrong))
-    if any(change.after and parts.store.get_bytes(change.after.sha256) is None for change in back):
-        raise NothingToUndo(why=Text("the replaced bytes are no longer kept"))
+def _recover(parts: Parts) -> list[ExecutionResult]:
+    results = Recovery(parts).run()
+    checking_after.finish(parts)
+    return results
 
 
 @storage_errors()
-def undo(parts: Parts, plan_id: str, approver: str, answer: TypedAnswer | None) -> ExecutionResult:
-    with parts.lock("undo"):
-        executor = Executor(parts)
-        executor.recover()
+def settle(parts: Parts, plan_id: str, spec_id: str, *, done: bool) -> None:
+    """A person says how a command ended that was cut off."""
+    with parts.lock("recover"):
+        _recover(parts)
         stored = parts.store.plan(plan_id)
         name = f"p{stored.number}"
-        answer = require_person(parts, name, answer)
-        asked = next(
-            (asked for asked in parts.store.requests(plan_id) if asked.digest == answer.digest), None
+        if refusal := parts.person.refusal():
+            raise NoChannel(why=refusal, command=f"ringi recover {name}")
+        found = next((one for one in _cut_off(parts, stored) if one.start.spec_id == spec_id), None)
+        if found is None:
+            raise NotFound(what=Text("command without an end"), name=spec_id, see=f"ringi show {name}")
+        end = CommandEnd(
+            execution_id=found.start.execution_id,
+            plan_id=plan_id,
+            spec_id=spec_id,
+            exit_code=None,
+            output="",
+            cut=False,
+            timed_out=False,
+            duration_sec=0.0,
+            ended_at=parts.clock.now(),
+            settled_by=parts.person.user() if done else "",
         )
-        if asked is None:
-            raise NotRequested(plan=name)
-        if asked.expires_at < parts.clock.now():
-            raise Expired(plan=name, when=asked.expires_at)
-        done = _done(parts, stored)
-        _require_undoable(parts, stored, done)
-        subject = undo_subject(done, parts.store.workspace_id(), asked.expires_at)
-        contents = {
-            state.sha256: parts.store.get_bytes(state.sha256) or b""
-            for change in subject.changes
-            for state in (change.before, change.after)
-            if state
-        }
-        with parts.store.transaction() as transaction:
-            approval = grant(
-                parts, asked, subject, answer,
-                approver=approver, risk=Risk.LOW, after_event=transaction.last_hash(),
-            )  # fmt: skip
-            transaction.add_approval(approval)
-            event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
-            stored = transaction.save_plan(stored, stored.document, event)
-        intent = _intent(parts, SubjectKind.UNDO, stored, approval.id, subject.changes)
-
-        def begin(transaction: Transaction) -> None:
-            transaction.spend(approval.id, intent.id)
-            event = NewEvent(EventKind.UNDO_STARTED, Actor.SYSTEM, "", intent)
-            transaction.save_plan(stored, stored.document, event)
-
-        return executor.carry_out(intent, contents, begin)
+        end_command(parts, end, {})

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from ringi.domain.codec import NOT_TEXT, digest
-from ringi.domain.plan import ActionSpec, Encoding, FileState, SpecKind
+from ringi.domain.plan import CHANGING, ActionSpec, Encoding, FileState, SpecKind
 from ringi.errors import BadDocument
 from ringi.patching.apply import FileOutcome, outcome
 from ringi.patching.model import Kind
@@ -17,14 +17,16 @@ from ringi.patching.parse import parse_patch
 from ringi.plans.parts import Rules
 from ringi.text import Text
 from ringi.workspace.paths import normalise
+from ringi.workspace.tree import Tree
 
-EXECUTABLE_KINDS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE])
 _MODE: Final = re.compile(r"0[0-7]{3}")
 _EXECUTABLE: Final = "100755"
+_USUAL_FOLDER: Final = "0777"
+"""The umask takes its part of it when the folder is made."""
 
 
 class Seen(Protocol):
-    """A file that was looked at."""
+    """A file that was looked at; a folder has no bytes."""
 
     @property
     def state(self) -> FileState: ...
@@ -40,6 +42,11 @@ class Known(NamedTuple):
 
 
 Look = Callable[[str], Seen | None]
+
+
+def looking(tree: Tree, kind: SpecKind) -> Look:
+    """How the files of a spec are looked at."""
+    return tree.look_folder if kind is SpecKind.MKDIR else tree.look
 
 
 class Invalid(Exception):
@@ -63,14 +70,18 @@ def _effect(path: str, found: Seen | None, after: FileState | None, new: bytes |
 
 
 def effects_of(spec: ActionSpec, look: Look, rules: Rules, *, based: bool = False) -> tuple[Effect, ...]:
-    """The spec's own file first, then others that it reads or takes away.
+    """The spec's own file first, then others that it reads, makes or takes away.
 
     `based`: the proposer saw an earlier state, so a difference to now makes the plan stale, not wrong.
     """
-    if spec.kind not in EXECUTABLE_KINDS:
-        raise Invalid(Text("specs of kind {kind} cannot be carried out yet", kind=str(spec.kind)))
+    if spec.kind not in CHANGING:
+        return ()
     if spec.kind is SpecKind.PATCH:
         effects = _of_patch(spec, look, rules)
+    elif spec.kind is SpecKind.MOVE:
+        effects = _of_move(spec, look, rules, based=based)
+    elif spec.kind is SpecKind.MKDIR:
+        effects = _of_folder(spec, look, rules)
     else:
         found = look(spec.path)
         data = _after_bytes(spec, found, based=based)
@@ -94,6 +105,30 @@ def _after_bytes(spec: ActionSpec, found: Seen | None, *, based: bool) -> bytes 
             raise Invalid(Text("it has no content"))
         return found.data
     return data
+
+
+def _of_move(spec: ActionSpec, look: Look, rules: Rules, *, based: bool) -> tuple[Effect, ...]:
+    target = spec.target or ""
+    if target == spec.path:
+        raise Invalid(Text("it is moved to where it is"))
+    found, there = look(spec.path), look(target)
+    if found is None:
+        raise Invalid(Text("there is no such file to move"))
+    if there is not None and not based:
+        raise Invalid(Text("{path} exists, and nothing is moved onto it", path=target))
+    moved = _state(spec, found, found.data, rules)
+    return _effect(spec.path, found, None, None), _effect(target, there, moved, found.data)
+
+
+def _of_folder(spec: ActionSpec, look: Look, rules: Rules) -> tuple[Effect, ...]:
+    found = look(spec.path)
+    if found is not None and not found.state.folder:
+        raise Invalid(Text("a file is there"))
+    if found is not None:
+        return (Effect(spec.path, found.state, None, found.state, None),)
+    wanted = _state(spec, None, b"", rules)
+    mode = wanted.mode if wanted and spec.mode else _USUAL_FOLDER
+    return (Effect(spec.path, None, None, FileState("", mode, folder=True), None),)
 
 
 def _of_patch(spec: ActionSpec, look: Look, rules: Rules) -> tuple[Effect, ...]:

@@ -4,11 +4,12 @@ from typing import Final
 
 import msgspec
 
-from ringi.domain.approval import SubjectKind
+from ringi.domain.approval import FileChange, SubjectKind
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus
+from ringi.domain.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
 from ringi.domain.plan import PLAN_MACHINE, ExecutionLink, PlanStatus, with_state
 from ringi.plans.parts import Parts
+from ringi.plans.units import Unit
 from ringi.ports import NewEvent, Transaction
 
 Statuses = dict[str, OpStatus]
@@ -19,30 +20,65 @@ _EVENTS: Final = {
     (SubjectKind.UNDO, True): EventKind.UNDONE,
     (SubjectKind.UNDO, False): EventKind.UNDO_ABORTED,
 }
+WRITTEN_SINCE: Final = "somebody wrote to it since"
+
+
+class Progress:
+    """What has become of each file and each step so far; what is not named was not touched."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[OpStatus, str]] = {}
+        self._steps: dict[str, FileOpOutcome] = {}
+        self.units: set[int] = set()
+        """Those of files that are done."""
+
+    def done(self, unit: Unit) -> None:
+        self.units.add(unit.number)
+        self._files |= {change.path: (OpStatus.DONE, "") for change in unit.changes}
+
+    def taken_back(self, unit: Unit, statuses: Statuses, detail: str) -> None:
+        """A path without a status was not touched; `detail` says why the unit was taken back."""
+        self.units.discard(unit.number)
+        if not _TROUBLED.intersection(statuses.values()):
+            paths = [change.path for change in unit.changes]
+            statuses[next((path for path in paths if path not in statuses), paths[-1])] = OpStatus.FAILED
+        for change in unit.changes:
+            status = statuses.get(change.path, OpStatus.UNTOUCHED)
+            self._files[change.path] = status, detail if status in _TROUBLED else ""
+
+    def stepped(self, outcome: FileOpOutcome) -> None:
+        self._steps[outcome.spec_id] = outcome
+
+    def of_change(self, change: FileChange) -> FileOpOutcome:
+        status, detail = self._files.get(change.path, (OpStatus.UNTOUCHED, ""))
+        return FileOpOutcome(change.spec_id, change.path, status, detail)
+
+    def of_step(self, step: Step) -> FileOpOutcome:
+        return self._steps.get(step.spec_id) or FileOpOutcome(step.spec_id, step.path, OpStatus.UNTOUCHED)
 
 
 def record(
     parts: Parts,
     intent: ExecutionIntent,
-    statuses: Statuses,
-    detail: str,
+    progress: Progress,
     kept: tuple[str, ...],
     *,
     recovered: bool = False,
 ) -> ExecutionResult:
-    """A path without a status was not touched; `detail` says why the group was taken back."""
-    if detail and not _TROUBLED.intersection(statuses.values()):
-        failed = next((c.path for c in intent.changes if c.path not in statuses), intent.changes[-1].path)
-        statuses[failed] = OpStatus.FAILED
-    outcomes = [(change, statuses.get(change.path, OpStatus.UNTOUCHED)) for change in intent.changes]
+    refused = intent.refused or ()
+    ended = [
+        (change.unit or 0, bool(change.optional), progress.of_change(change)) for change in intent.changes
+    ]
+    ended += [(step.unit, step.optional, progress.of_step(step)) for step in intent.steps or ()]
     result = ExecutionResult(
         execution_id=intent.id,
         plan_id=intent.plan_id,
         kind=intent.kind,
-        overall_success=all(status is OpStatus.DONE for _, status in outcomes),
-        results=tuple(
-            FileOpOutcome(change.spec_id, change.path, status, detail if status in _TROUBLED else "")
-            for change, status in outcomes
+        overall_success=not refused
+        and all(optional or outcome.status is OpStatus.DONE for _, optional, outcome in ended),
+        results=(
+            *(outcome for _, _, outcome in sorted(ended, key=lambda one: one[0])),
+            *(FileOpOutcome("", path, OpStatus.CONFLICT, WRITTEN_SINCE) for path in refused),
         ),
         started_at=intent.started_at,
         finished_at=parts.clock.now(),
@@ -64,6 +100,10 @@ def _save(parts: Parts, transaction: Transaction, result: ExecutionResult) -> No
         status = PLAN_MACHINE.advance(status, target)
         if result.overall_success and parts.store.current() == result.plan_id:
             transaction.set_current(None)
+        if result.overall_success and state.planned_checks and state.planned_checks.after:
+            transaction.set_checking(result.plan_id)
+    else:
+        transaction.set_checking(None)
     document = with_state(stored.document, status=status, executions=(*state.executions, link))
     document = msgspec.structs.replace(document, result="result.json")
     reason = "recovered after a crash" if result.recovered else ""

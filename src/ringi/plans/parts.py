@@ -1,9 +1,23 @@
-from collections.abc import Callable
-from typing import NamedTuple
+from __future__ import annotations
 
-from ringi.policy.risk import Thresholds
-from ringi.ports import Clock, Ids, PersonChannel, Store, WorkspaceLock
-from ringi.workspace.tree import Tree
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # only names of types
+    from ringi.domain.plan import PlannedChecks
+    from ringi.policy.risk import Thresholds
+    from ringi.ports import (
+        CheckRunner,
+        Clock,
+        Commands,
+        Ids,
+        PersonChannel,
+        Signatures,
+        Store,
+        WorkspaceLock,
+    )
+    from ringi.workspace.snapshot import Snapshots
+    from ringi.workspace.tree import Tree
 
 
 class Rules(NamedTuple):
@@ -16,6 +30,12 @@ class Rules(NamedTuple):
     expires_sec: int
     keep_sec: int
     new_file_mode: int
+    allowed_commands: tuple[str, ...]
+    """Globs of commands that are no high risk."""
+    command_timeout_sec: int
+    kept_output: int
+    """In bytes, of a command or a reading."""
+    checks: PlannedChecks
 
 
 class Parts(NamedTuple):
@@ -30,3 +50,9 @@ class Parts(NamedTuple):
     rules: Rules
     snapshot_id: Callable[[], str]
     """Of the workspace as it is now; looking takes as long as `git status`."""
+    snapshots: Callable[[], Snapshots]
+    commands: Commands
+    signatures: Signatures
+    check: CheckRunner
+    analyse: Callable[[str], str]
+    """What can be said about a file mechanically."""

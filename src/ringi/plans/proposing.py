@@ -3,18 +3,22 @@
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
+    ALL_SPECS,
     PLAN_MACHINE,
     ActionSpec,
     ActionSpecExt,
+    CheckPhase,
     CheckResult,
     DiffSummary,
     DiffTotals,
     MessageRef,
     Plan,
     PlanDocument,
+    PlannedChecks,
     PlanPreview,
     PlanState,
     PlanStatus,
@@ -35,8 +39,10 @@ from ringi.errors import (
     UnfitSpecs,
 )
 from ringi.patching.render import Rendered
-from ringi.plans.approving import differing, files_of
-from ringi.plans.effects import Effect, Invalid, Known, content_of, effects_of
+from ringi.plans.approving import files_of
+from ringi.plans.effects import Effect, Invalid, Known, content_of, effects_of, looking
+from ringi.plans.looking import differing
+from ringi.plans.overlapping import overlaps
 from ringi.plans.parts import Parts
 from ringi.plans.rendering import NOTHING, difference, rendering
 from ringi.plans.validation import Basis, Validated, validate
@@ -57,10 +63,18 @@ def propose(
     *,
     proposer: str,
     left_out: Sequence[str],
+    requester: str,
     actor: Actor,
 ) -> str:
     document = new_plan(
-        parts, content, sources=sources, rationale=rationale, tags=tags, proposer=proposer, left_out=left_out
+        parts,
+        content,
+        sources=sources,
+        rationale=rationale,
+        tags=tags,
+        proposer=proposer,
+        left_out=left_out,
+        requester=requester,
     )
     with parts.store.transaction() as transaction:
         transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, proposer))
@@ -77,6 +91,7 @@ def new_plan(
     tags: Sequence[str] = (),
     proposer: str = "",
     left_out: Sequence[str] = (),
+    requester: str = "",
 ) -> PlanDocument:
     title = title_of(content)
     if not title:
@@ -92,6 +107,7 @@ def new_plan(
         version=1,
         proposer=proposer,
         left_out=tuple(left_out),
+        requester=requester or f"user:{parts.person.user()}",
     )
     return PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
 
@@ -106,6 +122,7 @@ def propose_whole(
         status=PLAN_MACHINE.advance(document.state.status, PlanStatus.PENDING_REVIEW),
         action_specs=specs,
         previews=totals_of(validated),
+        planned_checks=planned_checks(parts),
     )
     plan = document.plan
     with parts.store.transaction() as transaction:
@@ -151,7 +168,15 @@ def set_specs(
         status = document.state.status
         if status is not PlanStatus.PENDING_REVIEW:
             status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
-        document = with_state(document, status=status, action_specs=normalized, previews=totals, checks=())
+        document = with_state(
+            document,
+            status=status,
+            action_specs=normalized,
+            selection=ALL_SPECS,
+            previews=totals,
+            checks=(),
+            planned_checks=planned_checks(parts),
+        )
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(normalized, validated.diffs))
     return validated
@@ -173,7 +198,15 @@ def keep_specs(
     if status is not PlanStatus.PENDING_REVIEW:
         status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
     totals = totals_of(Validated(report, (), diffs))
-    document = with_state(document, status=status, action_specs=specs, previews=totals, checks=())
+    document = with_state(
+        document,
+        status=status,
+        action_specs=specs,
+        selection=ALL_SPECS,
+        previews=totals,
+        checks=(),
+        planned_checks=planned_checks(parts),
+    )
     with parts.store.transaction() as transaction:
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(specs, diffs))
@@ -184,6 +217,12 @@ def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
     now = stored.document
     if (seen.specs_sha256, seen.plan.version) != (now.specs_sha256, now.plan.version):
         raise PlanChanged(plan=f"p{stored.number}")
+
+
+def planned_checks(parts: Parts) -> PlannedChecks | UnsetType:
+    """Those that the configuration names now: from here on they belong to what is approved."""
+    checks = parts.rules.checks
+    return checks if checks.before or checks.after else UNSET
 
 
 def totals_of(validated: Validated) -> DiffTotals:
@@ -243,6 +282,7 @@ def preview(parts: Parts, document: PlanDocument) -> PlanPreview:
         stale=()
         if done
         else tuple(differing(parts.tree, files_of([spec for spec in specs if spec.validated]))),
+        overlaps=() if done else overlaps(parts, document),
     )
 
 
@@ -264,7 +304,7 @@ def _render_done(parts: Parts, spec: ActionSpecExt) -> Rendered:
 
 
 def effects_now(parts: Parts, spec: ActionSpecExt) -> tuple[Effect, ...]:
-    return effects_of(spec.base, parts.tree.look, parts.rules, based=True)
+    return effects_of(spec.base, looking(parts.tree, spec.base.kind), parts.rules, based=True)
 
 
 def effects(parts: Parts, stored: StoredPlan) -> list[tuple[Effect, ...]]:
@@ -313,6 +353,8 @@ def add_checks(parts: Parts, plan_id: str, results: Sequence[CheckResult]) -> No
     passed = sum(result.exit_code == 0 for result in results)
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
+        if results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results):
+            transaction.set_checking(None)
         document = with_state(stored.document, checks=(*stored.document.state.checks, *results))
         reason = f"{passed} of {len(results)} checks passed"
         transaction.save_plan(stored, document, NewEvent(EventKind.CHECKED, Actor.SYSTEM, reason))

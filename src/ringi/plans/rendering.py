@@ -14,6 +14,10 @@ _HUNK: Final = re.compile(rb"@@ -[0-9,]+ \+([0-9]+)")
 
 def rendering(effects: Sequence[Effect]) -> Rendered:
     """One diff for what one spec does; a rename or a copy is shown as such."""
+    if not effects or any(state and state.folder for state in (effects[0].before, effects[0].after)):
+        return NOTHING
+    if len(effects) > 1 and effects[0].after is None:
+        effects = effects[::-1]  # a move names its source first
     first = effects[0]
     new = _side(first.new, first.after)
     if len(effects) == 1:

@@ -3,9 +3,21 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Declined, TypedAnswer
+from ringi.domain.amendment import Amendment
+from ringi.domain.approval import (
+    ApprovalOutcome,
+    ApprovalRequest,
+    ApprovedPlan,
+    Declined,
+    Proof,
+    SignedAct,
+    SignedAnswer,
+)
+from ringi.domain.comparison import PlanComparison
 from ringi.domain.events import Actor
-from ringi.domain.execution import ExecutionIntent, ExecutionResult
+from ringi.domain.execution import ExecutionResult
+from ringi.domain.extraction import Extraction
+from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject
 from ringi.domain.plan import (
     ALL_SPECS,
     ActionSpec,
@@ -19,7 +31,18 @@ from ringi.domain.plan import (
     ValidationReport,
 )
 from ringi.domain.project_state import ProjectState
-from ringi.plans import carrying, changing, deciding, proposing
+from ringi.errors import GrantRefused
+from ringi.plans import (
+    amending,
+    carrying,
+    changing,
+    checking,
+    deciding,
+    granting,
+    proposing,
+    undoing,
+    versions,
+)
 from ringi.plans.changing import Change, Dependents
 from ringi.plans.effects import Effect
 from ringi.plans.parts import Parts
@@ -46,8 +69,10 @@ class PlanTool:
         *,
         proposer: str = "",
         left_out: Sequence[str] = (),
+        requester: str = "",
         actor: Actor = Actor.AI,
     ) -> str:
+        """`proposer` is a label for people; `requester` is set by who started the proposer, or by nobody."""
         return proposing.propose(
             self._parts,
             content,
@@ -56,6 +81,7 @@ class PlanTool:
             tags,
             proposer=proposer,
             left_out=left_out,
+            requester=requester,
             actor=actor,
         )
 
@@ -106,9 +132,11 @@ class PlanTool:
         proposing.add_checks(self._parts, self._id(plan_id), results)
 
     def preview(self, plan_id: str) -> PlanPreview:
+        """What the plan would do to the files as they are now; of one that was carried out, what it did."""
         return proposing.preview(self._parts, self.get(plan_id))
 
     def request_approval(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> str:
+        """Ask for an approval of exactly this; answers with the id of the request."""
         return self.ask(plan_id, selection).id
 
     def ask(
@@ -125,45 +153,151 @@ class PlanTool:
         plan_id: str,
         approver: str,
         selection: SpecSelection = ALL_SPECS,
-        proof: TypedAnswer | None = None,
+        proof: Proof | None = None,
         note: str = "",
     ) -> ApprovedPlan:
-        """Raises NoChannel without the proof of a person."""
+        """Raises NoChannel without the proof of a person: an answer typed here, or a signature."""
         return deciding.approve(self._parts, self._id(plan_id), approver, selection, proof, note)
 
+    def statement(
+        self,
+        request: ApprovalRequest,
+        approver: str,
+        note: str = "",
+        *,
+        act: SignedAct = SignedAct.APPROVE,
+    ) -> str:
+        """What a key signs to approve what was asked; with its signature it becomes a SignedAnswer."""
+        return deciding.statement(self._parts, request, approver, note, act=act)
+
+    def outcome(self, plan_id: str) -> ApprovalOutcome | None:
+        """What became of the newest request; None while a person can still answer, or where none was made."""
+        return deciding.outcome(self._parts, self._id(plan_id))
+
     def reject(self, plan_id: str, feedback: str) -> Declined:
+        """Feedback is never approval: the plan goes back to whoever proposed it."""
         return deciding.reject(self._parts, self._id(plan_id), feedback)
 
+    def send_back(self, plan_id: str, reason: str = "") -> PlanState:
+        """Back to proposed without a decision; a request that was open is cancelled."""
+        return deciding.send_back(self._parts, self._id(plan_id), reason)
+
+    def amend(
+        self,
+        plan_id: str,
+        amendments: Sequence[Amendment],
+        *,
+        seen: PlanDocument | None = None,
+        actor: Actor = Actor.USER,
+        reason: str = "",
+    ) -> ValidationReport:
+        """A new version with hunks dropped or lines edited, validated and scored again."""
+        plan_id = self._id(plan_id)
+        return amending.amend(self._parts, plan_id, amendments, seen=seen, actor=actor, reason=reason)
+
     def execute(self, plan_id: str) -> ExecutionResult:
+        """Only what a person approved, and of that only what was not carried out yet."""
         return carrying.execute(self._parts, self._id(plan_id))
 
-    def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, ExecutionIntent]:
-        """What undoing the plan (the newest, if none is named) would bring back."""
-        plan_id = self._id(plan_id) if plan_id else carrying.newest_undoable(self._parts)
-        return carrying.request_undo(self._parts, plan_id)
+    def check(self, plan_id: str) -> tuple[CheckResult, ...]:
+        """A dry run: all checks, on copies; the workspace stays as it is."""
+        return checking.dry(self._parts, self._parts.store.plan(self._id(plan_id)))
 
-    def undo(self, plan_id: str, approver: str, proof: TypedAnswer | None = None) -> ExecutionResult:
-        return carrying.undo(self._parts, self._id(plan_id), approver, proof)
+    def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, undoing.Undoable]:
+        """What undoing the plan (the newest, if none is named) would bring back."""
+        plan_id = self._id(plan_id) if plan_id else undoing.newest(self._parts)
+        return undoing.request(self._parts, plan_id)
+
+    def undo(self, plan_id: str, approver: str, proof: Proof | None = None) -> ExecutionResult:
+        """Brings back what the plan changed; a file that somebody wrote since stays, and is named."""
+        return undoing.undo(self._parts, self._id(plan_id), approver, proof)
 
     def recover(self) -> list[ExecutionResult]:
+        """Finishes or takes back what a crash cut off. Every command does so by itself before it begins."""
         return carrying.recover(self._parts)
+
+    def settle(self, plan_id: str, spec_id: str, *, done: bool) -> None:
+        """A person says of a command that was cut off: it is done, or it is to run again."""
+        carrying.settle(self._parts, self._id(plan_id), spec_id, done=done)
+
+    def extract(self, plan_id: str) -> Extraction:
+        """Specs from the plan's own text, and what in it could not be placed. Nothing is set by it."""
+        from ringi.plans.extracting import extract  # noqa: PLC0415  # dozens of patterns that only this needs
+
+        return extract(self.get(plan_id).plan.content)
+
+    def fork(
+        self,
+        plan_id: str,
+        version: int | None = None,
+        *,
+        proposer: str = "",
+        requester: str = "",
+        actor: Actor = Actor.AI,
+    ) -> str:
+        """A new plan with the specs of a version, measured on the files as they are now."""
+        return versions.fork(
+            self._parts, self._id(plan_id), version, proposer=proposer, requester=requester, actor=actor
+        )
+
+    def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:
+        """The specs of an earlier version, as a new one."""
+        return versions.revert(self._parts, self._id(plan_id), version, actor=actor)
+
+    def compare(
+        self, plan_id: str, version: int, other: int | None = None, *, other_plan: str | None = None
+    ) -> PlanComparison:
+        """A version beside another one, of the same plan or of another; the newest, if none is named."""
+        other_id = self._id(other_plan) if other_plan else self._id(plan_id)
+        other = self.get(other_id).plan.version if other is None else other
+        return versions.compare(self._parts, self._id(plan_id), version, other_id, other)
+
+    def delta(self, plan_id: str) -> PlanComparison | None:
+        """What changed since the version that was approved last; None where none was."""
+        return versions.delta(self._parts, self.get(plan_id))
+
+    def draft_grant(self, scope: GrantScope, expires_at: str) -> GrantSubject:
+        return granting.draft(self._parts, scope, expires_at)
+
+    def grant_statement(self, subject: GrantSubject, approver: str) -> str:
+        return granting.statement(self._parts, subject, approver)
+
+    def add_grant(self, subject: GrantSubject, approver: str, proof: SignedAnswer | None = None) -> Grant:
+        """Raises NoChannel without a signature: a standing approval is always signed."""
+        return granting.add(self._parts, subject, approver, proof)
+
+    def revoke_grant(self, grant_id: str, reason: str = "") -> GrantState:
+        return granting.revoke(self._parts, grant_id, reason)
+
+    def grants(self) -> tuple[GrantState, ...]:
+        """The newest first, each with its uses."""
+        return granting.states(self._parts)
+
+    def not_covered(self, plan_id: str) -> tuple[GrantRefused, ...]:
+        """Why each standing approval of whoever asked for the plan does not cover it."""
+        return tuple(granting.why_not(self._parts, self._parts.store.plan(self._id(plan_id))))
 
     def get(self, plan_id: str) -> PlanDocument:
         return self._parts.store.plan(self._id(plan_id)).document
 
     def get_state(self, plan_id: str) -> PlanState:
+        """Status, specs, selection, approvals, previews, checks and feedback."""
         return self.get(plan_id).state
 
     def get_current(self) -> PlanRef | None:
+        """The plan that was proposed last and not carried out yet."""
         current = self._parts.store.current()
         return self._parts.store.ref(current) if current else None
 
     def list(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
+        """The newest first; with `waiting` only those that a person has something to do with."""
         return self._parts.store.refs(limit=limit, waiting=waiting)
 
     def mark_pending(self, plan_id: str, pending: bool) -> PlanState:  # the specification's signature
+        """Between proposed and pending_review; what was approved goes back to review."""
         return proposing.mark_pending(self._parts, self._id(plan_id), pending=pending)
 
     def clear_current(self) -> None:
+        """No plan is the current one; the plan itself stays as it is."""
         with self._parts.store.transaction() as transaction:
             transaction.set_current(None)

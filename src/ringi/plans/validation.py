@@ -1,13 +1,14 @@
 """Whether specs can be carried out, and what they would do (PT-7)."""
 
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
 from msgspec import UNSET
 
 from ringi.domain.plan import (
+    CHANGING,
     ActionSpec,
     ActionSpecExt,
     FileState,
@@ -19,13 +20,14 @@ from ringi.domain.plan import (
 from ringi.domain.risk import Risk, RiskCode, RiskReason
 from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, StorageFailed
 from ringi.patching.render import Rendered
-from ringi.plans.effects import Effect, Invalid, effects_of
+from ringi.plans.effects import Effect, Invalid, effects_of, looking
+from ringi.plans.fields import normalised
 from ringi.plans.parts import Rules
 from ringi.plans.rendering import NOTHING, added_lines, numbered, rendering
+from ringi.policy.commands import allowed
 from ringi.policy.files import critical_category
 from ringi.policy.risk import Facts, assess
 from ringi.text import Text
-from ringi.workspace.paths import normalise
 from ringi.workspace.tree import Tree
 
 Basis = Mapping[str, FileState | None]
@@ -41,7 +43,17 @@ class Validated(NamedTuple):
 
 
 def validate(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis) -> Validated:
-    checked = [_check_one(f"s{number}", spec, tree, rules, basis) for number, spec in enumerate(specs, 1)]
+    checked = []
+    coming: dict[str, str | None] = {}
+    for number, spec in enumerate(specs, 1):
+        checked.append(_check_one(f"s{number}", spec, tree, rules, basis, coming))
+        ext = checked[-1][0]
+        # In a group folders are made first.
+        made = ext.base.path in coming and not (ext.base.group and coming[ext.base.path] == ext.base.group)
+        if ext.validated and spec.kind is SpecKind.MKDIR and made:
+            late = Text("{path}: a spec before it makes this folder already", path=spec.path)
+            checked[-1] = (*checked[-1][:2], late)
+        coming |= dict.fromkeys(_made_by(ext), ext.base.group)
     problems = [problem for _, _, problem in checked if problem]
     problems += misfits([ext for ext, _, problem in checked if not problem], len(specs), rules)
     report = ValidationReport(
@@ -52,20 +64,28 @@ def validate(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis
     return Validated(report, tuple(problems), tuple(rendered for _, rendered, _ in checked))
 
 
+def _made_by(spec: ActionSpecExt) -> set[str]:
+    """What is there when the spec is done: files, and the folders above them."""
+    paths = [file.path.split("/") for file in spec.touched if file.after]
+    return {"/".join(parts[:depth]) for parts in paths for depth in range(1, len(parts) + 1)}
+
+
 def _check_one(
-    spec_id: str, spec: ActionSpec, tree: Tree, rules: Rules, basis: Basis
+    spec_id: str, spec: ActionSpec, tree: Tree, rules: Rules, basis: Basis, coming: Collection[str]
 ) -> tuple[ActionSpecExt, Rendered, Text | None]:
     try:
-        path = "/".join(normalise(spec.path))
-        spec = msgspec.structs.replace(spec, path=path)
-        effects = effects_of(spec, tree.look, rules, based=path in basis)
+        spec = normalised(spec, rules)
+        if spec.kind not in CHANGING:
+            return _of_no_file(spec_id, spec, tree, rules, coming), NOTHING, None
+        effects = effects_of(spec, looking(tree, spec.kind), rules, based=spec.path in basis)
         _require_basis(spec, effects, basis)
     except (Invalid, PathRefused, BadPatch, PatchMismatch, StorageFailed, OSError) as error:
         why = why_of(error)
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
         return _invalid(spec_id, spec, rules, str(why)), NOTHING, problem
     rendered = rendering(effects)
-    risk, reasons = _risk(spec, effects, rendered, rules)
+    # What counts of a move is the place that the bytes come to.
+    risk, reasons = _risk(spec, effects[::-1] if spec.kind is SpecKind.MOVE else effects, rendered, rules)
     touched = [
         Touched(effect.path, basis.get(effect.path, effect.before), effect.after) for effect in effects
     ]
@@ -77,7 +97,7 @@ def _check_one(
         preflight=Preflight(
             exists=effects[0].before is not None,
             overwrite=effects[0].before is not None and effects[0].after is not None,
-            diff_summary="binary" if rendered.binary else f"+{rendered.added} -{rendered.removed}",
+            diff_summary=_summary(spec, rendered),
         ),
         risk_reasons=reasons,
         before=touched[0].before,
@@ -85,6 +105,40 @@ def _check_one(
         also=tuple(touched[1:]) or UNSET,
     )
     return ext, rendered, None
+
+
+def _summary(spec: ActionSpec, rendered: Rendered) -> str:
+    if spec.kind is SpecKind.MKDIR:
+        return "folder"
+    if spec.kind is SpecKind.MOVE:
+        return f"to {spec.target}"
+    return "binary" if rendered.binary else f"+{rendered.added} -{rendered.removed}"
+
+
+def _of_no_file(
+    spec_id: str, spec: ActionSpec, tree: Tree, rules: Rules, coming: Collection[str]
+) -> ActionSpecExt:
+    """A command, a reading or a call: what it does to files is not known beforehand, or is nothing."""
+    found = tree.look_folder(spec.path) if spec.path else None
+    if spec.path and found is None and spec.path not in coming:
+        raise Invalid(Text("it is not there"))
+    if found is not None and bool(found.state.folder) is not (spec.kind is SpecKind.RUN):
+        if spec.kind is SpecKind.RUN:
+            raise Invalid(Text("a command runs in a folder, and this is a file"))
+        if spec.kind is SpecKind.READ:
+            raise Invalid(Text("it is a folder"))
+    risk, reasons = Risk.LOW, list[RiskReason]()
+    if spec.kind is SpecKind.RUN:
+        known = allowed(spec.argv, rules.allowed_commands)
+        risk = Risk.MEDIUM if known else Risk.HIGH
+        code = RiskCode.COMMAND if known else RiskCode.FOREIGN_COMMAND
+        reasons = [RiskReason(code, shlex.join(spec.argv))]
+    elif spec.kind is SpecKind.CALL:
+        risk, reasons = Risk.HIGH, [RiskReason(RiskCode.TOOL_CALL, spec.tool or "")]
+    preflight = Preflight(exists=found is not None, overwrite=False, diff_summary="")
+    return ActionSpecExt(
+        spec_id, spec, risk, validated=True, preflight=preflight, risk_reasons=tuple(reasons)
+    )
 
 
 def _require_basis(spec: ActionSpec, effects: Sequence[Effect], basis: Basis) -> None:
@@ -100,7 +154,7 @@ def _risk(
 ) -> tuple[Risk, tuple[RiskReason, ...]]:
     own, *others = effects
     facts = Facts(
-        SpecKind.DELETE if own.after is None else spec.kind,
+        SpecKind.DELETE if own.after is None and spec.kind is not SpecKind.MOVE else spec.kind,
         own.path,
         exists=any(effect.before for effect in effects),
         changed_lines=rendered.added + rendered.removed,
@@ -147,18 +201,36 @@ def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Te
         problems.append(
             Text("there are {count} specs, {limit} are allowed", count=count, limit=rules.max_specs)
         )
-    return problems + _clashes([path for spec in specs for path in spec.changed_paths])
+    return [*problems, *_clashes(specs), *_group_problems(specs)]
 
 
-def _clashes(paths: Sequence[str]) -> list[Text]:
+def _clashes(specs: Sequence[ActionSpecExt]) -> Iterator[Text]:
     """Two specs on one path, or a file where another spec needs a folder."""
-    seen = set(paths)
-    problems = [Text("{path}: two specs name it", path=path) for path, n in Counter(paths).items() if n > 1]
-    for path in sorted(seen):
+    paths = [path for spec in specs for path in spec.changed_paths]
+    folders = {spec.base.path for spec in specs if spec.base.kind is SpecKind.MKDIR}
+    for path, count in Counter(paths).items():
+        if count > 1:
+            yield Text("{path}: two specs name it", path=path)
+    files = set(paths) - folders
+    for path in sorted(set(paths)):
         parts = path.split("/")
-        problems += [
-            Text("{path}: {other} is to be a file and a folder at once", path=path, other=above)
-            for depth in range(1, len(parts))
-            if (above := "/".join(parts[:depth])) in seen
-        ]
-    return problems
+        for depth in range(1, len(parts)):
+            if (above := "/".join(parts[:depth])) in files:
+                yield Text("{path}: {other} is to be a file and a folder at once", path=path, other=above)
+
+
+def _group_problems(specs: Sequence[ActionSpecExt]) -> Iterator[Text]:
+    """A group is one step: it has one place in the order, and fails as one."""
+    ended: set[str] = set()
+    optional: dict[str, bool] = {}
+    last = None
+    for spec in specs:
+        group = spec.base.group
+        if group != last and last is not None:
+            ended.add(last)
+        if group is not None:
+            if group in ended:
+                yield Text("the specs of group {group} do not stand together", group=group)
+            if optional.setdefault(group, spec.base.optional) != spec.base.optional:
+                yield Text("group {group}: all of its specs are optional, or none", group=group)
+        last = group

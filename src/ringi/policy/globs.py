@@ -21,6 +21,29 @@ def matches(path: str, glob: str) -> bool:
     return fnmatchcase(path if "/" in glob else path.rsplit("/", 1)[-1], glob)
 
 
+def within(path: str, globs: Sequence[str]) -> bool:
+    """Narrower than `matches`: from the top of the workspace, in their own case, and no * goes past a slash.
+
+    Only ** stands for any number of folders. A glob without a slash names a file in any folder.
+    """
+    parts = path.split("/")
+    return any(
+        _fits(parts, glob.split("/")) if "/" in glob else fnmatchcase(parts[-1], glob) for glob in globs
+    )
+
+
+def _fits(parts: Sequence[str], globs: Sequence[str]) -> bool:
+    """Each place of the path that the globs so far can end at, glob by glob."""
+    ends = {0}
+    for glob in globs:
+        if glob == "**":
+            ends = set(range(min(ends), len(parts) + 1)) if ends else ends
+        else:
+            ends = {end + 1 for end in ends if end < len(parts) and fnmatchcase(parts[end], glob)}
+    # What lies below a folder, not the folder itself.
+    return len(parts) in ends and not (globs[-1] == "**" and len(parts) == min(ends))
+
+
 class Globs:
     """Says what `matches` says of any of them, in the time of a few."""
 

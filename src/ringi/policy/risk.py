@@ -9,7 +9,7 @@ from ringi.policy.files import critical_category, is_mutable_state
 from ringi.policy.findings import Lines, findings
 from ringi.text import deceiving
 
-_RISK: Final = {RiskCode.MUTABLE_STATE: Risk.MEDIUM}
+_RISK: Final = {RiskCode.MUTABLE_STATE: Risk.MEDIUM, RiskCode.COMMAND: Risk.MEDIUM}
 """Every other reason is high."""
 _SCORE: Final = {Risk.LOW: 0.1, Risk.MEDIUM: 0.5, Risk.HIGH: 0.9}
 _PER_SPEC: Final = 0.01

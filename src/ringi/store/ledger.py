@@ -2,22 +2,25 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest
-from ringi.domain.events import Event, LoggedEvent
+from ringi.domain.events import FIRST_PREVIOUS, Event, LoggedEvent
 from ringi.domain.execution import ExecutionIntent
+from ringi.domain.plan import ActionSpecExt
 from ringi.domain.project_state import ProjectState
 from ringi.errors import Busy, StorageFailed
-from ringi.ports import Clock, Ids, StoredIntent
+from ringi.ports import Clock, Ids, StoredCommand, StoredGrant, StoredIntent
 from ringi.store import rows, sql
 from ringi.store.connection import translated
 from ringi.store.contents import Contents
 from ringi.store.planrows import as_bytes
 from ringi.store.reading import PlanReader
 from ringi.store.transaction import Changed, LedgerTransaction
+
+# From the end: what is asked for is nearly always among the newest.
 
 
 class LedgerReader(PlanReader):
@@ -58,6 +61,29 @@ class LedgerReader(PlanReader):
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
         with translated(self.folder):
             return rows.load_executions(self.database, plan_id)
+
+    def commands(self, execution_id: str) -> tuple[StoredCommand, ...]:
+        with translated(self.folder):
+            return rows.load_commands(self.database, execution_id)
+
+    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...] | None:
+        found = self._select(sql.SPECS, plan_id, version)
+        return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else None
+
+    def overlapping(self, plan_id: str, paths: Sequence[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in paths:
+            for (other,) in self._select(sql.OVERLAPPING, path, plan_id):
+                found.setdefault(str(other), []).append(path)
+        return found
+
+    def grants(self) -> tuple[StoredGrant, ...]:
+        with translated(self.folder):
+            return rows.load_grants(self.database)
+
+    def granted(self, grant_id: str) -> tuple[Approval, ...]:
+        with translated(self.folder):
+            return rows.load_approvals(self.database, grant_id, sql.GRANTED)
 
     def project_state(self) -> ProjectState | None:
         """The newest that was captured or pushed."""
@@ -104,6 +130,16 @@ class Ledger(LedgerReader):
 
     def current(self) -> str | None:
         return self.meta("current")
+
+    def last_hash(self) -> str:
+        found = self._select(sql.LAST_EVENT)
+        return str(found[0][1]) if found else FIRST_PREVIOUS
+
+    def has_event(self, hash_: str) -> bool:
+        return bool(self._select(sql.HAS_EVENT, hash_))
+
+    def checking(self) -> str | None:
+        return self.meta("checking")
 
     def set_meta(self, key: str, value: str) -> None:
         self._select(sql.SET_META, key, value)

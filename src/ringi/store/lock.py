@@ -12,6 +12,7 @@ from ringi.errors import Busy, StorageFailed
 from ringi.text import Text
 
 _PAUSE: Final = 0.05
+_NOTE_LENGTH: Final = 40
 
 
 class FileLock:
@@ -31,11 +32,11 @@ class FileLock:
         try:
             if not wait_for(descriptor, self._wait_sec):
                 pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").partition(" ")
-                raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=doing))
+                raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=doing.strip()))
             # On a full disk the lock holds all the same.
             with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, f"{os.getpid()} {what}".encode(), 0)
+                # Written over in full: to cut the file first would cost as much as all the rest.
+                os.pwrite(descriptor, f"{os.getpid()} {what}".ljust(_NOTE_LENGTH).encode(), 0)
             yield
         finally:
             os.close(descriptor)

@@ -11,10 +11,11 @@ from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.change_view import change_plan_of
 from ringi.domain.events import LoggedEvent
+from ringi.domain.grant import NO_PLAN
 from ringi.domain.plan import PlanDocument, PlanPage
 from ringi.errors import Busy, InTheWay, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, opened, publish
-from ringi.store.ledger import Ledger
+from ringi.store.ledger import LedgerReader
 from ringi.store.lock import wait_for
 from ringi.store.transaction import Changed
 from ringi.text import Text
@@ -29,10 +30,14 @@ IGNORE_RULES: Final = (
 )
 _EVENTS: Final = "events.jsonl"
 _PREVIEW: Final = "preview"
+_SOMETIMES: Final = frozenset(["change-plan.json", "approval.json", "result.json"])
+"""Files that not every plan has."""
 _HISTORY: Final = "history"
 _PAGES: Final = "history/<page, six digits>.json"
 _MARK_LENGTH: Final = 20
 _TAIL: Final = 65536
+_Diffs = Mapping[str, Mapping[str, bytes]]
+"""By plan and file name."""
 _WAIT_SEC: Final = 10.0
 """Far longer than writing takes; whoever holds it longer was stopped."""
 
@@ -46,8 +51,8 @@ class Projection:
         self.problem: RingiError | None = None
         """The last failure to write; the ledger has everything all the same."""
 
-    def __call__(self, ledger: Ledger, changed: Changed) -> None:
-        if not changed.plans:
+    def __call__(self, ledger: LedgerReader, changed: Changed) -> None:
+        if not changed.plans or changed.held_back:
             return
         try:
             with self._locked() as marker, self._folder(*PLANS) as plans:
@@ -69,19 +74,19 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             )
 
-    def _write_changed(self, ledger: Ledger, plans: int, changed: Changed, since: set[str]) -> None:
+    def _write_changed(self, ledger: LedgerReader, plans: int, changed: Changed, since: set[str]) -> None:
         for plan_id, stored in changed.plans.items():
             newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
             self._write_plan(ledger, plans, newest.document, changed.diffs.get(plan_id))
-            self._write_pages(ledger, plans, stored.number, new=stored.revision == 1)
+            self._write_pages(ledger, plans, stored.number, new=plan_id in changed.new)
         self._write_index(ledger, plans)
         # What a process committed that died before it came here.
-        for plan_id in since - changed.plans.keys():
+        for plan_id in since - changed.plans.keys() - {NO_PLAN}:
             missed = ledger.plan(plan_id)
             self._write_plan(ledger, plans, missed.document, None)
             self._write_pages(ledger, plans, missed.number, new=True)
 
-    def rebuild(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
+    def rebuild(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         try:
             with self._locked() as marker:
                 since = ledger.changed_after(0)
@@ -92,7 +97,7 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             ) from None
 
-    def differences(self, ledger: Ledger) -> list[str]:
+    def differences(self, ledger: LedgerReader) -> list[str]:
         """Files that are missing or not what the ledger says, as paths below the workspace."""
         found = []
         base = "/".join(PLANS)
@@ -100,6 +105,9 @@ class Projection:
             expected = _plan_files(ledger, ledger.plan(plan_id).document)
             expected[_EVENTS] = _event_lines(ledger, plan_id, after=0)
             found += [f"{base}/{plan_id}/{name}" for name in self._differing((*PLANS, plan_id), expected)]
+            folder = self._root.joinpath(*PLANS, plan_id)
+            unknown = [name for name in sorted(_SOMETIMES - {*expected}) if os.path.lexists(folder / name)]
+            found += [f"{base}/{plan_id}/{name}" for name in unknown]
         if ledger.count():
             found += [f"{base}/{name}" for name in self._differing(PLANS, {"index.json": _index(ledger)})]
         for page in range(1, _page_of(ledger.count() - RECENT) + 1):
@@ -119,7 +127,7 @@ class Projection:
                 wrong.append(name)
         return wrong
 
-    def _write_all(self, ledger: Ledger, diffs: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
+    def _write_all(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         self._write_identity(ledger)
         with self._folder(*PLANS) as plans:
             for plan_id in ledger.plan_ids():
@@ -132,11 +140,16 @@ class Projection:
             self._write_index(ledger, plans)
 
     def _write_plan(
-        self, ledger: Ledger, plans: int, document: PlanDocument, diffs: Mapping[str, bytes] | None
+        self, ledger: LedgerReader, plans: int, document: PlanDocument, diffs: Mapping[str, bytes] | None
     ) -> None:
         with self._subfolder(plans, document.plan.id) as folder:
-            for name, data in _plan_files(ledger, document).items():
+            files = _plan_files(ledger, document)
+            for name, data in files.items():
                 publish(folder, name, data)
+            for name in _SOMETIMES - {*files}:
+                # Not from us: the ledger knows nothing of it.
+                with contextlib.suppress(OSError):
+                    self._fs.remove(folder, name)
             self._append_events(ledger, folder, document.plan.id)
             if diffs is not None:
                 with self._subfolder(folder, _PREVIEW) as preview:
@@ -145,7 +158,7 @@ class Projection:
                     for name, data in diffs.items():
                         publish(preview, name, data)
 
-    def _append_events(self, ledger: Ledger, folder: int, plan_id: str) -> None:
+    def _append_events(self, ledger: LedgerReader, folder: int, plan_id: str) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(_EVENTS, flags, 0o644, dir_fd=folder)
         try:
@@ -158,26 +171,26 @@ class Projection:
         finally:
             os.close(descriptor)
 
-    def _write_identity(self, ledger: Ledger) -> None:
+    def _write_identity(self, ledger: LedgerReader) -> None:
         """So that a workspace that was moved can find its ledger again."""
         with self._folder(AGENT_FOLDER) as folder:
-            expected = codec.pretty({"schema_version": 1, "workspace_id": ledger.workspace_id()})
+            expected = codec.pretty({"schema_version": 1, "workspace_id": ledger.meta("workspace_id")})
             # A copied folder, or a ledger that was lost, brings the identity of another.
             if self._differing((AGENT_FOLDER,), {IDENTITY[-1]: expected}):
                 publish(folder, IDENTITY[-1], expected)
             self._identity_written = True
 
-    def _write_index(self, ledger: Ledger, plans: int) -> None:
+    def _write_index(self, ledger: LedgerReader, plans: int) -> None:
         publish(plans, "index.json", _index(ledger))
 
-    def _write_pages(self, ledger: Ledger, plans: int, number: int, *, new: bool) -> None:
+    def _write_pages(self, ledger: LedgerReader, plans: int, number: int, *, new: bool) -> None:
         """The plan's own page once it has left the newest; a new plan pushes another one out."""
         if number <= ledger.count() - RECENT:
             self._write_page(ledger, plans, _page_of(number))
         if new and number > RECENT:
             self._write_page(ledger, plans, _page_of(number - RECENT))
 
-    def _write_page(self, ledger: Ledger, plans: int, page: int) -> None:
+    def _write_page(self, ledger: LedgerReader, plans: int, page: int) -> None:
         with self._subfolder(plans, _HISTORY) as folder:
             publish(folder, _page_name(page), _page(ledger, page))
 
@@ -219,7 +232,7 @@ class Projection:
             yield folder
 
 
-def _plan_files(ledger: Ledger, document: PlanDocument) -> dict[str, bytes]:
+def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes]:
     plan_id = document.plan.id
     files = {"plan.json": codec.pretty(document)}
     if change := change_plan_of(document):
@@ -231,11 +244,12 @@ def _plan_files(ledger: Ledger, document: PlanDocument) -> dict[str, bytes]:
         files["approval.json"] = codec.pretty(history)
     if document.result:
         results = [stored.result for stored in ledger.executions(plan_id) if stored.result]
-        files["result.json"] = codec.pretty(results[-1])
+        # Where the ledger lost them, whoever verifies the log is told.
+        files |= {"result.json": codec.pretty(results[-1])} if results else {}
     return files
 
 
-def _index(ledger: Ledger) -> bytes:
+def _index(ledger: LedgerReader) -> bytes:
     """A PlanIndex with a line for each plan, put together from what the ledger keeps ready for lists."""
     facts = {"schema_version": 1, "count": ledger.count(), "page_size": PAGE_SIZE, "pages": _PAGES}
     plans = b",\n".join(ledger.newest_refs(RECENT))
@@ -250,7 +264,7 @@ def _page_name(page: int) -> str:
     return f"{page:06}.json"
 
 
-def _page(ledger: Ledger, page: int) -> bytes:
+def _page(ledger: LedgerReader, page: int) -> bytes:
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, ledger.count() - RECENT)
     return codec.pretty(PlanPage(page=page, plans=tuple(ledger.refs_between(first, last))))
 
@@ -264,7 +278,7 @@ def _mark(marker: int, seq: int) -> None:
     os.pwrite(marker, f"{seq:0{_MARK_LENGTH}}".encode(), 0)
 
 
-def _event_lines(ledger: Ledger, plan_id: str, *, after: int) -> bytes:
+def _event_lines(ledger: LedgerReader, plan_id: str, *, after: int) -> bytes:
     return b"".join(codec.canonical(logged) + b"\n" for logged in ledger.events(plan_id, after=after))
 
 

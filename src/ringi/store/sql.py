@@ -72,6 +72,31 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             snapshot_id TEXT NOT NULL
         )""",
     ),
+    (
+        """CREATE TABLE commands (
+            execution_id TEXT NOT NULL,
+            spec_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            started TEXT NOT NULL,
+            ended TEXT,
+            PRIMARY KEY (execution_id, spec_id)
+        )""",
+        """CREATE TABLE grants (
+            id TEXT PRIMARY KEY,
+            at INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            revoked_at TEXT
+        )""",
+        # What open plans change, so that two on the same file are pointed out.
+        """CREATE TABLE open_paths (
+            path TEXT NOT NULL,
+            plan_id TEXT NOT NULL,
+            PRIMARY KEY (path, plan_id)
+        )""",
+        "CREATE INDEX open_paths_plan ON open_paths (plan_id)",
+        "ALTER TABLE approvals ADD COLUMN granted_by TEXT",
+        "CREATE INDEX approvals_granted ON approvals (granted_by) WHERE granted_by IS NOT NULL",
+    ),
 )
 
 GET_META: Final = "SELECT value FROM meta WHERE key = ?"
@@ -111,6 +136,7 @@ ADD_EVENT: Final = "INSERT INTO events (seq, plan_id, document, hash) VALUES (?,
 EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
 EVENTS_OF: Final = "SELECT document, hash FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq"
 EVENTS_AFTER: Final = "SELECT seq, plan_id FROM events WHERE seq > ? ORDER BY seq"
+HAS_EVENT: Final = "SELECT 1 FROM events WHERE hash = ? ORDER BY seq DESC LIMIT 1"
 EVENT_ROWS: Final = "SELECT seq, plan_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
 
 ADD_REQUEST: Final = (
@@ -119,9 +145,11 @@ ADD_REQUEST: Final = (
 )
 REQUESTS: Final = "SELECT document FROM requests WHERE plan_id = ? ORDER BY at"
 ADD_APPROVAL: Final = (
-    "INSERT INTO approvals (id, plan_id, at, document)"
-    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
+    "INSERT INTO approvals (id, plan_id, granted_by, at, document)"
+    " VALUES (?, ?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
 )
+GRANTED_BY: Final = "SELECT id, granted_by FROM approvals"
+GRANTED: Final = "SELECT document, spent_by FROM approvals WHERE granted_by = ? ORDER BY at"
 APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE plan_id = ? ORDER BY at"
 SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
 ADD_INTENT: Final = (
@@ -143,6 +171,28 @@ SAVED_PLANS: Final = (
     " CAST(s.document AS BLOB) FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version ORDER BY p.number"
 )
+
+START_COMMAND: Final = (
+    "INSERT INTO commands (execution_id, spec_id, at, started)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM commands), ?)"
+)
+END_COMMAND: Final = "UPDATE commands SET ended = ? WHERE execution_id = ? AND spec_id = ? AND ended IS NULL"
+COMMANDS: Final = "SELECT started, ended FROM commands WHERE execution_id = ? ORDER BY at"
+COMMAND_ROWS: Final = (
+    "SELECT execution_id, spec_id, CAST(started AS BLOB), CAST(ended AS BLOB) FROM commands ORDER BY at"
+)
+
+ADD_GRANT: Final = (
+    "INSERT INTO grants (id, at, document) VALUES (?, (SELECT COALESCE(MAX(at), 0) + 1 FROM grants), ?)"
+)
+REVOKE_GRANT: Final = "UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
+GRANTS: Final = "SELECT document, revoked_at FROM grants ORDER BY at"
+GRANT_ROWS: Final = "SELECT id, CAST(document AS BLOB), revoked_at FROM grants ORDER BY at"
+
+SPECS: Final = "SELECT document FROM specs WHERE plan_id = ? AND version = ?"
+OPEN_PATH: Final = "INSERT INTO open_paths (path, plan_id) VALUES (?, ?)"
+CLOSE_PATHS: Final = "DELETE FROM open_paths WHERE plan_id = ?"
+OVERLAPPING: Final = "SELECT plan_id FROM open_paths WHERE path = ? AND plan_id <> ? ORDER BY plan_id"
 
 SET_STATE: Final = (
     "INSERT INTO project_state (id, snapshot_id, document) VALUES (1, ?, ?)"

@@ -2,14 +2,16 @@
 
 import sqlite3
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest
 from ringi.domain.base import Document
-from ringi.domain.events import FIRST_PREVIOUS, Counts, Event, LoggedEvent
-from ringi.domain.execution import ExecutionIntent, ExecutionResult
+from ringi.domain.events import FIRST_PREVIOUS, Actor, Counts, Event, EventKind, LoggedEvent
+from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
+from ringi.domain.grant import NO_PLAN, Grant
 from ringi.domain.plan import OPEN, PlanDocument, with_state
 from ringi.domain.project_state import ProjectState
 from ringi.errors import LostRace
@@ -17,6 +19,7 @@ from ringi.ports import Clock, NewEvent, StoredPlan
 from ringi.store import sql
 from ringi.store.contents import Contents
 from ringi.store.planrows import load_plan, ref_of
+from ringi.store.rows import load_grants
 
 
 class Changed:
@@ -26,62 +29,55 @@ class Changed:
         self.plans: dict[str, StoredPlan] = {}
         self.events: list[LoggedEvent] = []
         self.diffs: dict[str, Mapping[str, bytes]] = {}
+        self.new: set[str] = set()
+        """Plans that were not there before."""
+        self.held_back = False
+        """To be shown together with what follows at once."""
+
+    def take(self, later: "Changed") -> None:
+        """What was changed afterwards, to be shown together."""
+        self.plans |= later.plans
+        self.events += later.events
+        self.diffs |= later.diffs
+        self.new |= later.new
 
 
-class LedgerTransaction:
+class _About(NamedTuple):
+    """What an event speaks of."""
+
+    plan_id: str
+    text: str
+    """The document as it is saved with the event."""
+    counts: Counts = Counts(files=0, specs=0)
+    risk_score: float = 0.0
+
+
+class _Log:
+    """The chain of events, and what a transaction adds to it."""
+
     def __init__(self, database: sqlite3.Connection, contents: Contents, clock: Clock) -> None:
         self._database = database
         self._contents = contents
         self._clock = clock
         self.changed = Changed()
 
-    def plan(self, plan_id: str) -> StoredPlan:
-        return load_plan(self._database, plan_id)
+    def last_hash(self) -> str:
+        row = self._database.execute(sql.LAST_EVENT).fetchone()
+        return str(row[1]) if row else FIRST_PREVIOUS
 
-    def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        document = _write_specs(self._database, document, None)
-        number = self._database.execute(sql.COUNT_PLANS).fetchone()[0] + 1
-        stored, now = StoredPlan(document, revision=1, number=number), self._clock.now()
-        text = _without_specs(document)
-        self._database.execute(sql.ADD_PLAN, (number, document.plan.id, *_listed(stored, now), text))
-        return self._saved(stored, text, now, events)
-
-    def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        document = _write_specs(self._database, document, stored.document)
-        text, now, read = _without_specs(document), self._clock.now(), stored.revision
-        stored = StoredPlan(document, read + 1, stored.number)
-        values = (*_listed(stored, now), text, document.plan.id, read)
-        if self._database.execute(sql.SAVE_PLAN, values).rowcount != 1:
-            raise LostRace(plan=f"p{stored.number}")
-        return self._saved(stored, text, now, events)
-
-    def _saved(self, stored: StoredPlan, text: str, now: str, events: tuple[NewEvent, ...]) -> StoredPlan:
-        _note_change(self._database, stored.document)
-        for event in events:
-            self._add_event(stored.document, text, now, event)
-        self.changed.plans[stored.document.plan.id] = stored
-        return stored
-
-    def set_state(self, state: ProjectState) -> list[str]:
-        self._database.execute(sql.SET_STATE, (state.snapshot_id, _text(state)))
-        rows = self._database.execute(sql.OTHER_CHANGES, (state.snapshot_id,))
-        return [str(row[0]) for row in rows]
-
-    def _add_event(self, document: PlanDocument, text: str, now: str, new: NewEvent) -> None:
+    def _add_event(self, about: _About, now: str, new: NewEvent) -> None:
         row = self._database.execute(sql.LAST_EVENT).fetchone()
         seq, previous = row or (0, FIRST_PREVIOUS)
-        state = document.state
-        paths = {spec.base.path for spec in state.action_specs if spec.base.path}
         event = Event(
             seq=seq + 1,
             at=now,
             event=new.kind,
-            plan_id=document.plan.id,
+            plan_id=about.plan_id,
             actor=new.actor,
             reason=new.reason,
-            counts=Counts(files=len(paths), specs=len(state.action_specs)),
-            risk_score=state.previews.risk_score if state.previews else 0.0,
-            document=codec.digest(text.encode()),
+            counts=about.counts,
+            risk_score=about.risk_score,
+            document=codec.digest(about.text.encode()),
             evidence=evidence_of(new.evidence) if new.evidence else "",
             previous=previous,
         )
@@ -92,24 +88,85 @@ class LedgerTransaction:
         self._database.execute(sql.SET_META, ("head", f"{event.seq} {logged.hash}"))
         self.changed.events.append(logged)
 
-    def last_hash(self) -> str:
-        row = self._database.execute(sql.LAST_EVENT).fetchone()
-        return str(row[1]) if row else FIRST_PREVIOUS
 
-    def set_current(self, plan_id: str | None) -> None:
-        if plan_id is None:
-            self._database.execute(sql.DROP_META, ("current",))
-        else:
-            self._database.execute(sql.SET_META, ("current", plan_id))
+class _Decisions(_Log):
+    """What people said, and the standing approvals, which belong to no plan."""
 
     def add_request(self, request: ApprovalRequest) -> None:
         self._database.execute(sql.ADD_REQUEST, (request.id, request.plan_id, _text(request)))
 
     def add_approval(self, approval: Approval) -> None:
-        self._database.execute(sql.ADD_APPROVAL, (approval.id, approval.plan_id, _text(approval)))
+        grant = approval.proof.grant or None
+        self._database.execute(sql.ADD_APPROVAL, (approval.id, approval.plan_id, grant, _text(approval)))
 
     def spend(self, approval_id: str, execution_id: str) -> None:
         self._database.execute(sql.SPEND, (execution_id, approval_id))
+
+    def add_grant(self, grant: Grant) -> None:
+        text = _text(grant)
+        self._database.execute(sql.ADD_GRANT, (grant.id, text))
+        event = NewEvent(EventKind.GRANTED, Actor.USER, grant.id, grant)
+        self._add_event(_About(NO_PLAN, text), self._clock.now(), event)
+
+    def revoke_grant(self, grant_id: str, reason: str) -> None:
+        """Once; the log keeps when, and the row says the same."""
+        now = self._clock.now()
+        if self._database.execute(sql.REVOKE_GRANT, (now, grant_id)).rowcount == 1:
+            found = next(
+                stored.grant for stored in load_grants(self._database) if stored.grant.id == grant_id
+            )
+            event = NewEvent(EventKind.GRANT_REVOKED, Actor.USER, f"{grant_id} {reason}".rstrip())
+            self._add_event(_About(NO_PLAN, _text(found)), now, event)
+
+
+class LedgerTransaction(_Decisions):
+    def plan(self, plan_id: str) -> StoredPlan:
+        return load_plan(self._database, plan_id)
+
+    def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan:
+        _note_paths(self._database, document, None)
+        document = _write_specs(self._database, document, None)
+        number = self._database.execute(sql.COUNT_PLANS).fetchone()[0] + 1
+        stored, now = StoredPlan(document, revision=1, number=number), self._clock.now()
+        text = _without_specs(document)
+        self._database.execute(sql.ADD_PLAN, (number, document.plan.id, *_listed(stored, now), text))
+        self.changed.new.add(document.plan.id)
+        return self._saved(stored, text, now, events)
+
+    def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
+        _note_paths(self._database, document, stored.document)
+        document = _write_specs(self._database, document, stored.document)
+        text, now, read = _without_specs(document), self._clock.now(), stored.revision
+        stored = StoredPlan(document, read + 1, stored.number)
+        values = (*_listed(stored, now), text, document.plan.id, read)
+        if self._database.execute(sql.SAVE_PLAN, values).rowcount != 1:
+            raise LostRace(plan=f"p{stored.number}")
+        return self._saved(stored, text, now, events)
+
+    def _saved(self, stored: StoredPlan, text: str, now: str, events: tuple[NewEvent, ...]) -> StoredPlan:
+        _note_change(self._database, stored.document)
+        about = _about(stored.document, text)
+        for event in events:
+            self._add_event(about, now, event)
+        self.changed.plans[stored.document.plan.id] = stored
+        return stored
+
+    def set_state(self, state: ProjectState) -> list[str]:
+        self._database.execute(sql.SET_STATE, (state.snapshot_id, _text(state)))
+        rows = self._database.execute(sql.OTHER_CHANGES, (state.snapshot_id,))
+        return [str(row[0]) for row in rows]
+
+    def set_current(self, plan_id: str | None) -> None:
+        self._set_meta("current", plan_id)
+
+    def set_checking(self, plan_id: str | None) -> None:
+        self._set_meta("checking", plan_id)
+
+    def _set_meta(self, key: str, value: str | None) -> None:
+        if value is None:
+            self._database.execute(sql.DROP_META, (key,))
+        else:
+            self._database.execute(sql.SET_META, (key, value))
 
     def put_bytes(self, data: bytes, kept_until: str) -> None:
         self._contents.put(self._database, data, kept_until)
@@ -117,11 +174,27 @@ class LedgerTransaction:
     def show_diffs(self, plan_id: str, diffs: Mapping[str, bytes]) -> None:
         self.changed.diffs[plan_id] = diffs
 
+    def hold_back(self) -> None:
+        self.changed.held_back = True
+
     def add_intent(self, intent: ExecutionIntent) -> None:
         self._database.execute(sql.ADD_INTENT, (intent.id, intent.plan_id, _text(intent)))
 
     def add_result(self, result: ExecutionResult) -> None:
         self._database.execute(sql.ADD_RESULT, (_text(result), result.execution_id))
+
+    def start_command(self, start: CommandStart) -> None:
+        self._database.execute(sql.START_COMMAND, (start.execution_id, start.spec_id, _text(start)))
+
+    def end_command(self, end: CommandEnd) -> None:
+        self._database.execute(sql.END_COMMAND, (_text(end), end.execution_id, end.spec_id))
+
+
+def _about(document: PlanDocument, text: str) -> _About:
+    state = document.state
+    paths = {spec.base.path for spec in state.action_specs if spec.base.path}
+    counts = Counts(files=len(paths), specs=len(state.action_specs))
+    return _About(document.plan.id, text, counts, state.previews.risk_score if state.previews else 0.0)
 
 
 def _write_specs(
@@ -147,6 +220,23 @@ def _note_change(database: sqlite3.Connection, document: PlanDocument) -> None:
         database.execute(sql.OPEN_CHANGE, (document.plan.id, facts.snapshot_id))
 
 
+def _note_paths(database: sqlite3.Connection, document: PlanDocument, earlier: PlanDocument | None) -> None:
+    """Keeps the list of what open plans change."""
+    before, now = _open_paths(earlier), _open_paths(document)
+    if before is now or before == now:
+        return
+    plan_id = document.plan.id
+    if before:
+        database.execute(sql.CLOSE_PATHS, (plan_id,))
+    database.executemany(sql.OPEN_PATH, [(path, plan_id) for path in now])
+
+
+def _open_paths(document: PlanDocument | None) -> tuple[str, ...]:
+    if document is None or document.state.previews is None or document.state.status not in OPEN:
+        return ()
+    return document.state.previews.files
+
+
 def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:
     document = stored.document
     ref = msgspec.json.encode(ref_of(document, stored.number, now)).decode()
@@ -155,7 +245,7 @@ def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:
 
 def evidence_of(document: Document) -> str:
     if isinstance(document, Approval):
-        document = msgspec.structs.replace(document, spent_by=None)
+        return document.evidence
     return codec.digest(codec.canonical(document))
 
 

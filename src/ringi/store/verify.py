@@ -7,9 +7,10 @@ from typing import TypeVar
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalRequest
+from ringi.domain.approval import Approval, ApprovalRequest, Statement
 from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
-from ringi.domain.execution import ExecutionIntent, ExecutionResult
+from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
+from ringi.domain.grant import NO_PLAN, Grant
 from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
 from ringi.errors import RingiError
 from ringi.store import sql
@@ -25,7 +26,16 @@ def verify(ledger: LedgerReader) -> list[Text]:
     """Every break, with its place; an empty list means that all holds together."""
     with translated(ledger.folder):
         chain = _Chain(ledger)
-        return [*chain.breaks(), *chain.documents(), *chain.decisions(), *chain.requests()]
+        return [
+            *chain.breaks(),
+            *chain.documents(),
+            *chain.executions(),
+            *chain.commands(),
+            *chain.approvals(),
+            *chain.grants(),
+            *chain.missing(),
+            *chain.requests(),
+        ]
 
 
 class _Chain:
@@ -37,7 +47,12 @@ class _Chain:
         self._evidence: dict[str, int] = {}
         self._before: dict[int, str] = {}
         """What each event names as the hash of the one before it."""
+        self._hashes = {FIRST_PREVIOUS: 0}
         self._requested: Counter[tuple[str, str]] = Counter()
+        self._revoked: dict[str, str] = {}
+        """When, by the hash of the grant."""
+        self._spent: dict[str, str] = {}
+        """The newest execution of each approval."""
         self._last: Counter[str] = Counter()
 
     def _rows(self, statement: str) -> Iterator[Row]:
@@ -60,19 +75,23 @@ class _Chain:
                 if event.previous != previous:
                     yield Text("event {seq}: it does not follow the event before it", seq=seq)
                 self._note(event)
+            self._hashes[str(hash_)] = seq
             previous, expected = str(hash_), seq + 1
         head = self._ledger.meta("head")
         if (head or f"0 {FIRST_PREVIOUS}") != f"{expected - 1} {previous}":
             yield Text("event {seq}: the log ends here, but it was longer", seq=expected - 1)
 
     def _note(self, event: Event) -> None:
-        self._numbers.setdefault(event.plan_id, len(self._numbers) + 1)
-        self._documents[event.plan_id] = (event.seq, event.document, event.at)
+        if event.plan_id != NO_PLAN:
+            self._numbers.setdefault(event.plan_id, len(self._numbers) + 1)
+            self._documents[event.plan_id] = (event.seq, event.document, event.at)
         if event.evidence:
             self._evidence[event.evidence] = event.seq
             self._before[event.seq] = event.previous
         if event.event is EventKind.APPROVAL_REQUESTED:
             self._requested[event.plan_id, event.reason] += 1
+        if event.event is EventKind.GRANT_REVOKED:
+            self._revoked[event.document] = event.at
 
     def documents(self) -> Iterator[Text]:
         for *listed, document, specs in self._rows(sql.SAVED_PLANS):
@@ -100,31 +119,70 @@ class _Chain:
         expected = [plan_id, number, str(document.state.status), document.plan.version, ref]
         return list(listed) == expected
 
-    def decisions(self) -> Iterator[Text]:
-        """Approvals, intents and results, each in the order of the log."""
-        spent: dict[str, str] = {}
+    def executions(self) -> Iterator[Text]:
+        """Intents and results, each in the order of the log."""
         for row_id, plan_id, intent, result in self._rows(sql.EXECUTION_ROWS):
             read = _read(as_bytes(intent), ExecutionIntent)
             right = read is not None and (read.id, read.plan_id) == (row_id, plan_id)
             right &= self._follows(as_bytes(intent), "intents")
             if read is not None:
-                spent[read.approval_id] = read.id
+                self._spent[read.approval_id] = read.id
             if result is not None:
                 ended = _read(as_bytes(result), ExecutionResult)
                 right &= ended is not None and (ended.execution_id, ended.plan_id) == (row_id, plan_id)
                 right &= self._follows(as_bytes(result), "results")
             if not right:
                 yield _changed(plan_id)
+
+    def commands(self) -> Iterator[Text]:
+        """Starts in the order of the log. A person may have told an end much later, but after its start."""
+        for execution_id, spec_id, started, ended in self._rows(sql.COMMAND_ROWS):
+            start = _read(as_bytes(started), CommandStart)
+            key = (execution_id, spec_id)
+            right = start is not None and (start.execution_id, start.spec_id) == key
+            right &= self._follows(as_bytes(started), "commands")
+            if ended is not None:
+                end = _read(as_bytes(ended), CommandEnd)
+                right &= end is not None and (end.execution_id, end.spec_id) == key
+                right &= self._evidence.pop(codec.digest(as_bytes(ended)), 0) > self._last["commands"]
+            if not right:
+                yield Text("execution {id}: a command was changed or put in", id=execution_id)
+
+    def approvals(self) -> Iterator[Text]:
+        granted = {row[0]: row[1] for row in self._rows(sql.GRANTED_BY)}
         for row_id, plan_id, document, spent_by in self._rows(sql.APPROVAL_ROWS):
             approval = _read(as_bytes(document), Approval)
             right = approval is not None and (approval.id, approval.plan_id) == (row_id, plan_id)
             right &= self._follows(as_bytes(document), "approvals")
-            # A past that was written anew contradicts the approval.
-            right &= approval is not None and approval.after_event == self._before.get(
-                self._last["approvals"]
-            )
-            if not right or spent_by != spent.get(str(row_id)):
+            right &= approval is not None and self._agrees(approval, "approvals")
+            right &= approval is not None and (approval.proof.grant or None) == granted[row_id]
+            if not right or spent_by != self._spent.get(str(row_id)):
                 yield _changed(plan_id)
+
+    def grants(self) -> Iterator[Text]:
+        for row_id, document, revoked_at in self._rows(sql.GRANT_ROWS):
+            data = as_bytes(document)
+            grant = _read(data, Grant)
+            right = grant is not None and grant.id == row_id and self._follows(data, "grants")
+            right &= grant is not None and self._agrees(grant, "grants")
+            if not right:
+                yield Text("standing approval {id}: it was changed or put in", id=row_id)
+            if revoked_at != self._revoked.pop(codec.digest(data), None):
+                yield Text("standing approval {id}: the log says otherwise of its end", id=row_id)
+
+    def _agrees(self, given: Approval | Grant, kind: str) -> bool:
+        """A past that was written anew contradicts what was approved, and what was signed."""
+        seq, proof = self._last[kind], given.proof
+        right = given.after_event == self._before.get(seq)
+        right &= given.digest == codec.digest(given.subject.encode())
+        if proof.statement:
+            said = _read(proof.statement.encode(), Statement)
+            signed = codec.digest((proof.grant_subject or given.subject).encode())
+            right &= said is not None and (said.digest, said.approver) == (signed, given.approver)
+            right &= said is not None and self._hashes.get(said.after_event, seq) < seq
+        return right
+
+    def missing(self) -> Iterator[Text]:
         for seq in self._evidence.values():
             yield Text("event {seq}: the approval, intent or result it speaks of is gone", seq=seq)
 

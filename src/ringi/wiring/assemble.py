@@ -2,24 +2,38 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ringi.domain.plan import CheckFailure, PlannedChecks
 from ringi.fs import OsFileSystem
+from ringi.integrations.commands import CommandSettings, WorkspaceCommands
 from ringi.integrations.person import TerminalPerson
+from ringi.integrations.signing import SshSignatures
 from ringi.plans.parts import Parts, Rules
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, EventSink, PersonChannel
 from ringi.store.connection import private_folder
+from ringi.store.later import Later
 from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock
 from ringi.store.projection import Projection
 from ringi.store.transaction import Changed
-from ringi.wiring.config import Config, Loaded, load
-from ringi.wiring.places import Places, places_of
+from ringi.text import Text
+from ringi.wiring.analysing import analyse
+from ringi.wiring.checks import CopyChecks
+from ringi.wiring.config import Loaded, load
+from ringi.wiring.config_keys import Config
+from ringi.wiring.places import Places, places_of, user_folder
+from ringi.wiring.signers import signer_lists
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
 from ringi.workspace.tree import Tree
 
+if TYPE_CHECKING:
+    from ringi.workspace.snapshot import Snapshots
+
+Progress = Callable[[Text], None]
+"""What takes its time, in words."""
 _DAY = 86400
 
 
@@ -28,6 +42,8 @@ class Assembled(NamedTuple):
     loaded: Loaded
     ledger: Ledger
     projection: Projection
+    flush: Callable[[], None]
+    """Write `.agent/` out now."""
     tool: PlanTool
     tree: Tree
     person: PersonChannel
@@ -43,15 +59,18 @@ def assemble(
     sinks: Sequence[EventSink] = (),
     supervisors: Callable[[], Sequence[tuple[int, str]]] = tuple,
     person: PersonChannel | None = None,
+    on_progress: Progress = lambda _: None,
+    at_once: bool = False,
 ) -> Assembled:
     places = places_of(root, environment)
     loaded = load(places.root, environment)
     config, clock = loaded.config, SystemClock()
     private_folder(places.state)
     projection = Projection(places.root, places.state / "projection.lock")
+    later = Later(projection, places.state, config.lock.wait_sec)
 
     def after_commit(ledger: Ledger, changed: Changed) -> None:
-        projection(ledger, changed)
+        (projection if at_once else later)(ledger, changed)
         for event in changed.events:
             for sink in sinks:
                 sink(event)
@@ -59,29 +78,75 @@ def assemble(
     ledger = Ledger(
         places.state, clock=clock, ids=new_id, wait_sec=config.lock.wait_sec, after_commit=after_commit
     )
+    ledger.workspace_id()
     if ledger.meta("workspace") is None:
         ledger.set_meta("workspace", str(places.root))
-    tree = Tree(OsFileSystem(), places.root)
     who = person or TerminalPerson(environment, supervisors)
-    parts = Parts(
+    parts = _parts(places, config, environment, ledger, who, on_progress)
+    return Assembled(
+        places=places,
+        loaded=loaded,
+        ledger=ledger,
+        projection=projection,
+        flush=later.flush,
+        tool=PlanTool(parts),
+        tree=parts.tree,
+        person=who,
+        clock=clock,
+        rules=parts.rules,
+        environment=environment,
+    )
+
+
+def _parts(
+    places: Places,
+    config: Config,
+    environment: Mapping[str, str],
+    ledger: Ledger,
+    person: PersonChannel,
+    on_progress: Progress,
+) -> Parts:
+    tree = Tree(OsFileSystem(), places.root)
+    return Parts(
         store=ledger,
         tree=tree,
-        clock=clock,
+        clock=SystemClock(),
         ids=new_id,
         lock=FileLock(places.state / "lock", config.lock.wait_sec),
-        person=who,
+        person=person,
         rules=rules_of(config),
-        snapshot_id=lambda: snapshot_id(places),
+        snapshot_id=lambda: snapshots(places).take().id,
+        snapshots=lambda: snapshots(places),
+        commands=commands_of(places, config, environment),
+        signatures=SshSignatures(lambda: signer_lists(places.root, environment)),
+        check=CopyChecks(
+            places,
+            environment,
+            config.checks.timeout_sec,
+            carry=config.beside.carry,
+            on_progress=on_progress,
+        ),
+        analyse=lambda path: analyse(places, tree, path, critical=config.risk.critical),
     )
-    return Assembled(
-        places, loaded, ledger, projection, PlanTool(parts), tree, who, clock, parts.rules, environment
+
+
+def snapshots(places: Places) -> "Snapshots":
+    from ringi.workspace.snapshot import Snapshots  # noqa: PLC0415  # only for change plans and commands
+
+    return Snapshots(places.state, places.root)
+
+
+def commands_of(places: Places, config: Config, environment: Mapping[str, str]) -> WorkspaceCommands:
+    home, user = Path(environment.get("HOME", "")), user_folder(environment)
+    # Whoever can read a key can sign with it.
+    secret = [home / name for name in (".ssh", ".gnupg")] if home.is_absolute() else []
+    settings = CommandSettings(
+        sandbox=config.run.sandbox,
+        environment=config.run.environment,
+        output_bytes=config.run.output_bytes,
+        hidden=(places.states, *secret, *([user] if user else [])),
     )
-
-
-def snapshot_id(places: Places) -> str:
-    from ringi.workspace.snapshot import Snapshots  # noqa: PLC0415  # only for change plans
-
-    return Snapshots(places.state, places.root).take().id
+    return WorkspaceCommands(places.root, environment, settings)
 
 
 def rules_of(config: Config) -> Rules:
@@ -98,4 +163,10 @@ def rules_of(config: Config) -> Rules:
         expires_sec=config.approval.expires_sec,
         keep_sec=config.keep.replaced_days * _DAY,
         new_file_mode=new_file_mode(),
+        allowed_commands=config.run.allowed,
+        command_timeout_sec=config.run.timeout_sec,
+        kept_output=config.run.output_bytes,
+        checks=PlannedChecks(
+            config.checks.before, config.checks.after, CheckFailure(config.checks.on_failure)
+        ),
     )

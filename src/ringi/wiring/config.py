@@ -6,11 +6,10 @@ The project's file arrives with the repository and may be anybody's: what guards
 import contextlib
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
+from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
 
@@ -27,130 +26,10 @@ from ringi.wiring.config_file import (
     user_bytes,
     wrong,
 )
-from ringi.wiring.config_items import command, extension, folder, glob, rule_of
+from ringi.wiring.config_items import rule_of
+from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, VARIABLES, Config, Guard, Key, Value
 from ringi.wiring.places import project_file, user_file
 from ringi.wiring.trust import Part, Trust, TrustState, Verdict, commands_part, signers_part
-
-_EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
-_CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
-_LONGEST_WAIT_SEC: Final = 1_000_000  # poll() counts milliseconds in 32 bits
-
-Value: TypeAlias = str | int | float | tuple[str, ...]
-
-
-class Guard(StrEnum):
-    """What the project's file may do with a key."""
-
-    NONE = "none"
-    SMALLER = "smaller"
-    LARGER = "larger"
-    ADDED = "added"
-    TRUSTED = "trusted"  # commands: nothing, until a person has trusted the project
-
-
-class Rule(NamedTuple):
-    guard: Guard = Guard.NONE
-    least: float = 0
-    most: float = _EXACT
-    item: Callable[[str], str | None] | None = None
-    """One item of a list in its normal form; None when it is no such thing."""
-
-
-class Section(msgspec.Struct, frozen=True):
-    pass
-
-
-class Approval(Section, frozen=True):
-    expires_sec: Annotated[int, Rule(Guard.SMALLER, least=1, most=_CENTURY_DAYS * 86_400)] = 86_400
-
-
-class Risk(Section, frozen=True):
-    large_overwrite_lines: Annotated[int, Rule(Guard.SMALLER)] = 300
-    large_overwrite_bytes: Annotated[int, Rule(Guard.SMALLER)] = 65_536
-    critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
-    """Globs beside the built-in ones."""
-    mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
-
-
-class Limits(Section, frozen=True):
-    max_file_bytes: Annotated[int, Rule(Guard.SMALLER)] = 10_485_760
-    max_specs: Annotated[int, Rule(Guard.SMALLER, least=1)] = 10_000
-    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=extension)] = ()
-
-
-class Lock(Section, frozen=True):
-    wait_sec: Annotated[float, Rule(most=_LONGEST_WAIT_SEC)] = 2.0
-
-
-class Checks(Section, frozen=True):
-    timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
-
-
-class Diagnostics(Section, frozen=True):
-    commands: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
-    format: Annotated[Literal["auto", "sarif", "ruff", "lines"], Rule()] = "auto"
-    timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
-
-
-class Keep(Section, frozen=True):
-    replaced_days: Annotated[int, Rule(Guard.LARGER, most=_CENTURY_DAYS)] = 30
-
-
-class Beside(Section, frozen=True):
-    carry: Annotated[tuple[str, ...], Rule(item=folder)] = ()
-    checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
-
-
-# The one table of keys: type, default and guard stand together; `KEYS` is read from it.
-class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
-    language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
-    approval: Approval = Approval()
-    risk: Risk = Risk()
-    limits: Limits = Limits()
-    lock: Lock = Lock()
-    checks: Checks = Checks()
-    diagnostics: Diagnostics = Diagnostics()
-    keep: Keep = Keep()
-    beside: Beside = Beside()
-
-
-DEFAULTS: Final = Config()
-
-
-class Key(NamedTuple):
-    name: str
-    """As people write it, with a dot: with.carry."""
-    path: tuple[str, ...]
-    default: Value
-    rule: Rule
-    choices: tuple[str, ...]
-
-    @property
-    def variable(self) -> str:
-        return "RINGI_" + self.name.replace(".", "_").upper()
-
-    def of(self, config: Config) -> Value:
-        value: Value = attrgetter(".".join(self.path))(config)
-        return value
-
-
-def _keys(struct: msgspec.Struct, name: str = "", path: tuple[str, ...] = ()) -> Iterator[Key]:
-    for attribute, written in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
-        default = getattr(struct, attribute)
-        if isinstance(default, Section):
-            yield from _keys(default, f"{written}.", (attribute,))
-        else:
-            annotation: Any = type(struct).__annotations__[attribute]
-            choices = get_args(annotation.__origin__) if isinstance(default, str) else ()
-            yield Key(name + written, (*path, attribute), default, annotation.__metadata__[0], choices)
-
-
-KEYS: Final[Mapping[str, Key]] = {key.name: key for key in _keys(DEFAULTS)}
-SECTIONS: Final = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
-# Variables of ours that are no keys.
-VARIABLES: Final = frozenset(
-    ["RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_MODEL", "RINGI_WITH", "RINGI_CONFIG"]
-)
 
 
 class Origin(StrEnum):
@@ -276,10 +155,11 @@ def _ignored(where: str, key: str, trust: Verdict | None) -> Text:
 
 
 def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
-    if isinstance(value, str | tuple) or isinstance(theirs, str | tuple):
+    if isinstance(value, tuple) or isinstance(theirs, tuple):
         return
-    guard = key.rule.guard
-    if (guard is Guard.SMALLER and theirs > value) or (guard is Guard.LARGER and theirs < value):
+    guard, order = key.rule.guard, _order(key)
+    now, wanted = order(value), order(theirs)
+    if (guard is Guard.SMALLER and wanted > now) or (guard is Guard.LARGER and wanted < now):
         problem = Text(
             "{key} guards: a project may only tighten it, and {theirs} is looser than {value}",
             key=key.name,
@@ -287,6 +167,11 @@ def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
             value=value,
         )
         raise BadConfiguration(where=where, problem=problem)
+
+
+def _order(key: Key) -> Callable[[str | int | float], float]:
+    """Words are listed from the loosest to the strictest."""
+    return lambda value: key.choices.index(value) if isinstance(value, str) else value
 
 
 def _value(key: Key, node: Node) -> Value:

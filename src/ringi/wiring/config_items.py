@@ -32,9 +32,15 @@ def command(item: str) -> str | None:
     return item.strip() if _clean(item.strip()) else None
 
 
+def name(item: str) -> str | None:
+    return item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None
+
+
 def rule_of(item: Callable[[str], str | None] | None) -> Text:
     if item is extension:
         return Text("an extension looks like .exe")
     if item is command:
         return Text("a command is one line")
+    if item is name:
+        return Text("a variable's name has letters, digits and _")
     return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")

@@ -48,17 +48,17 @@ def state_name(root: Path) -> str:
 def user_file(environment: Mapping[str, str]) -> Path | None:
     if named := environment.get("RINGI_CONFIG"):
         return Path(named)
-    folder = _user_folder(environment)
+    folder = user_folder(environment)
     return folder / "config.yaml" if folder else None
 
 
 def trust_file(environment: Mapping[str, str]) -> Path | None:
     """Not beside a file that RINGI_CONFIG names: that may be one of a project."""
-    folder = _user_folder(environment)
+    folder = user_folder(environment)
     return folder / "trusted.json" if folder else None
 
 
-def _user_folder(environment: Mapping[str, str]) -> Path | None:
+def user_folder(environment: Mapping[str, str]) -> Path | None:
     base, home = Path(environment.get("XDG_CONFIG_HOME", "")), Path(environment.get("HOME", ""))
     if base.is_absolute():  # a relative one counts as not set, says the XDG specification
         return base / "ringi"

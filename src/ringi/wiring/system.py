@@ -15,7 +15,7 @@ class SystemClock:
 
 
 def _text(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def process_environment() -> Mapping[str, str]:

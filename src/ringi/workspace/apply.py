@@ -5,20 +5,24 @@ is hashed. A file that is neither as before nor as after was written by somebody
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import errno
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
 from ringi.domain.execution import OpStatus
 from ringi.errors import PathRefused, StorageFailed
-from ringi.fs import Entry, FileSystem, Kind, opened
+from ringi.fs import FileSystem, Kind, opened
 from ringi.text import Text
 from ringi.workspace.tree import Made, Tree
 
 STAGING: Final = (".agent", "tmp")
 _SYNC_ONE_BY_ONE: Final = 2
+_NOT_EMPTY: Final = frozenset([errno.ENOTEMPTY, errno.EEXIST])
 
 Contents = Callable[[str], bytes]
 """The bytes with this SHA-256."""
@@ -53,7 +57,9 @@ class _Swap:
             raise Conflict(self._change, Text("its folder was moved meanwhile"))
 
     def run(self) -> None:
-        if self._change.before is None:
+        if self._change.folder:
+            self.make_or_remove()
+        elif self._change.before is None:
             self.create()
         elif self._change.after is None:
             self.delete()
@@ -65,6 +71,23 @@ class _Swap:
         # What somebody else wrote there or deleted since is theirs.
         with contextlib.suppress(Conflict, FileNotFoundError):
             _Swap(self._tree, self._staged, self._place, reverse(self._change)).run()
+
+    def make_or_remove(self) -> None:
+        """A folder is not staged: made and removed in one step, it needs no exchange."""
+        if self._change.after is not None:
+            try:
+                self._fs.make_folder(*self._place, int(self._change.after.mode, 8))
+            except FileExistsError:
+                raise Conflict(self._change, Text("somebody made it meanwhile")) from None
+            return
+        try:
+            self._fs.remove_folder(*self._place)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if error.errno not in _NOT_EMPTY:
+                raise
+            raise Conflict(self._change, Text("somebody put something into it")) from None
 
     def create(self) -> None:
         try:
@@ -114,12 +137,27 @@ class Stage:
         self.tree = Tree(fs, root)
         self.name = name
         self.kept: list[str] = []
-        self._swapped: dict[str, str] = {}
+        self._names: dict[str, str] = {}
         """The name in the stage by path."""
+        self._swapped: set[str] = set()
+        self._held: tuple[int, int] | None = None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Open from the first use of it to the last."""
+        with self._opened() as both:
+            self._held = both
+            try:
+                yield
+            finally:
+                self._held = None
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[tuple[int, int]]:
         """The workspace's root and the stage, both open."""
+        if self._held is not None:
+            yield self._held
+            return
         with contextlib.ExitStack() as stack:
             root = at = stack.enter_context(self.tree.open_root())
             for part in (*STAGING, self.name):
@@ -131,11 +169,12 @@ class Stage:
         with self._opened() as (root, stage):
             names = []
             for index, change in enumerate(changes):
-                if change.after is not None:
+                name = self._names[change.path] = str(index)
+                if change.after is not None and not change.folder:
                     data = contents(change.after.sha256)
-                    self.fs.create(stage, str(index), data, int(change.after.mode, 8))
-                    self._keep_owner(root, stage, str(index), change)
-                    names.append(str(index))
+                    self.fs.create(stage, name, data, int(change.after.mode, 8))
+                    self._keep_owner(root, stage, name, change)
+                    names.append(name)
             if len(names) > _SYNC_ONE_BY_ONE:
                 self.fs.sync_everything(stage)
                 return
@@ -144,29 +183,21 @@ class Stage:
             self.fs.sync_folder(stage)
 
     def _keep_owner(self, root: int, stage: int, name: str, change: FileChange) -> None:
-        theirs = self._entry_at(root, change.path) if change.before else None
+        # What was put in the way meanwhile is found by the swap.
+        theirs = self.tree.entry_of(change.path, root) if change.before else None
         mine = self.fs.entry(stage, name)
         if theirs and mine and (theirs.owner, theirs.group) != (mine.owner, mine.group):
             # Only a privileged user can; for anybody else the file becomes their own.
             with contextlib.suppress(PermissionError):
                 self.fs.give(stage, name, theirs.owner, theirs.group)
 
-    def _entry_at(self, root: int, path: str) -> Entry | None:
-        # What was put in the way meanwhile is found by the swap.
-        with (
-            contextlib.suppress(FileNotFoundError, PathRefused),
-            self.tree.folder_of(path, root) as (at, name),
-        ):
-            return self.fs.entry(at, name)
-        return None
-
     def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[Conflict]:
         """Bring every file from before to after. At one that is neither: stop, or `go_on` with the rest."""
         conflicts = []
         with self._opened() as (root, stage):
-            for index, change in enumerate(changes):
+            for change in changes:
                 try:
-                    self._swap(root, stage, str(index), change)
+                    self._swap(root, stage, change)
                 except Conflict as conflict:
                     conflicts.append(conflict)
                     if not go_on:
@@ -180,15 +211,17 @@ class Stage:
             for change in reversed(changes):
                 if change.path not in self._swapped:
                     continue
+                self._swapped.remove(change.path)
                 try:
-                    self._swap(root, stage, self._swapped.pop(change.path), reverse(change))
+                    self._swap(root, stage, reverse(change))
                     statuses[change.path] = OpStatus.UNDONE
                 except Conflict:
                     statuses[change.path] = OpStatus.CONFLICT
         return statuses
 
-    def _swap(self, root: int, stage: int, name: str, change: FileChange) -> None:
+    def _swap(self, root: int, stage: int, change: FileChange) -> None:
         new: Made = []
+        name = self._names[change.path]
         try:
             with self.tree.folder_of(change.path, root, make=change.before is None, made=new) as place:
                 try:
@@ -202,26 +235,36 @@ class Stage:
             raise Conflict(change, Text("somebody deleted it meanwhile")) from None
         except PathRefused as error:
             raise Conflict(change, Text("{why}", why=error.details["why"])) from None
-        self._swapped[change.path] = name
+        self._swapped.add(change.path)
 
     def _was_lost(self, stage: int, name: str, change: FileChange) -> bool:
         """Whether the stage was deleted, not the file: somebody cleans up what git does not know."""
+        if change.folder:
+            return False
         return not self.exists() or (change.after is not None and self.fs.entry(stage, name) is None)
 
     @property
     def path(self) -> str:
         return "/".join((*STAGING, self.name))
 
-    def settle(self, changes: Sequence[FileChange], new_folders: Sequence[str], *, forward: bool) -> None:
-        """Drop the folders that are empty now, and bring all touched folders to the disk."""
-        deleted = [change.path for change in changes if change.after is None]
-        emptied = {folder for path in deleted for folder in _folders_above(path)}
+    def settle(
+        self,
+        changes: Sequence[FileChange],
+        new_folders: Sequence[str],
+        emptied: Collection[str],
+        *,
+        forward: bool,
+    ) -> None:
+        """Drop the folders that are empty now, and bring all touched folders to the disk.
+
+        `emptied` may go when the changes are done, `new_folders` when they are taken back.
+        """
         with self._opened() as (root, _):
-            folders = emptied if forward else set(new_folders)
+            folders = emptied if forward else new_folders
             removed = set(self._remove_folders(root, sorted(folders, key=len, reverse=True)))
             # Taken back, a folder that was emptied may have gone and come again.
             touched = {change.path for change in changes} | set(new_folders)
-            touched |= removed if forward else removed | emptied
+            touched |= removed if forward else removed | set(emptied)
             self._sync(root, {path.rpartition("/")[0] for path in touched})
 
     def _remove_folders(self, root: int, folders: Iterable[str]) -> list[str]:
@@ -252,19 +295,18 @@ class Stage:
 
     def drop(self, ours: Callable[[bytes], bool]) -> None:
         """Remove the stage, but keep and name what somebody else wrote and what came out in its place."""
-        if not self.exists():
-            return
-        with self._opened() as (_, stage):
-            for name in self.fs.names(stage):
-                if _is_foreign(self.fs, stage, name, ours):
-                    self.kept.append(f"{self.path}/{name}")
-                else:
-                    # What cannot be removed now is ours, and goes with the next sweep.
-                    with contextlib.suppress(OSError):
-                        self.fs.remove(stage, name)
-        if not self.kept:
-            with contextlib.suppress(OSError), self._staging() as at:
-                self.fs.remove_folder(at, self.name)
+        with contextlib.suppress(FileNotFoundError), self._staging() as at:
+            with opened(self.fs, self.tree.step(at, self.name, self.name, make=False)) as stage:
+                for name in self.fs.names(stage):
+                    if _is_foreign(self.fs, stage, name, ours):
+                        self.kept.append(f"{self.path}/{name}")
+                    else:
+                        # What cannot be removed now is ours, and goes with the next sweep.
+                        with contextlib.suppress(OSError):
+                            self.fs.remove(stage, name)
+            if not self.kept:
+                with contextlib.suppress(OSError):
+                    self.fs.remove_folder(at, self.name)
 
     def exists(self) -> bool:
         with contextlib.suppress(FileNotFoundError), self._staging() as at:
@@ -305,13 +347,19 @@ def _unmake(fs: FileSystem, folders: Made) -> None:
 
 
 def reverse(change: FileChange) -> FileChange:
-    return FileChange(change.spec_id, change.path, before=change.after, after=change.before)
+    return msgspec.structs.replace(change, before=change.after, after=change.before)
 
 
 def known_to(changes: Sequence[FileChange]) -> Callable[[bytes], bool]:
     """Tells the bytes of these changes from foreign ones."""
     hashes = {state.sha256 for change in changes for state in (change.before, change.after) if state}
     return lambda data: digest(data) in hashes
+
+
+def emptied_by(changes: Sequence[FileChange]) -> tuple[str, ...]:
+    """Folders in which nothing may be left once the files are gone."""
+    gone = [change.path for change in changes if change.after is None]
+    return tuple(sorted({folder for path in gone for folder in _folders_above(path)}))
 
 
 def _folders_above(path: str) -> list[str]:

@@ -19,7 +19,6 @@ from ringi.workspace.git import Git, read_small
 from ringi.workspace.private_folder import keep
 from ringi.workspace.shadow import Shadow
 
-LINK_MODE: Final = "120000"
 _LOOKS: Final = 4
 _NAMED: Final = 3
 _FORM: Final = b"ringi snapshot 1"

@@ -99,6 +99,15 @@ class Tree:
             return False
         return (here.device, here.inode) == (there.device, there.inode)
 
+    def entry_of(self, path: str, root: int) -> Entry | None:
+        """What is at the path, whatever it is; None where nothing can be reached."""
+        with (
+            contextlib.suppress(FileNotFoundError, PathRefused),
+            self.folder_of(path, root) as (at, name),
+        ):
+            return self.fs.entry(at, name)
+        return None
+
     def look(self, path: str) -> Found | None:
         """The file at the path; None where nothing is. Anything else there is refused."""
         with self.open_root() as root:
@@ -107,6 +116,21 @@ class Tree:
     def look_from(self, root: int, path: str) -> Found | None:
         try:
             with self.folder_of(path, root) as (folder, name):
+                return self.look_at(folder, name, path)
+        except FileNotFoundError:
+            return None
+
+    def look_folder(self, path: str) -> Found | None:
+        """As `look`, where a folder may be; it has no bytes."""
+        with self.open_root() as root:
+            return self.look_folder_from(root, path)
+
+    def look_folder_from(self, root: int, path: str) -> Found | None:
+        try:
+            with self.folder_of(path, root) as (folder, name):
+                entry = self.fs.entry(folder, name)
+                if entry is not None and entry.kind is Kind.FOLDER:
+                    return Found(FileState("", f"{entry.mode:04o}", folder=True), b"", entry)
                 return self.look_at(folder, name, path)
         except FileNotFoundError:
             return None
@@ -136,6 +160,8 @@ class Tree:
     def missing_folders(self, paths: list[str]) -> list[str]:
         """Folders that writing the paths would make, outermost first."""
         missing: dict[str, None] = {}
+        if not any("/" in path for path in paths):
+            return []
         with self.open_root() as root:
             for path in paths:
                 parts = normalise(path)[:-1]

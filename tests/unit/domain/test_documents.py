@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from ringi.domain import (
+    amendment,
     approval,
     change_plan,
     change_view,
     codec,
+    comparison,
     events,
     execution,
+    extraction,
+    grant,
     plan,
     project_state,
+    proof,
     risk,
 )
 from ringi.domain.base import CamelDocument, Document, Versioned
@@ -27,54 +32,57 @@ from ringi.errors import BadDocument, NewerVersion
 
 # The names of the specification, written down once more; a renamed field breaks files that people have.
 FIELDS: dict[type[Document], str] = {
-    plan.Plan: "id title content sources rationale tags created_at version proposer left_out",
+    plan.Plan: "id title content sources rationale tags created_at version proposer"
+    " requester forked_from left_out",
     plan.MessageRef: "message_id timestamp",
-    plan.PlanState: "status action_specs selection approvals previews checks feedback executions",
-    plan.ActionSpec: "kind path content description optional encoding mode group target argv timeout_sec"
-    " tool arguments",
+    plan.PlanState: "status action_specs selection approvals previews checks planned_checks"
+    " feedback executions",
+    plan.ActionSpec: "kind path content description optional encoding mode group target argv"
+    " timeout_sec tool arguments",
     plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also",
     plan.Touched: "path before after",
     plan.Preflight: "exists overwrite diff_summary",
-    plan.FileState: "sha256 mode",
+    plan.FileState: "sha256 mode folder",
     risk.RiskReason: "code subject",
     plan.SpecSelection: "all ids",
     plan.ApprovalEntry: "approver timestamp selection",
     plan.DiffTotals: "files added removed risk_score",
-    plan.CheckResult: "command exit_code duration_sec tree output",
+    plan.CheckResult: "command exit_code duration_sec tree output phase",
     plan.Feedback: "timestamp text",
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change",
-    plan.PlanRef: "id number title status version proposer created_at updated_at files added removed risk"
-    " undone superseded",
+    plan.PlanRef: "id number title status version proposer created_at updated_at files"
+    " added removed risk undone superseded",
     plan.PlanIndex: "schema_version recent count page_size pages",
     plan.PlanPage: "schema_version page plans",
     plan.ValidationReport: "ok issues normalized",
     plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff",
-    plan.PlanPreview: "files diffs risk_score stale",
-    approval.FileChange: "spec_id path before after",
+    plan.PlanPreview: "files diffs risk_score stale overlaps",
+    approval.FileChange: "spec_id path before after unit optional",
     approval.SubjectSpec: "id order spec",
-    approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes expires_at"
-    " undoes snapshot_id",
+    approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
+    " expires_at undoes snapshot_id checks sandboxed",
     approval.TypedAnswer: "digest answer",
-    approval.ProofRecord: "kind strength user channel answer",
+    approval.ProofRecord: "kind strength user channel answer statement signature principal key"
+    " grant grant_subject used_files used_lines",
     approval.ApprovalRequest: "schema_version id plan_id plan_version selection digest requested_at"
-    " expires_at",
-    approval.Approval: "schema_version id plan_id request_id approver timestamp expires_at selection digest"
-    " subject proof after_event note spent_by",
+    " expires_at kind",
+    approval.Approval: "schema_version id plan_id request_id approver timestamp expires_at"
+    " selection digest subject proof after_event note spent_by",
     approval.ApprovalHistory: "schema_version plan_id requests approvals",
     approval.ApprovedPlan: "approval",
     approval.Declined: "feedback",
     approval.Cancelled: "reason",
     approval.ExpiredRequest: "expired_at",
     approval.NoChannelFound: "why",
-    execution.FileOpOutcome: "spec_id path status detail",
-    execution.ExecutionIntent: "schema_version id kind plan_id plan_version approval_id changes new_folders"
-    " started_at",
-    execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results started_at"
-    " finished_at recovered kept",
+    execution.FileOpOutcome: "spec_id path status detail exit_code output",
+    execution.ExecutionIntent: "schema_version id kind plan_id plan_version approval_id changes"
+    " new_folders started_at emptied steps refused",
+    execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results"
+    " started_at finished_at recovered kept",
     events.Counts: "files specs",
-    events.Event: "schema_version seq at event plan_id actor reason counts risk_score document evidence"
-    " previous",
+    events.Event: "schema_version seq at event plan_id actor reason counts risk_score"
+    " document evidence previous",
     events.LoggedEvent: "event hash",
     project_state.Diagnostic: "file message line column severity code source",
     project_state.StateFile: "path mode oid",
@@ -92,28 +100,62 @@ FIELDS: dict[type[Document], str] = {
     change_plan.PlanRisk: "level reasons",
     change_plan.PlanExplanation: "summary details",
     change_view.ApprovalState: "status decidedAt decidedBy",
-    change_view.ChangePlan: "version planId createdAt basis scope changes validations risk explanation"
-    " approval",
+    change_view.ChangePlan: "version planId createdAt basis scope changes validations risk"
+    " explanation approval",
     change_plan.ChangeFacts: "snapshot_id basis scope validations risk explanation superseded_at",
+    approval.Statement: "schema_version act digest after_event approver at note",
+    execution.CommandStart: "schema_version execution_id plan_id spec_id argv sandboxed snapshot_id"
+    " started_at done",
+    execution.CommandEnd: "schema_version execution_id plan_id spec_id exit_code output cut"
+    " timed_out duration_sec ended_at effects beyond settled_by",
+    grant.GrantSubject: "schema_version id workspace scope created_at expires_at",
+    grant.Grant: "schema_version id approver digest subject proof after_event",
+    proof.Proven: "schema_version plan_id name proven carried_out executions unused files"
+    " unrecorded log_ok problems forged",
+    plan.PlannedChecks: "before after on_failure",
+    plan.Overlap: "plan_id name title paths",
+    approval.SignedAnswer: "statement signature",
+    execution.Step: "unit spec_id kind path argv timeout_sec optional sandboxed",
+    amendment.DropSpec: "spec_id",
+    amendment.DropHunks: "spec_id hunks",
+    amendment.NewContent: "spec_id content encoding",
+    comparison.SpecDifference: "path what diff",
+    comparison.PlanComparison: "plan_id version other_plan_id other_version differences",
+    extraction.Unplaced: "line text why",
+    extraction.Extraction: "specs unplaced",
+    grant.GrantScope: "requester globs kinds max_risk files_per_use lines_per_use files_total lines_total",
+    grant.GrantUse: "approval_id plan_id at files lines",
+    grant.GrantState: "grant scope expires_at uses revoked_at",
+    proof.ProvenFile: "path status since command",
+    proof.GivenProof: "kind strength user channel principal key grant",
+    proof.GivenApproval: "id approver at note proof",
+    proof.ProvenExecution: "id kind started_at finished_at overall_success approval",
 }
 VALUES = {
     plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted",
     plan.SpecKind: "create write patch delete move mkdir read analyze run call",
     plan.Encoding: "utf-8 base64",
     risk.Risk: "low medium high",
-    risk.RiskCode: "delete large_overwrite large_rewrite critical_file mutable_state many_files secret"
-    " hidden_characters hidden_name critical_source",
+    risk.RiskCode: "delete large_overwrite large_rewrite critical_file mutable_state"
+    " many_files secret hidden_characters hidden_name critical_source command"
+    " foreign_command tool_call",
     approval.SubjectKind: "execute undo",
-    approval.ProofKind: "typed",
+    approval.ProofKind: "typed signed grant",
     approval.Strength: "weak strong",
-    execution.OpStatus: "done undone conflict failed untouched",
+    execution.OpStatus: "done undone conflict failed untouched unknown",
     events.Actor: "ai user system",
     change_plan.Trigger: "error user_request refactor",
     change_view.ChangeApproval: "pending approved rejected",
-    events.EventKind: "plan_proposed specs_set marked_pending checked approval_requested approved declined"
-    " sent_back found_stale superseded approval_expired executed completed aborted"
-    " undo_approved undo_started undone undo_aborted"
-    " taken_in",
+    events.EventKind: "plan_proposed specs_set marked_pending checked approval_requested"
+    " approved declined sent_back found_stale superseded approval_expired"
+    " executed completed aborted undo_approved undo_started undone"
+    " undo_aborted taken_in command_started command_ended forked reverted"
+    " amended granted grant_revoked",
+    approval.SignedAct: "approve undo grant",
+    plan.CheckPhase: "before dry after",
+    plan.CheckFailure: "keep undo",
+    comparison.Difference: "added removed changed",
+    proof.FileStanding: "as_approved changed_since undone",
 }
 # What `ringi schema` promises as always present.
 REQUIRED = {
@@ -129,6 +171,14 @@ REQUIRED = {
     "execution-intent": "id kind plan_id plan_version approval_id changes new_folders started_at",
     "execution-result": "execution_id plan_id kind overall_success results started_at finished_at",
     "event": "event hash",
+    "statement": "act digest after_event approver at",
+    "grant": "id approver digest subject proof after_event",
+    "grant-subject": "id workspace scope created_at expires_at",
+    "command-start": "execution_id plan_id spec_id argv sandboxed snapshot_id started_at",
+    "command-end": "execution_id plan_id spec_id exit_code output cut timed_out duration_sec ended_at",
+    "plan-comparison": "plan_id version other_plan_id other_version differences",
+    "extraction": "specs unplaced",
+    "proven": "plan_id name proven carried_out executions unused files unrecorded log_ok problems forged",
     "change-plan": "version planId createdAt basis scope changes validations risk explanation approval",
     "project-state": "snapshotId capturedAt source files diagnostics dependencies criticalFiles"
     " mutableStateFiles complete gaps",

@@ -12,6 +12,7 @@ ALLOWED = {
     ("proposed", "pending_review"),
     ("pending_review", "approved"),
     ("pending_review", "proposed"),
+    ("pending_review", "scheduled"),  # it only reads
     ("approved", "scheduled"),
     ("approved", "pending_review"),
     ("scheduled", "executing"),

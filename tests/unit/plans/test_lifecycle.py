@@ -12,6 +12,7 @@ from ringi import errors
 from ringi.domain.events import Actor
 from ringi.domain.plan import ALL_SPECS, CheckResult, MessageRef, PlanStatus
 from ringi.errors import (
+    AlreadyDone,
     Ambiguous,
     BadDocument,
     BadTransition,
@@ -88,9 +89,7 @@ def test_the_whole_way(ws, root: Path):
 
 
 @pytest.mark.req("PT-6", "PT-9")
-@pytest.mark.parametrize(
-    "stage", ["proposed", "pending_review", "requested", "sent back", "completed", "undone"]
-)
+@pytest.mark.parametrize("stage", ["proposed", "pending_review", "requested", "sent back"])
 def test_execute_without_approval_changes_nothing(ws, root: Path, stage: str):
     plan_id = ws.plan.propose("A change")
     if stage != "proposed":
@@ -99,16 +98,22 @@ def test_execute_without_approval_changes_nothing(ws, root: Path, stage: str):
         ws.plan.request_approval(plan_id, ALL_SPECS)
     if stage == "sent back":
         ws.plan.reject(plan_id, "no")
-    if stage in {"completed", "undone"}:
-        approve(ws, plan_id)
-        ws.plan.execute(plan_id)
-    if stage == "undone":
-        undo(ws, plan_id)
     with untouched(root, agent=True), pytest.raises(NotApproved) as caught:
         ws.plan.execute(plan_id)
     assert caught.value.exit_code == 3
     assert "p1" in str(caught.value)
     assert "ringi review p1" in caught.value.hint.format_map(caught.value.details)
+
+
+@pytest.mark.req("PT-6", "PT-9")
+@pytest.mark.parametrize("undone", [False, True])
+def test_nothing_is_carried_out_twice(ws, root: Path, undone: bool):
+    plan_id = approved(ws, write("README.md", "changed\n"))
+    ws.plan.execute(plan_id)
+    if undone:
+        undo(ws, plan_id)
+    with untouched(root, agent=True), pytest.raises(AlreadyDone, match="p1 was carried out already"):
+        ws.plan.execute(plan_id)
 
 
 @pytest.mark.req("PT-6")

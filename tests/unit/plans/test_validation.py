@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.domain.codec import digest
-from ringi.domain.plan import ActionSpec, Encoding, FileState, SpecKind
+from ringi.domain.plan import ActionSpec, Encoding, FileState, PlannedChecks, SpecKind
 from ringi.fs import OsFileSystem
 from ringi.plans.parts import Rules
 from ringi.plans.validation import Validated, validate
@@ -25,6 +25,10 @@ RULES = Rules(
     expires_sec=60,
     keep_sec=60,
     new_file_mode=0o644,
+    allowed_commands=("make test", "pytest *"),
+    command_timeout_sec=60,
+    kept_output=1000,
+    checks=PlannedChecks(),
 )
 
 
@@ -81,11 +85,34 @@ def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
         (write("a.txt", "x", mode=""), "is not four octal digits"),
         (ActionSpec(SpecKind.PATCH, "a.txt"), "it has no content"),
         (ActionSpec(SpecKind.PATCH, "a.txt", ""), "it is empty"),
-        *[
-            (ActionSpec(kind, "a.txt"), f"specs of kind {kind} cannot be carried out yet")
-            for kind in ("move", "mkdir", "read", "analyze", "run", "call")
-            for kind in [SpecKind(kind)]
-        ],
+        (ActionSpec(SpecKind.MOVE, "file.txt"), "it names no file"),
+        (ActionSpec(SpecKind.MOVE, "file.txt", target="../x"), "it leaves its folder with .."),
+        (ActionSpec(SpecKind.MOVE, "file.txt", target=".agent/x"), "belongs to ringi"),
+        (ActionSpec(SpecKind.MOVE, "file.txt", target="file.txt"), "it is moved to where it is"),
+        (ActionSpec(SpecKind.MOVE, "file.txt", target="a.exe"), "files ending in .exe are forbidden"),
+        (ActionSpec(SpecKind.MOVE, "none.txt", target="a.txt"), "there is no such file to move"),
+        (ActionSpec(SpecKind.MOVE, "dir", target="a"), "it is a folder"),
+        (ActionSpec(SpecKind.MOVE, "file.txt", target="blob"), "blob exists, and nothing is moved onto it"),
+        (ActionSpec(SpecKind.MOVE, "file.txt", "x", target="b"), "move specs have no content"),
+        (ActionSpec(SpecKind.MKDIR, "file.txt"), "a file is there"),
+        (ActionSpec(SpecKind.MKDIR, "new", mode="777"), "is not four octal digits"),
+        (ActionSpec(SpecKind.MKDIR, ""), "it names no file"),
+        (ActionSpec(SpecKind.READ, "none.txt"), "it is not there"),
+        (ActionSpec(SpecKind.READ, "dir"), "it is a folder"),
+        (ActionSpec(SpecKind.READ, ""), "it names no file"),
+        (ActionSpec(SpecKind.ANALYZE, "none.txt"), "it is not there"),
+        (ActionSpec(SpecKind.RUN), "it has no command"),
+        (ActionSpec(SpecKind.RUN, argv=("",)), "it has no command"),
+        (ActionSpec(SpecKind.RUN, argv=("a\0b",)), "its command cannot be run by any system"),
+        (ActionSpec(SpecKind.RUN, "file.txt", argv=("true",)), "a command runs in a folder"),
+        (ActionSpec(SpecKind.RUN, "..", argv=("true",)), "it leaves its folder with .."),
+        (ActionSpec(SpecKind.RUN, argv=("true",), timeout_sec=0), "its timeout must be from 1"),
+        (ActionSpec(SpecKind.RUN, argv=("true",), group="g"), "a command cannot be part of a group"),
+        (ActionSpec(SpecKind.RUN, argv=("true",), content="x"), "run specs have no content"),
+        (ActionSpec(SpecKind.CALL), "it names no tool"),
+        (ActionSpec(SpecKind.CALL, tool="t", group="g"), "a command cannot be part of a group"),
+        (ActionSpec(SpecKind.WRITE, "a.txt", "x", argv=("rm",)), "write specs have no argv"),
+        (ActionSpec(SpecKind.DELETE, "file.txt", "x"), "delete specs have no content"),
     ],
     ids=lambda value: ascii(value)[:60] if isinstance(value, str) else "",
 )

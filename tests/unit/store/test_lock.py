@@ -40,7 +40,7 @@ def test_held_by_a_living_process(holder, tmp_path: Path):
     holder.stdin.close()
     holder.wait()
     with FileLock(tmp_path / "lock", 0.2)("undo"):
-        assert (tmp_path / "lock").read_text() == f"{os.getpid()} undo"
+        assert (tmp_path / "lock").read_text().rstrip() == f"{os.getpid()} undo"
 
 
 def test_waited_for(holder, tmp_path: Path):
@@ -52,9 +52,9 @@ def test_waited_for(holder, tmp_path: Path):
 def test_taken_over_from_a_dead_process(holder, tmp_path: Path):
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
-    assert (tmp_path / "lock").read_text() == f"{holder.pid} execute"
+    assert (tmp_path / "lock").read_text().rstrip() == f"{holder.pid} execute"
     with FileLock(tmp_path / "lock", 0.2)("undo"):
-        assert (tmp_path / "lock").read_text() == f"{os.getpid()} undo"
+        assert (tmp_path / "lock").read_text().rstrip() == f"{os.getpid()} undo"
 
 
 def test_released_after_an_error(tmp_path: Path):

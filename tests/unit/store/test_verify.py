@@ -10,13 +10,22 @@ import pytest
 from hypothesis import assume, currently_in_test_context, given
 from hypothesis import strategies as st
 
+from ringi.api import Workspace
 from ringi.domain import codec
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.execution import CommandEnd, CommandStart
+from ringi.domain.grant import GrantScope
+from ringi.domain.plan import ALL_SPECS, SpecKind
+from ringi.domain.risk import Risk
+from ringi.plans.tool import PlanTool
+from ringi.ports import NewEvent
 from ringi.store.ledger import LedgerReader
 from ringi.store.verify import verify
+from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, approved, create, delete, open_scratch, proposed, undo, write
 
-EVENTS = 22
-TABLES = ("events", "plans", "specs", "approvals", "executions", "requests")
+EVENTS = 37
+TABLES = ("events", "plans", "specs", "approvals", "executions", "requests", "commands", "grants")
 COPIED = "revision, status, version, ref, document"
 # Not bound by the log, on purpose: counters and times that decide nothing, and the order where it stays.
 UNBOUND = {("plans", "revision")}
@@ -36,12 +45,59 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ws.plan.set_action_specs(waiting, [write("app/hello.py", "y\n")])
         approve(ws, waiting)
         ws.plan.propose("Only words")
+        signed_and_granted(ws)
+        commanded(ws, again)
         assert ws.verify_log() == []
         assert len(list(ws.log())) == EVENTS
         copy = tmp_path / "copy.db"
         with contextlib.closing(sqlite3.connect(copy)) as target:
             ws.parts.ledger.database.backup(target)
     return copy
+
+
+def signed_and_granted(ws: Workspace) -> None:
+    """A signed approval, a grant that is used, and one that was revoked."""
+    keys = MadeUpKeys("hers")
+    ws.plan = PlanTool(ws.plan._parts._replace(signatures=keys))
+    plan_id = proposed(ws, create("signed.txt", "x\n"))
+    proof = keys.sign("hers", ws.plan.statement(ws.plan.ask(plan_id), "hanako"))
+    ws.plan.approve(plan_id, "hanako", ALL_SPECS, proof)
+    scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 9, 9, 99, 99)
+    for revoked in (True, False):
+        subject = ws.plan.draft_grant(scope, ws.plan._parts.clock.after(3600))
+        proof = keys.sign("hers", ws.plan.grant_statement(subject, "hanako"))
+        grant = ws.plan.add_grant(subject, "hanako", proof)
+        if revoked:
+            ws.plan.revoke_grant(grant.id, "no more")
+    ws.plan.ask(proposed(ws, create("docs/a.txt", "x\n")))
+
+
+def commanded(ws: Workspace, plan_id: str) -> None:
+    """Two commands, the first of which a person told the end of after the second had ended."""
+    ledger = ws.parts.ledger
+    execution_id = ledger.executions(plan_id)[-1].intent.id
+    same = {"execution_id": execution_id, "plan_id": plan_id}
+    starts = [
+        CommandStart(**same, spec_id=name, argv=("make",), sandboxed=True, snapshot_id="s", started_at="t")
+        for name in ("r1", "r2")
+    ]
+    ends = [
+        CommandEnd(**same, spec_id=name, exit_code=0, output="", cut=False, timed_out=False,
+                   duration_sec=0.5, ended_at="t")
+        for name in ("r2", "r1")
+    ]  # fmt: skip
+    with ledger.transaction() as transaction:
+        for start in starts:
+            transaction.start_command(start)
+            event = NewEvent(EventKind.COMMAND_STARTED, Actor.SYSTEM, "", start)
+            stored = transaction.plan(plan_id)
+            transaction.save_plan(stored, stored.document, event)
+        for end in ends:
+            transaction.end_command(end)
+            stored = transaction.plan(plan_id)
+            transaction.save_plan(
+                stored, stored.document, NewEvent(EventKind.COMMAND_ENDED, Actor.SYSTEM, "", end)
+            )
 
 
 @pytest.fixture(scope="module")
@@ -134,27 +190,49 @@ def test_swapped_events_are_named(original: Path, place: Path):
     assert "event 6: event 5 stands in its place" in found
 
 
+def rewritten(database: sqlite3.Connection, *, thoroughly: bool) -> None:
+    """Another past, with all hashes made anew; thoroughly: also in what was approved and granted."""
+    previous, given = "0" * 64, {}
+    for table in ("approvals", "grants"):
+        for row_id, document in database.execute(f"SELECT id, document FROM {table}").fetchall():
+            given[codec.digest(document.encode())] = (table, row_id, document)
+    grants: dict[str, str] = {}
+    for seq, document in database.execute("SELECT seq, document FROM events ORDER BY seq").fetchall():
+        raw = codec.trusted(document.encode(), dict, "")
+        if thoroughly and raw["evidence"] in given:
+            table, row_id, text = given[raw["evidence"]]
+            new = codec.canonical(codec.trusted(text.encode(), dict, "") | {"after_event": previous})
+            database.execute(f"UPDATE {table} SET document = ? WHERE id = ?", (new.decode(), row_id))
+            grants[raw["evidence"]] = raw["evidence"] = codec.digest(new)
+        if raw["plan_id"] == "":
+            raw["document"] = grants.get(raw["document"], raw["document"])
+        raw["previous"] = previous
+        if seq == 1:
+            raw["reason"] = "another past"
+        data = codec.canonical(raw)
+        previous = codec.digest(data)
+        database.execute(
+            "UPDATE events SET document = ?, hash = ? WHERE seq = ?", (data.decode(), previous, seq)
+        )
+    database.execute("UPDATE meta SET value = ? WHERE key = 'head'", (f"{EVENTS} {previous}",))
+
+
 @pytest.mark.req("PT-11")
 def test_a_log_rewritten_to_its_end_contradicts_the_approvals(original: Path, place: Path):
     """All hashes made anew: only what the approvals wrote down still tells."""
+    found = breaks(original, place, lambda database: rewritten(database, thoroughly=False))
+    assert len(found) == 8
+    assert sum("an approval, intent or result was changed" in line for line in found) == 6
+    assert sum("standing approval" in line for line in found) == 2
 
-    def rewrite(database: sqlite3.Connection) -> None:
-        previous = "0" * 64
-        for seq, document in database.execute("SELECT seq, document FROM events ORDER BY seq").fetchall():
-            raw = codec.trusted(document.encode(), dict, "")
-            raw["previous"] = previous
-            if seq == 1:
-                raw["reason"] = "another past"
-            data = codec.canonical(raw)
-            previous = codec.digest(data)
-            database.execute(
-                "UPDATE events SET document = ?, hash = ? WHERE seq = ?", (data.decode(), previous, seq)
-            )
-        database.execute("UPDATE meta SET value = ? WHERE key = 'head'", (f"{EVENTS} {previous}",))
 
-    found = breaks(original, place, rewrite)
+@pytest.mark.req("PT-11")
+def test_a_past_rewritten_with_all_that_it_speaks_of_contradicts_the_signatures(original: Path, place: Path):
+    """Whoever can write the ledger can make everything fit, except what a key signed."""
+    found = breaks(original, place, lambda database: rewritten(database, thoroughly=True))
     assert len(found) == 4
-    assert all("an approval, intent or result was changed" in line for line in found)
+    assert sum("an approval, intent or result was changed" in line for line in found) == 2
+    assert sum("standing approval" in line for line in found) == 2
 
 
 @pytest.mark.req("PT-11")
@@ -183,12 +261,15 @@ def test_a_log_rewritten_to_its_end_contradicts_the_approvals(original: Path, pl
         ),
         ("UPDATE plans SET number = 9 WHERE number = 1", "plan p9: the list does not say"),
         (
-            "INSERT INTO plans SELECT 5, 'new', " + COPIED + " FROM plans WHERE number = 3",
-            "plan p5: it is not what event 0 says was saved",
+            "INSERT INTO plans SELECT 7, 'new', " + COPIED + " FROM plans WHERE number = 3",
+            "plan p7: it is not what event 0 says was saved",
         ),
         ("UPDATE approvals SET document = replace(document, 'hanako', 'taro')", "was changed or put in"),
         ("DELETE FROM approvals WHERE at = 1", "the approval, intent or result it speaks of is gone"),
-        ("INSERT INTO approvals SELECT 'x', plan_id, 9, document, NULL FROM approvals LIMIT 1", "or put in"),
+        (
+            "INSERT INTO approvals SELECT 'x', plan_id, 9, document, NULL, NULL FROM approvals LIMIT 1",
+            "or put in",
+        ),
         ("UPDATE approvals SET plan_id = 'other' WHERE at = 1", "plan other: an approval"),
         ("UPDATE approvals SET id = 'other' WHERE at = 1", "an approval, intent or result was changed"),
         ("UPDATE approvals SET at = 99 WHERE at = 1", "an approval, intent or result was changed"),
@@ -204,6 +285,31 @@ def test_a_log_rewritten_to_its_end_contradicts_the_approvals(original: Path, pl
         (
             "INSERT INTO requests SELECT 'x', plan_id, 99, document FROM requests LIMIT 1",
             "was changed or put in",
+        ),
+        ("UPDATE approvals SET granted_by = NULL", "an approval, intent or result was changed"),
+        ("UPDATE approvals SET granted_by = 'x' WHERE at = 1", "an approval, intent or result was changed"),
+        ("UPDATE grants SET document = replace(document, 'hanako', 'taro')", "it was changed or put in"),
+        ("UPDATE grants SET document = 'x' WHERE at = 2", "it was changed or put in"),
+        ("UPDATE grants SET id = 'other' WHERE at = 2", "standing approval other: it was changed or put in"),
+        ("UPDATE grants SET at = 99 WHERE at = 1", "it was changed or put in"),
+        ("UPDATE grants SET revoked_at = NULL", "the log says otherwise of its end"),
+        ("UPDATE grants SET revoked_at = '2030'", "the log says otherwise of its end"),
+        (
+            "INSERT INTO grants SELECT 'x', 9, document, NULL FROM grants LIMIT 1",
+            "standing approval x: it was changed",
+        ),
+        ("DELETE FROM grants WHERE at = 1", "it speaks of is gone"),
+        ("DELETE FROM grants", "it speaks of is gone"),
+        ("UPDATE commands SET started = replace(started, 'make', 'rm')", "a command was changed or put in"),
+        ("UPDATE commands SET ended = replace(ended, '0.5', '0.6')", "a command was changed or put in"),
+        ("UPDATE commands SET ended = NULL WHERE at = 1", "it speaks of is gone"),
+        ("UPDATE commands SET at = 99 WHERE at = 1", "a command was changed or put in"),
+        ("UPDATE commands SET spec_id = 'r9' WHERE at = 1", "a command was changed or put in"),
+        ("UPDATE commands SET execution_id = 'x' WHERE at = 1", "execution x: a command was changed"),
+        ("DELETE FROM commands WHERE at = 2", "it speaks of is gone"),
+        (
+            "INSERT INTO commands SELECT 'x', spec_id, 9, started, NULL FROM commands WHERE at = 1",
+            "execution x: a command was changed or put in",
         ),
     ],
 )

@@ -16,27 +16,17 @@ from hypothesis import strategies as st
 
 import ringi
 from ringi.errors import BadConfiguration
-from ringi.wiring import config as module
-from ringi.wiring.config import (
-    DEFAULTS,
-    KEYS,
-    SECTIONS,
-    Config,
-    Guard,
-    Loaded,
-    Origin,
-    Section,
-    Source,
-    load,
-    project_file,
-    user_file,
-)
+from ringi.wiring import config_keys as module
+from ringi.wiring.config import Loaded, Origin, Source, load
 from ringi.wiring.config_file import MAX_FILE_BYTES
+from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, Config, Guard, Section
+from ringi.wiring.places import project_file, user_file
 
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {
     "language": ("ja", "en"),
     "approval.expires_sec": (3600, 60),
+    "approval.together": ("none", "none"),
     "risk.large_overwrite_lines": (100, 0),
     "risk.large_overwrite_bytes": (1024, 0),
     "risk.critical": (["infra/**", "*.pem"], ["deploy/*"]),
@@ -45,7 +35,15 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "limits.max_specs": (50, 1),
     "limits.forbidden_extensions": ([".exe", ".tar.gz"], [".dll"]),
     "lock.wait_sec": (0.5, 7.0),
+    "checks.before": (["make lint"], ["true"]),
+    "checks.after": (["make test", "make build"], ["true"]),
+    "checks.on_failure": ("undo", "undo"),
     "checks.timeout_sec": (30.0, 900.0),
+    "run.sandbox": ("auto", "required"),
+    "run.allowed": (["make test", "pytest *"], ["true"]),
+    "run.environment": (["NODE_ENV", "GOFLAGS"], ["A_B"]),
+    "run.timeout_sec": (30, 900),
+    "run.output_bytes": (1024, 0),
     "diagnostics.commands": (["ruff check", "mypy"], ["true"]),
     "diagnostics.format": ("sarif", "lines"),
     "diagnostics.timeout_sec": (30.0, 900.0),
@@ -137,11 +135,18 @@ def test_a_rule_fits_the_type_it_stands_beside(key: module.Key):
 def test_the_defaults_are_the_promised_ones():
     assert msgspec.json.decode(msgspec.json.encode(Config())) == {
         "language": "auto",
-        "approval": {"expires_sec": 86400},
+        "approval": {"expires_sec": 86400, "together": "none"},
         "risk": {"large_overwrite_lines": 300, "large_overwrite_bytes": 65536, "critical": [], "mutable": []},
         "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": []},
         "lock": {"wait_sec": 2.0},
-        "checks": {"timeout_sec": 600.0},
+        "checks": {"before": [], "after": [], "on_failure": "undo", "timeout_sec": 600.0},
+        "run": {
+            "sandbox": "auto",
+            "allowed": [],
+            "environment": [],
+            "timeout_sec": 600,
+            "output_bytes": 65536,
+        },
         "diagnostics": {"commands": [], "format": "auto", "timeout_sec": 600.0},
         "keep": {"replaced_days": 30},
         "with": {"carry": [], "checks": []},
@@ -152,6 +157,7 @@ def test_what_guards_is_named():
     guards = {name: key.rule.guard for name, key in KEYS.items() if key.rule.guard is not Guard.NONE}
     assert guards == {
         "approval.expires_sec": Guard.SMALLER,
+        "approval.together": Guard.LARGER,
         "risk.large_overwrite_lines": Guard.SMALLER,
         "risk.large_overwrite_bytes": Guard.SMALLER,
         "risk.critical": Guard.ADDED,
@@ -160,6 +166,12 @@ def test_what_guards_is_named():
         "limits.max_specs": Guard.SMALLER,
         "limits.forbidden_extensions": Guard.ADDED,
         "keep.replaced_days": Guard.LARGER,
+        "checks.before": Guard.TRUSTED,
+        "checks.after": Guard.TRUSTED,
+        "checks.on_failure": Guard.LARGER,
+        "run.sandbox": Guard.LARGER,
+        "run.allowed": Guard.TRUSTED,
+        "run.environment": Guard.TRUSTED,
         "diagnostics.commands": Guard.TRUSTED,
         "with.checks": Guard.TRUSTED,
     }
@@ -283,8 +295,11 @@ def test_without_files_neither_yaml_nor_difflib_is_loaded():
 )
 def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: str):
     key = KEYS[name]
-    assert isinstance(key.default, int)
-    looser = key.default + (1 if key.rule.guard is Guard.SMALLER else -1)
+    if key.choices:
+        looser: object = key.choices[key.choices.index(str(key.default)) - 1]
+    else:
+        assert isinstance(key.default, int)
+        looser = key.default + (1 if key.rule.guard is Guard.SMALLER else -1)
     place.project.write_text(written({name: looser}))
     error = place.refused()
     assert error.details["where"] == f"{place.project}:2"
@@ -356,6 +371,8 @@ SETTINGS = st.fixed_dictionaries({}, optional={name: some_values(name) for name 
 
 
 def looser(key: module.Key, value: Any, than: Any) -> bool:
+    if key.choices and key.rule.guard is not Guard.NONE:
+        value, than = key.choices.index(value), key.choices.index(than)
     match key.rule.guard:
         case Guard.SMALLER:
             return value > than

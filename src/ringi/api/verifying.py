@@ -1,0 +1,337 @@
+"""`ringi verify`: the files are, or were at that time, exactly what a person approved.
+
+Nothing is believed because the program once did it: approvals, intents and results are held against each
+other, against the log and against the files, and signatures are checked again.
+"""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ringi.api.verifying_approvals import SHOWN, Facts, doubts, read
+from ringi.api.workspace import Workspace
+from ringi.domain import codec
+from ringi.domain.approval import Approval, ApprovalSubject, FileChange, SubjectKind
+from ringi.domain.events import Event, EventKind
+from ringi.domain.execution import ExecutionIntent, OpStatus
+from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, SpecKind
+from ringi.domain.proof import (
+    FileStanding,
+    GivenApproval,
+    GivenProof,
+    Proven,
+    ProvenExecution,
+    ProvenFile,
+)
+from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion
+from ringi.integrations.signing import SshSignatures
+from ringi.plans.looking import differing
+from ringi.ports import Signatures, StoredCommand, StoredIntent
+from ringi.store.ledger import Ledger
+from ringi.text import Text
+from ringi.wiring.signers import signer_lists
+
+_UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
+_BEGUN: Final = {SubjectKind.EXECUTE: EventKind.EXECUTED, SubjectKind.UNDO: EventKind.UNDO_STARTED}
+
+
+class Verdict(NamedTuple):
+    document: Proven
+    problems: tuple[Text, ...]
+    """As in the document, in words that can be translated."""
+
+
+def verify_plan(workspace: Workspace, plan_id: str) -> Proven:
+    return Examination(workspace).plan(plan_id).document
+
+
+class Examination:
+    """Goes through the whole ledger once, then looks at any of its plans."""
+
+    def __init__(self, workspace: Workspace, signatures: Signatures | None = None) -> None:
+        parts = workspace.parts
+        self._ledger = parts.ledger
+        self._tree = parts.tree
+        self._signatures = signatures or SshSignatures(
+            lambda: signer_lists(parts.places.root, parts.environment)
+        )
+        self._breaks = workspace.verify_log()
+        self._histories: dict[str, _History] = {}
+        try:
+            parts.flush()
+            self._forged = parts.projection.differences(parts.ledger)
+        except _UNREADABLE:  # a row that cannot be read is among the breaks
+            self._forged = []
+
+    def carried_out(self) -> Iterator[str]:
+        """The ids of plans of which something was done or nobody can tell, the newest first."""
+        for ref in self._ledger.refs():
+            try:
+                done = self._history(ref.id).any_done
+            except _UNREADABLE:
+                done = True
+            if done:
+                yield ref.id
+
+    def plan(self, name: str) -> Verdict:
+        plan_id = self._ledger.find(name)
+        problems = list(self._breaks)
+        executions: tuple[StoredIntent, ...] = ()
+        approvals: tuple[Approval, ...] = ()
+        files: list[ProvenFile] = []
+        history = _History(self._ledger)
+        try:
+            approvals, executions = self._ledger.approvals(plan_id), self._ledger.executions(plan_id)
+            facts = Facts(
+                self._ledger, self._signatures, self._ledger.plan(plan_id).document, self._events(plan_id)
+            )
+            for approval in approvals:
+                problems += doubts(facts, approval)
+            problems += _Held(facts, approvals).doubts(executions)
+            history = self._history(plan_id)
+            files = self._files(plan_id, history)
+        except _UNREADABLE as error:
+            problems.append(Text(error.message, **error.details))
+        given = {approval.id: _given(approval) for approval in approvals}
+        used = {stored.intent.approval_id for stored in executions}
+        document = Proven(
+            plan_id=plan_id,
+            name=self._ledger.ref(plan_id).name,
+            proven=not problems,
+            carried_out=history.any_done,
+            executions=tuple(_execution(stored, given) for stored in executions),
+            unused=tuple(one for one in given.values() if one.id not in used),
+            files=tuple(files),
+            unrecorded=tuple(history.unrecorded),
+            log_ok=not self._breaks,
+            problems=tuple(map(str, problems)),
+            forged=tuple(path for path in self._forged if f"/{plan_id}/" in path),
+        )
+        return Verdict(document, tuple(problems))
+
+    def _events(self, plan_id: str) -> Mapping[str, Event]:
+        events = [logged.event for logged in self._ledger.events(plan_id)]
+        return {event.evidence: event for event in events if event.evidence}
+
+    def _history(self, plan_id: str) -> "_History":
+        if plan_id not in self._histories:
+            self._histories[plan_id] = _History(self._ledger, self._ledger.executions(plan_id))
+        return self._histories[plan_id]
+
+    def _files(self, plan_id: str, history: "_History") -> list[ProvenFile]:
+        standing = {path: one for path, one in history.files.items() if not one.undone}
+        changed = set(self._differing({path: one.after for path, one in standing.items()}))
+        since = self._since(plan_id, {path: standing[path].at for path in changed}) if changed else {}
+        found = []
+        for path, one in history.files.items():
+            status = FileStanding.UNDONE if one.undone else FileStanding.AS_APPROVED
+            if path in changed:
+                status = FileStanding.CHANGED_SINCE
+            found.append(ProvenFile(path, status, since.get(path, ""), one.command))
+        return sorted(found, key=lambda file: file.path)
+
+    def _differing(self, expected: Mapping[str, FileState | None]) -> list[str]:
+        return differing(self._tree, [FileChange("", path, state, None) for path, state in expected.items()])
+
+    def _since(self, plan_id: str, times: Mapping[str, str]) -> dict[str, str]:
+        """The plans that wrote what is there now."""
+        newest: dict[str, tuple[str, str, FileState | None]] = {}
+        earliest = min(times.values())
+        for ref in self._ledger.refs():
+            if ref.id == plan_id or ref.updated_at <= earliest:
+                continue
+            for path, one in self._history(ref.id).files.items():
+                if path in times and one.at > max(times[path], newest.get(path, ("",))[0]):
+                    newest[path] = one.at, ref.name, one.after
+        others = set(self._differing({path: state for path, (_, _, state) in newest.items()}))
+        return {path: name for path, (_, name, _) in newest.items() if path not in others}
+
+
+class _Written(NamedTuple):
+    """The last that was done to a file, and what it was before the first."""
+
+    before: FileState | None
+    after: FileState | None
+    at: str
+    undone: bool
+    command: str
+
+
+class _History:
+    """What executions and undos did to files, added up."""
+
+    def __init__(self, ledger: Ledger, executions: Sequence[StoredIntent] = ()) -> None:
+        self._ledger = ledger
+        self.files: dict[str, _Written] = {}
+        self.unrecorded: list[str] = []
+        self.any_done = False
+        for stored in executions:
+            self.add(stored)
+
+    def add(self, stored: StoredIntent) -> None:
+        intent, result = stored.intent, stored.result
+        if result is None:
+            return
+        done = {(one.spec_id, one.path) for one in result.results if one.status is OpStatus.DONE}
+        undone = intent.kind is SubjectKind.UNDO
+        for change in intent.changes:
+            if (change.spec_id, change.path) in done:
+                self._compose(change, result.finished_at, undone=undone)
+        self.any_done |= any(outcome.status is OpStatus.DONE for outcome in result.results)
+        for command in self._ledger.commands(intent.id):
+            self._add_command(command, result.finished_at)
+
+    def _add_command(self, command: StoredCommand, at: str) -> None:
+        words, end = " ".join(command.start.argv), command.end
+        if end is None or end.exit_code is None:
+            self.unrecorded.append(words)
+        if end is None:
+            return
+        self.any_done |= bool(end.settled_by)
+        self.unrecorded += end.beyond
+        for effect in end.effects:
+            self._compose(effect, at, command=words)
+
+    def _compose(self, change: FileChange, at: str, *, undone: bool = False, command: str = "") -> None:
+        past = self.files.get(change.path)
+        before = past.before if past and not past.undone else change.before
+        self.files[change.path] = _Written(before, change.after, at, undone, command)
+
+    def takes_back(self, change: FileChange) -> bool:
+        past = self.files.get(change.path)
+        return past is not None and (past.after, past.before) == (change.before, change.after)
+
+
+class _Held:
+    """Executions, held against the approvals they name."""
+
+    def __init__(self, facts: Facts, approvals: Sequence[Approval]) -> None:
+        self._facts = facts
+        self._approvals = {approval.id: approval for approval in approvals}
+
+    def doubts(self, executions: Sequence[StoredIntent]) -> Iterator[Text]:
+        history = _History(self._facts.ledger)
+        for stored in executions:
+            for why in self._reasons(stored, history):
+                yield Text("execution {id}: {why}", id=stored.intent.id[:SHOWN], why=why)
+            history.add(stored)
+
+    def _reasons(self, stored: StoredIntent, history: _History) -> Iterator[Text]:
+        intent = stored.intent
+        begun = self._facts.events.get(codec.digest(codec.canonical(intent)))
+        if begun is None or begun.event is not _BEGUN[intent.kind]:
+            yield Text("the log does not have it: it was put in or changed")
+        yield from _results(stored)
+        if not intent.approval_id:
+            yield from self._without_approval(intent)
+            return
+        approval = self._approvals.get(intent.approval_id)
+        subject = read(approval.subject, ApprovalSubject) if approval else None
+        if approval is None or subject is None:
+            yield Text("there is no approval {id} of this plan", id=intent.approval_id[:SHOWN])
+            return
+        given = self._facts.events.get(approval.evidence)
+        if given and begun and given.seq > begun.seq:
+            yield Text("it began before it was approved")
+        if intent.kind is subject.kind and intent.started_at > approval.expires_at:
+            yield Text("its approval had expired")
+        if approval.spent_by is None:
+            yield Text("its approval was not spent")
+        yield from self._within(intent, subject, history)
+        yield from self._commands(intent, subject)
+
+    def _without_approval(self, intent: ExecutionIntent) -> Iterator[Text]:
+        steps = intent.steps or ()
+        ran = self._facts.ledger.commands(intent.id)
+        if intent.changes or ran or any(step.kind not in ONLY_READING for step in steps):
+            yield Text("it changed something, and nobody had approved it")
+
+    def _within(self, intent: ExecutionIntent, subject: ApprovalSubject, history: _History) -> Iterator[Text]:
+        if intent.kind is subject.kind:
+            approved = {_plain(change) for change in subject.changes}
+            wrong = [change.path for change in intent.changes if _plain(change) not in approved]
+        elif _may_be_taken_back(intent, subject):
+            wrong = [change.path for change in intent.changes if not history.takes_back(change)]
+        else:
+            yield Text("it was approved to {approved}, not to {done}",
+                       approved=str(subject.kind), done=str(intent.kind))  # fmt: skip
+            return
+        for path in wrong:
+            yield Text("{path} was changed otherwise than approved", path=path)
+        specs = {one.id: one.spec for one in subject.specs}
+        for step in intent.steps or ():
+            spec = specs.get(step.spec_id)
+            if spec is None or (spec.kind, spec.path, spec.argv) != (step.kind, step.path, step.argv):
+                yield Text("{id} is not what was approved", id=step.spec_id)
+
+    def _commands(self, intent: ExecutionIntent, subject: ApprovalSubject) -> Iterator[Text]:
+        specs: dict[str, ActionSpec] = {one.id: one.spec for one in subject.specs}
+        for command in self._facts.ledger.commands(intent.id):
+            start, spec = command.start, specs.get(command.start.spec_id)
+            ran = " ".join(start.argv)
+            if spec is None or (spec.kind, spec.argv) != (SpecKind.RUN, start.argv):
+                yield Text("it ran {command}, which nobody approved", command=ran)
+            elif subject.sandboxed and not start.sandboxed:
+                yield Text("{command} ran outside the sandbox that was approved", command=ran)
+
+
+def _results(stored: StoredIntent) -> Iterator[Text]:
+    """What was done is what was to be done."""
+    intent, result = stored.intent, stored.result
+    if result is None:
+        return
+    if (result.execution_id, result.kind) != (intent.id, intent.kind):
+        yield Text("its result belongs to another one")
+    known = {(change.spec_id, change.path) for change in intent.changes}
+    known |= {(step.spec_id, step.path) for step in intent.steps or ()}
+    for outcome in result.results:
+        if outcome.status is OpStatus.DONE and (outcome.spec_id, outcome.path) not in known:
+            yield Text("{path} was done and never begun", path=outcome.path or outcome.spec_id)
+
+
+def _plain(change: FileChange) -> tuple[str, str, FileState | None, FileState | None]:
+    """Without its place in the order, which the execution gives it."""
+    return change.spec_id, change.path, change.before, change.after
+
+
+def _may_be_taken_back(intent: ExecutionIntent, subject: ApprovalSubject) -> bool:
+    """Approved together with the plan: what happens when its checks fail."""
+    wanted = subject.checks.on_failure if subject.checks else None
+    return intent.kind is SubjectKind.UNDO and wanted is CheckFailure.UNDO
+
+
+def _execution(stored: StoredIntent, given: Mapping[str, GivenApproval]) -> ProvenExecution:
+    intent, result = stored.intent, stored.result
+    return ProvenExecution(
+        intent.id,
+        intent.kind,
+        intent.started_at,
+        result.finished_at if result else "",
+        overall_success=result is not None and result.overall_success,
+        approval=given.get(intent.approval_id),
+    )
+
+
+def _given(approval: Approval) -> GivenApproval:
+    record = approval.proof
+    proof = GivenProof(
+        record.kind,
+        record.strength,
+        record.user,
+        record.channel,
+        record.principal or "",
+        fingerprint(record.key) if record.key else "",
+        record.grant or "",
+    )
+    return GivenApproval(approval.id, approval.approver, approval.timestamp, approval.note, proof)
+
+
+def fingerprint(key: str) -> str:
+    """Of a public key, as `ssh-keygen -l` shows it; a key that cannot be read is shown as it is."""
+    try:
+        data = base64.b64decode(key.rpartition(" ")[-1], validate=True)
+    except (binascii.Error, ValueError):
+        return key
+    return "SHA256:" + base64.b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")

@@ -1,0 +1,201 @@
+"""Whether an approval is what a person gave: its words, its place in the log, its proof."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+from ringi.domain import codec
+from ringi.domain.approval import (
+    Approval,
+    ApprovalSubject,
+    ProofKind,
+    ProofRecord,
+    SignedAct,
+    Statement,
+    SubjectKind,
+)
+from ringi.domain.events import Event, EventKind
+from ringi.domain.grant import NO_PLAN, Grant, GrantScope, GrantSubject
+from ringi.domain.plan import PlanDocument, SpecKind
+from ringi.domain.risk import Risk, highest
+from ringi.errors import NotFound, RingiError, SignatureRefused, UnlistedKey
+from ringi.plans.approving import TYPED_LENGTH, YES
+from ringi.policy.globs import within
+from ringi.ports import Signatures
+from ringi.store.ledger import Ledger
+from ringi.text import Text
+
+T = TypeVar("T")
+SHOWN: Final = 8
+"""So many characters of an id name it."""
+_GIVEN: Final = {SubjectKind.EXECUTE: EventKind.APPROVED, SubjectKind.UNDO: EventKind.UNDO_APPROVED}
+_ACTS: Final = {SubjectKind.EXECUTE: SignedAct.APPROVE, SubjectKind.UNDO: SignedAct.UNDO}
+
+
+class Facts(NamedTuple):
+    """What the ledger has about one plan."""
+
+    ledger: Ledger
+    signatures: Signatures
+    document: PlanDocument
+    events: Mapping[str, Event]
+    """Of the plan, by the hash of what they speak of."""
+
+    @property
+    def plan_id(self) -> str:
+        return self.document.plan.id
+
+
+def read(text: str, kind: type[T]) -> T | None:
+    """None where it is not a document of ours, spelled as we spell it."""
+    try:
+        found = codec.trusted(text.encode(), kind, "")
+    except RingiError:
+        return None
+    return found if codec.canonical(found) == text.encode() else None
+
+
+def doubts(facts: Facts, approval: Approval) -> Iterator[Text]:
+    """Everything that speaks against it, beside what was carried out under it."""
+    for why in _reasons(facts, approval):
+        yield Text("approval {id}: {why}", id=approval.id[:SHOWN], why=why)
+
+
+def _reasons(facts: Facts, approval: Approval) -> Iterator[Text]:
+    if codec.digest(approval.subject.encode()) != approval.digest:
+        yield Text("what it says was approved was changed")
+    subject = read(approval.subject, ApprovalSubject)
+    if subject is None:
+        yield Text("what it says was approved cannot be read")
+        return
+    given_for = next((one for one in (subject.plan_id, approval.plan_id) if one != facts.plan_id), None)
+    if given_for is not None:
+        yield Text("it was given for plan {plan}", plan=_name(facts, given_for))
+    if subject.workspace != facts.ledger.workspace_id():
+        yield Text("it was given in another workspace")
+    if subject.expires_at != approval.expires_at:
+        yield Text("it says otherwise how long it lasts")
+    event = facts.events.get(approval.evidence)
+    if event is None or event.event is not _GIVEN[subject.kind]:
+        yield Text("the log does not have it: it was put in or changed")
+    asked = {one.id: one.digest for one in facts.ledger.requests(facts.plan_id)}
+    if asked.get(approval.request_id or "") != approval.digest:
+        yield Text("nobody asked for it")
+    yield from _proof(facts, approval, subject, event)
+
+
+def _name(facts: Facts, plan_id: str) -> str:
+    try:
+        return facts.ledger.ref(plan_id).name
+    except NotFound:
+        return plan_id
+
+
+def _proof(facts: Facts, approval: Approval, subject: ApprovalSubject, event: Event | None) -> Iterator[Text]:
+    record = approval.proof
+    if record.kind is ProofKind.SIGNED:
+        wanted = (_ACTS[subject.kind], approval.digest, approval.approver, approval.note)
+        yield from _signature(facts, record, wanted)
+    elif record.kind is ProofKind.GRANT:
+        yield from _through_grant(facts, approval, subject, event)
+    elif record.answer.lower() not in {*YES, approval.digest[:TYPED_LENGTH]}:
+        yield Text("the answer that it keeps is no yes")
+
+
+def _signature(facts: Facts, record: ProofRecord, wanted: tuple[SignedAct, str, str, str]) -> Iterator[Text]:
+    """By the lists as they are now: whoever took a key out no longer believes it."""
+    statement, signature = record.statement or "", record.signature or ""
+    said = read(statement, Statement)
+    if said is None:
+        yield Text("what was signed cannot be read")
+    elif (said.act, said.digest, said.approver, said.note) != wanted:
+        yield Text("something else was signed")
+    try:
+        signer = facts.signatures.signer(statement.encode(), signature)
+    except UnlistedKey as error:
+        yield Text("the key that signed is not listed any more: {key}", key=error.details["key"])
+    except SignatureRefused as error:
+        yield Text(error.message, **error.details)
+    else:
+        if signer.key != record.key:
+            yield Text("it names another key than the one that signed")
+
+
+# Standing approvals.
+
+
+def _through_grant(
+    facts: Facts, approval: Approval, subject: ApprovalSubject, event: Event | None
+) -> Iterator[Text]:
+    record = approval.proof
+    stored = next((one for one in facts.ledger.grants() if one.grant.id == record.grant), None)
+    if stored is None:
+        yield Text("the standing approval that it was given through is not in the ledger")
+        return
+    grant, whole = stored.grant, read(stored.grant.subject, GrantSubject)
+    for why in _grant(facts, grant, whole, event):
+        yield Text("standing approval {id}: {why}", id=grant.id[:SHOWN], why=why)
+    quoted = (record.grant_subject, record.statement, record.signature, approval.approver)
+    if quoted != (grant.subject, grant.proof.statement, grant.proof.signature, grant.approver):
+        yield Text("it does not say what the standing approval says")
+    if whole is None:
+        return
+    if not whole.created_at <= approval.timestamp <= whole.expires_at:
+        yield Text("it was given when the standing approval did not hold")
+    yield from _outside(facts, subject, whole.scope)
+    yield from _beyond(facts, approval, subject, whole.scope)
+
+
+def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event | None) -> Iterator[Text]:
+    if whole is None:
+        yield Text("it cannot be read")
+    elif (whole.id, whole.workspace) != (grant.id, facts.ledger.workspace_id()):
+        yield Text("it was given for another workspace")
+    if codec.digest(grant.subject.encode()) != grant.digest:
+        yield Text("what it says was signed was changed")
+    yield from _signature(facts, grant.proof, (SignedAct.GRANT, grant.digest, grant.approver, ""))
+    hash_, used_at = codec.digest(codec.canonical(grant)), event.seq if event else 0
+    about = [logged.event for logged in facts.ledger.events(NO_PLAN)]
+    given = [one for one in about if one.event is EventKind.GRANTED and one.evidence == hash_]
+    if not given or (event and given[0].seq > used_at):
+        yield Text("the log did not have it then")
+    revoked = [one for one in about if one.event is EventKind.GRANT_REVOKED and one.document == hash_]
+    if revoked and revoked[0].seq < used_at:
+        yield Text("it had been revoked")
+
+
+def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
+    """What it was used for and does not cover; read anew, not by what let it pass."""
+    requester = facts.document.plan.requester
+    if requester != scope.requester:
+        yield Text("{name} asked, and the standing approval is for {scope}", name=requester or "?",
+                   scope=scope.requester)  # fmt: skip
+    for one in subject.specs:
+        if one.spec.kind not in scope.kinds:
+            yield Text("{id} is of kind {kind}", id=one.id, kind=str(one.spec.kind))
+    for change in subject.changes:
+        if not within(change.path, scope.globs):
+            yield Text("{path} is not among its paths", path=change.path)
+    runs = any(one.spec.kind is SpecKind.RUN for one in subject.specs)
+    if runs and subject.sandboxed is not True:
+        yield Text("commands outside a sandbox are never covered")
+    specs = facts.ledger.specs(facts.plan_id, subject.plan_version) or ()
+    risk = highest(tuple(spec.risk for spec in specs))
+    if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:
+        yield Text("the risk is {risk}, {limit} is covered", risk=str(risk), limit=str(scope.max_risk))
+
+
+def _beyond(facts: Facts, approval: Approval, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
+    """Budgets: of this use, and of all up to it."""
+    files, lines = approval.proof.used_files or 0, approval.proof.used_lines or 0
+    changed = len({change.path for change in subject.changes})
+    if files < changed:
+        yield Text("it took {count} files of the budget and changes {changed}", count=files, changed=changed)
+    if files > scope.files_per_use or lines > scope.lines_per_use:
+        yield Text("{files} files and {lines} lines are more than one use may take", files=files, lines=lines)
+    uses = facts.ledger.granted(approval.proof.grant or "")
+    until = [one.proof for one in uses if one.timestamp <= approval.timestamp]
+    all_files = sum(one.used_files or 0 for one in until)
+    all_lines = sum(one.used_lines or 0 for one in until)
+    if all_files > scope.files_total or all_lines > scope.lines_total:
+        yield Text("the budget was used up: {files} files and {lines} lines in all",
+                   files=all_files, lines=all_lines)  # fmt: skip

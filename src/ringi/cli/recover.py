@@ -1,0 +1,116 @@
+"""`ringi recover`: what a crash cut off, and commands of which nobody knows how they ended."""
+
+import shlex
+from gettext import gettext as _
+from typing import Final, NamedTuple
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.ask import ask
+from ringi.cli.results import fail, show_results
+from ringi.domain.execution import ExecutionResult
+from ringi.errors import UnknownCommand
+from ringi.text import Text
+
+_DONE: Final = frozenset(["d", "done"])
+_AGAIN: Final = frozenset(["a", "again"])
+
+
+class _CutOff(NamedTuple):
+    plan_id: str
+    name: str
+    spec_id: str
+    command: str
+    started_at: str
+
+    @property
+    def error(self) -> UnknownCommand:
+        return UnknownCommand(plan=self.name, spec=self.spec_id, command=self.command)
+
+
+@click.command()
+@click.argument("plan", required=False)
+@click.option("--done", metavar="SPEC", multiple=True, help="This command did what it was to do.")
+@click.option("--again", metavar="SPEC", multiple=True, help="This command is to run again.")
+@pass_app
+def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str, ...]) -> None:
+    """Settle what a crash cut off.
+
+    Files are settled by themselves whenever ringi starts; this tells how. Of a command that was started and
+    has no end, only you can say whether it is done or is to run again.
+    """
+    if (done or again) and not plan:
+        raise click.UsageError(_("Name the plan that the command belongs to"))
+    if {*done} & {*again}:
+        raise click.UsageError(_("Choose one for each command: --done or --again"))
+    workspace = app.workspace
+    plan_id = workspace.parts.ledger.find(plan) if plan else None
+    results = [*workspace.recovered, *workspace.plan.recover()]
+    for spec_id in done:
+        workspace.plan.settle(plan_id or "", spec_id, done=True)
+    for spec_id in again:
+        workspace.plan.settle(plan_id or "", spec_id, done=False)
+    if app.ui.as_json:
+        app.ui.document(results)
+    for result in results:
+        _tell(app, result)
+    left = _cut_off(app, plan_id)
+    if not left:
+        _tell_settled(app, plan_id, settled=bool(done or again))
+        return
+    _settle_each(app, left)
+
+
+def _tell(app: App, result: ExecutionResult) -> None:
+    """That it was settled was said when the workspace was opened; here it is told file by file."""
+    specs = {spec.id: spec for spec in app.workspace.plan.get(result.plan_id).state.action_specs}
+    show_results(app, result, specs, files=True)
+
+
+def _tell_settled(app: App, plan_id: str | None, *, settled: bool) -> None:
+    app.ui.line(Text("✓ nothing is cut off"), style="green")
+    if settled and plan_id:
+        app.ui.next_step(f"ringi execute {app.workspace.plan_name(plan_id)}")
+
+
+def _cut_off(app: App, plan_id: str | None) -> list[_CutOff]:
+    """Commands that were started and have no end, of one plan or of all."""
+    ledger = app.workspace.parts.ledger
+    refs = [ledger.ref(plan_id)] if plan_id else ledger.refs()
+    return [
+        _CutOff(ref.id, ref.name, start.spec_id, shlex.join(start.argv), start.started_at)
+        for ref in refs
+        for execution in ledger.executions(ref.id)
+        if execution.intent.steps
+        for start, end in ledger.commands(execution.intent.id)
+        if end is None
+    ]
+
+
+def _settle_each(app: App, left: list[_CutOff]) -> None:
+    for one in left:
+        line = Text("! {plan} {spec}: {command} was started at {at}, and nobody knows how it ended",
+                    plan=one.name, spec=one.spec_id, command=one.command, at=one.started_at)  # fmt: skip
+        app.ui.line(line, style="yellow")
+    if app.ui.as_json or app.workspace.parts.person.refusal():
+        fail(app, left[0].error)
+    unsettled = [one for one in left if not _asked(app, one)]
+    for name in dict.fromkeys(one.name for one in left if one not in unsettled):
+        app.ui.next_step(f"ringi execute {name}")
+    if unsettled:
+        raise unsettled[0].error
+
+
+def _asked(app: App, one: _CutOff) -> bool:
+    """Whether it is settled now."""
+    question = Text("{plan} {spec} {command}: [d]one, [a]gain, [l]eave it?",
+                    plan=one.name, spec=one.spec_id, command=one.command)  # fmt: skip
+    try:
+        answer = ask(app, question).lower()
+    except EOFError:
+        return False
+    if answer in _DONE | _AGAIN:
+        app.workspace.plan.settle(one.plan_id, one.spec_id, done=answer in _DONE)
+        return True
+    return False

@@ -1,0 +1,95 @@
+"""`ringi show`: one plan, in the form that is asked for."""
+
+from gettext import gettext as _
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.describing import describe
+from ringi.cli.plans import tell_no_plans
+from ringi.cli.versions import show_comparison
+from ringi.domain.plan import PlanDocument, PlanStatus
+from ringi.text import Text
+
+
+@click.command()
+@click.argument("plan", required=False)
+@click.option("--diff", is_flag=True, help="With the changes, line by line.")
+@click.option("--delta", is_flag=True, help="Only what changed since the version that was approved last.")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["change-plan", "workspace-edit", "patch"]),
+    help="In another form: the specification's document, an editor's, or a patch for git apply.",
+)
+@pass_app
+def show(app: App, plan: str | None, diff: bool, delta: bool, form: str | None) -> None:
+    """Show a plan: what it changes, how risky it is, what became of it."""
+    if diff + delta + (form is not None) > 1:
+        raise click.UsageError(_("Only one of --diff, --delta and --as can be given"))
+    tool, ledger = app.workspace.plan, app.workspace.parts.ledger
+    refs = tool.list(limit=1)
+    if plan is None and not refs:
+        if app.ui.as_json:
+            app.ui.document(None)
+        tell_no_plans(app)
+        return
+    plan_id = ledger.find(plan) if plan is not None else refs[0].id
+    if form:
+        _show_as(app, plan_id, form)
+    elif delta:
+        _show_delta(app, plan_id)
+    elif app.ui.as_json:
+        app.ui.document(tool.preview(plan_id) if diff else tool.get(plan_id))
+    else:
+        _show(app, plan_id, diff=diff)
+
+
+def _show(app: App, plan_id: str, *, diff: bool) -> None:
+    tool, ref = app.workspace.plan, app.workspace.parts.ledger.ref(plan_id)
+    document, preview = tool.get(plan_id), tool.preview(plan_id)
+    describe(app, ref, document, preview)
+    for part in preview.diffs if diff else ():
+        if part.diff:
+            app.ui.line()
+            app.ui.diff(part.diff)
+    if step := next_step(document, ref.name):
+        app.ui.next_step(step)
+
+
+def next_step(document: PlanDocument, name: str) -> str | None:
+    status = document.state.status
+    if status is PlanStatus.PENDING_REVIEW:
+        return f"ringi review {name}"
+    if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
+        return f"ringi execute {name}"
+    if status is PlanStatus.PROPOSED and not (document.change and document.change.superseded_at):
+        return f"ringi pending {name}" if document.state.action_specs else f"ringi specs {name} --extract"
+    return None
+
+
+def _show_delta(app: App, plan_id: str) -> None:
+    found = app.workspace.plan.delta(plan_id)
+    name = app.workspace.plan_name(plan_id)
+    if app.ui.as_json:
+        app.ui.document(found)
+    elif found is None:
+        app.ui.line(Text("No version of {plan} was approved yet.", plan=name))
+        app.ui.next_step(f"ringi show {name} --diff")
+    else:
+        show_comparison(app, found)
+
+
+def _show_as(app: App, plan_id: str, form: str) -> None:
+    from ringi.api import change  # noqa: PLC0415  # only for these forms
+
+    if form == "patch":
+        patch = change.as_patch(app.workspace, plan_id)
+        if app.ui.as_json:
+            app.ui.document({"patch": patch.decode("utf-8", "backslashreplace")})
+        else:
+            app.ui.patch(patch)
+    elif form == "workspace-edit":
+        app.ui.document(change.as_workspace_edit(app.workspace, plan_id))
+    else:
+        app.ui.document(change.as_change_plan(app.workspace, plan_id))

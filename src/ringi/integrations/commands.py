@@ -1,0 +1,155 @@
+"""Commands of a plan: run in the workspace, in a sandbox where there is one."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
+from ringi.integrations import sandbox
+from ringi.integrations.processes import SYSTEM_PATH
+from ringi.ports import Ran
+from ringi.text import Text
+
+# Names of places, tools and tastes. Nothing that may hold a secret, as proxies do, or lead to one, as sockets
+# do; nothing that loads code into a program, as LD_PRELOAD and NODE_OPTIONS do.
+_HARMLESS: Final = frozenset(
+    {
+        "HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER",
+        "COLORTERM", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TERM", "TZ",
+        "CI", "NODE_ENV", "SOURCE_DATE_EPOCH",
+        "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+        "ANDROID_HOME", "ASDF_DATA_DIR", "ASDF_DIR", "BUN_INSTALL", "CARGO_HOME", "CARGO_TARGET_DIR",
+        "CONDA_DEFAULT_ENV", "CONDA_PREFIX", "DENO_DIR", "DOTNET_ROOT", "GEM_HOME", "GEM_PATH", "GOBIN",
+        "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GRADLE_USER_HOME", "JAVA_HOME", "M2_HOME",
+        "MISE_DATA_DIR", "NIX_PATH", "NIX_PROFILES", "NIX_SSL_CERT_FILE", "NVM_BIN", "NVM_DIR", "PIPX_HOME",
+        "PNPM_HOME", "POETRY_HOME", "PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT", "RUSTUP_HOME",
+        "RUSTUP_TOOLCHAIN", "SDKMAN_DIR", "SSL_CERT_DIR", "SSL_CERT_FILE", "UV_CACHE_DIR", "VIRTUAL_ENV",
+        "VOLTA_HOME",
+    }
+)  # fmt: skip
+# They would lead git from the workspace to another repository, even where a configuration names them.
+_GIT_PLACES: Final = frozenset(
+    f"GIT_{name}"
+    for name in (
+        "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES",
+        "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
+    )
+)  # fmt: skip
+
+
+class CommandSettings(NamedTuple):
+    sandbox: str
+    """off, auto or required."""
+    environment: tuple[str, ...]
+    """Names of further variables that a command gets."""
+    output_bytes: int
+    hidden: tuple[Path, ...]
+    """Folders that a command in the sandbox does not see: ledgers, the user's own configuration of ringi."""
+
+
+class WorkspaceCommands:
+    def __init__(
+        self,
+        root: Path,
+        environment: Mapping[str, str],
+        settings: CommandSettings,
+        *,
+        sandbox_path: str = SYSTEM_PATH,
+    ) -> None:
+        """Only the system's own bwrap counts: one that somebody put into PATH may be no sandbox."""
+        self._sandbox_path = sandbox_path
+        self._root = Path(os.path.realpath(root))
+        self._environment = environment
+        self._settings = settings
+
+    def sandboxed(self) -> bool:
+        return self._bwrap() is not None
+
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+        from ringi.integrations.supervise import run_program  # noqa: PLC0415  # some ms that only a command needs
+
+        bwrap = self._bwrap() if sandboxed else None
+        if sandboxed and bwrap is None:
+            raise NoSandbox(why=Text("it is not there any more"))
+        cwd = self._folder(folder)
+        environment = self._passed(cwd)
+        program = _program(argv, cwd, environment.get("PATH", os.defpath))
+        words = [program, *argv[1:]]
+        if bwrap is not None:
+            words = [bwrap, *self._sandbox(program, cwd), *words]
+            # A place that is read-only there; without the variable /tmp is taken.
+            environment.pop("TMPDIR", None)
+        try:
+            ran = run_program(
+                words,
+                cwd=cwd,
+                env=environment,
+                timeout_sec=timeout_sec,
+                keep_bytes=self._settings.output_bytes,
+            )
+        except (OSError, ValueError) as error:  # the second: of characters that no system takes
+            raise _not_startable(argv[0], error) from None
+        return Ran(ran.exit_code, ran.output, ran.cut, ran.timed_out, ran.duration_sec)
+
+    def _bwrap(self) -> str | None:
+        if self._settings.sandbox == "off":
+            return None
+        found = sandbox.find(self._sandbox_path)
+        why = Text("it is not installed") if found is None else sandbox.trouble(found)
+        if why is not None and self._settings.sandbox == "required":
+            raise NoSandbox(why=why)
+        return None if why else found
+
+    def _sandbox(self, program: str, cwd: Path) -> list[str]:
+        mounts = sandbox.mounts_of(self._root, self._settings.hidden)
+        if not all(sandbox.sees(mounts, path) for path in (Path(program), Path(os.path.realpath(program)))):
+            raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=program))
+        return sandbox.arguments(mounts, cwd)
+
+    def _folder(self, folder: str) -> Path:
+        # Looked at again where the command starts: it may have become a link since it was approved.
+        plain = self._root / folder
+        real = Path(os.path.realpath(plain))
+        if not real.is_relative_to(self._root):
+            raise PathRefused(path=folder, why=Text("it leads out of the workspace"))
+        if real != plain:
+            raise PathRefused(path=folder, why=Text("a link leads elsewhere"))
+        if not real.is_dir():
+            raise PathRefused(path=folder, why=Text("it is no folder"))
+        return real
+
+    def _passed(self, cwd: Path) -> dict[str, str]:
+        named = _HARMLESS.union(self._settings.environment) - _GIT_PLACES
+        passed = {
+            name: value
+            for name, value in self._environment.items()
+            if name in named or name.startswith("LC_")
+        }
+        return {**passed, "PWD": str(cwd)}
+
+
+def _program(argv: Sequence[str], cwd: Path, path: str) -> str:
+    """The file that would be executed from that folder."""
+    name = argv[0] if argv else ""
+    if not name or "\0" in name:
+        raise NoSuchProgram(name=name)
+    # Not Path.is_file, which raises where a folder of PATH may not be searched.
+    there = [candidate for candidate in _candidates(name, cwd, path) if os.path.isfile(candidate)]  # noqa: PTH113
+    for candidate in there:
+        if os.access(candidate, os.X_OK):
+            return candidate
+    if there:
+        raise NoSuchProgram(name=Text("{name} that may be executed", name=name))
+    raise NoSuchProgram(name=name)
+
+
+def _candidates(name: str, cwd: Path, path: str) -> Iterator[str]:
+    folders = [""] if "/" in name else path.split(os.pathsep)
+    # An empty entry of PATH means the current folder, as a relative one starts there.
+    return (str(cwd / folder / name) for folder in folders)
+
+
+def _not_startable(name: str, error: OSError | ValueError) -> NoSuchProgram:
+    why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return NoSuchProgram(name=Text("{name} that can be started ({why})", name=name, why=why))

@@ -1,0 +1,266 @@
+"""SSH signatures, made and checked by `ssh-keygen -Y`.
+
+What ssh-keygen decides is not decided here. Only the envelope is read, to say by name what is wrong with it.
+"""
+
+import base64
+import binascii
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.domain.approval import NAMESPACE
+from ringi.errors import (
+    BadSignature,
+    SignatureRefused,
+    SigningFailed,
+    StorageFailed,
+    UnlistedKey,
+    WrongNamespace,
+)
+from ringi.integrations.processes import SYSTEM_PATH
+from ringi.ports import Signer
+from ringi.text import Text
+
+_BEGIN: Final = "-----BEGIN SSH SIGNATURE-----"
+_END: Final = "-----END SSH SIGNATURE-----"
+_MAGIC: Final = b"SSHSIG"
+_VERSION: Final = (1).to_bytes(4, "big")
+_HASHES: Final = (b"sha256", b"sha512")
+_MAX_SIGNATURE: Final = 65536  # the largest RSA keys need a tenth of it
+_MAX_LINES: Final = 100  # that list the same key
+_MAX_SHOWN: Final = 200
+_CHECK_SEC: Final = 30.0
+_SIGN_SEC: Final = 300.0  # a person looks for the key that is to be touched
+
+
+class SignerList(NamedTuple):
+    where: str
+    """The file, as people call it."""
+    data: bytes
+    """In the format of allowed_signers(5)."""
+
+
+class Envelope(NamedTuple):
+    """What stands around the signature itself, as PROTOCOL.sshsig of OpenSSH defines it."""
+
+    blob: bytes
+    key: bytes
+    namespace: bytes
+
+    @property
+    def key_type(self) -> str:
+        return _string(self.key)[0].decode("ascii", "replace")
+
+    @property
+    def key_text(self) -> str:
+        return f"{self.key_type} {base64.b64encode(self.key).decode()}"
+
+    @property
+    def fingerprint(self) -> str:
+        """As `ssh-keygen -l` shows it."""
+        return "SHA256:" + base64.b64encode(sha256(self.key).digest()).decode().rstrip("=")
+
+    @property
+    def armoured(self) -> str:
+        """Made anew, so that ssh-keygen reads nothing else than what was read here."""
+        text = base64.b64encode(self.blob).decode()
+        lines = (text[start : start + 70] for start in range(0, len(text), 70))
+        return "\n".join([_BEGIN, *lines, _END, ""])
+
+
+class SshSignatures:
+    def __init__(self, lists: Callable[[], Sequence[SignerList]], path: str = SYSTEM_PATH) -> None:
+        self._lists = lists
+        self._path = path
+
+    def signer(self, message: bytes, signature: str) -> Signer:
+        envelope = opened(signature)
+        if envelope.namespace != NAMESPACE.encode():
+            found = envelope.namespace[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
+            raise WrongNamespace(found=found, wanted=NAMESPACE)
+        program = shutil.which("ssh-keygen", path=self._path)
+        if program is None:
+            raise SignatureRefused(why=Text("ssh-keygen is not installed"))
+        try:
+            with _checking(program, message, envelope) as check:
+                return self._asked(check, envelope)
+        except OSError as error:
+            raise StorageFailed(
+                what=error.filename or "allowed_signers", why=error.strerror or str(error)
+            ) from None
+
+    def _asked(self, check: "_Check", envelope: Envelope) -> Signer:
+        listed = ""
+        for entry in self._lists():
+            for line in _lines(entry.data, envelope):
+                listed = listed or entry.where
+                if principal := check.principal(line):
+                    return Signer(principal, envelope.key_text, entry.where)
+        if not listed:
+            raise UnlistedKey(key=f"{envelope.key_type} {envelope.fingerprint}")
+        if not check.genuine():
+            raise BadSignature(why=Text("something else was signed, or it was changed since"))
+        raise SignatureRefused(
+            why=Text("its key is listed in {where}, but not for this use or not at this time", where=listed)
+        )
+
+
+def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
+    """The signature with this key, or by the SSH agent where the key is a public one. Raises SigningFailed.
+
+    At a terminal ssh-keygen itself asks for passphrases and touches there, and says what went wrong.
+    """
+    seated = os.isatty(0) or os.isatty(2)
+    # It would look for a window to ask in, because its input is no terminal.
+    never = {"SSH_ASKPASS_REQUIRE": "never"} if seated and "SSH_ASKPASS_REQUIRE" not in environment else {}
+    try:
+        made = subprocess.run(
+            ["ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", str(key)],
+            env={**environment, **never},
+            input=message,
+            stdout=subprocess.PIPE,
+            stderr=None if os.isatty(2) else subprocess.PIPE,
+            start_new_session=not seated,  # without a terminal: nobody sits there to be waited for
+            timeout=_SIGN_SEC,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise SigningFailed(key=str(key), why=Text("ssh-keygen is not installed")) from None
+    except OSError as error:
+        raise SigningFailed(key=str(key), why=error.strerror or str(error)) from None
+    except subprocess.TimeoutExpired:
+        why = Text("ssh-keygen did not end within {seconds} seconds", seconds=int(_SIGN_SEC))
+        raise SigningFailed(key=str(key), why=why) from None
+    if made.returncode != 0:
+        said = _last_line(made.stderr or b"")
+        why = Text("ssh-keygen ended with exit code {code}", code=made.returncode)
+        raise SigningFailed(key=str(key), why=said or why)
+    try:
+        return opened(made.stdout.decode("utf-8", "replace")).armoured
+    except BadSignature as error:
+        raise SigningFailed(key=str(key), why=error.details["why"]) from None
+
+
+# The envelope.
+
+
+def opened(signature: str) -> Envelope:
+    """Raises BadSignature where it is anything else than one whole signature."""
+    if len(signature) > _MAX_SIGNATURE:
+        raise BadSignature(why=Text("it is too large"))
+    lines = signature.strip("\r\n").replace("\r\n", "\n").split("\n")
+    if len(lines) < 3 or (lines[0], lines[-1]) != (_BEGIN, _END):  # noqa: PLR2004  # the two, and one between
+        raise BadSignature(why=Text("it is not in the form that ssh-keygen writes"))
+    try:
+        blob = base64.b64decode("".join(lines[1:-1]).encode("ascii"), validate=True)
+        return _read(blob)
+    except (binascii.Error, UnicodeEncodeError, EOFError):
+        raise BadSignature(why=Text("it is damaged")) from None
+
+
+def _read(blob: bytes) -> Envelope:
+    head = len(_MAGIC) + len(_VERSION)
+    if blob[:head] != _MAGIC + _VERSION:
+        raise BadSignature(why=Text("it is of another kind or of a later version"))
+    key, rest = _string(blob[head:])
+    namespace, rest = _string(rest)
+    _reserved, rest = _string(rest)
+    hashed_by, rest = _string(rest)
+    signature, rest = _string(rest)
+    if rest or not signature or hashed_by not in _HASHES or not _string(key)[0].isascii():
+        raise EOFError
+    return Envelope(blob, key, namespace)
+
+
+def _string(data: bytes) -> tuple[bytes, bytes]:
+    """The first string and what follows it. Raises EOFError."""
+    end = 4 + int.from_bytes(data[:4], "big")
+    if len(data) < end:
+        raise EOFError
+    return data[4:end], data[end:]
+
+
+# The lists.
+
+
+def _lines(data: bytes, envelope: Envelope) -> list[bytes]:
+    """Those that may list the key, each to be asked by itself: ssh-keygen stops at the first that has it."""
+    wanted = base64.b64encode(envelope.key)
+    certified = "-cert-v01@" in envelope.key_type
+    found = [
+        line
+        for line in data.split(b"\n")  # and at nothing else: what ssh-keygen takes for a comment is one
+        if not line.lstrip().startswith(b"#")
+        and (wanted in line.split() or (certified and b"cert-authority" in line.lower()))
+    ]
+    return found[:_MAX_LINES]
+
+
+class _Check:
+    """One signature of one message, in a folder that nobody else sees."""
+
+    def __init__(self, program: str, message: bytes, folder: Path) -> None:
+        self._program = program
+        self._message = message
+        self._list = folder / "allowed_signers"
+        self._signature = folder / "signature"
+
+    def write(self, envelope: Envelope) -> None:
+        self._signature.write_text(envelope.armoured, encoding="ascii")
+
+    def principal(self, line: bytes) -> str | None:
+        """The first name of the line that the signature is good for."""
+        self._list.write_bytes(line + b"\n")
+        names = self._ask("find-principals", "-f", str(self._list))
+        for name in [] if names is None else names.decode("utf-8", "surrogateescape").split("\n"):
+            # One with a ! excludes somebody and is nobody's name.
+            if name and not name.startswith("!") and self._verifies(name):
+                return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return None
+
+    def genuine(self) -> bool:
+        """Whether the key that it names has signed this message, listed or not."""
+        return self._ask("check-novalidate", "-n", NAMESPACE) is not None
+
+    def _verifies(self, name: str) -> bool:
+        return self._ask("verify", "-f", str(self._list), "-I", name, "-n", NAMESPACE) is not None
+
+    def _ask(self, what: str, *options: str) -> bytes | None:
+        """Its answer; None if it is no. Without the user's variables: no agent has a say in it."""
+        try:
+            asked = subprocess.run(
+                [self._program, "-Y", what, *options, "-s", str(self._signature)],
+                env={"LC_ALL": "C"},
+                input=self._message,
+                capture_output=True,
+                timeout=_CHECK_SEC,
+                check=False,
+            )
+        except OSError as error:
+            why = Text("ssh-keygen cannot be started: {why}", why=error.strerror or str(error))
+            raise SignatureRefused(why=why) from None
+        except subprocess.TimeoutExpired:
+            why = Text("ssh-keygen did not end within {seconds} seconds", seconds=int(_CHECK_SEC))
+            raise SignatureRefused(why=why) from None
+        return asked.stdout if asked.returncode == 0 else None
+
+
+@contextmanager
+def _checking(program: str, message: bytes, envelope: Envelope) -> Iterator[_Check]:
+    import tempfile  # noqa: PLC0415  # some ms that only a signature needs
+
+    with tempfile.TemporaryDirectory(prefix="ringi-") as folder:
+        check = _Check(program, message, Path(folder))
+        check.write(envelope)
+        yield check
+
+
+def _last_line(said: bytes) -> str:
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:_MAX_SHOWN] if lines else ""

@@ -1,0 +1,235 @@
+"""Hunks dropped and lines edited by a person: a new version, validated and scored again."""
+
+import shlex
+from collections.abc import Container, Mapping, Sequence
+from typing import Final, NamedTuple, NoReturn
+
+import msgspec
+
+from ringi.domain.amendment import Amendment, DropHunks, DropSpec, NewContent
+from ringi.domain.codec import digest
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import (
+    ActionSpec,
+    ActionSpecExt,
+    Feedback,
+    FileState,
+    PlanDocument,
+    SpecKind,
+    ValidationReport,
+    with_state,
+)
+from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
+from ringi.patching.apply import applied
+from ringi.patching.model import Patch
+from ringi.patching.parse import parse_patch
+from ringi.patching.render import Rendered
+from ringi.patching.rework import drop_hunks
+from ringi.plans.approving import files_of
+from ringi.plans.effects import Effect, Invalid, content_of, packed
+from ringi.plans.looking import differing
+from ringi.plans.parts import Parts
+from ringi.plans.proposing import effects_now, render_now, require_as_seen
+from ringi.plans.rendering import difference, rendering
+from ringi.plans.validation import Validated, misfits, validate, why_of
+from ringi.plans.versions import next_version, save_version
+from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
+
+_IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
+"""Kinds that have hunks; the others are dropped whole."""
+_WHOLE: Final = Text("it can only be dropped whole")
+
+
+class _Amended(NamedTuple):
+    spec: ActionSpecExt | None
+    """None where nothing of it is left."""
+    words: str
+    """What was done to it, for the proposer; empty where nothing was."""
+    diff: Rendered | None = None
+
+
+def amend(
+    parts: Parts,
+    plan_id: str,
+    amendments: Sequence[Amendment],
+    *,
+    seen: PlanDocument | None,
+    actor: Actor,
+    reason: str,
+) -> ValidationReport:
+    """Where the result cannot be carried out, or nothing would be different, the plan stays as it is."""
+    stored = parts.store.plan(plan_id)
+    if seen:
+        require_as_seen(stored, seen)
+    document, name = next_version(stored), f"p{stored.number}"
+    wanted = _by_spec(stored, amendments)
+    specs = stored.document.state.action_specs
+    done = {spec.id: _amended(parts, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}
+    words = "; ".join(amended.words for amended in done.values() if amended.words)
+    pairs = [_outcome(parts, spec, done.get(spec.id)) for spec in specs]
+    kept = tuple(pair for pair in pairs if pair is not None)
+    validated = _together(parts, name, kept, done)
+    if not validated.report.ok or not words:
+        return validated.report
+    told = f"{reason}: {words}" if reason else words
+    feedback = Feedback(parts.clock.now(), told)
+    document = with_state(document, feedback=(*document.state.feedback, feedback))
+    events = (NewEvent(kind, actor, told) for kind in (EventKind.AMENDED, EventKind.SPECS_SET))
+    save_version(parts, stored, document, validated, *events)
+    return validated.report
+
+
+def _by_spec(stored: StoredPlan, amendments: Sequence[Amendment]) -> Mapping[str, Amendment]:
+    see = f"ringi show p{stored.number}"
+    known = {spec.id for spec in stored.document.state.action_specs}
+    found: dict[str, Amendment] = {}
+    for amendment in amendments:
+        if amendment.spec_id not in known:
+            raise NotFound(what=Text("spec"), name=amendment.spec_id, see=see)
+        if amendment.spec_id in found:
+            raise NotFound(what=Text("second spec"), name=amendment.spec_id, see=see)
+        found[amendment.spec_id] = amendment
+    return found
+
+
+def _outcome(
+    parts: Parts, spec: ActionSpecExt, amended: _Amended | None
+) -> tuple[ActionSpecExt, Rendered] | None:
+    if amended is None:
+        return spec, render_now(parts, spec)
+    if amended.spec is None:
+        return None
+    return amended.spec, amended.diff or render_now(parts, amended.spec)
+
+
+def _together(
+    parts: Parts, plan: str, kept: Sequence[tuple[ActionSpecExt, Rendered]], amended: Container[str]
+) -> Validated:
+    if not kept:
+        why = Text("nothing is left of it; reject it instead: ringi reject {plan} --feedback …", plan=plan)
+        raise InvalidSpecs(plan=plan, issues=why)
+    specs = tuple(spec for spec, _ in kept)
+    problems = [
+        Text("{id} {path}: {why}", id=spec.id, path=spec.base.path, why=spec.notes)
+        for spec in specs
+        if spec.id in amended and not spec.validated
+    ]
+    problems += misfits([spec for spec in specs if spec.validated], len(specs), parts.rules)
+    issues = tuple(str(problem) for problem in problems)
+    report = ValidationReport(ok=not problems, issues=issues, normalized=specs)
+    return Validated(report, tuple(problems), tuple(rendered for _, rendered in kept))
+
+
+def _amended(parts: Parts, plan: str, spec: ActionSpecExt, amendment: Amendment) -> _Amended:
+    label = _label(spec.base)
+    if isinstance(amendment, DropSpec):
+        return _Amended(None, f"dropped {label}")
+    if isinstance(amendment, DropHunks) and not amendment.hunks:
+        return _Amended(spec, "")
+    if spec.base.kind not in _IN_PARTS or not spec.validated:
+        _refuse(plan, spec, _WHOLE)
+    effects = _effects(parts, plan, spec)
+    if isinstance(amendment, DropHunks):
+        new = _without_hunks(plan, spec, effects, amendment.hunks)
+        words = f"dropped {_hunks(amendment.hunks)} of {label}"
+    else:
+        new = _new_content(plan, spec, effects, amendment)
+        words = _edited(label, effects[0], new)
+    if new is not None and new == effects[0].new:
+        return _Amended(spec, "")
+    base = None if new is None else _with_bytes(plan, spec, effects, new)
+    if base is None:
+        return _Amended(None, f"dropped {label}")
+    return _validated(parts, plan, spec, base)._replace(words=words)
+
+
+def _label(spec: ActionSpec) -> str:
+    return shlex.join(spec.argv) or spec.tool or spec.path
+
+
+def _hunks(numbers: Sequence[int]) -> str:
+    wanted = sorted(set(numbers))
+    return f"hunk{'s' if len(wanted) > 1 else ''} {', '.join(map(str, wanted))}"
+
+
+def _edited(label: str, own: Effect, new: bytes) -> str:
+    rendered = difference(own.path, own.new, own.after, new, own.after)
+    lines = max(rendered.added, rendered.removed)
+    if rendered.binary:
+        return f"replaced the content of {label}"
+    return f"edited {lines} line{'' if lines == 1 else 's'} of {label}"
+
+
+def _effects(parts: Parts, plan: str, spec: ActionSpecExt) -> tuple[Effect, ...]:
+    """What the spec does to its files, which are still those that the proposer saw."""
+    if wrong := differing(parts.tree, files_of([spec])):
+        raise Stale(plan=plan, paths=", ".join(wrong))
+    try:
+        return effects_now(parts, spec)
+    except (Invalid, Refused, StorageFailed, OSError) as error:
+        _refuse(plan, spec, why_of(error))
+
+
+def _without_hunks(
+    plan: str, spec: ActionSpecExt, effects: Sequence[Effect], numbers: Sequence[int]
+) -> bytes | None:
+    """None where a file is no longer to be made or deleted."""
+    rendered = rendering(effects)
+    if rendered.binary:
+        _refuse(plan, spec, Text("it is not text, so it has no hunks"))
+    patch = parse_patch(rendered.diff) if rendered.added or rendered.removed else Patch(())
+    count = sum(len(file.hunks) for file in patch.files)
+    if unknown := sorted(set(numbers).difference(range(1, count + 1))):
+        name = f"{spec.base.path}: {', '.join(map(str, unknown))}"
+        raise NotFound(what=Text("hunk"), name=name, see=f"ringi show {plan} --diff")
+    path = patch.files[0].path
+    left = drop_hunks(patch, path, numbers).files
+    source = effects[-1].old
+    if not left and (source is None or effects[0].after is None):
+        return None
+    return applied(path, left[0].hunks if left else (), source or b"")
+
+
+def _new_content(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], wanted: NewContent) -> bytes:
+    if effects[0].after is None:
+        _refuse(plan, spec, _WHOLE)
+    try:
+        data = content_of(
+            ActionSpec(SpecKind.WRITE, spec.base.path, wanted.content, encoding=wanted.encoding)
+        )
+    except (Invalid, Refused) as error:
+        _refuse(plan, spec, why_of(error))
+    return data or b""
+
+
+def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: bytes) -> ActionSpec | None:
+    """The spec that leaves these bytes; None where its files would stay as they are."""
+    own, *others = effects
+    after = FileState(digest(new), own.after.mode) if own.after else None
+    own = own._replace(after=after, new=new)
+    if all(effect.before == effect.after for effect in (own, *others)):
+        return None
+    if spec.base.kind is SpecKind.PATCH:
+        rendered = rendering((own, *others))
+        if rendered.binary:
+            _refuse(plan, spec, Text("it is not text, so no patch can say it"))
+        new = rendered.diff
+    content, encoding = packed(new)
+    return msgspec.structs.replace(spec.base, content=content, encoding=encoding)
+
+
+def _validated(parts: Parts, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
+    validated = validate([base], parts.tree, parts.rules, {})
+    found = msgspec.structs.replace(validated.report.normalized[0], id=spec.id)
+    # Somebody may have written to it in the meantime.
+    seen = {file.path: file.before for file in spec.touched}
+    wrong = [file.path for file in found.touched if file.before != seen.get(file.path)]
+    if found.validated and wrong:
+        raise Stale(plan=plan, paths=", ".join(wrong))
+    return _Amended(found, "", validated.diffs[0])
+
+
+def _refuse(plan: str, spec: ActionSpecExt, why: object) -> NoReturn:
+    issue = Text("{id} {path}: {why}", id=spec.id, path=_label(spec.base), why=why)
+    raise InvalidSpecs(plan=plan, issues=issue)

@@ -1,0 +1,107 @@
+"""Proof by signature (rule 4): what a key is given to sign, and whether what comes back counts."""
+
+from typing import NamedTuple
+
+from ringi.domain import codec
+from ringi.domain.approval import (
+    Proof,
+    ProofKind,
+    ProofRecord,
+    SignedAct,
+    SignedAnswer,
+    Statement,
+    Strength,
+    TypedAnswer,
+)
+from ringi.domain.events import FIRST_PREVIOUS
+from ringi.errors import BadDocument, BadSignature, WrongAnswer
+from ringi.plans.parts import Parts
+from ringi.ports import Signer
+from ringi.text import Text
+
+_WHAT = "signed statement"
+
+
+class Wanted(NamedTuple):
+    """What a statement has to say to count here."""
+
+    act: SignedAct
+    digest: str
+    approver: str
+    note: str
+    since: str
+    until: str
+
+
+def compose(parts: Parts, act: SignedAct, digest: str, approver: str, note: str = "") -> str:
+    """The bytes that a key signs."""
+    said = Statement(
+        act=act,
+        digest=digest,
+        after_event=parts.store.last_hash(),
+        approver=approver,
+        at=parts.clock.now(),
+        note=note,
+    )
+    return codec.canonical(said).decode()
+
+
+def claimed(proof: Proof) -> str:
+    """The digest that the person answered for, as the proof itself says; nothing is verified by it."""
+    return proof.digest if isinstance(proof, TypedAnswer) else _read(proof.statement).digest
+
+
+def signed(parts: Parts, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
+    said = _read(answer.statement)
+    if why := _unlike(said, wanted):
+        raise WrongAnswer(why=why)
+    # A grant may be the first thing that a log ever has.
+    begun = said.act is SignedAct.GRANT and said.after_event == FIRST_PREVIOUS
+    if not begun and not parts.store.has_event(said.after_event):
+        raise WrongAnswer(why=Text("it was signed after an event that is not in the log"))
+    signer = parts.signatures.signer(answer.statement.encode(), answer.signature)
+    return ProofRecord(
+        kind=ProofKind.SIGNED,
+        strength=Strength.STRONG,
+        user=parts.person.user(),
+        channel=signer.where,
+        answer="",
+        statement=answer.statement,
+        signature=answer.signature,
+        principal=signer.principal,
+        key=signer.key,
+    )
+
+
+def signer_now(parts: Parts, record: ProofRecord, digest: str) -> Signer:
+    """Who signed it, by the lists as they are now: a key that left them proves nothing any more."""
+    if not record.statement or not record.signature:
+        raise BadSignature(why=Text("there is none"))
+    if _read(record.statement).digest != digest:
+        raise BadSignature(why=Text("it was made for something else"))
+    return parts.signatures.signer(record.statement.encode(), record.signature)
+
+
+def _read(text: str) -> Statement:
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise BadDocument(what=_WHAT, why=codec.NOT_TEXT) from None
+    said = codec.foreign(data, Statement, _WHAT)
+    if codec.canonical(said) != data:
+        raise BadDocument(what=_WHAT, why=Text("it is not spelled as it was given out to be signed"))
+    return said
+
+
+def _unlike(said: Statement, wanted: Wanted) -> Text | None:
+    if said.act is not wanted.act:
+        return Text("it was signed to {act}, not to {wanted}", act=str(said.act), wanted=str(wanted.act))
+    if said.digest != wanted.digest:
+        return Text("it was signed for something else than what stands there now")
+    if said.approver != wanted.approver:
+        return Text("it was signed in the name of {name}", name=said.approver)
+    if said.note != wanted.note:
+        return Text("it was signed with another note")
+    if not wanted.since <= said.at <= wanted.until:
+        return Text("it was signed at {at}, when nobody was asked", at=said.at)
+    return None

@@ -1,0 +1,94 @@
+"""What is done wholly or not at all: a group, or a single spec; and in which order."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from msgspec import UNSET, UnsetType
+
+from ringi.domain.approval import FileChange, SubjectKind
+from ringi.domain.execution import ExecutionIntent, Step
+from ringi.domain.plan import CHANGING, ActionSpecExt
+
+
+class Unit(NamedTuple):
+    number: int
+    changes: tuple[FileChange, ...]
+    optional: bool
+
+
+def numbered(
+    specs: Sequence[ActionSpecExt], *, sandboxed: bool | UnsetType
+) -> tuple[tuple[FileChange, ...], tuple[Step, ...]]:
+    """The changes and the steps of these specs, each with its place in the order."""
+    changes: list[FileChange] = []
+    steps: list[Step] = []
+    for number, (_, some) in enumerate(groupby(specs, key=_Place())):
+        unit = list(some)
+        changes += _changes(unit, number)
+        steps += (_step(spec, number, sandboxed) for spec in unit if spec.base.kind not in CHANGING)
+    return tuple(changes), tuple(steps)
+
+
+class _Place:
+    """Neighbours of one group share a place; every other spec has one of its own."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, spec: ActionSpecExt) -> str | int:
+        self._count += 1
+        return self._count if spec.base.group is None else spec.base.group
+
+
+def _changes(specs: Sequence[ActionSpecExt], unit: int) -> list[FileChange]:
+    found = [
+        FileChange(spec.id, file.path, file.before, file.after, unit, True if spec.base.optional else UNSET)
+        for spec in specs
+        for file in spec.touched
+        if file.before != file.after
+    ]
+    # A folder comes before what is to lie in it.
+    return sorted(found, key=lambda change: (0, change.path.count("/")) if change.folder else (1, 0))
+
+
+def _step(spec: ActionSpecExt, unit: int, sandboxed: bool | UnsetType) -> Step:  # as approved
+    base = spec.base
+    seconds = base.timeout_sec or 0
+    return Step(unit, spec.id, base.kind, base.path, base.argv, seconds, base.optional, sandboxed)
+
+
+def units_of(changes: Sequence[FileChange]) -> list[Unit]:
+    """In their order; changes without a number are one unit."""
+    found: dict[int, list[FileChange]] = {}
+    for change in changes:
+        found.setdefault(change.unit or 0, []).append(change)
+    return [
+        Unit(number, tuple(some), optional=bool(some[0].optional)) for number, some in sorted(found.items())
+    ]
+
+
+def stops(intent: ExecutionIntent, unit: Unit) -> bool:
+    """Whether what comes after the unit waits where it fails; an undo brings back all it can."""
+    return not unit.optional and intent.kind is not SubjectKind.UNDO
+
+
+def segments(intent: ExecutionIntent) -> Iterator[list[Unit] | Step]:
+    """Neighbouring units of files together, so that their folders are synced once; steps one by one."""
+    waiting: list[Unit] = []
+    steps = intent.steps or ()
+    parts: list[Unit | Step] = sorted([*units_of(intent.changes), *steps], key=_number)
+    for part in parts:
+        if isinstance(part, Unit):
+            waiting.append(part)
+            continue
+        if waiting:
+            yield waiting
+            waiting = []
+        yield part
+    if waiting:
+        yield waiting
+
+
+def _number(part: Unit | Step) -> int:
+    return part.unit if isinstance(part, Step) else part.number

@@ -1,0 +1,309 @@
+"""Versions of a plan: fork, revert, compare (PT-15)."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.approval import ApprovalSubject, SubjectKind
+from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import (
+    ALL_SPECS,
+    CHANGING,
+    PLAN_MACHINE,
+    ActionSpecExt,
+    FileState,
+    PlanDocument,
+    PlanStatus,
+    SpecKind,
+    Touched,
+    ValidationReport,
+    with_state,
+)
+from ringi.errors import ChangeFixed, NotFound, Refused, StorageFailed, UnfitSpecs
+from ringi.patching.render import Side, render
+from ringi.plans.effects import Invalid, content_of
+from ringi.plans.parts import Parts
+from ringi.plans.proposing import after_bytes, diff_files, effects_now, new_plan, planned_checks, totals_of
+from ringi.plans.validation import Validated, validate
+from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
+
+_FILE: Final = ""
+_FOLDER_MODE: Final = "040000"
+
+
+def fork(
+    parts: Parts, plan_id: str, version: int | None, *, proposer: str, actor: Actor, requester: str = ""
+) -> str:
+    """A new plan with the specs of this version (the newest, if none is named), measured on the files now."""
+    stored = parts.store.plan(plan_id)
+    plan = stored.document.plan
+    version = plan.version if version is None else version
+    bases = [spec.base for spec in _specs(parts, stored, version)]
+    document = new_plan(
+        parts,
+        plan.content,
+        sources=plan.sources,
+        rationale=plan.rationale,
+        tags=plan.tags,
+        proposer=proposer or plan.proposer,
+        left_out=plan.left_out,
+        # Whoever forks it asks for it; what covers another's plans must not cover this one.
+        requester=requester,
+    )
+    forked = msgspec.structs.replace(document.plan, forked_from=plan.id)
+    document = msgspec.structs.replace(document, plan=forked)
+    events = [
+        NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer),
+        NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}"),
+    ]
+    diffs = {}
+    if bases:
+        validated = validate(bases, parts.tree, parts.rules, {})
+        if validated.problems:
+            raise UnfitSpecs(why=validated.problems[0])
+        document = _with_specs(parts, document, validated)
+        diffs = dict(diff_files(validated.report.normalized, validated.diffs))
+        events.append(NewEvent(EventKind.SPECS_SET, actor))
+    with parts.store.transaction() as transaction:
+        transaction.add_plan(document, *events)
+        transaction.show_diffs(forked.id, diffs)
+        transaction.set_current(forked.id)
+    return forked.id
+
+
+def revert(parts: Parts, plan_id: str, version: int, *, actor: Actor) -> ValidationReport:
+    """A new version with the specs of an earlier one."""
+    stored = parts.store.plan(plan_id)
+    document = next_version(stored)
+    bases = [spec.base for spec in _specs(parts, stored, version)]
+    validated = validate(bases, parts.tree, parts.rules, {})
+    if validated.report.ok:
+        reverted = NewEvent(EventKind.REVERTED, actor, str(version))
+        specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
+        save_version(parts, stored, document, validated, reverted, specs_set)
+    return validated.report
+
+
+def next_version(stored: StoredPlan) -> PlanDocument:
+    """The plan as it takes other specs, which no earlier approval covers; raises where it cannot."""
+    document = stored.document
+    if document.change:
+        raise ChangeFixed(plan=f"p{stored.number}")
+    status = document.state.status
+    if status is not PlanStatus.PENDING_REVIEW:
+        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+    version = document.plan.version + bool(document.state.action_specs)
+    plan = msgspec.structs.replace(document.plan, version=version)
+    # What was selected before may not be there any more.
+    return with_state(
+        msgspec.structs.replace(document, plan=plan), status=status, selection=ALL_SPECS, checks=()
+    )
+
+
+def save_version(
+    parts: Parts, stored: StoredPlan, document: PlanDocument, validated: Validated, *events: NewEvent
+) -> None:
+    with parts.store.transaction() as transaction:
+        transaction.save_plan(stored, _with_specs(parts, document, validated), *events)
+        diffs = diff_files(validated.report.normalized, validated.diffs)
+        transaction.show_diffs(document.plan.id, diffs)
+
+
+def _with_specs(parts: Parts, document: PlanDocument, validated: Validated) -> PlanDocument:
+    return with_state(
+        document,
+        status=PlanStatus.PENDING_REVIEW,
+        action_specs=validated.report.normalized,
+        previews=totals_of(validated),
+        planned_checks=planned_checks(parts),
+    )
+
+
+def _specs(parts: Parts, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:
+    plan = stored.document.plan
+    found = parts.store.specs(plan.id, version) if 1 <= version <= plan.version else None
+    if found is None:
+        raise NotFound(what=Text("version"), name=str(version), see=f"ringi show p{stored.number}")
+    return found
+
+
+def compare(parts: Parts, plan_id: str, version: int, other_plan_id: str, other: int) -> PlanComparison:
+    ours, theirs = parts.store.plan(plan_id), parts.store.plan(other_plan_id)
+    one, two = _specs(parts, ours, version), _specs(parts, theirs, other)
+    return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(parts, one, two)))
+
+
+def delta(parts: Parts, document: PlanDocument) -> PlanComparison | None:
+    """What changed since the version that was approved last; None where none was."""
+    plan = document.plan
+    for approval in reversed(parts.store.approvals(plan.id)):
+        subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+        if subject.kind is not SubjectKind.EXECUTE:
+            continue
+        selected = {spec.id for spec in subject.specs}
+        specs = parts.store.specs(plan.id, subject.plan_version) or ()
+        approved = [spec for spec in specs if spec.id in selected]
+        found = _differences(parts, approved, document.state.action_specs)
+        return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
+    return None
+
+
+class _Place(NamedTuple):
+    """Where a version does something."""
+
+    name: str
+    """A path; for a command what is run, for a call the tool."""
+    kind: str
+    """Empty for a file."""
+    time: int
+    """0, unless more than one spec of the version names the same."""
+
+
+class _Deed(NamedTuple):
+    spec: ActionSpecExt
+    file: Touched | None
+    """None where no bytes are known to come of it."""
+
+
+def _differences(
+    parts: Parts, earlier: Sequence[ActionSpecExt], later: Sequence[ActionSpecExt]
+) -> Iterator[SpecDifference]:
+    before, after = _deeds(earlier), _deeds(later)
+    for place in sorted(before.keys() | after.keys()):
+        one, two = before.get(place), after.get(place)
+        if one is None or two is None:
+            what = Difference.ADDED if one is None else Difference.REMOVED
+            yield SpecDifference(place.name, what, _diff(parts, place, one, two))
+            continue
+        if not _same(one, two):
+            yield SpecDifference(place.name, Difference.CHANGED, _diff(parts, place, one, two))
+        if place.kind == _FILE and _terms(one) != _terms(two):
+            texts = (codec.pretty(_terms(deed)) for deed in (one, two))
+            diff = _text_diff(place.name, *texts, named=False)
+            yield SpecDifference(place.name, Difference.CHANGED, diff)
+
+
+def _deeds(specs: Sequence[ActionSpecExt]) -> dict[_Place, _Deed]:
+    found: dict[_Place, _Deed] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    for spec in specs:
+        for name, kind, file in _done_by(spec):
+            found[_Place(name, kind, times[name, kind])] = _Deed(spec, file)
+            times[name, kind] += 1
+    return found
+
+
+def _done_by(spec: ActionSpecExt) -> Iterator[tuple[str, str, Touched | None]]:
+    base = spec.base
+    if base.kind is SpecKind.RUN:
+        yield shlex.join(base.argv), base.kind, None
+    elif base.kind is SpecKind.CALL:
+        yield base.tool or "", base.kind, None
+    elif base.kind not in CHANGING:
+        yield base.path, base.kind, None
+    elif not spec.validated:
+        yield base.path, _FILE, None
+    else:
+        changed = set(spec.changed_paths)
+        yield from ((file.path, _FILE, file) for file in spec.touched if file.path in changed)
+
+
+def _same(one: _Deed, two: _Deed) -> bool:
+    if one.file is None or two.file is None:
+        return one.file is two.file and _told(one.spec) == _told(two.spec)
+    a, b = one.file.after, two.file.after
+    # The permission bits of a folder are not compared.
+    return a == b or bool(a and b and a.folder and b.folder)
+
+
+def _terms(deed: _Deed) -> dict[str, object]:
+    """What else of a spec about a file is approved, beside what comes of it."""
+    return {"group": deed.spec.base.group, "optional": deed.spec.base.optional}
+
+
+def _told(spec: ActionSpecExt) -> bytes:
+    """A spec of which no bytes are known, in its own words."""
+    if spec.base.kind in CHANGING and spec.base.content is not None:
+        try:
+            return content_of(spec.base) or b""
+        except Invalid:
+            return spec.base.content.encode()
+    return codec.pretty(msgspec.structs.replace(spec.base, description=""))
+
+
+def _diff(parts: Parts, place: _Place, one: _Deed | None, two: _Deed | None) -> str:
+    try:
+        # A file that a version leaves alone stays what the other one found.
+        old = _side(parts, one, after=True) if one else _side(parts, two, after=False)
+        new = _side(parts, two, after=True) if two else _side(parts, one, after=False)
+    except _Unknown:
+        texts = (_told(deed.spec) if deed else None for deed in (one, two))
+        return _text_diff(place.name, *texts, named=place.kind == _FILE)
+    return _shown(render(place.name, old, new).diff)
+
+
+def _text_diff(name: str, old: bytes | None, new: bytes | None, *, named: bool) -> str:
+    sides = (None if text is None else Side(text, "100644") for text in (old, new))
+    diff = render(name, *sides).diff
+    return _shown(diff if named else diff[max(0, diff.find(b"@@ ")) :])
+
+
+def _shown(diff: bytes) -> str:
+    return diff.decode("utf-8", "backslashreplace")
+
+
+class _Unknown(Exception):
+    """No bytes are known to come of the spec."""
+
+
+def _side(parts: Parts, deed: _Deed | None, *, after: bool) -> Side | None:
+    if deed is None or deed.file is None:
+        raise _Unknown
+    state = deed.file.after if after else deed.file.before
+    if state is None:
+        return None
+    if state.folder:
+        return Side(b"", _FOLDER_MODE)
+    data = _bytes(parts, deed.spec, state)
+    if data is None:
+        raise _Unknown
+    # All of the permission bits, not only those that git knows.
+    return Side(data, f"100{state.mode[-3:]}")
+
+
+def _bytes(parts: Parts, spec: ActionSpecExt, state: FileState) -> bytes | None:
+    """The bytes of a state that the spec finds or makes: from itself, the file as it is now, the ledger."""
+    base = spec.base
+    if base.kind in {SpecKind.CREATE, SpecKind.WRITE} and base.content is not None and state == spec.after:
+        return content_of(base)
+    try:
+        for effect in effects_now(parts, spec):
+            if effect.after == state and effect.new is not None:
+                return effect.new
+            if effect.before == state:
+                return effect.old
+    except (Invalid, Refused, StorageFailed, OSError):
+        pass  # it does not fit any more; what it was made for may be kept
+    if (kept := parts.store.get_bytes(state.sha256)) is not None:
+        return kept
+    return _made_of_kept(parts, spec).get(state.sha256)
+
+
+def _made_of_kept(parts: Parts, spec: ActionSpecExt) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for file in spec.touched:
+        if file.before is not None:
+            data = parts.store.get_bytes(file.before.sha256)
+            if data is None:
+                return {}
+            found[file.before.sha256] = data
+    try:
+        return after_bytes(parts, spec, found)
+    except (Invalid, Refused):
+        return {}

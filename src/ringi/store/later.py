@@ -1,0 +1,54 @@
+"""Writing `.agent/` out a moment after a commit, so that a burst of calls is written once."""
+
+import contextlib
+import threading
+from pathlib import Path
+from typing import Final
+
+from ringi.errors import RingiError
+from ringi.store.ledger import LedgerReader
+from ringi.store.projection import Projection
+from ringi.store.transaction import Changed
+
+_MOMENT_SEC: Final = 0.02
+
+
+class Later:
+    """What a process leaves unwritten when it dies is written by the next one that commits."""
+
+    def __init__(self, projection: Projection, folder: Path, wait_sec: float) -> None:
+        self._projection = projection
+        self._folder = folder
+        self._wait_sec = wait_sec
+        self._changing = threading.Lock()
+        self._writing = threading.Lock()
+        self._waiting: Changed | None = None
+        self._timer: threading.Timer | None = None
+
+    def __call__(self, _: LedgerReader, changed: Changed) -> None:
+        if not changed.plans:
+            return
+        with self._changing:
+            if self._waiting is None:
+                self._waiting = Changed()
+            self._waiting.take(changed)
+            if self._timer is None:
+                self._timer = threading.Timer(_MOMENT_SEC, self.flush)
+                self._timer.start()
+
+    def flush(self) -> None:
+        """Write out what waits. Afterwards nothing of it is under way any more."""
+        with self._writing:
+            with self._changing:
+                waiting, self._waiting = self._waiting, None
+                timer, self._timer = self._timer, None
+            if timer is not None:
+                timer.cancel()
+            if waiting is not None:
+                try:
+                    # A connection of its own: it may be another thread that gets here.
+                    with contextlib.closing(LedgerReader(self._folder, self._wait_sec)) as reader:
+                        self._projection(reader, waiting)
+                except RingiError as error:
+                    # The next one that commits finds by its mark what is missing.
+                    self._projection.problem = error

@@ -1,0 +1,402 @@
+"""Keys, standing approvals, proofs, undo and recovery, as a person and a script use them."""
+
+import json
+import os
+import pwd
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.signing import RealKey
+from tests.functional.desk import MENU, RINGI, Desk
+
+USER = pwd.getpwuid(os.getuid()).pw_name
+TWO = "echo one > one.txt; echo two > two.txt"
+
+
+@pytest.fixture
+def key(isolated: Path) -> RealKey:
+    """Where ssh-keygen would have put it; nobody has listed it yet."""
+    folder = isolated / ".ssh"
+    folder.mkdir(mode=0o700)
+    return RealKey(folder, "id_ed25519")
+
+
+@pytest.fixture
+def listed(key: RealKey, isolated: Path) -> RealKey:
+    signers().parent.mkdir(exist_ok=True)
+    signers().write_text(f"{USER} {key.public}\n")
+    signers().chmod(0o600)
+    return key
+
+
+def signers() -> Path:
+    return Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers"
+
+
+def fingerprint(key: RealKey) -> str:
+    shown = subprocess.run(["ssh-keygen", "-lf", key.path], capture_output=True, text=True, check=True)
+    return shown.stdout.split()[1]
+
+
+def proposed(desk: Desk, *specs: dict[str, object]) -> str:
+    """By specs, so that each stands for itself."""
+    (desk.root / "specs.json").write_text(json.dumps(specs))
+    done = desk.run("--json", "propose", "--specs", "specs.json", "--title", "A change")
+    (desk.root / "specs.json").unlink()
+    if done.returncode != 0:
+        pytest.fail(done.stderr)
+    return str(json.loads(done.stdout)["id"])
+
+
+def carried_out(desk: Desk, plan: str, key: RealKey, *options: str) -> None:
+    for command in (["approve", plan, "--sign", str(key.path), *options], ["execute", plan]):
+        done = desk.run(*command)
+        assert done.returncode == 0, done.stderr
+
+
+def ledger() -> Path:
+    [found] = Path(os.environ["XDG_STATE_HOME"]).glob("ringi/*/ringi.db")
+    return found
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PT-8", "PT-11")
+def test_typed_then_changed_then_undone(desk: Desk) -> None:
+    assert desk.run("verify").returncode == 2
+    desk.agent(TWO)
+    assert "p1 was not carried out" in desk.run("verify", "p1").stdout
+    assert desk.run("verify", "p1").returncode == 3
+    terminal = desk.terminal("review", "p1")
+    terminal.answer(MENU, "a")
+    assert terminal.end()[0] == 0
+    done = desk.run("verify")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        f"✓ p1: the files are exactly the approved bytes · {USER}, typed at a terminal "
+        "(weak; a signature is stronger: ringi init --key)\n"
+    )
+    (desk.root / "two.txt").write_text("mine\n")
+    done = desk.run("verify", "p1")
+    assert done.returncode == 0
+    assert "the files were exactly the approved bytes at that time" in done.stdout
+    assert "! two.txt was changed since, by somebody" in done.stdout
+    (desk.root / "two.txt").write_text("two\n")
+    terminal = desk.terminal("undo")
+    seen = terminal.answer(r"\[y/n\]", "y")
+    assert "one.txt goes away again" in seen
+    assert "2 files go back to before p1" in seen
+    assert terminal.end() == (0, terminal.child.before)
+    done = desk.run("verify")
+    assert done.returncode == 0
+    assert "- one.txt: undone" in done.stdout
+
+
+@pytest.mark.req("PT-8")
+def test_signed_and_who_signed_it(desk: Desk, listed: RealKey) -> None:
+    plan = desk.agent(TWO)
+    carried_out(desk, plan, listed, "--note", "fine")
+    done = desk.run("verify")
+    assert done.returncode == 0, done.stderr
+    first, note = done.stdout.splitlines()
+    assert first == (
+        f"✓ p1: the files are exactly the approved bytes · {USER}, signed with {fingerprint(listed)}"
+    )
+    assert note.strip() == "note: fine"
+    signers().write_text("")
+    done = desk.run("verify")
+    assert done.returncode == 1
+    assert f"the key that signed is not listed any more: ssh-ed25519 {fingerprint(listed)}" in done.stdout
+    assert "Plan p1 is not proven" in done.stderr
+    assert "ringi log p1" in done.stderr
+
+
+@pytest.mark.req("PT-8", "PT-10")
+def test_a_forged_ledger_and_forged_files(desk: Desk, listed: RealKey) -> None:
+    plan = desk.agent(TWO)
+    carried_out(desk, plan, listed)
+    [approval] = desk.root.glob(".agent/logs/plans/*/approval.json")
+    approval.write_text(approval.read_text().replace(f'"approver": "{USER}"', '"approver": "taro"'))
+    done = desk.run("verify")
+    assert done.returncode == 0
+    assert f"! {approval.relative_to(desk.root)} does not say what the ledger says" in done.stdout
+    assert "→ ringi doctor --repair" in done.stdout
+    with closing(sqlite3.connect(ledger())) as database, database:
+        database.execute("UPDATE approvals SET document = replace(document, ?, ?)", (f'"{USER}"', '"taro"'))
+    done = desk.run("--json", "verify")
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert not document["proven"]
+    assert any("something else was signed" in problem for problem in document["problems"])
+    assert any("the log does not have it" in problem for problem in document["problems"])
+    assert "Plan p1 is not proven" in done.stderr
+
+
+def test_every_plan_at_once(desk: Desk, listed: RealKey) -> None:
+    assert desk.json("verify", "--all") == []
+    assert "No plan was carried out yet" in desk.run("verify", "--all").stdout
+    assert desk.run("verify", "p1", "--all").returncode == 2
+    carried_out(desk, desk.agent(TWO), listed)
+    carried_out(desk, desk.agent("echo three > two.txt"), listed)
+    desk.agent("echo waiting > waiting.txt")
+    newer, older = desk.json("verify", "--all")
+    assert (newer["name"], older["name"]) == ("p2", "p1")
+    assert [file["since"] for file in older["files"]] == ["", "p2"]
+    done = desk.run("verify", "--all")
+    assert "! two.txt was changed since, by p2" in done.stdout
+    assert len([line for line in done.stdout.splitlines() if line.startswith("✓")]) == 2
+
+
+def test_what_a_failing_check_took_back(desk: Desk, listed: RealKey) -> None:
+    signers().with_name("config.yaml").write_text("checks: {after: ['false']}\n")
+    plan = desk.agent(TWO)
+    assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+    assert desk.run("execute", plan).returncode == 6
+    done = desk.run("verify")
+    assert done.returncode == 0, done.stderr
+    assert "- one.txt: undone" in done.stdout
+    assert "as approved, because a check failed" in done.stdout
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PT-8")
+def test_a_key_is_listed_by_a_person_who_saw_it(desk: Desk, key: RealKey) -> None:
+    done = desk.run("--json", "init", "--key")
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (3, "no_channel")
+    assert "ringi init --key" in done.stderr
+    terminal = desk.terminal("init", "--key")
+    seen = terminal.answer(r"\[y/n\]", "n")
+    assert fingerprint(key) in "".join(seen.split("\r\n"))
+    code, rest = terminal.end()
+    assert (code, signers().exists()) == (3, False)
+    assert "Nothing was listed." in rest
+    for words in ("✓ listed in", "✓ it was listed already"):
+        terminal = desk.terminal("init", "--key", f"{key.path}.pub", "--as", "hanako@example.invalid")
+        terminal.answer(r"\[y/n\]", "y")
+        code, rest = terminal.end()
+        assert code == 0, rest
+        assert words in rest
+        assert ".agent/allowed_signers" in rest
+    assert signers().read_text().split()[:2] == ["hanako@example.invalid", 'namespaces="ringi-approval"']
+    carried_out(desk, desk.agent(TWO), key)
+    assert f"{USER} (listed as hanako@example.invalid), signed with SHA256:" in desk.run("verify").stdout
+
+
+def test_an_agent_lists_no_key(desk: Desk, key: RealKey) -> None:
+    terminal = desk.terminal("init", "--key", CLAUDECODE="1")
+    code, seen = terminal.end()
+    assert (code, signers().exists()) == (3, False)
+    assert "Claude Code started this" in seen
+    done = desk.run("init", "--as", "hanako")
+    assert done.returncode == 2
+    assert not (desk.root / ".agent").exists()
+
+
+def test_a_key_before_there_is_a_workspace(tmp_path: Path, key: RealKey) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    terminal = Desk(folder).terminal("init", "--key")
+    terminal.answer(r"\[y/n\]", "y")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert list(folder.iterdir()) == []
+
+
+# --- standing approvals ---------------------------------------------------------------------------
+
+
+@pytest.mark.req("PT-8")
+def test_a_standing_approval_from_signing_to_revoking(desk: Desk, listed: RealKey) -> None:
+    assert "There is no standing approval" in desk.run("grant", "list").stdout
+    new = ("grant", "new", "--for", "with:sh", "--path", "*.txt", "--sign", str(listed.path))
+    done = desk.run(*new, "--total-files", "3")
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "what sh proposes, started by ringi with",
+        "files: *.txt",
+        "kinds: create, write, patch",
+        "risk: at most low",
+        "each time: at most 10 files and 300 lines",
+        "in all: at most 3 files and 3000 lines",
+    ):
+        assert words in done.stdout
+    [state] = desk.json("grant", "list")
+    grant_id = state["grant"]["id"]
+    plan = desk.agent(TWO)
+    assert desk.json("show", plan)["state"]["status"] == "approved"
+    assert desk.run("execute", plan).returncode == 0
+    done = desk.run("verify")
+    assert done.returncode == 0, done.stderr
+    assert f"standing approval {grant_id[:8]} of {USER}, signed with {fingerprint(listed)}" in done.stdout
+    assert "uses: 1 · 2 of 3 files" in desk.run("grant", "list").stdout
+    assert desk.run("request", desk.agent("echo 1 > x.txt; echo 2 > y.txt")).returncode == 0
+    assert desk.run("execute", "p2").returncode == 3
+    done = desk.run("--json", "grant", "revoke", grant_id[:8], "--reason", "enough")
+    assert json.loads(done.stdout)["revoked_at"]
+    assert "revoked" in desk.run("grant", "list").stdout
+    assert desk.run("verify", "p1").returncode == 0
+
+
+def test_a_standing_approval_has_to_be_signed_and_narrow(desk: Desk, key: RealKey) -> None:
+    new = ["grant", "new", "--for", "user:hanako", "--path", "docs/**"]
+    assert desk.run(*new).returncode == 2
+    signed = [*new, "--sign", str(key.path)]
+    done = desk.run("--json", *signed)
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (6, "unlisted_key")
+    assert "ringi init --key" in done.stderr
+    assert desk.run(*signed, "--risk", "high").returncode == 2
+    assert desk.run(*signed, "--kind", "call").returncode == 2
+    for until in ("someday", "0d", "2026-13-01", "7"):
+        assert desk.run(*signed, "--until", until).returncode == 2, until
+    for until in ("91d", "2020-01-01", "2020-01-01T00:00"):
+        assert desk.run(*signed, "--until", until).returncode == 6, until
+    assert desk.run("grant", "revoke", "nothing").returncode == 2
+    assert desk.json("grant", "list") == []
+
+
+def test_how_long_a_standing_approval_holds(desk: Desk, listed: RealKey) -> None:
+    new = ["grant", "new", "--for", "user:hanako", "--path", "docs/**", "--sign", str(listed.path)]
+    day = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 20 * 86400))
+    given = json.loads(desk.json(*new, "--until", day)["subject"])
+    assert given["expires_at"] == f"{day}T23:59:59.000000Z"
+    given = json.loads(desk.json(*new, "--until", "12h", "--kind", "delete", "--kind", "write")["subject"])
+    assert given["scope"]["kinds"] == ["delete", "write"]
+
+
+# --- undo -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PT-12")
+def test_an_undo_leaves_what_somebody_wrote_since(desk: Desk, listed: RealKey) -> None:
+    specs = [{"kind": "create", "path": f"{name}.txt", "content": name} for name in ("one", "two")]
+    plan = proposed(desk, *specs)
+    carried_out(desk, plan, listed)
+    (desk.root / "two.txt").write_text("mine\n")
+    assert desk.run("undo").returncode == 3
+    done = desk.run("--json", "undo", "--sign", str(listed.path))
+    assert done.returncode == 4, done.stderr
+    assert "one.txt goes away again" in done.stderr
+    assert "! two.txt stays" in done.stderr
+    assert "✓ 1 file restored byte for byte" in done.stderr
+    assert "somebody wrote since to: two.txt" in done.stderr
+    result = json.loads(done.stdout)
+    assert {one["path"]: one["status"] for one in result["results"]} == {
+        "one.txt": "done",
+        "two.txt": "conflict",
+    }
+    assert not (desk.root / "one.txt").exists()
+    assert (desk.root / "two.txt").read_text() == "mine\n"
+    assert desk.run("undo", "--sign", str(listed.path)).returncode == 4
+    (desk.root / "two.txt").write_text("two")
+    done = desk.run("undo", "p1", "--sign", str(listed.path))
+    assert done.returncode == 0, done.stderr
+    assert not (desk.root / "two.txt").exists()
+    assert desk.run("verify", "p1").returncode == 0
+
+
+def test_an_undo_says_what_it_cannot_bring_back(desk: Desk, listed: RealKey) -> None:
+    script = "echo new > README.md; ln -s README.md link"
+    plan = proposed(desk, {"kind": "run", "argv": ["sh", "-c", script]})
+    carried_out(desk, plan, listed)
+    done = desk.run("verify")
+    assert "✓ p1: what ran is exactly what was approved" in done.stdout
+    assert "README.md was written by the approved command sh -c" in done.stdout
+    terminal = desk.terminal("undo")
+    seen = terminal.answer(r"\[y/n\]", "n")
+    assert "! link cannot be brought back" in seen
+    code, rest = terminal.end()
+    assert code == 3
+    assert "Nothing was changed." in rest
+    assert (desk.root / "README.md").read_text() == "new\n"
+
+
+# --- recover --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cut_off(desk: Desk, listed: RealKey) -> Desk:
+    """A command was running when the program was killed."""
+    script = "if [ -e started ]; then exit 0; fi; touch started; sleep 5"
+    plan = proposed(desk, {"kind": "run", "argv": ["sh", "-c", script]})
+    assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+    running = subprocess.Popen(
+        [*RINGI, "execute", plan], cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    try:
+        until = time.monotonic() + 30
+        while not (desk.root / "started").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+    assert (desk.root / "started").exists()
+    return desk
+
+
+@pytest.mark.req("PT-12")
+def test_a_command_without_an_end_is_asked_about(cut_off: Desk) -> None:
+    done = cut_off.run("--json", "recover")
+    assert done.returncode == 3, done.stderr
+    [result] = json.loads(done.stdout)
+    assert (result["recovered"], result["results"][0]["status"]) == (True, "unknown")
+    assert "nobody knows how it ended" in done.stderr
+    assert "ringi recover p1 --done s1" in done.stderr
+    assert cut_off.run("recover", "--done", "s1").returncode == 2
+    assert cut_off.run("recover", "p1", "--done", "s1", "--again", "s1").returncode == 2
+    done = cut_off.run("--json", "recover", "p1", "--done", "s1")
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (3, "no_channel")
+    terminal = cut_off.terminal("recover")
+    terminal.answer(r"\[l\]eave it\?", "l")
+    assert terminal.end()[0] == 3
+    terminal = cut_off.terminal("recover", "p1")
+    terminal.answer(r"\[l\]eave it\?", "d")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert "→ ringi execute p1" in rest
+    assert "✓ nothing is cut off" in cut_off.run("recover").stdout
+    done = cut_off.run("verify", "p1")
+    assert done.returncode == 0, done.stderr
+    assert "! what this changed is not recorded: sh -c if [ -e started ]" in done.stdout
+
+
+def test_a_command_can_be_told_to_run_again(cut_off: Desk) -> None:
+    assert cut_off.run("execute", "p1").returncode == 3
+    terminal = cut_off.terminal("recover", "p1", "--again", "s1")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert "→ ringi execute p1" in rest
+    assert cut_off.run("execute", "p1").returncode == 0
+    assert cut_off.run("verify", "p1").returncode == 0
+
+
+def test_nothing_to_recover(desk: Desk) -> None:
+    assert desk.json("recover") == []
+    assert "✓ nothing is cut off" in desk.run("recover").stdout
+
+
+def test_a_standing_approval_covers_what_an_agent_did(desk: Desk, listed: RealKey):
+    """Only that agent's, and only where its checks passed."""
+    key_file = str(listed.path)
+    done = desk.run("grant", "new", "--for", "with:sh", "--path", "docs/**", "--sign", key_file)
+    assert done.returncode == 0, done.stderr
+    change = "mkdir -p docs; echo words >> docs/a.md"
+    failed = desk.agent(change, "--check", "false")
+    assert desk.json("show", failed)["state"]["status"] == "pending_review"
+    said = desk.run("with", "--check", "true", "--", "sh", "-c", change)
+    assert "A standing approval covers it." in said.stdout, said.stderr
+    assert desk.run("execute", "p2").returncode == 0
+    assert (desk.root / "docs/a.md").read_text() == "words\n"
+    elsewhere = desk.agent("echo x >> README.md")
+    assert desk.json("show", elsewhere)["state"]["status"] == "pending_review"
+    assert desk.run("execute", elsewhere).returncode == 3
+    proven = desk.run("verify", "p2")
+    assert proven.returncode == 0, proven.stderr
