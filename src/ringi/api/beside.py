@@ -13,22 +13,16 @@ from ringi.domain.codec import digest
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, PlanRef, SpecKind
 from ringi.errors import PathRefused, RingiError, StorageFailed
-from ringi.integrations.person import WITH_VARIABLE, process_start
+from ringi.integrations.person import process_start
 from ringi.integrations.supervise import Ended, run_captured, run_in_terminal
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.validation import Basis
 from ringi.text import Text
+from ringi.wiring.checks import environment_in
 from ringi.workspace.copy import CopyChange, Difference, WorkCopy
 from ringi.workspace.tree import Tree
 
 GROUP: Final = "change"
-_GIT_PLACES: Final = frozenset(
-    f"GIT_{name}"
-    for name in (
-        "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES",
-        "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
-    )
-)  # fmt: skip
 _INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
 
 
@@ -57,14 +51,6 @@ def run_agent(
 ) -> Ended:
     """The command works in the copy, in a terminal of its own; its leftover processes are ended."""
     return run_in_terminal(argv, cwd=copy.tree, env=environment_in(copy, environment), output=output)
-
-
-def environment_in(copy: WorkCopy, environment: Mapping[str, str]) -> dict[str, str]:
-    """The person's, with nothing that would lead a program from the copy back to the workspace."""
-    kept = {
-        name: value for name, value in environment.items() if name != "OLDPWD" and name not in _GIT_PLACES
-    }
-    return {**kept, "PWD": str(copy.tree), WITH_VARIABLE: copy.id}
 
 
 def take(

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from ringi.api.beside import environment_in
 from ringi.api.workspace import Workspace
 from ringi.domain import codec
 from ringi.domain.base import Versioned
@@ -18,13 +17,13 @@ from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
 from ringi.integrations.person import process_start
 from ringi.integrations.supervise import Collected, run_collected
 from ringi.text import Text
+from ringi.wiring.checks import MARK, environment_in, remove_abandoned
 from ringi.wiring.config import Loaded, Origin
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.diagnostics import MAX_OUTPUT_BYTES, Format, Parsed, Place, Unparsed, merged, parse
 
 KEY: Final = "diagnostics.commands"
 _READER_VERSION: Final = 1  # counts what makes the same output mean something else
-MARK: Final = "ringi diagnostics"
 _CANNOT_RUN: Final = 126  # from here on a shell says: not runnable, not found, ended by a signal
 _MOST_KEPT: Final = 200
 _TAIL: Final = 300
@@ -185,7 +184,7 @@ class _Copies:
         if self._copy is not None:
             return self._copy
         places = self.workspace.places
-        _remove_abandoned(places.copies)
+        remove_abandoned(places.copies)
         carry = self.workspace.configuration.config.beside.carry
         copy = WorkCopy.make(places.root, places.state, places.copies, carry=carry)
         self._copy = copy
@@ -214,14 +213,6 @@ class _Copies:
     def _remove(self) -> None:
         copy, self._copy = self._copy, None
         if copy is not None:
-            copy.remove()
-
-
-def _remove_abandoned(copies: Path) -> None:
-    """Copies of ours whose process was killed."""
-    for copy in WorkCopy.all(copies):
-        running = copy.record.supervisor
-        if copy.record.command == (MARK,) and running and process_start(running.pid) != running.start:
             copy.remove()
 
 

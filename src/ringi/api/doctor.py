@@ -11,7 +11,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.api import diagnosing
 from ringi.api.takein import take_in, written_plans
 from ringi.api.workspace import Workspace, open_workspace
 from ringi.errors import Busy, LedgerCorrupt, RingiError
@@ -21,6 +20,7 @@ from ringi.store.connection import DATABASE, translated
 from ringi.store.ledger import Ledger
 from ringi.text import Text
 from ringi.wiring import moved
+from ringi.wiring.checks import MARK
 from ringi.wiring.config import load
 from ringi.wiring.places import Places, places_of
 from ringi.workspace.copy import WorkCopy
@@ -181,7 +181,7 @@ def _copies(workspace: Workspace) -> Iterator[Finding]:
         text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
         yield Finding(Mark.NOTE, text, REPAIR)
     for copy in WorkCopy.all(workspace.places.copies):
-        if copy.record.taken and copy.record.command != (diagnosing.MARK,):
+        if copy.record.taken and copy.record.command != (MARK,):
             text = Text("kept, because not all of it is in a plan: {path}", path=str(copy.tree))
             yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(copy.folder))}")
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.integrations import sandbox
-from ringi.integrations.processes import SYSTEM_PATH
+from ringi.integrations.processes import GIT_PLACES, SYSTEM_PATH
 from ringi.ports import Ran
 from ringi.text import Text
 
@@ -29,13 +29,6 @@ _HARMLESS: Final = frozenset(
     }
 )  # fmt: skip
 # They would lead git from the workspace to another repository, even where a configuration names them.
-_GIT_PLACES: Final = frozenset(
-    f"GIT_{name}"
-    for name in (
-        "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES",
-        "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
-    )
-)  # fmt: skip
 
 
 class CommandSettings(NamedTuple):
@@ -120,7 +113,7 @@ class WorkspaceCommands:
         return real
 
     def _passed(self, cwd: Path) -> dict[str, str]:
-        named = _HARMLESS.union(self._settings.environment) - _GIT_PLACES
+        named = _HARMLESS.union(self._settings.environment) - GIT_PLACES
         passed = {
             name: value
             for name, value in self._environment.items()

@@ -25,6 +25,14 @@ _SET_CHILD_SUBREAPER: Final = 36
 _GET_CHILD_SUBREAPER: Final = 37
 
 # Orphans come to this process without a note of who started them, so two commands cannot run side by side.
+# Variables that would lead git to another repository than the one it is started in.
+GIT_PLACES: Final = frozenset(
+    f"GIT_{name}"
+    for name in (
+        "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES",
+        "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
+    )
+)  # fmt: skip
 # Whoever can put a program into a folder of PATH must not decide which signatures count or what a sandbox is.
 SYSTEM_PATH: Final = os.pathsep.join(
     ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]

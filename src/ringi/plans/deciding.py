@@ -267,10 +267,16 @@ def outcome(parts: Parts, plan_id: str) -> ApprovalOutcome | None:
 
 
 def reject(parts: Parts, plan_id: str, feedback: str) -> Declined:
-    """Feedback is never approval: the plan goes back to whoever proposed it."""
+    """Feedback is never approval: the plan goes back to whoever proposed it.
+
+    A person may also think again: what was approved goes back too, and that approval ends.
+    """
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
-        status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PROPOSED)
+        status = stored.document.state.status
+        if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
+            status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+        status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
         given = Feedback(parts.clock.now(), feedback)
         document = with_state(
             stored.document, status=status, feedback=(*stored.document.state.feedback, given)

@@ -76,11 +76,14 @@ class Executor:
     def _write(self, stage: Stage, intent: ExecutionIntent, units: list[Unit], progress: Progress) -> bool:
         """Unit by unit; False where one failed that was not optional, and those after it are left alone."""
         done: list[Unit] = []
+        failed: list[Unit] = []
         go_on = True
         for unit in units:
             if self._swap(stage, intent, unit, progress):
                 done.append(unit)
-            elif stops(intent, unit):
+                continue
+            failed.append(unit)
+            if stops(intent, unit):
                 go_on = False
                 break
         try:
@@ -90,7 +93,10 @@ class Executor:
             # What cannot be brought to the disk is not there.
             for unit in reversed(done):
                 progress.taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
-            return False
+            failed += done
+            go_on = False
+        if failed:
+            settle_back(stage, intent, failed)
         return go_on
 
     def _swap(self, stage: Stage, intent: ExecutionIntent, unit: Unit, progress: Progress) -> bool:
@@ -115,7 +121,6 @@ class Executor:
         # The stage may have been deleted under our hands; then the ledger's bytes are used.
         if any(self._stages.now(change) == change.after for change in unit.changes if change.path != theirs):
             return statuses | self._stages.restore(intent, unit, theirs)
-        settle_back(stage, intent, unit)
         return statuses
 
 

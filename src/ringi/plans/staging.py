@@ -53,7 +53,7 @@ class Stages:
         stage = self.fresh(intent.id)
         stage.prepare(ours, self.saved_bytes)
         conflicts = stage.swap_in(ours, go_on=True)
-        settle_back(stage, intent, unit)
+        settle_back(stage, intent, [unit])
         statuses = {change.path: OpStatus.UNDONE for change in ours}
         return statuses | {conflict.change.path: OpStatus.CONFLICT for conflict in conflicts}
 
@@ -97,8 +97,10 @@ def settle(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None
     stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=True)
 
 
-def settle_back(stage: Stage, intent: ExecutionIntent, unit: Unit) -> None:
-    stage.settle(unit.changes, intent.new_folders, _emptied(intent, unit.changes), forward=False)
+def settle_back(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
+    """What was taken back comes to the disk as well."""
+    changes = [change for unit in units for change in unit.changes]
+    stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=False)
 
 
 def _emptied(intent: ExecutionIntent, changes: Sequence[FileChange]) -> Sequence[str]:

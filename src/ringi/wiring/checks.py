@@ -11,6 +11,7 @@ from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.integrations.person import WITH_VARIABLE, process_start
+from ringi.integrations.processes import GIT_PLACES
 from ringi.text import Text
 from ringi.wiring.places import Places
 from ringi.workspace.tree import Tree
@@ -18,16 +19,8 @@ from ringi.workspace.tree import Tree
 if TYPE_CHECKING:
     from ringi.workspace.copy import Difference, WorkCopy
 
-# The one that `api.diagnosing` gives its copies: what is marked so holds nothing of a person, and whoever
-# comes next removes it if its process was killed.
+# What is marked so holds nothing of a person, and whoever comes next removes it if its process was killed.
 MARK: Final = "ringi diagnostics"
-_GIT_PLACES: Final = frozenset(
-    f"GIT_{name}"
-    for name in (
-        "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES",
-        "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
-    )
-)  # fmt: skip
 
 Files = Mapping[str, tuple[bytes, int] | None]
 Progress = Callable[[Text], None]
@@ -82,9 +75,7 @@ class CopyChecks:
 
 def environment_in(copy: "WorkCopy", environment: Mapping[str, str]) -> dict[str, str]:
     """The person's, with nothing that would lead a program from the copy back to the workspace."""
-    kept = {
-        name: value for name, value in environment.items() if name != "OLDPWD" and name not in _GIT_PLACES
-    }
+    kept = {name: value for name, value in environment.items() if name != "OLDPWD" and name not in GIT_PLACES}
     return {**kept, "PWD": str(copy.tree), WITH_VARIABLE: copy.id}
 
 

@@ -122,7 +122,7 @@ def test_nothing_is_carried_out_twice(ws, root: Path, undone: bool):
     [
         ("proposed", ["request", "reject", "send back"]),
         ("pending_review", ["mark pending"]),
-        ("approved", ["request", "approve", "reject", "send back"]),
+        ("approved", ["request", "approve", "send back"]),
         ("completed", ["request", "reject", "send back", "set specs", "mark pending"]),
     ],
 )
@@ -160,6 +160,16 @@ def test_a_person_sends_a_plan_back(ws):
     assert ws.plan.mark_pending(plan_id, True).status is P.PENDING_REVIEW
     assert ws.plan.mark_pending(plan_id, False).status is P.PROPOSED
     assert kinds(ws, plan_id)[-3:] == ["declined", "marked_pending", "sent_back"]
+
+
+@pytest.mark.req("PT-6", "PT-8")
+def test_a_person_thinks_again(ws, root: Path):
+    plan_id = approved(ws, write("README.md", "x\n"))
+    ws.plan.reject(plan_id, "not after all")
+    assert ws.plan.get_state(plan_id).status is P.PROPOSED
+    ws.plan.mark_pending(plan_id, True)
+    with untouched(root), pytest.raises(NotApproved):
+        ws.plan.execute(plan_id)
 
 
 @pytest.mark.req("PT-6", "PT-12")
