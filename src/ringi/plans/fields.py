@@ -23,6 +23,15 @@ _FIELDS: Final = {
     SpecKind.RUN: frozenset(["argv", "timeout_sec"]),
     SpecKind.CALL: frozenset(["tool", "arguments"]),
 }
+_FOREIGN: Final = {
+    kind: tuple(
+        (field.name, field.default)
+        for field in msgspec.structs.fields(ActionSpec)
+        if field.name not in _FREE | fields
+    )
+    for kind, fields in _FIELDS.items()
+}
+"""Fields of the other kinds, with what they hold where nobody set them."""
 _WHOLE_WORKSPACE: Final = frozenset([SpecKind.RUN, SpecKind.CALL, SpecKind.ANALYZE])
 """Kinds that can do without a path."""
 _NOT_IN_GROUPS: Final = frozenset([SpecKind.RUN, SpecKind.CALL])
@@ -33,10 +42,9 @@ _MOST_WORDS: Final = 10_000
 
 def normalised(spec: ActionSpec, rules: Rules) -> ActionSpec:
     """The spec as it is kept: paths in their one spelling, nothing left to a default that could change."""
-    allowed = _FREE | _FIELDS[spec.kind]
-    for field in msgspec.structs.fields(spec):
-        if field.name not in allowed and getattr(spec, field.name) != field.default:
-            raise Invalid(Text("{kind} specs have no {field}", kind=str(spec.kind), field=field.name))
+    for name, default in _FOREIGN[spec.kind]:
+        if getattr(spec, name) != default:
+            raise Invalid(Text("{kind} specs have no {field}", kind=str(spec.kind), field=name))
     if spec.kind in _NOT_IN_GROUPS and spec.group is not None:
         raise Invalid(Text("a command cannot be part of a group: it could not be taken back with it"))
     path = "/".join(_path(spec)) if spec.path or spec.kind not in _WHOLE_WORKSPACE else ""

@@ -10,7 +10,7 @@ from ringi.store.ledger import LedgerReader
 from ringi.store.projection import Projection
 from ringi.store.transaction import Changed
 
-_MOMENT_SEC: Final = 0.02
+_MOMENT_SEC: Final = 0.1
 
 
 class Later:

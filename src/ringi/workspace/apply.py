@@ -178,9 +178,9 @@ class Stage:
             if len(names) > _SYNC_ONE_BY_ONE:
                 self.fs.sync_everything(stage)
                 return
+            # Not the stage itself: what comes out of it after a crash is made anew from the ledger.
             for name in names:
                 self.fs.sync_file(stage, name)
-            self.fs.sync_folder(stage)
 
     def _keep_owner(self, root: int, stage: int, name: str, change: FileChange) -> None:
         # What was put in the way meanwhile is found by the swap.
