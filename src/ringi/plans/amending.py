@@ -31,8 +31,8 @@ from ringi.plans.looking import differing
 from ringi.plans.parts import Parts
 from ringi.plans.proposing import effects_now, render_now, require_as_seen
 from ringi.plans.rendering import difference, rendering
+from ringi.plans.revising import next_version, refuse_fixed, save_version
 from ringi.plans.validation import Validated, misfits, validate, why_of
-from ringi.plans.versions import next_version, save_version
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 
@@ -62,7 +62,8 @@ def amend(
     stored = parts.store.plan(plan_id)
     if seen:
         require_as_seen(stored, seen)
-    document, name = next_version(stored), f"p{stored.number}"
+    refuse_fixed(stored)
+    document, name = next_version(stored.document), f"p{stored.number}"
     wanted = _by_spec(stored, amendments)
     specs = stored.document.state.action_specs
     done = {spec.id: _amended(parts, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}

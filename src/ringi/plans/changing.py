@@ -45,7 +45,8 @@ from ringi.patching.parse import parse_patch
 from ringi.patching.workspace_edit import EditedFile, workspace_edit
 from ringi.plans.effects import Effect, Invalid, content_of, effects_of
 from ringi.plans.parts import Parts
-from ringi.plans.proposing import new_plan, paths_of, propose_whole
+from ringi.plans.proposing import new_plan, propose_whole
+from ringi.plans.revising import paths_of
 from ringi.plans.validation import validate
 from ringi.policy.change import change_risk
 from ringi.policy.change import words as risk_words

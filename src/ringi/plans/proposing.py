@@ -2,23 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-from msgspec import UNSET, UnsetType
-
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
-    ALL_SPECS,
     PLAN_MACHINE,
     ActionSpec,
     ActionSpecExt,
     CheckPhase,
     CheckResult,
     DiffSummary,
-    DiffTotals,
     MessageRef,
     Plan,
     PlanDocument,
-    PlannedChecks,
     PlanPreview,
     PlanState,
     PlanStatus,
@@ -28,7 +22,6 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.errors import (
-    ChangeFixed,
     EmptyPlan,
     InvalidSpecs,
     NotFound,
@@ -45,13 +38,11 @@ from ringi.plans.looking import differing
 from ringi.plans.overlapping import overlaps
 from ringi.plans.parts import Parts
 from ringi.plans.rendering import NOTHING, difference, rendering
+from ringi.plans.revising import diff_files, next_version, paths_of, refuse_fixed, save_version, with_specs
 from ringi.plans.validation import Basis, Validated, validate
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
-
-_NAME_LENGTH = 50
-"""In characters, of which one may take four bytes."""
 
 
 def propose(
@@ -113,25 +104,23 @@ def new_plan(
 
 
 def propose_whole(
-    parts: Parts, document: PlanDocument, validated: Validated, *, actor: Actor, reason: str = ""
+    parts: Parts,
+    document: PlanDocument,
+    validated: Validated,
+    *events: NewEvent,
+    actor: Actor,
+    reason: str = "",
 ) -> str:
     """A plan together with its specs, all or nothing."""
-    specs = validated.report.normalized
-    document = with_state(
-        document,
-        status=PLAN_MACHINE.advance(document.state.status, PlanStatus.PENDING_REVIEW),
-        action_specs=specs,
-        previews=totals_of(validated),
-        planned_checks=planned_checks(parts),
-    )
-    plan = document.plan
+    document, plan = with_specs(parts, next_version(document), validated), document.plan
     with parts.store.transaction() as transaction:
         transaction.add_plan(
             document,
             NewEvent(EventKind.PLAN_PROPOSED, actor, plan.proposer),
+            *events,
             NewEvent(EventKind.SPECS_SET, actor, reason),
         )
-        transaction.show_diffs(plan.id, diff_files(specs, validated.diffs))
+        transaction.show_diffs(plan.id, diff_files(validated))
         transaction.set_current(plan.id)
     return plan.id
 
@@ -159,26 +148,12 @@ def set_specs(
     validated = validate(specs, parts.tree, parts.rules, basis)
     if keep_good and not validated.report.ok and parts.store.plan(plan_id).document.state.action_specs:
         return validated
-    normalized, totals = validated.report.normalized, totals_of(validated)
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
-        if stored.document.change:
-            raise ChangeFixed(plan=f"p{stored.number}")
-        document = _next_version(stored)
-        status = document.state.status
-        if status is not PlanStatus.PENDING_REVIEW:
-            status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
-        document = with_state(
-            document,
-            status=status,
-            action_specs=normalized,
-            selection=ALL_SPECS,
-            previews=totals,
-            checks=(),
-            planned_checks=planned_checks(parts),
-        )
+        refuse_fixed(stored)
+        document = with_specs(parts, next_version(stored.document), validated)
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
-        transaction.show_diffs(plan_id, diff_files(normalized, validated.diffs))
+        transaction.show_diffs(plan_id, diff_files(validated))
     return validated
 
 
@@ -189,27 +164,12 @@ def keep_specs(
     stored = parts.store.plan(plan_id)
     require_as_seen(stored, seen)
     specs = tuple(spec for spec in stored.document.state.action_specs if spec.id in set(spec_ids))
-    if stored.document.change and specs != stored.document.state.action_specs:
-        raise ChangeFixed(plan=f"p{stored.number}")
-    diffs = tuple(render_now(parts, spec) for spec in specs)
+    if specs != stored.document.state.action_specs:
+        refuse_fixed(stored)
     report = ValidationReport(ok=True, issues=(), normalized=specs)
-    document = _next_version(stored)
-    status = document.state.status
-    if status is not PlanStatus.PENDING_REVIEW:
-        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
-    totals = totals_of(Validated(report, (), diffs))
-    document = with_state(
-        document,
-        status=status,
-        action_specs=specs,
-        selection=ALL_SPECS,
-        previews=totals,
-        checks=(),
-        planned_checks=planned_checks(parts),
-    )
-    with parts.store.transaction() as transaction:
-        transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
-        transaction.show_diffs(plan_id, diff_files(specs, diffs))
+    validated = Validated(report, (), tuple(render_now(parts, spec) for spec in specs))
+    specs_set = NewEvent(EventKind.SPECS_SET, actor, reason)
+    save_version(parts, stored, next_version(stored.document), validated, specs_set)
 
 
 def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
@@ -217,44 +177,6 @@ def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
     now = stored.document
     if (seen.specs_sha256, seen.plan.version) != (now.specs_sha256, now.plan.version):
         raise PlanChanged(plan=f"p{stored.number}")
-
-
-def planned_checks(parts: Parts) -> PlannedChecks | UnsetType:
-    """Those that the configuration names now: from here on they belong to what is approved."""
-    checks = parts.rules.checks
-    return checks if checks.before or checks.after else UNSET
-
-
-def totals_of(validated: Validated) -> DiffTotals:
-    normalized = validated.report.normalized
-    return DiffTotals(
-        files=paths_of(normalized),
-        added=sum(rendered.added for rendered in validated.diffs),
-        removed=sum(rendered.removed for rendered in validated.diffs),
-        risk_score=score(normalized),
-    )
-
-
-def paths_of(specs: Sequence[ActionSpecExt]) -> tuple[str, ...]:
-    return tuple(sorted({path for spec in specs for path in spec.changed_paths}))
-
-
-def _next_version(stored: StoredPlan) -> PlanDocument:
-    """Specs that replace others make a new version, which no earlier approval covers."""
-    document = stored.document
-    if not document.state.action_specs:
-        return document
-    plan = msgspec.structs.replace(document.plan, version=document.plan.version + 1)
-    return msgspec.structs.replace(document, plan=plan)
-
-
-def diff_files(specs: Sequence[ActionSpecExt], diffs: Sequence[Rendered]) -> Mapping[str, bytes]:
-    return {
-        # Cut, because a file's own name may be as long as a name can be.
-        f"{spec.id}-{spec.base.path.rsplit('/', 1)[-1][:_NAME_LENGTH]}.diff": rendered.diff
-        for spec, rendered in zip(specs, diffs, strict=True)
-        if spec.validated
-    }
 
 
 def preview(parts: Parts, document: PlanDocument) -> PlanPreview:

@@ -12,24 +12,21 @@ from ringi.domain.approval import ApprovalSubject, SubjectKind
 from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
-    ALL_SPECS,
     CHANGING,
-    PLAN_MACHINE,
     ActionSpecExt,
     FileState,
     PlanDocument,
-    PlanStatus,
     SpecKind,
     Touched,
     ValidationReport,
-    with_state,
 )
-from ringi.errors import ChangeFixed, NotFound, Refused, StorageFailed, UnfitSpecs
+from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.patching.render import Side, render
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.parts import Parts
-from ringi.plans.proposing import after_bytes, diff_files, effects_now, new_plan, planned_checks, totals_of
-from ringi.plans.validation import Validated, validate
+from ringi.plans.proposing import after_bytes, effects_now, new_plan, propose_whole
+from ringi.plans.revising import next_version, refuse_fixed, save_version
+from ringi.plans.validation import validate
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 
@@ -58,21 +55,14 @@ def fork(
     )
     forked = msgspec.structs.replace(document.plan, forked_from=plan.id)
     document = msgspec.structs.replace(document, plan=forked)
-    events = [
-        NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer),
-        NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}"),
-    ]
-    diffs = {}
+    origin = NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}")
     if bases:
         validated = validate(bases, parts.tree, parts.rules, {})
         if validated.problems:
             raise UnfitSpecs(why=validated.problems[0])
-        document = _with_specs(parts, document, validated)
-        diffs = dict(diff_files(validated.report.normalized, validated.diffs))
-        events.append(NewEvent(EventKind.SPECS_SET, actor))
+        return propose_whole(parts, document, validated, origin, actor=actor)
     with parts.store.transaction() as transaction:
-        transaction.add_plan(document, *events)
-        transaction.show_diffs(forked.id, diffs)
+        transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
         transaction.set_current(forked.id)
     return forked.id
 
@@ -80,7 +70,8 @@ def fork(
 def revert(parts: Parts, plan_id: str, version: int, *, actor: Actor) -> ValidationReport:
     """A new version with the specs of an earlier one."""
     stored = parts.store.plan(plan_id)
-    document = next_version(stored)
+    refuse_fixed(stored)
+    document = next_version(stored.document)
     bases = [spec.base for spec in _specs(parts, stored, version)]
     validated = validate(bases, parts.tree, parts.rules, {})
     if validated.report.ok:
@@ -88,41 +79,6 @@ def revert(parts: Parts, plan_id: str, version: int, *, actor: Actor) -> Validat
         specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
         save_version(parts, stored, document, validated, reverted, specs_set)
     return validated.report
-
-
-def next_version(stored: StoredPlan) -> PlanDocument:
-    """The plan as it takes other specs, which no earlier approval covers; raises where it cannot."""
-    document = stored.document
-    if document.change:
-        raise ChangeFixed(plan=f"p{stored.number}")
-    status = document.state.status
-    if status is not PlanStatus.PENDING_REVIEW:
-        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
-    version = document.plan.version + bool(document.state.action_specs)
-    plan = msgspec.structs.replace(document.plan, version=version)
-    # What was selected before may not be there any more.
-    return with_state(
-        msgspec.structs.replace(document, plan=plan), status=status, selection=ALL_SPECS, checks=()
-    )
-
-
-def save_version(
-    parts: Parts, stored: StoredPlan, document: PlanDocument, validated: Validated, *events: NewEvent
-) -> None:
-    with parts.store.transaction() as transaction:
-        transaction.save_plan(stored, _with_specs(parts, document, validated), *events)
-        diffs = diff_files(validated.report.normalized, validated.diffs)
-        transaction.show_diffs(document.plan.id, diffs)
-
-
-def _with_specs(parts: Parts, document: PlanDocument, validated: Validated) -> PlanDocument:
-    return with_state(
-        document,
-        status=PlanStatus.PENDING_REVIEW,
-        action_specs=validated.report.normalized,
-        previews=totals_of(validated),
-        planned_checks=planned_checks(parts),
-    )
 
 
 def _specs(parts: Parts, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:
