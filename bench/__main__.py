@@ -1,9 +1,7 @@
 """`make bench`: the speed promises, each as a ratio taken in one run."""
 
-import re
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +11,6 @@ from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
 RINGI = str(Path(sys.executable).with_name("ringi"))
-# % time, seconds, microseconds a call, calls, errors, name
-_COUNTED = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s.*sync", re.MULTILINE)
-SYNCS = "fsync,fdatasync,syncfs,sync,sync_file_range,msync"
 
 
 def start_up() -> Iterator[Figure]:
@@ -90,11 +85,7 @@ def syncs() -> Iterator[Figure]:
             with opened(root, environment) as workspace:
                 plan_id = approved(workspace, {f"f{n}.txt": f"{n}\n" for n in range(files)})
             script = f"import ringi; ringi.open_workspace('.').plan.execute({plan_id!r})"
-            traced = subprocess.run(
-                ["strace", "-f", "-c", "-e", f"trace={SYNCS}", sys.executable, "-c", script],
-                cwd=root, env=dict(environment), capture_output=True, text=True, check=True,
-            )  # fmt: skip
-            calls = sum(int(found[1]) for found in _COUNTED.finditer(traced.stderr))
+            calls = plans.counted(script, root, environment)
             yield Figure(f"sync calls of executing {files} files in one folder", calls, 12, unit="")
 
 
