@@ -67,10 +67,10 @@ def totals(app: App, document: PlanDocument, selection: SpecSelection = ALL_SPEC
     found, risk = document.state.previews, risk_of(document, selection)
     if found is None:
         return
-    if selection.all:
-        size: Text | str = words.size(len(found.files), found.added, found.removed)
-    else:
-        size = ", ".join(spec.id for spec in selected(document.state.action_specs, selection))
+    size = words.size(len(found.files), found.added, found.removed)
+    if not selection.all:
+        chosen = ", ".join(spec.id for spec in selected(document.state.action_specs, selection))
+        size = Text("only {specs} of it", specs=chosen)
     line = Text("{size}   {risk}", size=size, risk=words.RISK[risk])
     app.ui.line(line, style=words.RISK_STYLE[risk], indent=2)
 

@@ -64,7 +64,7 @@ def _set(app: App, plan_id: str, given: Sequence[ActionSpec], found: Extraction 
     if found:
         tell_unplaced(app, found)
     tell_report(app, report, name)
-    app.ui.line(Text("✓ {count} specs, all of them can be carried out", count=len(given)), style="green")
+    app.ui.line(Text("✓ all of it can be carried out; specs: {count}", count=len(given)), style="green")
     app.ui.next_step(f"ringi review {name}")
 
 
