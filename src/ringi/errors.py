@@ -9,6 +9,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NewerVersion          made by a later version of the program
 │   ├── CopyFailed            the work copy could not be made or read
 │   ├── ExecutionAborted      an execution did not come to its end
+│   ├── CommitFailed          the files are written, but not committed
 │   ├── SigningFailed         no signature could be made
 │   ├── NotProven             what was carried out is not what was approved
 │   ├── LogBroken             the log is not what was written
@@ -17,6 +18,8 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NotFound              no such plan, file, key
 │   ├── Ambiguous             more than one plan is meant
 │   ├── NoSuchProgram         the command to run is not there
+│   ├── NothingToResume       no copy that an agent could go on in
+│   ├── NoExtra               a part of the program that is not installed
 │   ├── NoState               no project state was captured yet
 │   ├── NothingToAdopt        no ledger of an earlier place
 │   ├── NoWorkspace           there is no workspace here
@@ -52,6 +55,8 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── BadGrant              a standing approval that cannot be given
 │   ├── NotTogether           plans that need an answer each
 │   ├── NoSandbox             a command must run in a sandbox, and there is none
+│   ├── NoCommit              nothing can be committed here
+│   ├── NotLocal              a server that others could reach
 │   ├── NoTool                an outside tool that is not there
 │   ├── CheckFailed           a check before or after an execution
 │   ├── AlreadyDone           executed once and for all
@@ -149,6 +154,12 @@ class ExecutionAborted(Failed):
     hint = "What could not be done whole was taken back. See what was done: ringi show {plan}"
 
 
+class CommitFailed(Failed):
+    code = "commit_failed"
+    message = "The files of {plan} are written, but there is no commit: {why}"
+    hint = "Commit them yourself, or take them back: ringi undo {plan}"
+
+
 class Unsupported(Failed):
     code = "unsupported"
     message = "This needs something that is missing here: {what}"
@@ -191,6 +202,18 @@ class NoSuchProgram(Usage):
     code = "no_such_program"
     message = "There is no program {name}."
     hint = "Check its spelling and your PATH, or give its full path."
+
+
+class NothingToResume(Usage):
+    code = "nothing_to_resume"
+    message = "There is nothing to resume: {why}"
+    hint = "Start anew: ringi with AGENT"
+
+
+class NoExtra(Usage):
+    code = "no_extra"
+    message = "{what} needs more than is installed here."
+    hint = "Install it with: pip install 'ringi[{extra}]'"
 
 
 class NoState(Usage):
@@ -407,6 +430,18 @@ class NoSandbox(Refused):
     code = "no_sandbox"
     message = "The command must run in a sandbox, and bubblewrap cannot be used: {why}"
     hint = "Install bubblewrap (bwrap), or set run.sandbox in your own configuration to auto or off."
+
+
+class NoCommit(Refused):
+    code = "no_commit"
+    message = "It cannot be committed: {why}"
+    hint = "Mend that, or do without --commit: the files change and nothing is staged."
+
+
+class NotLocal(Refused):
+    code = "not_local"
+    message = "{address} can be reached from other machines."
+    hint = "Serve on 127.0.0.1 or ::1."
 
 
 class NoTool(Refused):

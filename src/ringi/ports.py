@@ -82,6 +82,9 @@ class Signatures(Protocol):
 
 
 class CheckRunner(Protocol):
+    def sandboxed(self) -> bool:
+        """Whether what a plan brings along runs in a sandbox when it is checked before its execution."""
+
     def __call__(
         self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase
     ) -> tuple[CheckResult, ...]:

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
+from ringi.domain.feedback import LineComment
 from ringi.domain.plan import ActionSpec, FileState, PlannedChecks, SpecSelection
 
 NAMESPACE: Final = "ringi-approval"
@@ -44,6 +45,18 @@ class SubjectSpec(Document, frozen=True):
     spec: ActionSpec
 
 
+class CommitSubject(Document, frozen=True):
+    """The commit that follows, as far as it can be known beforehand."""
+
+    branch: str
+    """Empty where HEAD is detached."""
+    parent: str
+    """The commit it is made on; empty for the first one."""
+    message: str
+    hooks: tuple[str, ...] = ()
+    """Names of the repository's hooks that will run."""
+
+
 class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     """The bytes of this document, as stored, are what the person said yes to."""
 
@@ -61,6 +74,7 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     checks: PlannedChecks | UnsetType = UNSET
     sandboxed: bool | UnsetType = UNSET
     """Whether the commands run in a sandbox; set where there are commands."""
+    commit: CommitSubject | UnsetType = UNSET
 
 
 class ProofKind(StrEnum):
@@ -183,6 +197,8 @@ class ApprovedPlan(Document, frozen=True, tag="approved", tag_field="outcome"):
 
 class Declined(Document, frozen=True, tag="declined", tag_field="outcome"):
     feedback: str
+    comments: tuple[LineComment, ...] | UnsetType = UNSET
+    """What the person said about single lines."""
 
 
 class Cancelled(Document, frozen=True, tag="cancelled", tag_field="outcome"):

@@ -104,6 +104,15 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     """Files that an undo leaves as they are, because somebody wrote to them since."""
 
 
+class CommitOutcome(Document, frozen=True):
+    """What became of the commit that a plan was to end with."""
+
+    commit: str
+    """Its id; empty where none was made."""
+    why: str = ""
+    """Why there is none."""
+
+
 class ExecutionResult(Versioned, frozen=True, kw_only=True):
     """result.json, and what execute answers."""
 
@@ -117,3 +126,4 @@ class ExecutionResult(Versioned, frozen=True, kw_only=True):
     recovered: bool = False
     kept: tuple[str, ...] = ()
     """Files outside the workspace's own names that hold bytes somebody else wrote meanwhile."""
+    commit: CommitOutcome | UnsetType = UNSET

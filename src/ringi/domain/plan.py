@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import Document, Versioned
 from ringi.domain.change_plan import ChangeFacts
+from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.machine import Machine
 from ringi.domain.risk import Risk, RiskReason, highest
 
@@ -217,9 +218,11 @@ class CheckResult(Document, frozen=True):
     """Unset where the proposer's own copy was checked."""
 
 
-class Feedback(Document, frozen=True):
-    timestamp: str
-    text: str
+class PlannedCommit(Document, frozen=True):
+    """The person wants a commit of exactly what is written; part of what is approved."""
+
+    message: str
+    """Without the trailers."""
 
 
 class ExecutionLink(Document, frozen=True):
@@ -239,8 +242,14 @@ class PlanState(Document, frozen=True):
     previews: DiffTotals | None = None
     checks: tuple[CheckResult, ...] = ()
     planned_checks: PlannedChecks | UnsetType = UNSET
+    check_commands: tuple[str, ...] | UnsetType = UNSET
+    """What was run on the proposer's own copy, so that it can run again on a changed version."""
+    commit: PlannedCommit | UnsetType = UNSET
     feedback: tuple[Feedback, ...] = ()
     executions: tuple[ExecutionLink, ...] = ()
+    comments: tuple[LineComment, ...] | UnsetType = UNSET
+    amended_from: int | UnsetType = UNSET
+    """The proposer's own version, where the person dropped or edited parts of it since."""
 
 
 class PlanDocument(Versioned, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from ringi.domain import (
+    answer,
     approval,
     change_view,
     comparison,
@@ -37,6 +38,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "command-end": execution.CommandEnd,
     "plan-comparison": comparison.PlanComparison,
     "extraction": extraction.Extraction,
+    "plan-answer": answer.PlanAnswer,
     "proven": proof.Proven,
     "event": events.LoggedEvent,
     "change-plan": change_view.ChangePlan,

@@ -9,10 +9,10 @@ import msgspec
 from ringi.domain.amendment import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.feedback import Feedback, FeedbackKind
 from ringi.domain.plan import (
     ActionSpec,
     ActionSpecExt,
-    Feedback,
     FileState,
     PlanDocument,
     SpecKind,
@@ -31,7 +31,7 @@ from ringi.plans.looking import differing
 from ringi.plans.parts import Parts
 from ringi.plans.proposing import effects_now, render_now, require_as_seen
 from ringi.plans.rendering import difference, rendering
-from ringi.plans.revising import next_version, refuse_fixed, save_version
+from ringi.plans.revising import by_person, next_version, refuse_fixed, save_version
 from ringi.plans.validation import Validated, misfits, validate, why_of
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
@@ -74,7 +74,9 @@ def amend(
     if not validated.report.ok or not words:
         return validated.report
     told = f"{reason}: {words}" if reason else words
-    feedback = Feedback(parts.clock.now(), told)
+    feedback = Feedback(parts.clock.now(), told, FeedbackKind.AMENDED)
+    if actor is Actor.USER:
+        document = by_person(stored.document, document)
     document = with_state(document, feedback=(*document.state.feedback, feedback))
     events = (NewEvent(kind, actor, told) for kind in (EventKind.AMENDED, EventKind.SPECS_SET))
     save_version(parts, stored, document, validated, *events)

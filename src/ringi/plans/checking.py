@@ -10,11 +10,12 @@ from ringi.domain.plan import (
     ActionSpecExt,
     CheckPhase,
     CheckResult,
+    PlanDocument,
     PlannedChecks,
     PlanStatus,
     selected,
 )
-from ringi.errors import CheckFailed, Failed, InvalidSpecs, Refused, Stale, Usage
+from ringi.errors import CheckFailed, Failed, InvalidSpecs, NoSandbox, Refused, Stale, Usage
 from ringi.plans.approving import files_of
 from ringi.plans.changing import refuse_superseded
 from ringi.plans.effects import Invalid
@@ -71,6 +72,29 @@ def dry(parts: Parts, stored: StoredPlan) -> tuple[CheckResult, ...]:
     results += parts.check(planned.after, files, CheckPhase.DRY) if planned.after else ()
     if results:
         _record(parts, stored, results)
+    return results
+
+
+def commands_of(document: PlanDocument) -> tuple[str, ...]:
+    """What says whether the plan's changes are good: its proposer's checks, and those for after."""
+    state = document.state
+    planned = state.planned_checks.after if state.planned_checks else ()
+    return tuple(dict.fromkeys((*(state.check_commands or ()), *planned)))
+
+
+def again(parts: Parts, stored: StoredPlan) -> tuple[CheckResult, ...]:
+    """The plan's checks on a copy with its changes as they are now. Raises NoSandbox where there is none:
+
+    whoever only wanted to look at a plan has not said that its code may run.
+    """
+    refuse_superseded(stored)
+    commands = commands_of(stored.document)
+    if not commands:
+        return ()
+    if not parts.check.sandboxed():
+        raise NoSandbox(why=Text("the checks of a plan under review run in one only"))
+    results = parts.check(commands, _files_after(parts, stored), CheckPhase.DRY)
+    _record(parts, stored, results)
     return results
 
 

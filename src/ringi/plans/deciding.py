@@ -22,11 +22,11 @@ from ringi.domain.approval import (
     SignedAct,
 )
 from ringi.domain.events import Actor, Event, EventKind
+from ringi.domain.feedback import Feedback, FeedbackKind
 from ringi.domain.plan import (
     PLAN_MACHINE,
     ActionSpecExt,
     ApprovalEntry,
-    Feedback,
     PlanDocument,
     PlanState,
     PlanStatus,
@@ -192,7 +192,7 @@ def approve(
         )
         transaction.add_approval(approval)
         left_out = _left_out(document, selection)
-        told = (Feedback(approval.timestamp, left_out),) if left_out else ()
+        told = (Feedback(approval.timestamp, left_out, FeedbackKind.NOT_APPROVED),) if left_out else ()
         document = with_state(
             document,
             status=status,
@@ -260,7 +260,7 @@ def outcome(parts: Parts, plan_id: str) -> ApprovalOutcome | None:
             return ApprovedPlan(given)
         return Cancelled(str(Text("another request for the plan was answered")))
     if event.event is EventKind.DECLINED:
-        return Declined(event.reason)
+        return Declined(event.reason, parts.store.plan(plan_id).document.state.comments)
     if event.event is EventKind.SENT_BACK:
         return Cancelled(event.reason)
     return Cancelled(str(Text("the plan was changed since: {event}", event=str(event.event))))
@@ -277,12 +277,12 @@ def reject(parts: Parts, plan_id: str, feedback: str) -> Declined:
         if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
             status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
         status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
-        given = Feedback(parts.clock.now(), feedback)
+        given = Feedback(parts.clock.now(), feedback, FeedbackKind.DECLINED)
         document = with_state(
             stored.document, status=status, feedback=(*stored.document.state.feedback, given)
         )
         transaction.save_plan(stored, document, NewEvent(EventKind.DECLINED, Actor.USER, feedback))
-    return Declined(feedback)
+    return Declined(feedback, document.state.comments)
 
 
 def send_back(parts: Parts, plan_id: str, reason: str) -> PlanState:

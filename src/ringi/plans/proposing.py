@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET
+
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
     PLAN_MACHINE,
@@ -38,7 +40,15 @@ from ringi.plans.looking import differing
 from ringi.plans.overlapping import overlaps
 from ringi.plans.parts import Parts
 from ringi.plans.rendering import NOTHING, difference, rendering
-from ringi.plans.revising import diff_files, next_version, paths_of, refuse_fixed, save_version, with_specs
+from ringi.plans.revising import (
+    by_person,
+    diff_files,
+    next_version,
+    paths_of,
+    refuse_fixed,
+    save_version,
+    with_specs,
+)
 from ringi.plans.validation import Basis, Validated, validate
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
@@ -169,7 +179,10 @@ def keep_specs(
     report = ValidationReport(ok=True, issues=(), normalized=specs)
     validated = Validated(report, (), tuple(render_now(parts, spec) for spec in specs))
     specs_set = NewEvent(EventKind.SPECS_SET, actor, reason)
-    save_version(parts, stored, next_version(stored.document), validated, specs_set)
+    document = next_version(stored.document)
+    if actor is Actor.USER:
+        document = by_person(stored.document, document)
+    save_version(parts, stored, document, validated, specs_set)
 
 
 def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
@@ -277,7 +290,10 @@ def add_checks(parts: Parts, plan_id: str, results: Sequence[CheckResult]) -> No
         stored = transaction.plan(plan_id)
         if results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results):
             transaction.set_checking(None)
-        document = with_state(stored.document, checks=(*stored.document.state.checks, *results))
+        state = stored.document.state
+        own = [one.command for one in results if one.phase is UNSET]
+        commands = tuple(dict.fromkeys([*(state.check_commands or ()), *own])) or UNSET
+        document = with_state(stored.document, checks=(*state.checks, *results), check_commands=commands)
         reason = f"{passed} of {len(results)} checks passed"
         transaction.save_plan(stored, document, NewEvent(EventKind.CHECKED, Actor.SYSTEM, reason))
 

@@ -41,8 +41,17 @@ def next_version(document: PlanDocument) -> PlanDocument:
     plan = msgspec.structs.replace(document.plan, version=version)
     # What was selected before may not be there any more.
     return with_state(
-        msgspec.structs.replace(document, plan=plan), status=status, selection=ALL_SPECS, checks=()
+        msgspec.structs.replace(document, plan=plan),
+        status=status,
+        selection=ALL_SPECS,
+        checks=(),
+        amended_from=UNSET,
     )
+
+
+def by_person(before: PlanDocument, changed: PlanDocument) -> PlanDocument:
+    """The next version as the person's own: what they did is told against the proposer's last one."""
+    return with_state(changed, amended_from=before.state.amended_from or before.plan.version)
 
 
 def with_specs(parts: Parts, document: PlanDocument, validated: Validated) -> PlanDocument:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ringi.domain.amendment import Amendment
+from ringi.domain.answer import PlanAnswer
 from ringi.domain.approval import (
     ApprovalOutcome,
     ApprovalRequest,
@@ -17,6 +18,7 @@ from ringi.domain.comparison import PlanComparison
 from ringi.domain.events import Actor
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.extraction import Extraction
+from ringi.domain.feedback import LineComment, Side
 from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject
 from ringi.domain.plan import (
     ALL_SPECS,
@@ -34,6 +36,7 @@ from ringi.domain.project_state import ProjectState
 from ringi.errors import GrantRefused
 from ringi.plans import (
     amending,
+    answering,
     carrying,
     changing,
     checking,
@@ -202,6 +205,27 @@ class PlanTool:
     def check(self, plan_id: str) -> tuple[CheckResult, ...]:
         """A dry run: all checks, on copies; the workspace stays as it is."""
         return checking.dry(self._parts, self._parts.store.plan(self._id(plan_id)))
+
+    def check_again(self, plan_id: str) -> tuple[CheckResult, ...]:
+        """The plan's own checks on its changes as they are now, in a sandbox only (else NoSandbox)."""
+        return checking.again(self._parts, self._parts.store.plan(self._id(plan_id)))
+
+    def comment(
+        self,
+        plan_id: str,
+        path: str,
+        line: int,
+        text: str,
+        *,
+        side: Side = Side.NEW,
+        seen: PlanDocument | None = None,
+    ) -> LineComment:
+        """Words about one line, for whoever proposed the plan."""
+        return answering.comment(self._parts, self._id(plan_id), path, line, text, side=side, seen=seen)
+
+    def answer(self, plan_id: str) -> PlanAnswer:
+        """What the person decided, said and changed, for whoever proposed the plan."""
+        return answering.answer(self._parts, self._parts.store.plan(self._id(plan_id)))
 
     def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, undoing.Undoable]:
         """What undoing the plan (the newest, if none is named) would bring back."""

@@ -125,6 +125,7 @@ def _parts(
             config.checks.timeout_sec,
             carry=config.beside.carry,
             on_progress=on_progress,
+            commands_in=lambda tree: commands_of(places, config, environment, tree),
         ),
         analyse=lambda path: analyse(places, tree, path, critical=config.risk.critical),
     )
@@ -136,7 +137,10 @@ def snapshots(places: Places) -> "Snapshots":
     return Snapshots(places.state, places.root)
 
 
-def commands_of(places: Places, config: Config, environment: Mapping[str, str]) -> WorkspaceCommands:
+def commands_of(
+    places: Places, config: Config, environment: Mapping[str, str], root: Path | None = None
+) -> WorkspaceCommands:
+    """In the workspace, or in a copy of it."""
     home, user = Path(environment.get("HOME", "")), user_folder(environment)
     # Whoever can read a key can sign with it.
     secret = [home / name for name in (".ssh", ".gnupg")] if home.is_absolute() else []
@@ -146,7 +150,7 @@ def commands_of(places: Places, config: Config, environment: Mapping[str, str]) 
         output_bytes=config.run.output_bytes,
         hidden=(places.states, *secret, *([user] if user else [])),
     )
-    return WorkspaceCommands(places.root, environment, settings)
+    return WorkspaceCommands(root or places.root, environment, settings)
 
 
 def rules_of(config: Config) -> Rules:

@@ -8,10 +8,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from ringi.domain.plan import CheckPhase, CheckResult
-from ringi.errors import CopyFailed, PathRefused, StorageFailed
+from ringi.errors import CopyFailed, NoSandbox, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.integrations.person import WITH_VARIABLE, process_start
 from ringi.integrations.processes import GIT_PLACES
+from ringi.ports import Commands
 from ringi.text import Text
 from ringi.wiring.places import Places
 from ringi.workspace.tree import Tree
@@ -42,12 +43,21 @@ class CopyChecks:
         *,
         carry: Sequence[str] = (),
         on_progress: Progress = lambda _: None,
+        commands_in: Callable[[Path], Commands] | None = None,
     ) -> None:
+        """`commands_in` runs what a plan brings along, in a sandbox where there is one."""
         self._places = places
         self._environment = environment
         self._timeout_sec = timeout_sec
         self._carry = carry
         self._on_progress = on_progress
+        self._commands_in = commands_in
+
+    def sandboxed(self) -> bool:
+        try:
+            return self._commands_in is not None and self._commands_in(self._places.root).sandboxed()
+        except NoSandbox:
+            return False
 
     def __call__(self, commands: Sequence[str], files: Files, phase: CheckPhase) -> tuple[CheckResult, ...]:
         results: list[CheckResult] = []
@@ -62,6 +72,8 @@ class CopyChecks:
         from ringi.integrations.supervise import run_captured  # noqa: PLC0415  # only where a check runs
 
         self._on_progress(Text("running {command} …", command=command))
+        if phase is CheckPhase.DRY and self._commands_in is not None and self.sandboxed():
+            return self._run_inside(self._commands_in(laid.copy.tree), command, laid)
         with _in_words(laid.copy.folder):
             ended = run_captured(
                 command,
@@ -71,6 +83,12 @@ class CopyChecks:
             )
         duration = round(ended.duration_sec, 3)
         return CheckResult(command, ended.exit_code, duration, laid.difference.tree, ended.output, phase)
+
+    def _run_inside(self, commands: Commands, command: str, laid: "_Laid") -> CheckResult:
+        argv = ["/bin/sh", "-c", command]
+        ran = commands.run(argv, "", timeout_sec=self._timeout_sec, sandboxed=True)
+        tree, duration = laid.difference.tree, round(ran.duration_sec, 3)
+        return CheckResult(command, ran.exit_code, duration, tree, ran.output, CheckPhase.DRY)
 
 
 def environment_in(copy: "WorkCopy", environment: Mapping[str, str]) -> dict[str, str]:

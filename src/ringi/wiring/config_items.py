@@ -23,6 +23,13 @@ def folder(item: str) -> str | None:
     return glob(item.rstrip("/"))
 
 
+def place(item: str) -> str | None:
+    """A folder anywhere on the machine, from the root or from the home folder."""
+    path = item.rstrip("/")
+    anywhere = path.startswith(("/", "~/")) and not {"", ".", ".."} & set(path.split("/")[1:])
+    return path if anywhere and _clean(item) else None
+
+
 def extension(item: str) -> str | None:
     normal = "." + item.strip().removeprefix(".").lower()
     return normal if _clean(normal) and re.fullmatch(r"(\.[^\s./\\*?\[\]]+)+", normal) else None
@@ -41,6 +48,8 @@ def rule_of(item: Callable[[str], str | None] | None) -> Text:
         return Text("an extension looks like .exe")
     if item is command:
         return Text("a command is one line")
+    if item is place:
+        return Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it")
     if item is name:
         return Text("a variable's name has letters, digits and _")
     return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")

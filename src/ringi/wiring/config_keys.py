@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_ar
 
 import msgspec
 
-from ringi.wiring.config_items import command, extension, folder, glob, name
+from ringi.wiring.config_items import command, extension, folder, glob, name, place
 
 _EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
@@ -93,6 +93,17 @@ class Keep(Section, frozen=True):
 class Beside(Section, frozen=True):
     carry: Annotated[tuple[str, ...], Rule(item=folder)] = ()
     checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
+    sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
+    writable: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=place)] = ()
+    """Folders outside the copy that the agent may write to in its sandbox, as caches of package managers."""
+    keep_days: Annotated[int, Rule(most=_CENTURY_DAYS)] = 14
+    """How long the copy of a plan that is not done is kept for the agent to go on in."""
+
+
+class Notify(Section, frozen=True):
+    """When something waits for a person."""
+
+    how: Annotated[Literal["off", "bell", "desktop"], Rule()] = "bell"
 
 
 # The one table of keys: type, default and guard stand together; `KEYS` is read from it.
@@ -107,6 +118,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     diagnostics: Diagnostics = Diagnostics()
     keep: Keep = Keep()
     beside: Beside = Beside()
+    notify: Notify = Notify()
 
 
 DEFAULTS: Final = Config()
@@ -144,5 +156,12 @@ KEYS: Final[Mapping[str, Key]] = {key.name: key for key in _keys(DEFAULTS)}
 SECTIONS: Final = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
 # Variables of ours that are no keys.
 VARIABLES: Final = frozenset(
-    ["RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_MODEL", "RINGI_WITH", "RINGI_CONFIG"]
+    [
+        "RINGI_STATE_DIR",
+        "RINGI_CACHE_DIR",
+        "RINGI_MODEL",
+        "RINGI_WITH",
+        "RINGI_MCP_SOCKET",
+        "RINGI_CONFIG",
+    ]
 )

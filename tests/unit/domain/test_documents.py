@@ -12,6 +12,7 @@ from msgspec import inspect
 
 from ringi.domain import (
     amendment,
+    answer,
     approval,
     change_plan,
     change_view,
@@ -20,6 +21,7 @@ from ringi.domain import (
     events,
     execution,
     extraction,
+    feedback,
     grant,
     plan,
     project_state,
@@ -36,7 +38,7 @@ FIELDS: dict[type[Document], str] = {
     " requester forked_from left_out",
     plan.MessageRef: "message_id timestamp",
     plan.PlanState: "status action_specs selection approvals previews checks planned_checks"
-    " feedback executions",
+    " check_commands commit feedback executions comments amended_from",
     plan.ActionSpec: "kind path content description optional encoding mode group target argv"
     " timeout_sec tool arguments",
     plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also",
@@ -48,7 +50,7 @@ FIELDS: dict[type[Document], str] = {
     plan.ApprovalEntry: "approver timestamp selection",
     plan.DiffTotals: "files added removed risk_score",
     plan.CheckResult: "command exit_code duration_sec tree output phase",
-    plan.Feedback: "timestamp text",
+    feedback.Feedback: "timestamp text kind",
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change",
     plan.PlanRef: "id number title status version proposer created_at updated_at files"
@@ -61,7 +63,7 @@ FIELDS: dict[type[Document], str] = {
     approval.FileChange: "spec_id path before after unit optional",
     approval.SubjectSpec: "id order spec",
     approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
-    " expires_at undoes snapshot_id checks sandboxed",
+    " expires_at undoes snapshot_id checks sandboxed commit",
     approval.TypedAnswer: "digest answer",
     approval.ProofRecord: "kind strength user channel answer statement signature principal key"
     " grant grant_subject used_files used_lines",
@@ -71,7 +73,7 @@ FIELDS: dict[type[Document], str] = {
     " selection digest subject proof after_event note spent_by",
     approval.ApprovalHistory: "schema_version plan_id requests approvals",
     approval.ApprovedPlan: "approval",
-    approval.Declined: "feedback",
+    approval.Declined: "feedback comments",
     approval.Cancelled: "reason",
     approval.ExpiredRequest: "expired_at",
     approval.NoChannelFound: "why",
@@ -79,7 +81,7 @@ FIELDS: dict[type[Document], str] = {
     execution.ExecutionIntent: "schema_version id kind plan_id plan_version approval_id changes"
     " new_folders started_at emptied steps refused",
     execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results"
-    " started_at finished_at recovered kept",
+    " started_at finished_at recovered kept commit",
     events.Counts: "files specs",
     events.Event: "schema_version seq at event plan_id actor reason counts risk_score"
     " document evidence previous",
@@ -130,6 +132,11 @@ FIELDS: dict[type[Document], str] = {
     proof.GivenProof: "kind strength user channel principal key grant",
     proof.GivenApproval: "id approver at note proof",
     proof.ProvenExecution: "id kind started_at finished_at overall_success approval",
+    feedback.LineComment: "timestamp path line side text quote version",
+    plan.PlannedCommit: "message",
+    approval.CommitSubject: "branch parent message hooks",
+    execution.CommitOutcome: "commit why",
+    answer.PlanAnswer: "plan_id name version status outcome feedback comments changed",
 }
 VALUES = {
     plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted",
@@ -146,16 +153,19 @@ VALUES = {
     events.Actor: "ai user system",
     change_plan.Trigger: "error user_request refactor",
     change_view.ChangeApproval: "pending approved rejected",
-    events.EventKind: "plan_proposed specs_set marked_pending checked approval_requested"
-    " approved declined sent_back found_stale superseded approval_expired"
-    " executed completed aborted undo_approved undo_started undone"
-    " undo_aborted taken_in command_started command_ended forked reverted"
-    " amended granted grant_revoked",
+    events.EventKind: "plan_proposed specs_set marked_pending checked commented committed"
+    " commit_failed approval_requested approved declined sent_back found_stale"
+    " superseded approval_expired executed completed aborted undo_approved"
+    " undo_started undone undo_aborted taken_in command_started command_ended"
+    " forked reverted amended granted grant_revoked",
     approval.SignedAct: "approve undo grant",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
     comparison.Difference: "added removed changed",
     proof.FileStanding: "as_approved changed_since undone",
+    feedback.FeedbackKind: "declined amended not_approved",
+    feedback.Side: "old new",
+    answer.OutcomeKind: "approved declined cancelled expired no_channel",
 }
 # What `ringi schema` promises as always present.
 REQUIRED = {
@@ -178,6 +188,7 @@ REQUIRED = {
     "command-end": "execution_id plan_id spec_id exit_code output cut timed_out duration_sec ended_at",
     "plan-comparison": "plan_id version other_plan_id other_version differences",
     "extraction": "specs unplaced",
+    "plan-answer": "plan_id name version status outcome",
     "proven": "plan_id name proven carried_out executions unused files unrecorded log_ok problems forged",
     "change-plan": "version planId createdAt basis scope changes validations risk explanation approval",
     "project-state": "snapshotId capturedAt source files diagnostics dependencies criticalFiles"

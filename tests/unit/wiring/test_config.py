@@ -50,6 +50,10 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "keep.replaced_days": (60, 90),
     "with.carry": (["node_modules", "a/b"], [".venv"]),
     "with.checks": (["make test", "ruff check"], ["true"]),
+    "with.sandbox": ("auto", "required"),
+    "with.writable": (["~/.cache/uv", "/var/cache/x"], ["/opt/y"]),
+    "with.keep_days": (7, 0),
+    "notify.how": ("off", "desktop"),
 }
 
 
@@ -149,7 +153,8 @@ def test_the_defaults_are_the_promised_ones():
         },
         "diagnostics": {"commands": [], "format": "auto", "timeout_sec": 600.0},
         "keep": {"replaced_days": 30},
-        "with": {"carry": [], "checks": []},
+        "with": {"carry": [], "checks": [], "sandbox": "auto", "writable": [], "keep_days": 14},
+        "notify": {"how": "bell"},
     }
 
 
@@ -174,6 +179,8 @@ def test_what_guards_is_named():
         "run.environment": Guard.TRUSTED,
         "diagnostics.commands": Guard.TRUSTED,
         "with.checks": Guard.TRUSTED,
+        "with.sandbox": Guard.LARGER,
+        "with.writable": Guard.TRUSTED,
     }
 
 

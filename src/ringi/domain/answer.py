@@ -1,0 +1,31 @@
+"""What a person made of a plan, put together for whoever proposed it."""
+
+from enum import StrEnum
+
+from ringi.domain.base import Document
+from ringi.domain.comparison import SpecDifference
+from ringi.domain.feedback import Feedback, LineComment
+from ringi.domain.plan import PlanStatus
+
+
+class OutcomeKind(StrEnum):
+    """Of a request for an approval (rule 3)."""
+
+    APPROVED = "approved"
+    DECLINED = "declined"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    NO_CHANNEL = "no_channel"
+
+
+class PlanAnswer(Document, frozen=True):
+    plan_id: str
+    name: str
+    version: int
+    status: PlanStatus
+    outcome: OutcomeKind | None
+    """None while a person can still answer, or where nobody was asked."""
+    feedback: tuple[Feedback, ...] = ()
+    comments: tuple[LineComment, ...] = ()
+    changed: tuple[SpecDifference, ...] = ()
+    """What the person dropped or edited of the version that was proposed."""

@@ -1,0 +1,113 @@
+"""What a person says about a plan on its way back to whoever proposed it."""
+
+from typing import Final
+
+from ringi.domain.answer import OutcomeKind, PlanAnswer
+from ringi.domain.approval import ApprovalOutcome, ApprovedPlan, Cancelled, Declined, ExpiredRequest
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.feedback import LineComment, Side
+from ringi.domain.plan import (
+    CHANGING,
+    OPEN,
+    PLAN_MACHINE,
+    ActionSpecExt,
+    PlanDocument,
+    PlanStatus,
+    with_state,
+)
+from ringi.errors import InvalidSpecs, NotFound
+from ringi.plans.deciding import outcome
+from ringi.plans.effects import Effect, Invalid
+from ringi.plans.parts import Parts
+from ringi.plans.proposing import effects_now, require_as_seen
+from ringi.plans.versions import compare
+from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
+
+_LONGEST_QUOTE: Final = 200
+_SHOWN: Final = 80
+_KINDS: Final = {
+    ApprovedPlan: OutcomeKind.APPROVED,
+    Declined: OutcomeKind.DECLINED,
+    Cancelled: OutcomeKind.CANCELLED,
+    ExpiredRequest: OutcomeKind.EXPIRED,
+}
+
+
+def comment(
+    parts: Parts, plan_id: str, path: str, line: int, text: str, *, side: Side, seen: PlanDocument | None
+) -> LineComment:
+    """The plan stays as it is, and so does an approval of it."""
+    stored = parts.store.plan(plan_id)
+    if seen:
+        require_as_seen(stored, seen)
+    document, name = stored.document, f"p{stored.number}"
+    if document.state.status not in OPEN:
+        PLAN_MACHINE.advance(document.state.status, PlanStatus.PENDING_REVIEW)  # refused in its own words
+    if not text.strip():
+        raise InvalidSpecs(plan=name, issues=Text("a comment needs words"))
+    given = LineComment(
+        timestamp=parts.clock.now(),
+        path=path,
+        line=line,
+        side=side,
+        text=text,
+        quote=_quote(parts, stored, path, line, side),
+        version=document.plan.version,
+    )
+    document = with_state(document, comments=(*(document.state.comments or ()), given))
+    event = NewEvent(EventKind.COMMENTED, Actor.USER, f"{path}:{line}: {text}"[:_SHOWN])
+    with parts.store.transaction() as transaction:
+        transaction.save_plan(stored, document, event)
+    return given
+
+
+def _quote(parts: Parts, stored: StoredPlan, path: str, line: int, side: Side) -> str:
+    name, see = f"p{stored.number}", f"ringi show p{stored.number} --diff"
+    specs = stored.document.state.action_specs
+    about = next((spec for spec in specs if path in {file.path for file in spec.touched}), None)
+    if about is None:
+        raise NotFound(what=Text("file in the plan"), name=path, see=see)
+    lines = _lines(_effect(parts, name, about, path), side)
+    if not 1 <= line <= len(lines):
+        raise NotFound(what=Text("line"), name=f"{path}:{line}", see=see)
+    return lines[line - 1].decode("utf-8", "backslashreplace")[:_LONGEST_QUOTE]
+
+
+def _effect(parts: Parts, plan: str, spec: ActionSpecExt, path: str) -> Effect:
+    if spec.base.kind not in CHANGING:
+        raise InvalidSpecs(plan=plan, issues=Text("only lines of files take comments"))
+    try:
+        return next(effect for effect in effects_now(parts, spec) if effect.path == path)
+    except Invalid as error:
+        raise InvalidSpecs(plan=plan, issues=error.why) from None
+
+
+def _lines(effect: Effect, side: Side) -> list[bytes]:
+    data = (effect.old if side is Side.OLD else effect.new) or b""
+    lines = data.split(b"\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
+def answer(parts: Parts, stored: StoredPlan) -> PlanAnswer:
+    document = stored.document
+    plan, state = document.plan, document.state
+    changed = (
+        compare(parts, plan.id, state.amended_from, plan.id, plan.version).differences
+        if state.amended_from
+        else ()
+    )
+    return PlanAnswer(
+        plan_id=plan.id,
+        name=f"p{stored.number}",
+        version=plan.version,
+        status=state.status,
+        outcome=_kind(outcome(parts, plan.id)),
+        feedback=state.feedback,
+        comments=state.comments or (),
+        changed=changed,
+    )
+
+
+def _kind(found: ApprovalOutcome | None) -> OutcomeKind | None:
+    return None if found is None else _KINDS.get(type(found), OutcomeKind.NO_CHANNEL)
