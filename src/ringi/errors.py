@@ -429,7 +429,7 @@ class NotTogether(Refused):
 class NoSandbox(Refused):
     code = "no_sandbox"
     message = "The command must run in a sandbox, and bubblewrap cannot be used: {why}"
-    hint = "Install bubblewrap (bwrap), or set run.sandbox in your own configuration to auto or off."
+    hint = "Install bubblewrap (bwrap), or set run.sandbox and with.sandbox in your own file to auto or off."
 
 
 class NoCommit(Refused):

@@ -10,7 +10,13 @@ if TYPE_CHECKING:  # every start would load documents that most commands never s
     from ringi.domain.approval import Approval, ApprovalRequest
     from ringi.domain.base import Document
     from ringi.domain.events import Actor, EventKind, LoggedEvent
-    from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
+    from ringi.domain.execution import (
+        CommandEnd,
+        CommandStart,
+        CommitOutcome,
+        ExecutionIntent,
+        ExecutionResult,
+    )
     from ringi.domain.grant import Grant
     from ringi.domain.plan import ActionSpecExt, CheckPhase, CheckResult, PlanDocument, PlanRef
     from ringi.domain.project_state import ProjectState
@@ -66,6 +72,45 @@ class Commands(Protocol):
 
         Raises NoSuchProgram, PathRefused, and NoSandbox where it is to run in one and there is none.
         """
+
+
+class CommitPlace(NamedTuple):
+    """Where a commit would go, and what would run along with it."""
+
+    branch: str
+    """Empty where HEAD is detached."""
+    parent: str
+    """Empty where there is no commit yet."""
+    hooks: tuple[str, ...]
+
+
+class CommitOrder(NamedTuple):
+    parent: str
+    message: str
+    """The whole of it."""
+    marks: tuple[str, ...]
+    """Lines of the message that no other commit has."""
+    files: Mapping[str, bytes | None]
+    """What each of them holds; None where it is gone."""
+
+
+class Commits(Protocol):
+    """The person's own repository, as far as a commit needs it."""
+
+    def place(self, paths: Sequence[str]) -> CommitPlace:
+        """Looks, and runs nothing. Raises NoCommit where these paths cannot be committed now."""
+
+    def make(self, order: CommitOrder) -> CommitOutcome:
+        """With the person's own settings and hooks; whatever else is staged or changed stays so."""
+
+    def find(self, parent: str, marks: Sequence[str]) -> str:
+        """The commit that was made on the parent and has these lines; empty where there is none."""
+
+    def settle(self, commit: str) -> None:
+        """Brings the index to the commit, where a crash came before that and nobody staged anything since."""
+
+    def files(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """What the commit holds there; None where it has nothing. Raises NoCommit where it is gone."""
 
 
 class Signer(NamedTuple):

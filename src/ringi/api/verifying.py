@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.api.verifying_approvals import SHOWN, Facts, doubts, read
+from ringi.api.verifying_commits import CommitStanding, standing
 from ringi.api.workspace import Workspace
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalSubject, FileChange, SubjectKind
@@ -31,6 +32,7 @@ from ringi.plans.looking import differing
 from ringi.ports import Signatures, StoredCommand, StoredIntent
 from ringi.store.ledger import Ledger
 from ringi.text import Text
+from ringi.wiring.assemble import commits_of
 from ringi.wiring.signers import signer_lists
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
@@ -41,6 +43,7 @@ class Verdict(NamedTuple):
     document: Proven
     problems: tuple[Text, ...]
     """As in the document, in words that can be translated."""
+    commit: CommitStanding = CommitStanding()
 
 
 def verify_plan(workspace: Workspace, plan_id: str) -> Proven:
@@ -57,6 +60,7 @@ class Examination:
         self._signatures = signatures or SshSignatures(
             lambda: signer_lists(parts.places.root, parts.environment)
         )
+        self._commits = lambda: commits_of(parts.places, parts.environment)
         self._breaks = workspace.verify_log()
         self._histories: dict[str, _History] = {}
         try:
@@ -81,7 +85,7 @@ class Examination:
         executions: tuple[StoredIntent, ...] = ()
         approvals: tuple[Approval, ...] = ()
         files: list[ProvenFile] = []
-        history = _History(self._ledger)
+        history, commit = _History(self._ledger), CommitStanding()
         try:
             approvals, executions = self._ledger.approvals(plan_id), self._ledger.executions(plan_id)
             facts = Facts(
@@ -92,6 +96,8 @@ class Examination:
             problems += _Held(facts, approvals).doubts(executions)
             history = self._history(plan_id)
             files = self._files(plan_id, history)
+            commit = standing(self._ledger.events(plan_id), approvals, executions, self._commits)
+            problems += commit.doubts
         except _UNREADABLE as error:
             problems.append(Text(error.message, **error.details))
         given = {approval.id: _given(approval) for approval in approvals}
@@ -108,8 +114,9 @@ class Examination:
             log_ok=not self._breaks,
             problems=tuple(map(str, problems)),
             forged=tuple(path for path in self._forged if f"/{plan_id}/" in path),
+            commit=commit.document,
         )
-        return Verdict(document, tuple(problems))
+        return Verdict(document, tuple(problems), commit)
 
     def _events(self, plan_id: str) -> Mapping[str, Event]:
         events = [logged.event for logged in self._ledger.events(plan_id)]

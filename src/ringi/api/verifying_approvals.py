@@ -178,6 +178,8 @@ def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Itera
     runs = any(one.spec.kind is SpecKind.RUN for one in subject.specs)
     if runs and subject.sandboxed is not True:
         yield Text("commands outside a sandbox are never covered")
+    if subject.commit:
+        yield Text("a commit is never covered")
     specs = facts.ledger.specs(facts.plan_id, subject.plan_version) or ()
     risk = highest(tuple(spec.risk for spec in specs))
     if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:

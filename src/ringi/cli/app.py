@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ringi.cli.ui import Ui
+from ringi.cli.ui import Ui, stored
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
     from ringi.domain.events import LoggedEvent
+    from ringi.domain.execution import CommitOutcome
     from ringi.errors import RingiError
     from ringi.store.reading import PlanReader
     from ringi.text import Text
@@ -97,8 +98,19 @@ class App:
                 if outcome.status == "conflict":
                     line = Text("{path} stays as it is: somebody wrote to it meanwhile", path=outcome.path)
                     self.ui.line(line, style="yellow", indent=2)
+            if result.commit:
+                self._tell_commit(result.commit, name)
             for path in result.kept:
                 self.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), indent=2)
+
+    def _tell_commit(self, commit: "CommitOutcome", plan: str) -> None:
+        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
+
+        if commit.commit:
+            self.ui.line(Text("Its commit {id} was made.", id=commit.commit[:12]), indent=2)
+        else:
+            self.ui.line(Text("There is no commit: {why}", why=stored(commit.why)), style="yellow", indent=2)
+            self.ui.next_step(f"ringi show {plan}")
 
     def _tell_command(self, event: "LoggedEvent") -> None:
         from ringi.text import Text  # noqa: PLC0415  # not needed to show help

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+from msgspec import UNSET
+
 from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.results import show_results, show_text
@@ -12,6 +15,7 @@ from ringi.domain.change_plan import ChangeFacts
 from ringi.domain.plan import (
     ALL_SPECS,
     CHANGING,
+    OPEN,
     ActionSpecExt,
     CheckFailure,
     DiffSummary,
@@ -25,7 +29,8 @@ from ringi.domain.plan import (
     risk_of,
     selected,
 )
-from ringi.errors import NoSandbox
+from ringi.errors import NoCommit, NoSandbox
+from ringi.plans.committing import TRAILERS, outcome_of
 from ringi.text import Text
 from ringi.wiring.assemble import commands_of
 
@@ -56,6 +61,7 @@ def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevie
         _describe_change(app, document.change, ref)
     _describe_surroundings(app, document, preview)
     _describe_checks(app, document)
+    _describe_commit(app, document)
     for given_back in state.feedback:
         ui.line(Text("its proposer is told: {text}", text=given_back.text), indent=2)
     _describe_approvals(app, document)
@@ -186,6 +192,33 @@ def _describe_planned(app: App, planned: PlannedChecks) -> None:
         app.ui.line(_ON_FAILURE[planned.on_failure], indent=4)
 
 
+def _describe_commit(app: App, document: PlanDocument) -> None:
+    """What follows when it is carried out: a person approves that too."""
+    state, ui = document.state, app.ui
+    if not state.commit or state.status not in OPEN:
+        return
+    try:
+        found = app.workspace.plan.announced_commit(document.plan.id)
+    except NoCommit as error:
+        ui.line(Text("! {why}", why=Text(error.message, **error.details)), style="yellow", indent=2)
+        return
+    if found is None:
+        return
+    subject = found.subject
+    title, *rest = subject.message.split("\n")
+    hooks = Text("hooks: {hooks}", hooks=", ".join(subject.hooks)) if subject.hooks else Text("no hooks")
+    line = Text("then commits on {branch}: {title} ({hooks})",
+                branch=subject.branch or Text("a detached HEAD"), title=title, hooks=hooks)  # fmt: skip
+    ui.line(line, indent=2)
+    show_text(app, "\n".join(rest).strip("\n"), first=True, indent=4)
+    ui.line(Text("with the lines {names}", names=", ".join(TRAILERS)), style="dim", indent=4)
+    for path in found.mixed:
+        line = Text(
+            "! {path} has changes that are not committed yet; they go into the same commit", path=path
+        )
+        ui.line(line, style="yellow", indent=4)
+
+
 def _describe_approvals(app: App, document: PlanDocument) -> None:
     if not document.state.approvals:
         return
@@ -226,7 +259,8 @@ def _describe_last_execution(app: App, document: PlanDocument) -> None:
     ]
     if not done:
         return
-    last = done[-1]
+    outcome = outcome_of(app.workspace.log(document.plan.id)) if document.state.commit else None
+    last = msgspec.structs.replace(done[-1], commit=outcome or UNSET)
     line = (
         Text("carried out {when}", when=words.moment(last.finished_at))
         if last.overall_success

@@ -8,7 +8,7 @@ import click
 from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.ui import stored
-from ringi.domain.execution import ExecutionResult, FileOpOutcome, OpStatus
+from ringi.domain.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
 from ringi.domain.plan import (
     CHANGING,
     ONLY_READING,
@@ -16,8 +16,9 @@ from ringi.domain.plan import (
     PlanStatus,
     SpecKind,
 )
-from ringi.errors import ExecutionAborted, RingiError
-from ringi.text import Text
+from ringi.errors import CommitFailed, ExecutionAborted, RingiError
+from ringi.plans.committing import last_line
+from ringi.text import Text, visible
 
 LAST_LINES: Final = 20
 _MOST_FILES: Final = 50
@@ -47,11 +48,41 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
     count = sum(_is_file(outcome, specs) for outcome in result.results if outcome.status is OpStatus.DONE)
     commands = any(spec.base.kind is SpecKind.RUN for spec in specs.values())
     if count:
-        app.ui.line(words.written(count, commands=commands), style="green")
+        made = result.commit and result.commit.commit
+        app.ui.line(_committed(count) if made else words.written(count, commands=commands), style="green")
+        if result.commit and not made:
+            fail(app, CommitFailed(plan=name, why=_said(last_line(result.commit.why))))
         app.ui.next_step(f"ringi undo {name}")
         return
     app.ui.line(Text("✓ done; no file was written by the plan itself"), style="green")
     app.ui.next_step(f"ringi show {name}")
+
+
+def _committed(count: int) -> Text:
+    if count == 1:
+        return Text("✓ 1 file written and committed; what else was staged still is")
+    return Text("✓ {count} files written and committed; what else was staged still is", count=count)
+
+
+def show_commit(app: App, outcome: CommitOutcome) -> None:
+    """Its id, and what in it is not as approved; or why there is none."""
+    if not outcome.commit:
+        app.ui.line(Text("✗ not committed: {why}", why=_said(last_line(outcome.why))), style="red", indent=2)
+        if "\n" in outcome.why.strip():
+            show_text(app, outcome.why)
+        return
+    app.ui.line(Text("✓ commit {id}", id=short_id(outcome.commit)), style="green", indent=2)
+    for note in filter(None, outcome.why.split("; ")):
+        app.ui.line(Text("! {note}", note=_said(note)), style="yellow", indent=6)
+
+
+def _said(said: str) -> Text | str:
+    """Our own words are translated; a hook's are filtered like everything from outside."""
+    return stored(said) if visible(said) == said else said
+
+
+def short_id(commit: str) -> str:
+    return commit[: words.COMMIT_SHOWN]
 
 
 def _tell_aborted(app: App, result: ExecutionResult, specs: Specs, name: str) -> NoReturn:
@@ -89,6 +120,8 @@ def show_results(app: App, result: ExecutionResult, specs: Specs, *, files: bool
         app.ui.line(Text("… and {count} more", count=-left), indent=2)
     for path in result.kept:
         app.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
+    if result.commit:
+        show_commit(app, result.commit)
 
 
 def _is_file(outcome: FileOpOutcome, specs: Specs) -> bool:

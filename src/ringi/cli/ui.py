@@ -24,7 +24,9 @@ def translated(text: Text) -> str:
 
 def stored(words: str) -> Text:
     """English that a document keeps: what was a whole sentence of ours is shown translated."""
-    return Text("{words}", words=Text(words) if not {"{", "}"} & set(words) else words)
+    # A template is shown as it is, so what needs the filter is none of ours.
+    ours = not {"{", "}"} & set(words) and visible(words) == words
+    return Text("{words}", words=Text(words) if ours else words)
 
 
 def shown(value: object) -> str:

@@ -7,7 +7,7 @@ import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
-from ringi.cli.results import fail, show_results
+from ringi.cli.results import fail, short_id, show_results
 from ringi.cli.ui import stored
 from ringi.domain.approval import (
     ApprovalRequest,
@@ -19,6 +19,7 @@ from ringi.domain.approval import (
 )
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.errors import ExecutionAborted, UndoStale
+from ringi.plans.committing import outcome_of
 from ringi.plans.undoing import Undoable
 from ringi.text import Text
 
@@ -41,12 +42,28 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
     asked, found = tool.ask_undo(plan)
     name = app.workspace.plan_name(asked.plan_id)
     _show(app, found)
+    commit = _committed(app, asked.plan_id)
+    if commit:
+        line = Text(
+            "! commit {id} stays, only the files go back; git takes back both: git revert {id}", id=commit
+        )
+        app.ui.line(line, style="yellow", indent=2)
     who = app.workspace.parts.person.user()
     proof = _typed(app, asked, found, name) if sign is None else _signed(app, asked, who, sign)
     result = tool.undo(asked.plan_id, who, proof)
     if app.ui.as_json:
         app.ui.document(result)
     _tell(app, result, found, name)
+    if commit:
+        app.ui.line(
+            Text("Commit {id} stays: commit your files as they are now to take it back there too.", id=commit)
+        )
+        app.ui.next_step("git status")
+
+
+def _committed(app: App, plan_id: str) -> str:
+    outcome = outcome_of(app.workspace.log(plan_id))
+    return short_id(outcome.commit) if outcome else ""
 
 
 def _show(app: App, found: Undoable) -> None:

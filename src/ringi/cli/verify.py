@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from ringi.api.verifying import Examination, Verdict
+from ringi.api.verifying_commits import CommitStanding
 from ringi.cli import words
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.results import fail
@@ -70,11 +71,20 @@ def _tell(app: App, verdict: Verdict, told: set[Text]) -> None:
         _tell_proven(app, document)
     else:
         _tell_not_carried_out(app, document)
+    _tell_commit(app, verdict.commit)
     for what in document.unrecorded[:_MOST]:
         ui.line(Text("! what this changed is not recorded: {what}", what=what), style="yellow", indent=2)
     for path in document.forged:
         ui.line(Text("! {path} does not say what the ledger says; it is not followed", path=path),
                 style="yellow", indent=2)  # fmt: skip
+
+
+def _tell_commit(app: App, commit: CommitStanding) -> None:
+    if commit.as_approved:
+        line = Text("commit {id} holds exactly the approved bytes", id=commit.commit[: words.COMMIT_SHOWN])
+        app.ui.line(line, indent=2)
+    for note in commit.notes:
+        app.ui.line(Text("! {note}", note=note), style="yellow", indent=2)
 
 
 def _tell_proven(app: App, document: Proven) -> None:

@@ -14,7 +14,7 @@ from ringi.domain.plan import (
     PlanStatus,
     SpecKind,
 )
-from ringi.domain.risk import Category, Risk, RiskCode, RiskReason
+from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
 from ringi.text import Text
 
 STATUS: Final = {
@@ -26,6 +26,8 @@ STATUS: Final = {
     PlanStatus.COMPLETED: Text("done"),
     PlanStatus.ABORTED: Text("not finished"),
 }
+COMMIT_SHOWN: Final = 12
+"""So many characters of a commit's id."""
 RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
 RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
 
@@ -49,8 +51,6 @@ def reason(path: str, given: RiskReason) -> Text:
         return Text("{path} gets {what}", path=path, what=_finding(given.subject))
     if given.code in {RiskCode.COMMAND, RiskCode.FOREIGN_COMMAND, RiskCode.TOOL_CALL}:
         return _beyond_files(given)
-    from ringi.policy.change import CATEGORY  # noqa: PLC0415  # a list shows no reasons
-
     return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
 
 

@@ -110,7 +110,7 @@ class CommitOutcome(Document, frozen=True):
     commit: str
     """Its id; empty where none was made."""
     why: str = ""
-    """Why there is none."""
+    """Why there is none, or what in it is not as approved."""
 
 
 class ExecutionResult(Versioned, frozen=True, kw_only=True):

@@ -15,12 +15,25 @@ class FeedbackKind(StrEnum):
     """Some specs were approved, these were not."""
 
 
+class Amended(Document, frozen=True, omit_defaults=True):
+    """How much a person dropped or edited of a plan."""
+
+    version: int
+    """The one that it made."""
+    files: int = 0
+    hunks: int = 0
+    lines: int = 0
+    contents: int = 0
+    """Files that are no text and hold something else now."""
+
+
 class Feedback(Document, frozen=True):
     """What the proposer is told."""
 
     timestamp: str
     text: str
     kind: FeedbackKind | UnsetType = UNSET
+    amended: Amended | UnsetType = UNSET
 
 
 class Side(StrEnum):

@@ -361,6 +361,12 @@ def only_reads(specs: Sequence[ActionSpecExt]) -> bool:
     return bool(specs) and all(spec.base.kind in ONLY_READING for spec in specs)
 
 
+def comments_now(document: PlanDocument) -> tuple[LineComment, ...]:
+    """Those on what was proposed last; earlier ones were told, and their lines may be others by now."""
+    since = document.state.amended_from or document.plan.version
+    return tuple(given for given in document.state.comments or () if given.version >= since)
+
+
 def with_state(document: PlanDocument, **changes: object) -> PlanDocument:
     return msgspec.structs.replace(document, state=msgspec.structs.replace(document.state, **changes))
 

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from msgspec import UNSET, UnsetType
+
 from ringi.domain.approval import ProofKind, Strength, SubjectKind
 from ringi.domain.base import Document, Versioned
 
@@ -52,6 +54,14 @@ class ProvenExecution(Document, frozen=True):
     """None where there was nothing to approve, because it only read."""
 
 
+class ProvenCommit(Document, frozen=True):
+    id: str
+    as_approved: bool
+    """Every file of the plan is in it with exactly the approved bytes."""
+    notes: tuple[str, ...]
+    """What is otherwise: hooks and filters may change what is committed, and history may be rewritten."""
+
+
 class Proven(Versioned, frozen=True, kw_only=True):
     plan_id: str
     name: str
@@ -68,3 +78,4 @@ class Proven(Versioned, frozen=True, kw_only=True):
     problems: tuple[str, ...]
     forged: tuple[str, ...]
     """Files in .agent that do not say what the ledger says."""
+    commit: ProvenCommit | UnsetType = UNSET

@@ -1,8 +1,10 @@
 """How risky a change is, and the facts that make it so."""
 
 from enum import StrEnum
+from typing import Final
 
 from ringi.domain.base import Document
+from ringi.text import Text
 
 
 class Risk(StrEnum):
@@ -45,6 +47,17 @@ class Category(StrEnum):
     OBEYED = "obeyed"
     """It makes tools run code, or agents obey."""
     CONFIGURED = "configured"
+
+
+CATEGORY: Final = {
+    Category.LOCK: Text("a lock file"),
+    Category.CI: Text("part of the continuous integration"),
+    Category.MIGRATION: Text("a migration"),
+    Category.CREDENTIALS: Text("a file for credentials"),
+    Category.BUILD: Text("a build or deploy file"),
+    Category.OBEYED: Text("a file that makes tools run code or agents obey"),
+    Category.CONFIGURED: Text("critical by configuration"),
+}
 
 
 class RiskReason(Document, frozen=True):

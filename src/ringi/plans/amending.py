@@ -9,7 +9,7 @@ import msgspec
 from ringi.domain.amendment import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.feedback import Feedback, FeedbackKind
+from ringi.domain.feedback import Amended, Feedback, FeedbackKind
 from ringi.domain.plan import (
     ActionSpec,
     ActionSpecExt,
@@ -38,6 +38,8 @@ from ringi.text import Text
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 """Kinds that have hunks; the others are dropped whole."""
+_NOTHING: Final = Amended(0)
+_FILE_DROPPED: Final = Amended(0, files=1)
 _WHOLE: Final = Text("it can only be dropped whole")
 
 
@@ -46,6 +48,7 @@ class _Amended(NamedTuple):
     """None where nothing of it is left."""
     words: str
     """What was done to it, for the proposer; empty where nothing was."""
+    did: Amended = _NOTHING
     diff: Rendered | None = None
 
 
@@ -74,7 +77,8 @@ def amend(
     if not validated.report.ok or not words:
         return validated.report
     told = f"{reason}: {words}" if reason else words
-    feedback = Feedback(parts.clock.now(), told, FeedbackKind.AMENDED)
+    did = _sum([amended.did for amended in done.values() if amended.words], document.plan.version)
+    feedback = Feedback(parts.clock.now(), told, FeedbackKind.AMENDED, did)
     if actor is Actor.USER:
         document = by_person(stored.document, document)
     document = with_state(document, feedback=(*document.state.feedback, feedback))
@@ -127,7 +131,7 @@ def _together(
 def _amended(parts: Parts, plan: str, spec: ActionSpecExt, amendment: Amendment) -> _Amended:
     label = _label(spec.base)
     if isinstance(amendment, DropSpec):
-        return _Amended(None, f"dropped {label}")
+        return _Amended(None, f"dropped {label}", _FILE_DROPPED)
     if isinstance(amendment, DropHunks) and not amendment.hunks:
         return _Amended(spec, "")
     if spec.base.kind not in _IN_PARTS or not spec.validated:
@@ -136,15 +140,16 @@ def _amended(parts: Parts, plan: str, spec: ActionSpecExt, amendment: Amendment)
     if isinstance(amendment, DropHunks):
         new = _without_hunks(plan, spec, effects, amendment.hunks)
         words = f"dropped {_hunks(amendment.hunks)} of {label}"
+        did = Amended(0, hunks=len(set(amendment.hunks)))
     else:
         new = _new_content(plan, spec, effects, amendment)
-        words = _edited(label, effects[0], new)
+        words, did = _edited(label, effects[0], new)
     if new is not None and new == effects[0].new:
         return _Amended(spec, "")
     base = None if new is None else _with_bytes(plan, spec, effects, new)
     if base is None:
-        return _Amended(None, f"dropped {label}")
-    return _validated(parts, plan, spec, base)._replace(words=words)
+        return _Amended(None, f"dropped {label}", _FILE_DROPPED)
+    return _validated(parts, plan, spec, base)._replace(words=words, did=did)
 
 
 def _label(spec: ActionSpec) -> str:
@@ -156,12 +161,22 @@ def _hunks(numbers: Sequence[int]) -> str:
     return f"hunk{'s' if len(wanted) > 1 else ''} {', '.join(map(str, wanted))}"
 
 
-def _edited(label: str, own: Effect, new: bytes) -> str:
+def _edited(label: str, own: Effect, new: bytes) -> tuple[str, Amended]:
     rendered = difference(own.path, own.new, own.after, new, own.after)
     lines = max(rendered.added, rendered.removed)
     if rendered.binary:
-        return f"replaced the content of {label}"
-    return f"edited {lines} line{'' if lines == 1 else 's'} of {label}"
+        return f"replaced the content of {label}", Amended(0, contents=1)
+    return f"edited {lines} line{'' if lines == 1 else 's'} of {label}", Amended(0, lines=lines)
+
+
+def _sum(did: Sequence[Amended], version: int) -> Amended:
+    return Amended(
+        version,
+        files=sum(one.files for one in did),
+        hunks=sum(one.hunks for one in did),
+        lines=sum(one.lines for one in did),
+        contents=sum(one.contents for one in did),
+    )
 
 
 def _effects(parts: Parts, plan: str, spec: ActionSpecExt) -> tuple[Effect, ...]:
@@ -230,7 +245,7 @@ def _validated(parts: Parts, plan: str, spec: ActionSpecExt, base: ActionSpec) -
     wrong = [file.path for file in found.touched if file.before != seen.get(file.path)]
     if found.validated and wrong:
         raise Stale(plan=plan, paths=", ".join(wrong))
-    return _Amended(found, "", validated.diffs[0])
+    return _Amended(found, "", diff=validated.diffs[0])
 
 
 def _refuse(plan: str, spec: ActionSpecExt, why: object) -> NoReturn:

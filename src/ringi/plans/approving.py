@@ -11,6 +11,7 @@ from ringi.domain.approval import (
     Approval,
     ApprovalRequest,
     ApprovalSubject,
+    CommitSubject,
     FileChange,
     Proof,
     ProofKind,
@@ -25,6 +26,7 @@ from ringi.domain.approval import (
 from ringi.domain.plan import ActionSpecExt, PlanDocument, SpecKind, SpecSelection, selected
 from ringi.domain.risk import Risk
 from ringi.errors import NoChannel, WrongAnswer
+from ringi.plans.committing import commit_subject
 from ringi.plans.effects import content_of
 from ringi.plans.parts import Parts
 from ringi.plans.proofs import Wanted, signed
@@ -69,7 +71,9 @@ def subject_now(
     specs = selected(document.state.action_specs, selection)
     runs = any(spec.base.kind is SpecKind.RUN for spec in specs)
     sandboxed = parts.commands.sandboxed() if runs else UNSET
-    return subject_of(document, selection, parts.store.workspace_id(), expires_at, sandboxed=sandboxed)
+    commit = commit_subject(parts, document, specs)
+    workspace = parts.store.workspace_id()
+    return subject_of(document, selection, workspace, expires_at, sandboxed=sandboxed, commit=commit)
 
 
 def subject_of(
@@ -79,6 +83,7 @@ def subject_of(
     expires_at: str,
     *,
     sandboxed: bool | UnsetType = UNSET,
+    commit: CommitSubject | UnsetType = UNSET,
 ) -> ApprovalSubject:
     specs = selected(document.state.action_specs, selection)
     checks = document.state.planned_checks
@@ -97,6 +102,7 @@ def subject_of(
         snapshot_id=document.change.snapshot_id if document.change else UNSET,
         checks=checks if checks and (checks.before or checks.after) else UNSET,
         sandboxed=sandboxed,
+        commit=commit,
     )
 
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalSubject, FileChange, SubjectKind
+from ringi.domain.approval import Approval, ApprovalSubject, FileChange, ProofKind, SubjectKind
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import (
     PLAN_MACHINE,
     ActionSpecExt,
     CheckResult,
+    PlanDocument,
     PlanStatus,
     SpecKind,
     only_reads,
@@ -20,8 +22,10 @@ from ringi.domain.plan import (
 )
 from ringi.errors import (
     AlreadyDone,
+    CheckFailed,
     Expired,
     GrantRefused,
+    Interrupted,
     InvalidSpecs,
     NoChannel,
     NotApproved,
@@ -32,8 +36,8 @@ from ringi.errors import (
     Stale,
     UnknownCommand,
 )
-from ringi.plans import checking, checking_after, undoing
-from ringi.plans.approving import files_of
+from ringi.plans import checking, checking_after, committing, undoing
+from ringi.plans.approving import files_of, subject_now
 from ringi.plans.changing import refuse_superseded, require_valid
 from ringi.plans.deciding import covering_approval
 from ringi.plans.effects import Invalid
@@ -49,6 +53,8 @@ from ringi.text import Text
 from ringi.workspace.apply import emptied_by
 
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
+_NEVER = Text("a commit is never covered")
+_SHOWN = 8
 
 
 @storage_errors()
@@ -69,10 +75,23 @@ def execute(parts: Parts, plan_id: str) -> ExecutionResult:
             _begin(transaction, _with_checks(stored, checked), approval, intent)
 
         result = Executor(parts).carry_out(intent, contents, begin)
-        if approval and planned and planned.after and result.overall_success:
-            checking_after.check(parts, plan_id, approval)
+        if approval and result.overall_success:
+            result = _afterwards(parts, approval, result, checks=bool(planned and planned.after))
         parts.store.forget_bytes(parts.clock.now())
         return result
+
+
+def _afterwards(
+    parts: Parts, approval: Approval, result: ExecutionResult, *, checks: bool
+) -> ExecutionResult:
+    """What was written is checked, then committed, each where it was approved."""
+    if checks:
+        try:
+            checking_after.check(parts, result.plan_id, approval)
+        except (CheckFailed, Interrupted):
+            committing.not_made(parts, approval, result)
+            raise
+    return committing.commit(parts, approval, result)
 
 
 def _approval(parts: Parts, stored: StoredPlan) -> Approval | None:
@@ -83,7 +102,7 @@ def _approval(parts: Parts, stored: StoredPlan) -> Approval | None:
         raise AlreadyDone(plan=name)
     if status in _RUNNABLE:
         try:
-            found = covering_approval(parts, document, name)
+            found = _covering(parts, document, name)
         except (Expired, GrantRefused, SignatureRefused):
             _send_to_review(parts, stored, EventKind.APPROVAL_EXPIRED)
             raise
@@ -92,11 +111,33 @@ def _approval(parts: Parts, stored: StoredPlan) -> Approval | None:
         # What a person took back is not done again without being asked.
         _send_to_review(parts, stored, EventKind.FOUND_STALE)
         raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
+    if found is None and (moved := _moved(parts, document) if status in _RUNNABLE else None):
+        _send_to_review(parts, stored, EventKind.FOUND_STALE)
+        raise Stale(plan=name, paths=moved)
     if found is None and not reading:
         raise NotApproved(plan=name, status=str(status))
     if found:
         require_valid(parts, stored, found.selection)
     return found
+
+
+def _covering(parts: Parts, document: PlanDocument, name: str) -> Approval | None:
+    found = covering_approval(parts, document, name)
+    if found and found.proof.kind is ProofKind.GRANT and document.state.commit:
+        raise GrantRefused(grant=(found.proof.grant or "")[:_SHOWN], plan=name, why=_NEVER)
+    return found
+
+
+def _moved(parts: Parts, document: PlanDocument) -> Text | None:
+    """What of the repository is not as approved, where that alone keeps the newest approval from counting."""
+    for approval in reversed(parts.store.approvals(document.plan.id)):
+        said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+        if said.kind is SubjectKind.EXECUTE:
+            now = subject_now(parts, document, approval.selection, approval.expires_at)
+            if said.commit and now.commit and msgspec.structs.replace(now, commit=said.commit) == said:
+                return committing.difference(said.commit, now.commit)
+            return None
+    return None
 
 
 def _was_undone(parts: Parts, plan_id: str, approval: Approval) -> bool:
@@ -245,7 +286,7 @@ def recover(parts: Parts) -> list[ExecutionResult]:
 
 
 def _recover(parts: Parts) -> list[ExecutionResult]:
-    results = Recovery(parts).run()
+    results = committing.finish(parts, Recovery(parts).run())
     checking_after.finish(parts)
     return results
 

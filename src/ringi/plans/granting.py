@@ -285,6 +285,8 @@ def _require_cover(parts: Parts, stored: StoredPlan, standing: StoredGrant) -> N
     _require_time(parts, standing, plan)
     if document.change and document.change.superseded_at:
         _refuse(grant.id, Text("the plan is superseded"), plan)
+    if document.state.commit:
+        _refuse(grant.id, Text("a commit is never covered"), plan)
     if why := _outside(parts, scope, document.state.action_specs):
         _refuse(grant.id, why, plan)
     risk = risk_of(document)

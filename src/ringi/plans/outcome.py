@@ -100,7 +100,8 @@ def _save(parts: Parts, transaction: Transaction, result: ExecutionResult) -> No
         status = PLAN_MACHINE.advance(status, target)
         if result.overall_success and parts.store.current() == result.plan_id:
             transaction.set_current(None)
-        if result.overall_success and state.planned_checks and state.planned_checks.after:
+        checks = state.planned_checks and state.planned_checks.after
+        if result.overall_success and (checks or state.commit):
             transaction.set_checking(result.plan_id)
     else:
         transaction.set_checking(None)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # only names of types
         CheckRunner,
         Clock,
         Commands,
+        Commits,
         Ids,
         PersonChannel,
         Signatures,
@@ -56,3 +57,5 @@ class Parts(NamedTuple):
     check: CheckRunner
     analyse: Callable[[str], str]
     """What can be said about a file mechanically."""
+    commits: Callable[[], Commits] | None = None
+    """None where nothing can be committed."""

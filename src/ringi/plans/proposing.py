@@ -188,7 +188,8 @@ def keep_specs(
 def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
     """A person decides about what was shown, and about nothing that came in its place since."""
     now = stored.document
-    if (seen.specs_sha256, seen.plan.version) != (now.specs_sha256, now.plan.version):
+    shown = (seen.specs_sha256, seen.plan.version, seen.state.commit)
+    if shown != (now.specs_sha256, now.plan.version, now.state.commit):
         raise PlanChanged(plan=f"p{stored.number}")
 
 
@@ -288,9 +289,10 @@ def add_checks(parts: Parts, plan_id: str, results: Sequence[CheckResult]) -> No
     passed = sum(result.exit_code == 0 for result in results)
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
-        if results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results):
-            transaction.set_checking(None)
         state = stored.document.state
+        passed_after = results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results)
+        if passed_after and not state.commit:  # which is still to come
+            transaction.set_checking(None)
         own = [one.command for one in results if one.phase is UNSET]
         commands = tuple(dict.fromkeys([*(state.check_commands or ()), *own])) or UNSET
         document = with_state(stored.document, checks=(*state.checks, *results), check_commands=commands)

@@ -40,6 +40,7 @@ from ringi.plans import (
     carrying,
     changing,
     checking,
+    committing,
     deciding,
     granting,
     proposing,
@@ -222,6 +223,17 @@ class PlanTool:
     ) -> LineComment:
         """Words about one line, for whoever proposed the plan."""
         return answering.comment(self._parts, self._id(plan_id), path, line, text, side=side, seen=seen)
+
+    def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
+        """What the plan writes is to be committed with this message; None takes the wish back.
+
+        It is part of what is approved. Raises NoCommit where no commit can be made.
+        """
+        return committing.wish(self._parts, self._id(plan_id), message, actor=actor)
+
+    def announced_commit(self, plan_id: str) -> committing.Announced | None:
+        """The commit that would follow, as the repository is now. Raises NoCommit where none can be made."""
+        return committing.announced(self._parts, self.get(plan_id))
 
     def answer(self, plan_id: str) -> PlanAnswer:
         """What the person decided, said and changed, for whoever proposed the plan."""

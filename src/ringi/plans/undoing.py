@@ -24,6 +24,7 @@ from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import ALL_SPECS, FileState, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import Expired, NothingToUndo, NotRequested, UndoStale
+from ringi.plans import committing
 from ringi.plans.approving import decide, require_person
 from ringi.plans.execution import Executor, storage_errors
 from ringi.plans.looking import differing
@@ -231,7 +232,7 @@ def request(parts: Parts, plan_id: str) -> tuple[ApprovalRequest, Undoable]:
 @storage_errors()
 def undo(parts: Parts, plan_id: str, approver: str, proof: Proof | None) -> ExecutionResult:
     with parts.lock("undo"):
-        Recovery(parts).run()
+        committing.finish(parts, Recovery(parts).run())
         stored = parts.store.plan(plan_id)
         name = f"p{stored.number}"
         proof = require_person(parts, name, proof)

@@ -19,13 +19,14 @@ from ringi.domain.plan import (
     SpecKind,
     Touched,
     ValidationReport,
+    with_state,
 )
 from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.patching.render import Side, render
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.parts import Parts
 from ringi.plans.proposing import after_bytes, effects_now, new_plan, propose_whole
-from ringi.plans.revising import next_version, refuse_fixed, save_version
+from ringi.plans.revising import by_person, next_version, refuse_fixed, save_version
 from ringi.plans.validation import validate
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
@@ -68,17 +69,33 @@ def fork(
 
 
 def revert(parts: Parts, plan_id: str, version: int, *, actor: Actor) -> ValidationReport:
-    """A new version with the specs of an earlier one."""
+    """A new version with the specs of an earlier one.
+
+    A person takes back what they changed since: that is not told any more, and what the proposer saw stays
+    the basis. Whoever proposes is measured on the files as they are now.
+    """
     stored = parts.store.plan(plan_id)
     refuse_fixed(stored)
-    document = next_version(stored.document)
-    bases = [spec.base for spec in _specs(parts, stored, version)]
-    validated = validate(bases, parts.tree, parts.rules, {})
+    document, specs = next_version(stored.document), _specs(parts, stored, version)
+    basis = {}
+    if actor is Actor.USER:
+        document = _taken_back(stored.document, document, version)
+        basis = {file.path: file.before for spec in specs for file in spec.touched}
+    validated = validate([spec.base for spec in specs], parts.tree, parts.rules, basis)
     if validated.report.ok:
         reverted = NewEvent(EventKind.REVERTED, actor, str(version))
         specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
         save_version(parts, stored, document, validated, reverted, specs_set)
     return validated.report
+
+
+def _taken_back(before: PlanDocument, document: PlanDocument, version: int) -> PlanDocument:
+    told = tuple(
+        given for given in before.state.feedback if not given.amended or given.amended.version <= version
+    )
+    document = with_state(document, feedback=told)
+    since = before.state.amended_from
+    return by_person(before, document) if since and version > since else document
 
 
 def _specs(parts: Parts, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ringi.domain.risk import Category, Risk, RiskCode, RiskReason
+from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
 from ringi.policy.files import critical_category, critical_files, mutable_state_files
 from ringi.text import Text
 
@@ -11,16 +11,6 @@ MANY_FILES: Final = 5
 """More than these are medium."""
 VERY_MANY_FILES: Final = 20
 """More than these are high."""
-
-CATEGORY: Final = {
-    Category.LOCK: Text("a lock file"),
-    Category.CI: Text("part of the continuous integration"),
-    Category.MIGRATION: Text("a migration"),
-    Category.CREDENTIALS: Text("a file for credentials"),
-    Category.BUILD: Text("a build or deploy file"),
-    Category.OBEYED: Text("a file that makes tools run code or agents obey"),
-    Category.CONFIGURED: Text("critical by configuration"),
-}
 
 
 def change_risk(

@@ -30,6 +30,7 @@ from ringi.wiring.system import SystemClock, new_file_mode, new_id
 from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:
+    from ringi.integrations.commits import GitCommits
     from ringi.workspace.snapshot import Snapshots
 
 Progress = Callable[[Text], None]
@@ -128,6 +129,7 @@ def _parts(
             commands_in=lambda tree: commands_of(places, config, environment, tree),
         ),
         analyse=lambda path: analyse(places, tree, path, critical=config.risk.critical),
+        commits=lambda: commits_of(places, environment, on_progress),
     )
 
 
@@ -135,6 +137,14 @@ def snapshots(places: Places) -> "Snapshots":
     from ringi.workspace.snapshot import Snapshots  # noqa: PLC0415  # only for change plans and commands
 
     return Snapshots(places.state, places.root)
+
+
+def commits_of(
+    places: Places, environment: Mapping[str, str], on_progress: Progress = lambda _: None
+) -> "GitCommits":
+    from ringi.integrations.commits import GitCommits  # noqa: PLC0415  # only where one is wanted
+
+    return GitCommits(places.root, environment, on_progress)
 
 
 def commands_of(

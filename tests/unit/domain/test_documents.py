@@ -50,7 +50,7 @@ FIELDS: dict[type[Document], str] = {
     plan.ApprovalEntry: "approver timestamp selection",
     plan.DiffTotals: "files added removed risk_score",
     plan.CheckResult: "command exit_code duration_sec tree output phase",
-    feedback.Feedback: "timestamp text kind",
+    feedback.Feedback: "timestamp text kind amended",
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change",
     plan.PlanRef: "id number title status version proposer created_at updated_at files"
@@ -113,7 +113,7 @@ FIELDS: dict[type[Document], str] = {
     grant.GrantSubject: "schema_version id workspace scope created_at expires_at",
     grant.Grant: "schema_version id approver digest subject proof after_event",
     proof.Proven: "schema_version plan_id name proven carried_out executions unused files"
-    " unrecorded log_ok problems forged",
+    " unrecorded log_ok problems forged commit",
     plan.PlannedChecks: "before after on_failure",
     plan.Overlap: "plan_id name title paths",
     approval.SignedAnswer: "statement signature",
@@ -137,6 +137,8 @@ FIELDS: dict[type[Document], str] = {
     approval.CommitSubject: "branch parent message hooks",
     execution.CommitOutcome: "commit why",
     answer.PlanAnswer: "plan_id name version status outcome feedback comments changed",
+    proof.ProvenCommit: "id as_approved notes",
+    feedback.Amended: "version files hunks lines contents",
 }
 VALUES = {
     plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted",

@@ -1,0 +1,217 @@
+"""Git in the person's own repository: to look, which runs nothing of theirs, or to work as they would."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.errors import Interrupted, NoCommit
+from ringi.text import Text
+
+# Who the person is and where their settings lie; every other variable would steer git elsewhere.
+_PERSONAL: Final = frozenset(
+    [
+        *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")),
+        *(f"GIT_CONFIG_{name}" for name in ("GLOBAL", "SYSTEM", "NOSYSTEM")),
+    ]
+)
+_LOOKING: Final = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    # A partial clone would fetch what it lacks, by a transport that its own configuration chooses.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+_PLAIN: Final = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false")
+_TIME_LIMIT: Final = 300.0
+_HOOKS_SEC: Final = 3600.0
+_GRACE: Final = 10.0
+_KEPT_OUTPUT: Final = 8192
+_PARENT_DEATH: Final = 1
+
+
+class GitFailed(Exception):
+    """What git said."""
+
+
+class PersonalGit:
+    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+        self.root = root
+        kept = {
+            name: value
+            for name, value in environment.items()
+            if not name.startswith("GIT_") or name in _PERSONAL
+        }
+        folders = kept.get("PATH", os.defpath).split(os.pathsep)
+        # A search path that cannot lead into the repository.
+        kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+        kept["GIT_TERMINAL_PROMPT"] = "0"
+        self._environment = kept
+
+    def look(self, *words: str, stdin: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
+        # Not to be led into a repository that the workspace only lies in.
+        above = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
+        return self._run(words, {**_LOOKING, **above}, stdin, fine)
+
+    def line(self, *words: str) -> str:
+        """Empty where git has no answer."""
+        return os.fsdecode(self.look(*words, fine=(0, 1, 128))).strip()
+
+    def work(self, *words: str, stdin: bytes = b"", **variables: str) -> bytes:
+        """With the person's own settings; filters that they name are run."""
+        return self._run(words, variables, stdin, (0,))
+
+    def _run(
+        self, words: Sequence[str], variables: Mapping[str, str], stdin: bytes, fine: Sequence[int]
+    ) -> bytes:
+        try:
+            done = subprocess.run(
+                [self._program(), *_PLAIN, *words],
+                cwd=self.root,
+                env={**self._environment, **variables},
+                input=stdin,
+                capture_output=True,
+                timeout=_TIME_LIMIT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitFailed(str(error)) from None
+        if done.returncode not in fine:
+            lines = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+            raise GitFailed(lines[-1] if lines else f"git {words[0]}: exit {done.returncode}")
+        return done.stdout
+
+    def commit(self, folder: Path, message: str) -> str | None:
+        """Of what `index` in the folder holds. None where it went well, else what git and the hooks said."""
+        text, said = folder / "message", folder / "output"
+        text.write_bytes(message.encode())
+        # Verbatim, because this text was approved; a hook may still change it.
+        words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "-q", "--cleanup=verbatim", "-F", str(text)]
+        # Into a file: whatever a hook leaves running must not keep us waiting for the end of a pipe.
+        with said.open("wb") as output:
+            process = subprocess.Popen(
+                [self._program(), *words],
+                cwd=self.root,
+                env={**self._environment, "GIT_INDEX_FILE": str(folder / "index")},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=_bound_to_us(),  # noqa: PLW1509  # one system call, which takes no locks
+            )
+        code = _ended(process)
+        return None if code == 0 else _end_of(said) or str(Text("it ended with exit code {code}", code=code))
+
+    def _program(self) -> str:
+        found = shutil.which("git", path=self._environment["PATH"])
+        if found is None:
+            raise NoCommit(why=Text("the program git is missing"))
+        return found
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Ctrl-C reaches git too; either way it is over before anybody looks what became of it."""
+    try:
+        return process.wait(_HOOKS_SEC)
+    except subprocess.TimeoutExpired:
+        return _stopped(process)
+    except KeyboardInterrupt:
+        _stopped(process)
+        raise Interrupted from None
+
+
+def _stopped(process: subprocess.Popen[bytes]) -> int:
+    process.terminate()
+    try:
+        return process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _end_of(output: Path) -> str:
+    with output.open("rb") as file:
+        file.seek(max(output.stat().st_size - _KEPT_OUTPUT, 0))
+        return file.read().decode("utf-8", "backslashreplace").strip()
+
+
+def _bound_to_us() -> Callable[[], None] | None:
+    """If this process dies, no commit follows behind its back."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # noqa: PLC0415  # 5 ms that only a commit needs
+
+    prctl = ctypes.CDLL(None).prctl
+
+    def bind() -> None:
+        prctl(_PARENT_DEATH, int(signal.SIGTERM), 0, 0, 0)
+
+    return bind
+
+
+class Entry(NamedTuple):
+    mode: bytes
+    oid: bytes
+
+
+class Made(NamedTuple):
+    commit: str
+    parents: list[str]
+    message: str
+
+
+def listed(names: Collection[bytes]) -> bytes:
+    return b"".join(name + b"\0" for name in names)
+
+
+def index_records(out: bytes) -> Iterator[tuple[Entry, bytes, bytes]]:
+    """Entry, stage and name, from the output of `ls-files -s -z`."""
+    for line in filter(None, out.split(b"\0")):
+        facts, _, name = line.partition(b"\t")
+        mode, oid, stage = facts.split(b" ")
+        yield Entry(mode, oid), stage, name
+
+
+def tree_records(out: bytes) -> Iterator[tuple[bytes, Entry]]:
+    """From the output of `ls-tree -r -z`."""
+    for line in filter(None, out.split(b"\0")):
+        facts, _, name = line.partition(b"\t")
+        mode, _, oid = facts.split(b" ")
+        yield name, Entry(mode, oid)
+
+
+def differences(out: bytes) -> Iterator[tuple[bytes, Entry, Entry]]:
+    """Name, before and after, from the output of `diff-tree -r -z`."""
+    fields = out.split(b"\0")
+    for facts, name in zip(fields[::2], fields[1::2], strict=False):
+        old_mode, mode, old, oid, _ = facts.lstrip(b":").split(b" ", 4)
+        yield name, Entry(old_mode, old), Entry(mode, oid)
+
+
+def blobs(out: bytes) -> dict[bytes, bytes]:
+    """What `cat-file --batch` answered; what is missing there is missing here."""
+    found, at = {}, 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        oid, kind, *size = out[at:end].split(b" ")
+        at = end + 1
+        if size:
+            if kind == b"blob":
+                found[oid] = out[at : at + int(size[0])]
+            at += int(size[0]) + 1
+    return found
+
+
+def commits(out: bytes) -> list[Made]:
+    """From the output of `rev-list --format=%P%n%B%x00`, the newest first."""
+    records = out.decode("utf-8", "replace").split("\0\n")
+    return [_commit(record) for record in records if record.strip()]
+
+
+def _commit(record: str) -> Made:
+    head, _, rest = record.partition("\n")
+    parents, _, message = rest.partition("\n")
+    return Made(head.removeprefix("commit "), parents.split(), message)

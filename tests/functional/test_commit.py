@@ -1,0 +1,137 @@
+"""A plan with a commit, as a person meets it: announced, approved, made, taken back, proven."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ringi
+from tests.functional.desk import Desk
+
+SCRIPT = "echo '# More' > README.md; echo new > new.txt"
+
+
+def hook(root: Path, name: str, script: str) -> None:
+    path = root / ".git/hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def wished(desk: Desk, message: str = "Say more\n\nIn two files.") -> str:
+    name = desk.agent(SCRIPT)
+    with ringi.open_workspace(desk.root) as workspace:
+        workspace.plan.wish_commit(name, message)
+    return name
+
+
+def approved(desk: Desk, name: str) -> str:
+    """What the person saw before the answer."""
+    terminal = desk.terminal("approve", name)
+    seen = terminal.answer(r"\[y/n\]", "y")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    return " ".join(seen.split())
+
+
+@pytest.mark.req("PT-8")
+def test_it_is_announced_and_made(desk: Desk):
+    hook(desk.root, "pre-commit", "exit 0")
+    name = wished(desk)
+    shown = desk.run("show", name).stdout
+    assert "then commits on main: Say more (hooks: pre-commit)" in shown
+    assert "In two files." in shown
+    assert "Ringi-Plan, Ringi-Approval, Ringi-Approved-By" in shown
+    seen = approved(desk, name)
+    assert "then commits on main: Say more" in seen
+    done = desk.run("execute", name)
+    assert done.returncode == 0, done.stderr
+    commit = desk.git("rev-parse", "HEAD").strip()
+    assert f"✓ commit {commit[:12]}" in done.stdout
+    assert "2 files written and committed" in done.stdout
+    assert desk.git("status", "--porcelain", "--", ":!.agent") == ""
+    assert f"✓ commit {commit[:12]}" in desk.run("show", name).stdout
+
+
+def test_nothing_is_committed_without_the_wish(desk: Desk):
+    name = desk.agent(SCRIPT)
+    assert "commits on" not in approved(desk, name)
+    done = desk.run("execute", name)
+    assert "nothing staged" in done.stdout
+    assert desk.git("diff", "--cached", "--name-only") == ""
+
+
+def test_a_hook_that_says_no(desk: Desk):
+    hook(desk.root, "commit-msg", "echo looking; echo '\033[31mno ticket' >&2; exit 1")
+    name = wished(desk)
+    approved(desk, name)
+    done = desk.run("execute", name)
+    assert done.returncode == 1
+    assert "no commit" in done.stderr
+    assert f"ringi undo {name}" in done.stderr
+    assert "looking" in done.stdout
+    assert "\033" not in done.stdout + done.stderr
+    assert (desk.root / "new.txt").read_text() == "new\n"
+    assert "not committed" in desk.run("show", name).stdout
+    again = desk.run("execute", name)
+    assert again.returncode == 6, "never a second time"
+
+
+def test_json_says_what_became_of_it(desk: Desk):
+    name = wished(desk)
+    approved(desk, name)
+    result = desk.json("execute", name)
+    assert result["commit"] == {"commit": desk.git("rev-parse", "HEAD").strip(), "why": ""}
+    hook(desk.root, "pre-commit", "exit 4")
+    name = desk.agent("echo again > README.md")
+    with ringi.open_workspace(desk.root) as workspace:
+        workspace.plan.wish_commit(name, "Again")
+    approved(desk, name)
+    done = desk.run("--json", "execute", name)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["commit"]["commit"] == ""
+
+
+def test_undo_says_that_the_commit_stays(desk: Desk):
+    before = desk.files()
+    name = wished(desk)
+    approved(desk, name)
+    desk.run("execute", name)
+    commit = desk.git("rev-parse", "HEAD").strip()
+    terminal = desk.terminal("undo", name)
+    seen = terminal.answer(r"\[y/n\]", "y")
+    code, after = terminal.end()
+    assert code == 0
+    assert f"git revert {commit[:12]}" in " ".join(seen.split())
+    assert f"Commit {commit[:12]} stays" in " ".join(after.split())
+    assert desk.files() == before
+    assert desk.git("rev-parse", "HEAD").strip() == commit
+
+
+def test_the_branch_moved_since_the_approval(desk: Desk):
+    name = wished(desk)
+    approved(desk, name)
+    desk.git("commit", "-q", "--allow-empty", "-m", "theirs")
+    before = desk.files()
+    done = desk.run("execute", name)
+    assert done.returncode == 4
+    assert "the newest commit on main" in done.stderr
+    assert desk.files() == before
+
+
+def test_it_cannot_be_committed(desk: Desk):
+    name = wished(desk)
+    (desk.root / ".git/MERGE_HEAD").write_text(desk.git("rev-parse", "HEAD"))
+    assert "a merge is under way" in desk.run("show", name).stdout
+    code, said = desk.terminal("approve", name).end()
+    assert code == 6
+    assert "a merge is under way" in said
+
+
+def test_verify_still_proves_it(desk: Desk):
+    name = wished(desk)
+    approved(desk, name)
+    desk.run("execute", name)
+    done = desk.run("verify", name)
+    assert done.returncode == 0, done.stdout
+    assert "exactly the approved bytes" in done.stdout
