@@ -139,7 +139,7 @@ def test_files_that_are_not_text_become_a_plan(shop: Desk, tmp_path: Path) -> No
     assert (made["title"], made["files"]) == ("Change art/logo.png", 1)
     done = shop.run("--json", "propose", *words, "--trigger", "refactor")
     assert json.loads(done.stdout)["error"]["code"] == "binary_patch"
-    terminal = shop.terminal("review", "p1")
+    terminal = shop.terminal("review", "p1", "--plain")
     terminal.answer(MENU, "a")
     assert terminal.end()[0] == 0
     assert (shop.root / "art/logo.png").read_bytes() == b"\x89PNG\0\xff"
@@ -227,13 +227,13 @@ def test_reviewed_superseded_and_carried_over(shop: Desk, tmp_path: Path) -> Non
     assert "p1" in captured.stdout
     assert "ringi propose --again p1" in captured.stdout
     assert "superseded" in shop.run("list").stdout
-    terminal = shop.terminal("review", "p1")
+    terminal = shop.terminal("review", "p1", "--plain")
     code, screen = terminal.end()
     assert code == 4
     assert "superseded" in screen
     again = shop.json("propose", "--again", "p1")
     assert again["number"] == 2
-    terminal = shop.terminal("review", "p2")
+    terminal = shop.terminal("review", "p2", "--plain")
     seen = terminal.answer(MENU, "a")
     assert "[d]rop" not in seen
     assert terminal.end()[0] == 0

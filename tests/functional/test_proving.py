@@ -74,7 +74,7 @@ def test_typed_then_changed_then_undone(desk: Desk) -> None:
     desk.agent(TWO)
     assert "p1 was not carried out" in desk.run("verify", "p1").stdout
     assert desk.run("verify", "p1").returncode == 3
-    terminal = desk.terminal("review", "p1")
+    terminal = desk.terminal("review", "p1", "--plain")
     terminal.answer(MENU, "a")
     assert terminal.end()[0] == 0
     done = desk.run("verify")

@@ -37,7 +37,7 @@ def test_apply_and_undo(desk: Desk) -> None:
 @pytest.mark.req("PT-8")
 def test_high_risk_is_typed(desk: Desk) -> None:
     name = desk.agent("rm README.md")
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "a")
     terminal.wanted()
     terminal.type("yes")
@@ -55,7 +55,7 @@ def test_high_risk_is_typed(desk: Desk) -> None:
 @pytest.mark.req("PT-8")
 def test_drop_a_file_makes_a_new_version(desk: Desk) -> None:
     name = desk.agent(CHANGE + "; rm README.md")
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     assert "HIGH" in terminal.answer(MENU, "d")
     terminal.answer(r"1 to 3:", "1")
     seen = terminal.answer(MENU, "a")
@@ -71,7 +71,7 @@ def test_drop_a_file_makes_a_new_version(desk: Desk) -> None:
 def test_reject_goes_back_with_feedback(desk: Desk) -> None:
     before = desk.files()
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "r")
     terminal.answer(r"change\?", "please keep the greeting")
     assert terminal.end()[0] == 5
@@ -84,15 +84,15 @@ def test_reject_goes_back_with_feedback(desk: Desk) -> None:
 
 def test_a_rejected_plan_can_be_taken_up_again(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "r")
     terminal.answer(r"change\?", "no")
     terminal.end()
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(r"\[y/n\]", "n")
     assert terminal.end()[0] == 3
     assert desk.json("show", name)["state"]["status"] == "proposed"
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(r"\[y/n\]", "y")
     assert "version 2" in terminal.answer(MENU, "a")
     assert terminal.end()[0] == 0
@@ -101,7 +101,7 @@ def test_a_rejected_plan_can_be_taken_up_again(desk: Desk) -> None:
 
 def test_decided_in_another_terminal(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    first, second = desk.terminal("review", name), desk.terminal("review", name)
+    first, second = desk.terminal("review", name, "--plain"), desk.terminal("review", name, "--plain")
     second.read(MENU)
     first.answer(MENU, "a")
     assert first.end()[0] == 0
@@ -114,7 +114,7 @@ def test_decided_in_another_terminal(desk: Desk) -> None:
 @pytest.mark.req("PT-8")
 def test_what_was_applied_can_still_be_seen(desk: Desk) -> None:
     name = desk.agent(CHANGE + "; rm README.md; ln -s app link")
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     assert "not in the plan: link" in terminal.answer(MENU, "a")
     terminal.type(terminal.wanted())
     assert terminal.end()[0] == 0
@@ -127,7 +127,7 @@ def test_what_was_applied_can_still_be_seen(desk: Desk) -> None:
 
 def test_a_file_that_cannot_be_carried_out_can_be_dropped(desk: Desk) -> None:
     name = desk.agent("head -c 11000000 /dev/zero > big.bin; echo t >> README.md")
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "a")
     terminal.read("cannot be carried out")
     terminal.answer(MENU, "d")
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_carried_out_can_be_dropped(desk: Desk) -> None:
 
 def test_a_long_diff_is_cut_short(desk: Desk) -> None:
     name = desk.agent("seq 5000 > long.txt")
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     seen = terminal.answer(MENU, "x")
     assert "lines more" in seen
     assert len(seen) < 20000
@@ -169,12 +169,14 @@ def test_below_an_agent_a_typed_answer_is_refused(desk: Desk) -> None:
 
 
 @pytest.mark.req("PT-9")
-def test_the_agent_itself_cannot_review(desk: Desk) -> None:
+def test_the_agent_itself_cannot_review(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has a terminal of its own, but it is not a person."""
+    # In a sandbox it does not even see the plan.
+    monkeypatch.setenv("RINGI_WITH_SANDBOX", "off")
     name = desk.agent(CHANGE)
     review = f"{shlex.join(RINGI)} --workspace '{desk.root}' review {name}"
     # Variables can be unset and moved; the process above stays.
-    hidden = f"env -u RINGI_WITH RINGI_CACHE_DIR=/tmp/elsewhere {review}"
+    hidden = f"env -u RINGI_WITH RINGI_CACHE_DIR=/tmp/elsewhere {review} --plain"
     second = desk.agent(
         f"{review}; echo $? > code1; env -u RINGI_WITH {review}; echo $? > code2; {hidden}; echo $? > code3"
     )
@@ -185,7 +187,7 @@ def test_the_agent_itself_cannot_review(desk: Desk) -> None:
 
 def test_typed_ahead_does_not_answer(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.child.delaybeforesend = None
     terminal.child.send("a\n" * 3)
     terminal.child.delaybeforesend = 0.3
@@ -198,7 +200,7 @@ def test_typed_ahead_does_not_answer(desk: Desk) -> None:
 @pytest.mark.req("PT-12")
 def test_a_file_changed_between_look_and_answer_is_stale(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.read(MENU)
     (desk.root / "app" / "hello.py").write_text("mine\n")
     terminal.type("a")
@@ -207,7 +209,7 @@ def test_a_file_changed_between_look_and_answer_is_stale(desk: Desk) -> None:
     assert terminal.end()[0] == 3
     assert (desk.root / "app" / "hello.py").read_text() == "mine\n"
     assert not (desk.root / "notes.txt").exists()
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(r"\[u\]pdate.*uit", "u")
     seen = terminal.answer(MENU, "a")
     assert "-mine" in seen
@@ -220,7 +222,7 @@ def test_a_file_changed_between_look_and_answer_is_stale(desk: Desk) -> None:
 def test_other_files_do_not_disturb(desk: Desk) -> None:
     name = desk.agent(CHANGE)
     (desk.root / "README.md").write_text("mine\n")
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "a")
     assert terminal.end()[0] == 0
     assert (desk.root / "README.md").read_text() == "mine\n"
@@ -228,7 +230,7 @@ def test_other_files_do_not_disturb(desk: Desk) -> None:
 
 def test_undo_refuses_what_was_written_since(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "a")
     terminal.end()
     (desk.root / "notes.txt").write_text("more\n")
@@ -240,15 +242,15 @@ def test_undo_refuses_what_was_written_since(desk: Desk) -> None:
 
 def test_interrupt_and_closed_terminal_decide_nothing(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.read(MENU)
     terminal.child.sendintr()
     assert terminal.end()[0] == 130
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.read(MENU)
     terminal.child.sendeof()
     assert terminal.end()[0] == 3
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     terminal.read(MENU)
     terminal.child.kill(signal.SIGHUP)
     terminal.child.close()
@@ -259,7 +261,7 @@ def test_interrupt_and_closed_terminal_decide_nothing(desk: Desk) -> None:
 def test_what_was_not_on_the_screen_is_not_applied(desk: Desk) -> None:
     """The proposer puts other bytes in the place of those that the person looks at."""
     name = desk.agent("echo harmless > new.txt")
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     assert "harmless" in terminal.read(MENU)
     with open_workspace(desk.root) as workspace:
         workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.CREATE, "new.txt", "evil\n")])
@@ -286,7 +288,7 @@ def test_hostile_text_is_shown_not_obeyed(desk: Desk) -> None:
 
 def test_in_japanese(desk: Desk) -> None:
     name = desk.agent(CHANGE + "; rm README.md")
-    terminal = desk.terminal("--lang", "ja", "review", name)
+    terminal = desk.terminal("--lang", "ja", "review", name, "--plain")
     seen = terminal.answer(r"\[q\]", "a")
     assert "README.md" in seen
     terminal.type(terminal.wanted())
@@ -302,7 +304,88 @@ def test_in_japanese(desk: Desk) -> None:
 
 def test_the_screen_fits_and_can_be_read_without_colour(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name)
+    terminal = desk.terminal("review", name, "--plain")
     seen = terminal.answer(MENU, "q")
     assert "\x1b[" not in seen
     assert terminal.end()[0] == 3
+
+
+MANY = "\n".join(f"line {number}" for number in range(1, 41)) + "\n"
+TWO_HUNKS = "sed -i -e 's/^line 3$/line three/' -e 's/^line 30$/line thirty/' many.txt"
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    (desk.root / "many.txt").write_text(MANY)
+    desk.git("add", "-A")
+    desk.git("commit", "-q", "-m", "many")
+    return desk
+
+
+@pytest.mark.req("PT-8")
+def test_hunks_and_lines_in_the_dialogue(shop: Desk) -> None:
+    name = shop.agent(TWO_HUNKS)
+    terminal = shop.terminal("review", name, "--plain")
+    assert "d  drop a file" not in terminal.answer(MENU, "?")
+    assert "as 2.3" in terminal.answer(MENU, "u")
+    assert "no change of yours" in terminal.answer(MENU, "d")
+    terminal.answer(r"1 to 1:", "1.2")
+    seen = terminal.answer(MENU, "d")
+    assert "hunk 2 of many.txt dropped · still applies · low · version 2" in seen
+    assert "+line thirty" not in seen
+    terminal.answer(r"1 to 1:", "1.7")
+    assert "There is no hunk" in terminal.answer(MENU, "e")
+    terminal.answer(r"As 2:14.*:", "1:3")
+    assert "line three" in terminal.answer(r"instead.*:", "line III")
+    assert "1 line edited · still applies" in terminal.answer(MENU, "e")
+    terminal.answer(r"As 2:14.*:", "many.txt:4")
+    terminal.answer(r"instead.*:", "line IV")
+    assert "+line IV" in terminal.answer(MENU, "u")
+    seen = terminal.answer(MENU, "c")
+    assert "taken back: 1 line edited" in seen
+    assert "line IV" not in seen
+    terminal.answer(r"As 2:14.*:", "1:3")
+    terminal.answer(r"many.txt:3", "roman?")
+    assert "Noted" in terminal.answer(MENU, "a")
+    code, rest = terminal.end()
+    assert code == 0
+    assert "will be told: 1 hunk dropped, 1 line edited, 1 comment by you" in rest
+    assert (shop.root / "many.txt").read_text() == MANY.replace("line 3\n", "line III\n")
+    assert shop.json("show", name)["state"]["comments"][0]["text"] == "roman?"
+
+
+def test_note_and_difference_in_the_dialogue(shop: Desk) -> None:
+    name = shop.agent(TWO_HUNKS)
+    terminal = shop.terminal("review", name, "--plain")
+    terminal.answer(MENU, "t")
+    assert "No version of it was approved" in terminal.answer(MENU, "m")
+    terminal.answer("note.*:", "")
+    assert "Nothing was approved" in terminal.answer(MENU, "m")
+    terminal.answer("note.*:", "as agreed")
+    code, rest = terminal.end()
+    assert code == 0
+    assert f"ringi execute {name}" in rest
+    assert (shop.root / "many.txt").read_text() == MANY
+    terminal = shop.terminal("review", name, "--plain")
+    assert "note: as agreed" in terminal.answer(r"\[y/n\]", "y")
+    assert terminal.end()[0] == 0
+    assert "line thirty" in (shop.root / "many.txt").read_text()
+
+
+def test_the_editor_in_the_dialogue(shop: Desk) -> None:
+    name = shop.agent(TWO_HUNKS)
+    terminal = shop.terminal("review", name, "--plain", EDITOR="sed -i s/three/drei/")
+    terminal.answer(MENU, "e")
+    terminal.answer(r"As 2:14.*:", "1")
+    assert "+line drei" in terminal.answer(MENU, "q")
+    assert terminal.end()[0] == 3
+
+
+def test_the_dialogue_in_japanese(shop: Desk) -> None:
+    name = shop.agent(TWO_HUNKS)
+    terminal = shop.terminal("--lang", "ja", "review", name, "--plain")
+    terminal.answer(r"\[q\]", "d")
+    terminal.answer(r"2\.3.*", "1.1")
+    terminal.answer(r"\[q\]", "a")
+    assert terminal.end()[0] == 0
+    assert (shop.root / "many.txt").read_text() == MANY.replace("line 30\n", "line thirty\n")

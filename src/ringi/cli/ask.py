@@ -1,13 +1,18 @@
 """Questions at a terminal. What was typed before a question was shown does not answer it."""
 
 import sys
+from typing import Final
 
 from ringi.cli.app import App
 from ringi.cli.ui import translated
+from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.errors import NoChannel
 from ringi.integrations.supervise import discard_pending_input
-from ringi.plans.approving import YES
+from ringi.plans.approving import TYPED_LENGTH, YES
 from ringi.text import Text
+
+LONGEST_DIFF: Final = 300
+"""Lines of one that are shown before a question."""
 
 
 def require_terminal(app: App, command: str) -> None:
@@ -30,3 +35,14 @@ def ask(app: App, question: Text) -> str:
 
 def is_yes(answer: str) -> bool:
     return answer.lower() in YES
+
+
+def digest_typed(app: App, asked: ApprovalRequest) -> TypedAnswer | None:
+    """The digest is shown in full, and its beginning typed; None where something else was."""
+    app.ui.line(Text("What you approve is sha256 {digest}", digest=asked.digest), indent=2)
+    wanted = asked.digest[:TYPED_LENGTH]
+    answer = ask(app, Text("HIGH risk. To apply it, type {wanted}:", wanted=wanted))
+    if answer != wanted:
+        app.ui.line(Text("That was not it; nothing was approved."), style="yellow")
+        return None
+    return TypedAnswer(asked.digest, answer)

@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.cli import words
+from ringi.cli.answers import tell_sent_back
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import ask, is_yes, require_terminal
+from ringi.cli.ask import LONGEST_DIFF, ask, digest_typed, is_yes, require_terminal
 from ringi.cli.describing import describe, proof, totals
 from ringi.cli.input import STDIN, read_named
-from ringi.cli.review import LONGEST_DIFF, digest_typed
 from ringi.cli.versions import show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, SignedAnswer, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
@@ -240,6 +240,4 @@ def reject(app: App, plan: str, feedback: str) -> None:
     if app.ui.as_json:
         app.ui.document(declined)
         return
-    name = app.workspace.plan_name(plan_id)
-    app.ui.line(Text("{plan} is sent back; your words stand in it.", plan=name))
-    app.ui.next_step(f"ringi show {name}")
+    tell_sent_back(app, plan_id, app.workspace.plan_name(plan_id))

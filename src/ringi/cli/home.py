@@ -1,61 +1,252 @@
-"""`ringi` alone: what waits for you, and the next command."""
+"""`ringi` alone: what waits for you, who is at work, and the next command for each."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from ringi.cli import words
 from ringi.cli.app import App
-from ringi.cli.ui import translated
-from ringi.domain.plan import PlanRef, PlanStatus
+from ringi.cli.ui import translated, width
+from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
-from ringi.text import Text
-from ringi.wiring.moved import ADOPT, earlier_place
+from ringi.errors import NotFound
+from ringi.text import Text, visible
 
-_MOST = 20
+_MOST: Final = 20
+_MOST_REASONS: Final = 3
+_LEAST_TITLE: Final = 12
+_LONGEST_PROPOSER: Final = 24
+_OWN_CHECKS: Final = ["ringi diagnostics"]
+"""As the command of a copy in which no agent works."""
+# What was cut off comes first: it may have been done in part.
+_URGENT: Final = (PlanStatus.ABORTED, PlanStatus.PENDING_REVIEW, PlanStatus.APPROVED)
+
+
+class Session(NamedTuple):
+    """An agent's copy: it works there, or was cut off, or has ended and may be asked to go on."""
+
+    agent: str
+    command: tuple[str, ...]
+    since: str
+    running: bool
+    folder: str
+    plan_id: str
+    taken: bool
+    """Its work is a plan."""
 
 
 def home(app: App) -> None:
-    ui = app.ui
-    waiting = app.plans.refs(limit=_MOST, waiting=True)
-    if ui.as_json:
-        ui.document({"waiting": waiting})
+    waiting = sorted(app.plans.refs(limit=_MOST, waiting=True), key=lambda ref: _URGENT.index(ref.status))
+    sessions = _sessions(app.places.copies)
+    working = [session for session in sessions if session.running or not session.taken]
+    idle = dict.fromkeys(session.plan_id for session in sessions if not session.running)
+    sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
+    if app.ui.as_json:
+        at_work = [session._asdict() for session in working]
+        app.ui.document({"waiting": waiting, "sent_back": sent_back, "sessions": at_work})
         return
-    if not waiting and not app.plans.count() and (earlier := earlier_place(app.places)):
-        ui.line(Text("This workspace was at {path} before.", path=str(earlier.path)), style="yellow")
-        ui.next_step(ADOPT)
+    anything = waiting or sent_back or working
+    if not anything and not app.plans.count() and _was_elsewhere(app):
         return
+    _show_waiting(app, waiting)
+    _show_sent_back(app, sent_back)
+    for session in working:
+        _show_session(app, session)
+    if not anything:
+        app.ui.line(Text("Let an agent work in a copy of this project:"))
+        app.ui.next_step("ringi with -- COMMAND")
+
+
+def _was_elsewhere(app: App) -> bool:
+    from ringi.wiring.moved import ADOPT, earlier_place  # noqa: PLC0415  # slow, and only where nothing is
+
+    if earlier := earlier_place(app.places):
+        app.ui.line(Text("This workspace was at {path} before.", path=str(earlier.path)), style="yellow")
+        app.ui.next_step(ADOPT)
+    return earlier is not None
+
+
+def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
     if not waiting:
-        ui.line(Text("Nothing waits for you."))
-        ui.line(Text("Let an agent work in a copy of this project:"))
-        ui.next_step("ringi with -- COMMAND")
+        app.ui.line(Text("Nothing waits for you."))
         return
-    ui.line(Text("{count} waiting", count=len(waiting)), style="bold")
+    app.ui.line(Text("{count} waiting", count=len(waiting)), style="bold")
+    documents = {ref.name: app.plans.plan(ref.id).document for ref in waiting}
     for ref in waiting:
-        _one(app, ref)
-    ui.next_step("ringi review" if len(waiting) == 1 else f"ringi review {waiting[0].name}")
+        _show_plan(app, ref, documents[ref.name])
+        if len(waiting) > 1:
+            _step(app, f"{_verb(ref)} {ref.name}")
+    for line in _overlaps(documents):
+        app.ui.line(line, style="yellow", indent=2)
+    if len(waiting) == 1:
+        [ref] = waiting
+        named = ref.status is not PlanStatus.PENDING_REVIEW
+        app.ui.next_step(f"{_verb(ref)} {ref.name}" if named else _verb(ref))
 
 
-def _one(app: App, ref: PlanRef) -> None:
-    ui = app.ui
-    risk = translated(words.RISK[ref.risk])
-    facts = Text(
-        "{name}  {title}   {proposer}   {size}   {risk}",
-        name=ref.name,
-        title=ref.title,
-        proposer=ref.proposer,
-        size=words.size(ref.files, ref.added, ref.removed),
-        risk=risk,
-    )
-    ui.line(facts, style="bold" if ref.risk is Risk.HIGH else "", indent=2)
+def _verb(ref: PlanRef) -> str:
+    return "ringi review" if ref.status is PlanStatus.PENDING_REVIEW else "ringi execute"
+
+
+def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
+    app.ui.line(_facts(ref, _columns(app)), style="bold" if ref.risk is Risk.HIGH else "", indent=2)
     if ref.status is not PlanStatus.PENDING_REVIEW:
-        ui.line(words.STATUS[ref.status], indent=6)
-    document = app.plans.plan(ref.id).document
-    for spec in document.state.action_specs:
-        for given in spec.risk_reasons:
-            _because(app, spec.risk, words.reason(spec.base.path, given))
-    if document.change and ref.risk not in {spec.risk for spec in document.state.action_specs}:
-        for reason in document.change.risk.reasons:
-            _because(app, document.change.risk.level, reason)
-    for result in document.state.checks:
-        ui.line(words.check(result), indent=6)
+        app.ui.line(words.STATUS[ref.status], indent=6)
+    _show_some(app, [Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
+                     for risk, reason in _reasons(ref, document)])  # fmt: skip
+    checks = sorted(document.state.checks, key=lambda result: result.exit_code == 0)
+    _show_some(app, [Text("tests: {result}", result=words.check(result)) for result in checks])
 
 
-def _because(app: App, risk: Risk, reason: Text | str) -> None:
-    app.ui.line(Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason), indent=6)
+def _show_some(app: App, lines: Sequence[Text]) -> None:
+    for line in lines[:_MOST_REASONS]:
+        app.ui.line(line, indent=6)
+    if len(lines) > _MOST_REASONS:
+        app.ui.line(Text("and {count} more", count=len(lines) - _MOST_REASONS), indent=6)
+
+
+def _facts(ref: PlanRef, columns: int | None) -> Text:
+    """One line; where it would be too long, the title is cut."""
+
+    def with_title(title: str) -> Text:
+        return Text(
+            "{name}  {title}   {proposer}   {size}   {risk}",
+            name=ref.name,
+            title=title,
+            proposer=_cut(ref.proposer, None if columns is None else _LONGEST_PROPOSER),
+            size=words.size(ref.files, ref.added, ref.removed),
+            risk=words.RISK[ref.risk],
+        )
+
+    if columns is None:
+        return with_title(ref.title)
+    room = columns - 2 - width(translated(with_title("")))
+    return with_title(_cut(ref.title, max(room, _LEAST_TITLE)))
+
+
+def _cut(text: str, columns: int | None) -> str:
+    shown = visible(text, keep="")
+    if columns is None or width(shown) <= columns:
+        return shown
+    while shown and width(shown) >= columns:
+        shown = shown[:-1]
+    return f"{shown.rstrip()}…"
+
+
+def _columns(app: App) -> int | None:
+    """Of the terminal; whoever reads from a file or a pipe gets everything."""
+    try:
+        return os.get_terminal_size(app.ui.out.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
+def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text | str]]:
+    """Those of the highest risk first."""
+    specs = document.state.action_specs
+    if document.change and ref.risk not in {spec.risk for spec in specs}:
+        yield from ((document.change.risk.level, reason) for reason in document.change.risk.reasons)
+    for risk in reversed(Risk):
+        for spec in specs:
+            if spec.risk is risk:
+                yield from ((risk, words.reason(spec.base.path, given)) for given in spec.risk_reasons)
+
+
+def _overlaps(documents: dict[str, PlanDocument]) -> Iterator[Text]:
+    """Taking one of them makes the others stale."""
+    plans_of: dict[str, list[str]] = {}
+    for name, document in documents.items():
+        if document.state.previews and not (document.change and document.change.superseded_at):
+            for path in document.state.previews.files:
+                plans_of.setdefault(path, []).append(name)
+    together: dict[tuple[str, ...], list[str]] = {}
+    for path, names in plans_of.items():
+        if len(names) > 1:
+            together.setdefault(tuple(names), []).append(path)
+    for plans, paths in together.items():
+        yield Text(
+            "{plans} change the same files: {paths}",
+            plans=Text("{first} and {last}", first=", ".join(plans[:-1]), last=plans[-1]),
+            paths=words.some(sorted(paths), _MOST_REASONS),
+        )
+
+
+def _sent_back(app: App, plan_id: str) -> PlanRef | None:
+    """A plan whose copy waits for the agent to go on with what a person said."""
+    try:
+        ref = app.plans.ref(plan_id)
+    except NotFound:
+        return None
+    return ref if ref.status is PlanStatus.PROPOSED and not ref.superseded else None
+
+
+def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
+    if not sent_back:
+        return
+    app.ui.line(Text("{count} sent back", count=len(sent_back)), style="bold")
+    for ref in sent_back:
+        app.ui.line(_facts(ref, _columns(app)), indent=2)
+        _step(app, f"ringi with --resume {ref.name}")
+
+
+def _show_session(app: App, session: Session) -> None:
+    if session.running:
+        line = Text("{agent} is at work in a copy since {time}", agent=session.agent, time=session.since)
+        app.ui.line(line)
+    else:
+        line = Text("The work of {agent} was cut off and is not a plan yet.", agent=session.agent)
+        app.ui.line(line, style="yellow")
+        app.ui.next_step("ringi doctor --repair")
+
+
+def _step(app: App, command: str) -> None:
+    app.ui.line(f"→ {command}", style="bold", indent=6)
+
+
+def _sessions(copies: Path) -> list[Session]:
+    """Oldest first. Copies that are being made have no record yet, or half of one."""
+    try:
+        folders = sorted(folder for folder in copies.iterdir() if not folder.name.startswith("."))
+    except OSError:
+        return []
+    found = []
+    for folder in folders:
+        record = folder / "copy.json"
+        try:
+            facts, saved_at = msgspec.json.decode(record.read_bytes()), record.stat().st_mtime
+        except (OSError, msgspec.DecodeError):
+            continue
+        if isinstance(facts, dict) and (session := _session(facts, folder, saved_at)):
+            found.append(session)
+    return found
+
+
+def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session | None:
+    """From the few fields that matter here: the module that knows them all takes too long to load."""
+    command = record.get("command")
+    if not isinstance(command, list) or not command or command == _OWN_CHECKS:
+        return None
+    began = time.localtime(saved_at)
+    today = began[:3] == time.localtime()[:3]
+    return Session(
+        agent=str(command[0]).rpartition("/")[2],
+        command=tuple(map(str, command)),
+        since=time.strftime("%H:%M" if today else "%Y-%m-%d %H:%M", began),
+        running=_runs(record.get("supervisor")),
+        folder=str(folder),
+        plan_id=str(record.get("plan_id", "")),
+        taken=record.get("taken") is True,
+    )
+
+
+def _runs(supervisor: object) -> bool:
+    from ringi.integrations.person import process_start  # noqa: PLC0415  # only where there is a copy
+
+    match supervisor:
+        case {"pid": int(pid), "start": str(start)}:
+            return process_start(pid) == start
+    return False

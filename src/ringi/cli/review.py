@@ -1,55 +1,57 @@
 """`ringi review`: look at a plan and decide."""
 
-from typing import Final, NoReturn
+import os
+from typing import Final
 
 import click
 
-from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
-from ringi.cli.ask import ask, is_yes, require_terminal
-from ringi.cli.describing import describe, totals
-from ringi.cli.results import carry_out
-from ringi.domain.approval import ApprovalRequest, ApprovedPlan, TypedAnswer
-from ringi.domain.events import Actor
-from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, risk_of
-from ringi.domain.risk import Risk
-from ringi.errors import BadTransition, Busy, InvalidSpecs, PlanChanged, Stale, Superseded
-from ringi.plans.approving import TYPED_LENGTH
+from ringi.cli.answers import tell_sent_back
+from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
+from ringi.cli.ask import is_yes, require_terminal
+from ringi.cli.reviewing.acts import Review, take_up, told
+from ringi.cli.reviewing.ends import End
+from ringi.domain.plan import PlanStatus
+from ringi.errors import Busy, Interrupted
 from ringi.text import Text
 
-LONGEST_DIFF: Final = 300
-_SHOWS_AGAIN: Final = frozenset("dus")
-_CHOICES = Text("[a]pply  [d]rop a file  [r]eject  [s]how again  [q]uit")
-_WHOLE = Text("[a]pply  [r]eject  [s]how again  [q]uit")
-_UPDATE = Text("[u]pdate to the files as they are now  [d]rop a file  [r]eject  [s]how again  [q]uit")
+_LEAST: Final = (20, 5)
+_NOTHING: Final = (0, 0)
 
 
 @click.command()
 @click.argument("plan", required=False)
 @click.option("--plain", is_flag=True, help="As a dialogue, line by line.")
-@pass_app
-def review(app: App, plan: str | None, plain: bool) -> None:
-    """Look at a plan and decide: apply it, drop a file, reject it.
+@click.pass_context
+def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
+    """Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it.
 
     Without PLAN, the newest that waits. The answer has to be typed by a person at a terminal.
     """
-    del plain  # the dialogue is the only form so far
+    app: App = ctx.obj
     plan_id = app.workspace.parts.ledger.find(plan) if plan else _newest_waiting(app)
     if plan_id is None:
         app.ui.line(Text("Nothing waits for you."))
         if app.ui.as_json:
             app.ui.document({"waiting": []})
         return
+    full = not plain and _can_be_full(app)
     ref = app.workspace.parts.ledger.ref(plan_id)
-    name, status = ref.name, ref.status
-    if status is PlanStatus.COMPLETED:
+    if ref.status is PlanStatus.COMPLETED and not (full and app.workspace.parts.person.refusal() is None):
         if app.ui.as_json:
             app.ui.document(ref)
-        _tell_done(app, name, undone=ref.undone)
+        _tell_done(app, ref.name, undone=ref.undone)
         return
-    if status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
-        raise Busy(holder=Text("{plan} is being carried out", plan=name))
-    require_terminal(app, f"ringi review {name}")
-    _Review(app, plan_id, name).run()
+    if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
+        raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
+    require_terminal(app, f"ringi review {ref.name}")
+    looked = Review(app, plan_id)
+    ended = _on_screen(app, looked) if full else _in_dialogue(app, looked)
+    if ended is End.UNDO:
+        from ringi.cli.undo import undo  # noqa: PLC0415  # only for a plan that was carried out
+
+        ctx.invoke(undo, plan=ref.name, sign=None)
+        return
+    _finish(app, looked, ended)
 
 
 def _newest_waiting(app: App) -> str | None:
@@ -65,176 +67,78 @@ def _tell_done(app: App, name: str, *, undone: bool) -> None:
     app.ui.next_step(f"ringi undo {name}")
 
 
-class _Review:
-    def __init__(self, app: App, plan_id: str, name: str) -> None:
-        self.app = app
-        self.ui = app.ui
-        self.tool = app.workspace.plan
-        self.plan_id = plan_id
-        self.name = name
-        self.stale: tuple[str, ...] = ()
-
-    def run(self) -> None:
-        document = self._taken_up(self._show())
-        if document.state.status is PlanStatus.APPROVED:
-            self._carry_out_approved()
-            return
-        while True:
-            answer = self._ask(self._choices(document))
-            try:
-                if self._answered(answer, document):
-                    return
-            except BadTransition:
-                self.ui.line(
-                    Text("{plan} was decided elsewhere meanwhile; nothing was done here.", plan=self.name)
-                )
-                self.ui.next_step(f"ringi show {self.name}")
-                raise click.exceptions.Exit(EXIT_STALE) from None
-            except Superseded:
-                raise
-            except PlanChanged as error:
-                self.ui.error(error)
-                document = self._show()
-                continue
-            except (InvalidSpecs, Stale) as error:
-                self.ui.error(error)
-            if answer in _SHOWS_AGAIN:
-                document = self._show()
-
-    def _taken_up(self, document: PlanDocument) -> PlanDocument:
-        """Declined, rolled back or brought in from files: it waits again if the person says so."""
-        if document.change and document.change.superseded_at:
-            raise Superseded(plan=self.name)
-        if document.state.status not in {PlanStatus.PROPOSED, PlanStatus.ABORTED}:
-            return document
-        if not is_yes(self._ask(Text("{plan} does not wait now. Take it up again? [y/n]", plan=self.name))):
-            self._leave()
-        if document.change:
-            self.tool.mark_pending(self.plan_id, pending=True)
-        else:
-            self._take_up(document)
-        return self._show()
-
-    def _choices(self, document: PlanDocument) -> Text:
-        if document.change:
-            return _WHOLE
-        return _UPDATE if self.stale else _CHOICES
-
-    def _ask(self, question: Text) -> str:
-        try:
-            return ask(self.app, question)
-        except EOFError:
-            return "q"
-
-    def _answered(self, answer: str, document: PlanDocument) -> bool:
-        """Whether that was the end of it."""
-        if answer == "a":
-            return self._apply(document)
-        if answer == "d" and not document.change:
-            self._drop(document)
-        elif answer == "u" and self.stale and not document.change:
-            self._update(document)
-        elif answer == "r":
-            self._reject()
-        elif answer == "q":
-            self._leave()
-        elif answer != "s":
-            self.ui.line(Text("Please type one of the letters in brackets."))
+def _can_be_full(app: App) -> bool:
+    if app.ui.as_json or app.environment.get("TERM", "dumb") in {"", "dumb"}:
         return False
+    try:
+        size = tuple(os.get_terminal_size(1))
+    except OSError:
+        return False
+    # A terminal that does not know its size is taken for a usual one.
+    return size == _NOTHING or all(there >= least for there, least in zip(size, _LEAST, strict=True))
 
-    def _show(self) -> PlanDocument:
-        document = self.tool.get(self.plan_id)
-        preview = self.tool.preview(self.plan_id)
-        self.ui.line()
-        for part in preview.diffs:
-            if part.diff:
-                self.ui.diff(part.diff, most=LONGEST_DIFF)
-                self.ui.line()
-        self.stale = preview.stale
-        describe(self.app, self.app.workspace.parts.ledger.ref(self.plan_id), document, preview)
-        totals(self.app, document)
-        return document
 
-    def _apply(self, document: PlanDocument) -> bool:
-        asked = self.tool.ask(self.plan_id, seen=document)
-        if not isinstance(self.tool.outcome(self.plan_id), ApprovedPlan):  # by a standing approval, at once
-            typed = self._typed(document, asked)
-            if typed is None:
-                return False
-            who = self.app.workspace.parts.person.user()
-            self.tool.approve(self.plan_id, who, ALL_SPECS, typed)
-        carry_out(self.app, self.plan_id, self.name)
-        return True
+def _on_screen(app: App, looked: Review) -> End:
+    from ringi.cli.reviewing.keys import press  # noqa: PLC0415  # see above
+    from ringi.cli.reviewing.session import Session  # noqa: PLC0415  # the dialogue does without
+    from ringi.cli.term.cells import has_many_colours  # noqa: PLC0415  # see above
+    from ringi.cli.term.terminal import Terminal  # noqa: PLC0415  # see above
 
-    def _carry_out_approved(self) -> None:
-        answer = self._ask(Text("{plan} is approved already. Carry it out now? [y/n]", plan=self.name))
-        if not is_yes(answer):
-            self._leave()
-        carry_out(self.app, self.plan_id, self.name)
+    colour = not app.environment.get("NO_COLOR")
+    with Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
+        session = Session(app, looked, terminal, colour=colour)
+        session.draw()
+        # What was typed before it stood there does not answer it.
+        terminal.discard_pending()
+        try:
+            if looked.must_be_taken_up:
+                question = Text("{plan} does not wait now. Take it up again? [y/n]", plan=looked.name)
+                if not is_yes(session.ask_key(question)):
+                    return End.LEFT
+                take_up(looked)
+                session.show_again()
+            while True:
+                ended = press(session, session.next_key())
+                if ended is not None:
+                    return ended
+        finally:
+            session.stop_checks()
 
-    def _leave(self) -> NoReturn:
-        self.ui.line(Text("Nothing was decided; {plan} still waits.", plan=self.name))
+
+def _in_dialogue(app: App, looked: Review) -> End:
+    from ringi.cli.reviewing.plain import Dialogue  # noqa: PLC0415  # the full screen does without
+
+    return Dialogue(app, looked).run()
+
+
+def _finish(app: App, looked: Review, ended: End) -> None:
+    """What became of it, on the person's own screen."""
+    name = looked.name
+    if ended is End.APPLY:
+        from ringi.api.beside_copies import remove_settled  # noqa: PLC0415  # see below
+        from ringi.cli.results import carry_out  # noqa: PLC0415  # only where something is carried out
+
+        carry_out(app, looked.plan_id, name)
+        _tell_proposer(app, looked)
+        remove_settled(app.workspace)
+    elif ended is End.APPROVED:
+        app.ui.line(Text("{plan} is approved, with your note.", plan=name), style="green")
+        _tell_proposer(app, looked)
+        app.ui.next_step(f"ringi execute {name}")
+    elif ended is End.REJECTED:
+        tell_sent_back(app, looked.plan_id, name)
+        raise click.exceptions.Exit(EXIT_DECLINED)
+    elif ended is End.ELSEWHERE:
+        app.ui.line(Text("{plan} was decided elsewhere meanwhile; nothing was done here.", plan=name))
+        app.ui.next_step(f"ringi show {name}")
+        raise click.exceptions.Exit(EXIT_STALE)
+    elif ended is End.INTERRUPTED:
+        raise Interrupted
+    elif looked.document.state.status is not PlanStatus.COMPLETED:
+        app.ui.line(Text("Nothing was decided; {plan} still waits.", plan=name))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
 
-    def _typed(self, document: PlanDocument, asked: ApprovalRequest) -> TypedAnswer | None:
-        """For a high risk, the beginning of the digest of exactly what will be written is typed."""
-        if risk_of(document, ALL_SPECS) is not Risk.HIGH:
-            return TypedAnswer(asked.digest, "a")
-        return digest_typed(self.app, asked)
 
-    def _drop(self, document: PlanDocument) -> None:
-        specs = document.state.action_specs
-        answer = ask(self.app, Text("Which file? Its number, 1 to {count}:", count=len(specs)))
-        if not (answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(specs)):
-            self.ui.line(Text("There is no file with that number."), style="yellow")
-            return
-        if len(specs) == 1:
-            self.ui.line(Text("It is the only file; reject the plan instead."), style="yellow")
-            return
-        dropped = specs[int(answer) - 1]
-        kept = [spec.id for spec in specs if spec.id != dropped.id]
-        reason = f"dropped {dropped.base.path}"
-        self.tool.keep_specs(self.plan_id, kept, seen=document, actor=Actor.USER, reason=reason)
-        self.ui.line(Text("{path} dropped; this is a new version of the plan.", path=dropped.base.path))
-
-    def _take_up(self, document: PlanDocument) -> None:
-        specs, reason = document.state.action_specs, "taken up again"
-        if all(spec.validated for spec in specs):
-            ids = [spec.id for spec in specs]
-            self.tool.keep_specs(self.plan_id, ids, seen=document, actor=Actor.USER, reason=reason)
-            return
-        # Brought in from files: what the proposer saw stays the basis, so that a change since is noticed.
-        basis = {file.path: file.before for spec in specs for file in spec.touched}
-        bases = [spec.base for spec in specs]
-        self.tool.set_specs_on(self.plan_id, bases, basis, actor=Actor.USER, reason=reason)
-
-    def _update(self, document: PlanDocument) -> None:
-        bases = [spec.base for spec in document.state.action_specs]
-        reason = "brought to the files as they are now"
-        report = self.tool.set_action_specs(self.plan_id, bases, actor=Actor.USER, reason=reason)
-        if report.ok:
-            words = Text("Measured against your files as they are; lines you wrote since may go.")
-        else:
-            words = Text("It does not fit your files as they are: {why}", why=report.issues[0])
-        self.ui.line(words, style="yellow")
-
-    def _reject(self) -> None:
-        feedback = ask(self.app, Text("What should the proposer change?"))
-        if not feedback:
-            self.ui.line(Text("A reject needs a word of feedback; nothing was decided."), style="yellow")
-            return
-        self.tool.reject(self.plan_id, feedback)
-        self.ui.line(Text("{plan} is sent back; your words stand in it.", plan=self.name))
-        self.ui.next_step(f"ringi show {self.name}")
-        raise click.exceptions.Exit(EXIT_DECLINED)
-
-
-def digest_typed(app: App, asked: ApprovalRequest) -> TypedAnswer | None:
-    """The digest is shown in full, and its beginning typed; None where something else was."""
-    app.ui.line(Text("What you approve is sha256 {digest}", digest=asked.digest), indent=2)
-    wanted = asked.digest[:TYPED_LENGTH]
-    answer = ask(app, Text("HIGH risk. To apply it, type {wanted}:", wanted=wanted))
-    if answer != wanted:
-        app.ui.line(Text("That was not it; nothing was approved."), style="yellow")
-        return None
-    return TypedAnswer(asked.digest, answer)
+def _tell_proposer(app: App, looked: Review) -> None:
+    if (words := told(looked)) is not None:
+        app.ui.line(words, indent=2)

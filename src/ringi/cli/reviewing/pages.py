@@ -1,0 +1,65 @@
+"""What there is to read beside the diffs: everything known of the plan, and the keys."""
+
+import copy
+from typing import Final
+
+from ringi.cli.app import App
+from ringi.cli.describing import describe, totals
+from ringi.cli.reviewing.model import Page
+from ringi.cli.reviewing.render import shown
+from ringi.cli.term.cells import Line, Span
+from ringi.cli.ui import Ui, translated
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, comments_now
+from ringi.text import Text
+
+KEYS: Final = (
+    ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),
+    ("n p", Text("the next hunk, the one before; N P or Tab: the next file, the one before")),
+    ("Enter", Text("fold or unfold the file")),
+    ("a", Text("apply: approve what you see and carry it out")),
+    ("m", Text("approve with a note, and carry it out later")),
+    ("d", Text("drop the hunk under the cursor; D drops the whole file or command")),
+    ("e", Text("edit the line under the cursor; o adds a line below it")),
+    ("x", Text("delete the line under the cursor; one that the plan removes is kept")),
+    ("E", Text("edit the file, as the plan would leave it, in $VISUAL or $EDITOR")),
+    ("c", Text("comment on the line, for whoever proposed it")),
+    ("r", Text("reject, with words for whoever proposed it")),
+    ("u", Text("take back your last change; where files changed: update to them as they are now")),
+    ("t", Text("only what changed since the version that was approved last, or all of it again")),
+    ("i", Text("everything known of the plan: risk, checks, other plans, what was said")),
+    ("s", Text("show the plan as it is now")),
+    ("U", Text("undo a plan that was carried out")),
+    ("q", Text("quit; nothing is decided")),
+)
+_WIDEST: Final = 9
+
+
+class _Writing(Ui):
+    """Collects what would be printed."""
+
+    def __init__(self) -> None:
+        super().__init__(as_json=False, environment={})
+        self.lines: list[Line] = []
+
+    def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
+        words = translated(text) if isinstance(text, Text) else text
+        self.lines.append((Span(" " * indent + shown(words), style),))
+
+
+def help_page() -> Page:
+    lines = ((Span(f"  {key:<{_WIDEST}}", "bold"), Span(translated(words))) for key, words in KEYS)
+    return Page((Span(translated(Text("Keys")), "bold"),), tuple(lines))
+
+
+def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:
+    """As `ringi show` tells it."""
+    writing = _Writing()
+    beside = copy.copy(app)
+    beside.ui = writing
+    describe(beside, ref, document, preview)
+    for comment in comments_now(document):
+        where = Text("{path}:{line}: {text}", path=comment.path, line=comment.line, text=comment.text)
+        writing.line(Text("your comment on {where}", where=where), indent=2)
+    totals(beside, document)
+    title, *lines = writing.lines
+    return Page(title, tuple(lines))

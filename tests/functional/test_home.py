@@ -1,0 +1,206 @@
+"""`ringi` alone, as a person sees it."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.api import open_workspace
+from ringi.cli import home
+from ringi.cli.ui import width
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
+from ringi.integrations.person import process_start
+from ringi.plans.tool import PlanTool
+from ringi.wiring.checks import MARK
+from ringi.wiring.places import places_of
+from tests.fakes.people import SeatedPerson
+from tests.functional.desk import Desk
+from tests.functional.screens import Screen
+
+NOTHING = "Nothing waits for you."
+
+
+def in_workspace(root: Path, work: Callable[[PlanTool], str]) -> str:
+    with open_workspace(root, person=SeatedPerson()) as workspace:
+        return work(workspace.plan)
+
+
+def proposed(
+    root: Path, files: Mapping[str, str], title: str = "Add a file", proposer: str = "claude"
+) -> str:
+    def propose(plan: PlanTool) -> str:
+        plan_id = plan.propose(title, proposer=proposer)
+        specs = [ActionSpec(SpecKind.WRITE, path, content) for path, content in files.items()]
+        assert plan.set_action_specs(plan_id, specs).ok
+        return plan_id
+
+    return in_workspace(root, propose)
+
+
+def copied(root: Path, name: str = "c1", **facts: Any) -> Path:
+    """A work copy's record, as `ringi with` writes it."""
+    folder = places_of(root, os.environ).copies / name
+    folder.mkdir(parents=True)
+    record = {
+        "schema_version": 1,
+        "workspace": str(root),
+        "created_at": "2026-01-01T00:00:00Z",
+        "base": "0" * 40,
+    }
+    (folder / "copy.json").write_text(json.dumps({**record, "command": ["/usr/bin/claude", "-p"], **facts}))
+    return folder
+
+
+def myself() -> dict[str, object]:
+    return {"pid": os.getpid(), "start": process_start(os.getpid())}
+
+
+def test_nothing_at_all(desk: Desk) -> None:
+    done = desk.run()
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == NOTHING
+    assert "→ ringi with" in done.stdout
+    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": []}
+
+
+def test_one_plan_with_its_reasons_and_tests(desk: Desk) -> None:
+    high = ["pyproject.toml", "package.json", "Makefile", "Dockerfile", "setup.py"]
+    plan_id = proposed(desk.root, {"a.py": "x\n", **dict.fromkeys(high, "x\n")}, "Rebuild it")
+
+    def checked(plan: PlanTool) -> str:
+        plan.add_checks(plan_id, [CheckResult("make test", 0, 1.0, "0" * 40, ""),
+                                  CheckResult("make lint", 1, 1.0, "0" * 40, "bad")])  # fmt: skip
+        return plan_id
+
+    in_workspace(desk.root, checked)
+    lines = desk.run().stdout.splitlines()
+    assert lines[:2] == ["1 waiting", "  p1  Rebuild it   claude   6 files  +6 -0   HIGH"]
+    assert sum("HIGH because" in line for line in lines) == 3
+    assert "      and 2 more" in lines
+    assert lines[-3:] == [
+        "      tests: failed with exit code 1: make lint",
+        "      tests: passed on exactly these bytes: make test",
+        "  → ringi review",
+    ]
+
+
+def test_several_each_with_its_next_command(desk: Desk) -> None:
+    proposed(desk.root, {"a.py": "1\n", "b.py": "1\n"}, "first")
+    proposed(desk.root, {"a.py": "2\n"}, "second", proposer="codex")
+    approved = proposed(desk.root, {"c.py": "3\n"}, "third")
+
+    def approve(plan: PlanTool) -> str:
+        asked = plan.ask(approved)
+        return str(plan.approve(approved, "me", ALL_SPECS, TypedAnswer(asked.digest, asked.digest[:6])))
+
+    in_workspace(desk.root, approve)
+    lines = desk.run().stdout.splitlines()
+    assert lines[0] == "3 waiting"
+    assert [line.split()[-2:] for line in lines if "→" in line] == [
+        ["review", "p2"], ["review", "p1"], ["execute", "p3"]]  # fmt: skip
+    assert "  p2 and p1 change the same files: a.py" in lines
+    assert [ref["number"] for ref in desk.json()["waiting"]] == [2, 1, 3]
+
+
+def test_a_line_fits_the_terminal(desk: Desk) -> None:
+    proposed(
+        desk.root, {"a.py": "1\n"}, "言葉の多い題名" * 12, proposer="an agent with a very long name indeed"
+    )
+    with Screen.ringi(desk.root, columns=80) as screen:
+        assert screen.exit_code == 0
+        line = next(line for line in screen.lines if " p1 " in line)
+    assert 70 < width(line) <= 80
+    assert line.endswith("low")
+    assert line.count("…") == 2
+    assert "言葉の多い題名" * 12 in desk.run().stdout
+
+
+def test_titles_cannot_command_the_terminal(desk: Desk) -> None:
+    proposed(desk.root, {"a.py": "1\n"}, "evil \x1b[2J\u202e title")
+    with Screen.ringi(desk.root) as screen:
+        assert screen.exit_code == 0
+        assert b"\x1b[2J" not in screen.raw
+        assert r"evil \x1b[2J\u202e title" in screen.text
+
+
+def test_a_plan_sent_back_is_resumed_where_its_copy_is(desk: Desk) -> None:
+    plan_id = proposed(desk.root, {"a.py": "1\n"}, "nearly right")
+    kept = copied(desk.root, plan_id=plan_id, taken=True)
+    assert "sent back" not in desk.run().stdout
+
+    def reject(plan: PlanTool) -> str:
+        plan.ask(plan_id)
+        return str(plan.reject(plan_id, "add a test"))
+
+    in_workspace(desk.root, reject)
+    lines = desk.run().stdout.splitlines()
+    assert lines[0] == NOTHING
+    assert lines[1] == "1 sent back"
+    assert lines[-1].strip() == "→ ringi with --resume p1"
+    found = desk.json()
+    assert [ref["id"] for ref in found["sent_back"]] == [plan_id]
+    assert found["sessions"] == []
+    (kept / "copy.json").unlink()
+    assert "sent back" not in desk.run().stdout
+
+
+def test_agents_at_work(desk: Desk) -> None:
+    copied(desk.root, supervisor=myself())
+    lines = desk.run().stdout.splitlines()
+    assert lines[0] == NOTHING
+    assert lines[1].startswith("claude is at work in a copy since ")
+    [session] = desk.json()["sessions"]
+    assert (session["agent"], session["running"], session["command"]) == (
+        "claude",
+        True,
+        ["/usr/bin/claude", "-p"],
+    )
+
+
+def test_an_agent_at_work_again_is_no_longer_sent_back(desk: Desk) -> None:
+    plan_id = proposed(desk.root, {"a.py": "1\n"})
+    in_workspace(desk.root, lambda plan: str(plan.send_back(plan_id)))
+    copied(desk.root, plan_id=plan_id, taken=True, supervisor=myself())
+    shown = desk.run().stdout
+    assert "sent back" not in shown
+    assert "is at work" in shown
+
+
+@pytest.mark.parametrize("start", ["long ago", None])
+def test_work_that_was_cut_off(desk: Desk, start: str | None) -> None:
+    copied(desk.root, supervisor=start and {"pid": os.getpid(), "start": start})
+    shown = desk.run().stdout
+    assert "The work of claude was cut off" in shown
+    assert "→ ringi doctor --repair" in shown
+    assert desk.json()["sessions"][0]["running"] is False
+
+
+def test_copies_of_checks_are_nobodys_work(desk: Desk) -> None:
+    assert [MARK] == home._OWN_CHECKS
+    copied(desk.root, command=[MARK], supervisor=myself())
+    assert desk.json()["sessions"] == []
+
+
+@pytest.mark.parametrize(
+    "written", [b"", b"{", b"[]", b'"x"', b'{"command": "x"}', b'{"command": [1], "supervisor": 7}', b"\xff"]
+)
+def test_a_record_that_is_damaged_stops_nothing(desk: Desk, written: bytes) -> None:
+    (copied(desk.root) / "copy.json").write_bytes(written)
+    assert desk.run().returncode == 0
+    assert desk.run().stdout.startswith(NOTHING)
+
+
+def test_a_copy_of_a_plan_that_is_not_there(desk: Desk) -> None:
+    copied(desk.root, plan_id="no-such-plan", taken=True)
+    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": []}
+
+
+def test_in_japanese(desk: Desk) -> None:
+    proposed(desk.root, {"a.py": "1\n"}, "題名")
+    shown = desk.run("--lang", "ja").stdout
+    assert "題名" in shown
+    assert "waiting" not in shown

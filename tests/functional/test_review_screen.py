@@ -1,0 +1,758 @@
+"""A review on the full screen of a real terminal."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi import ActionSpec, SpecKind, open_workspace
+from ringi.domain.plan import Encoding, PlanState, PlanStatus
+from ringi.plans.effects import packed
+from tests.functional.desk import Desk
+from tests.functional.screens import KEYS as KEYS_SENT
+from tests.functional.screens import Screen
+
+MENU = r"\[q\]"
+MANY = "\n".join(f"line {number}" for number in range(1, 41)) + "\n"
+# Lines 3 and 30 are far enough from each other for two hunks.
+CHANGED = MANY.replace("line 3\n", "line three\n").replace("line 30\n", "line thirty\n")
+TWO_HUNKS = ActionSpec(SpecKind.WRITE, "many.txt", CHANGED)
+BY_AGENT = "sed -i -e 's/^line 3$/line three/' -e 's/^line 30$/line thirty/' many.txt"
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    (desk.root / "many.txt").write_text(MANY)
+    return desk
+
+
+@pytest.fixture
+def screens(desk: Desk) -> Iterator["Screens"]:
+    opened = Screens(desk.root)
+    yield opened
+    for screen in opened.all:
+        screen.end()
+
+
+class Quick(Screen):
+    def settle(self, quiet: float = 0.06, timeout: float = 10) -> str:
+        return super().settle(quiet, timeout)
+
+
+class Screens:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.all: list[Screen] = []
+
+    def review(self, *words: str, columns: int = 80, rows: int = 24, **variables: str) -> Screen:
+        screen = Quick.ringi(self.root, "review", *words, columns=columns, rows=rows, **variables)
+        self.all.append(screen)
+        return screen
+
+
+def find(screen: Screen, pattern: str, *, most: int = 60) -> None:
+    """The cursor on the first line like that."""
+    screen.press("home")
+    for _ in range(most):
+        if any(line.startswith("▌") and re.search(pattern, line) for line in screen.settle(0.05).split("\n")):
+            return
+        screen.send("j")
+    raise AssertionError(f"no line {pattern!r}:\n{screen.framed()}")
+
+
+def apply_high(screen: Screen) -> str:
+    """Types what a high risk asks for; answers with it."""
+    screen.press("a")
+    found = re.search("type ([0-9a-f]{6}):", screen.wait("type [0-9a-f]{6}:"))
+    assert found
+    screen.type(found[1], enter=True)
+    return found[1]
+
+
+def commit_all(desk: Desk) -> None:
+    desk.git("add", "-A")
+    desk.git("commit", "-q", "-m", "many")
+
+
+def propose(desk: Desk, *specs: ActionSpec) -> str:
+    with open_workspace(desk.root) as workspace:
+        return workspace.plan_name(workspace.plan.propose_specs("numbers", specs, proposer="the agent"))
+
+
+def state(desk: Desk, name: str) -> PlanState:
+    with open_workspace(desk.root) as workspace:
+        return workspace.plan.get_state(name)
+
+
+@pytest.mark.req("PT-8")
+def test_drop_a_hunk_edit_a_line_and_apply(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    assert "hunk 1 of 2" in screen.wait(r"\[a\]pply")
+    screen.press("n", "n", "d")
+    assert "still applies" in screen.wait("hunk 2 of many.txt dropped")
+    find(screen, r"\+line three")
+    screen.press("e")
+    screen.wait("Line 3:")
+    screen.type("!")
+    screen.press("enter")
+    assert "line three!" in screen.wait("1 line edited · still applies")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert "1 file written" in screen.text
+    assert "will be told: 1 hunk dropped, 1 line edited by you" in screen.text
+    assert (shop.root / "many.txt").read_text() == MANY.replace("line 3\n", "line three!\n")
+    told = [given.text for given in state(shop, name).feedback]
+    assert told == ["dropped hunk 2 of many.txt", "edited 1 line of many.txt"]
+
+
+def test_a_change_is_taken_back(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS, ActionSpec(SpecKind.CREATE, "notes.txt", "new\n"))
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("n", "d")
+    screen.wait("dropped")
+    screen.press("N", "D")
+    screen.wait("notes.txt dropped")
+    assert "notes.txt" not in re.sub(r"notes.txt dropped", "", screen.text)
+    screen.press("u")
+    screen.wait("taken back: 1 file dropped")
+    screen.press("u")
+    screen.wait("taken back: 1 hunk dropped")
+    screen.press("u")
+    screen.wait("no change of yours")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert (shop.root / "notes.txt").read_text() == "new\n"
+    assert "line three" in (shop.root / "many.txt").read_text()
+    assert "told" not in screen.text
+
+
+def test_lines_are_added_deleted_and_kept(shop: Desk, screens: Screens) -> None:
+    name = propose(
+        shop,
+        ActionSpec(
+            SpecKind.WRITE, "many.txt", MANY.replace("line 20\n", "").replace("line 3\n", "line three\n")
+        ),
+    )
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    find(screen, r"\+line three")
+    screen.press("o")
+    screen.wait("A new line 4:")
+    screen.type("and more 日本", enter=True)
+    screen.wait("1 line edited")
+    find(screen, "line 5")
+    screen.press("x")
+    screen.wait("1 line edited")
+    screen.wait("-line 5")
+    find(screen, "-line 20")
+    screen.press("x")
+    screen.wait_gone("-line 20")
+    screen.press("a")
+    assert screen.exit_code == 0
+    wanted = MANY.replace("line 3\n", "line three\nand more 日本\n").replace("line 5\n", "")
+    assert (shop.root / "many.txt").read_text() == wanted
+
+
+@pytest.mark.req("PT-6")
+def test_comment_and_reject_reach_the_proposer(shop: Desk, screens: Screens) -> None:
+    before = shop.files()
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    find(screen, r"\+line three")
+    screen.press("c")
+    screen.wait("Your comment on many.txt:3")
+    screen.type("why in words? なぜ", enter=True)
+    seen = screen.wait("goes to the proposer")
+    assert re.search(r"\+line three\n.*» why in words", seen)
+    find(screen, "-line 30")
+    screen.press("c")
+    screen.wait("many.txt:30")
+    screen.type("keep it", enter=True)
+    screen.wait("» keep it")
+    screen.press("r")
+    screen.wait("What should the proposer change?")
+    screen.press("enter")
+    screen.wait("nothing was decided")
+    screen.press("r")
+    screen.wait("What should the proposer change?")
+    screen.type("not like this", enter=True)
+    assert screen.exit_code == 5
+    now = state(shop, name)
+    assert now.status is PlanStatus.PROPOSED
+    assert now.feedback[-1].text == "not like this"
+    said = [(one.line, one.side, one.text, one.quote) for one in now.comments or ()]
+    assert said == [(3, "new", "why in words? なぜ", "line three"), (30, "old", "keep it", "line 30")]
+    assert shop.files() == before
+
+
+@pytest.mark.req("PT-8")
+def test_high_risk_is_typed(desk: Desk, screens: Screens) -> None:
+    name = propose(
+        desk, ActionSpec(SpecKind.DELETE, "README.md"), ActionSpec(SpecKind.CREATE, "notes.txt", "x\n")
+    )
+    screen = screens.review(name)
+    assert "HIGH because README.md is deleted" in screen.wait(r"\[a\]pply")
+    screen.press("a")
+    screen.wait("type [0-9a-f]{6}:")
+    screen.type("yes", enter=True)
+    screen.wait("nothing was approved")
+    assert (desk.root / "README.md").exists()
+    screen.press("a")
+    seen = screen.wait("type [0-9a-f]{6}:")
+    wanted = re.search("type ([0-9a-f]{6}):", seen)
+    assert wanted
+    assert re.search(rf"\b{wanted[1]}[0-9a-f]{{58}}\b", seen)
+    screen.press("esc")
+    screen.wait("nothing was approved")
+    typed = apply_high(screen)
+    assert screen.exit_code == 0
+    assert not (desk.root / "README.md").exists()
+    proof = next(desk.root.joinpath(".agent/logs/plans").glob("*/approval.json")).read_text()
+    assert f'"answer": "{typed}"' in proof
+
+
+def test_what_was_carried_out_can_be_seen_and_undone(shop: Desk, screens: Screens) -> None:
+    before = shop.files()
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert shop.files() != before
+    screen = screens.review(name)
+    assert "line three" in screen.wait(r"\[U\]ndo")
+    screen.press("a")
+    screen.wait("carried out already|cannot go")
+    screen.press("U")
+    screen.wait(r"\[y/n\]")
+    screen.type("y", enter=True)
+    assert screen.exit_code == 0
+    assert shop.files() == before
+
+
+def test_in_japanese(shop: Desk, screens: Screens) -> None:
+    name = propose(
+        shop,
+        TWO_HUNKS,
+        ActionSpec(SpecKind.DELETE, "README.md"),
+        ActionSpec(SpecKind.CREATE, "日本.txt", "日本語の行\n"),
+    )
+    screen = screens.review(name, "--lang", "ja")
+    screen.wait(MENU)
+    find(screen, "日本語の行")
+    screen.press("e")
+    screen.type("です", enter=True)
+    screen.wait("v2")
+    assert "日本語の行です" in screen.text
+    screen.press("a")
+    seen = screen.wait("[0-9a-f]{64}")
+    digest = re.search("[0-9a-f]{64}", seen)
+    assert digest
+    screen.type(digest[0][:6], enter=True)
+    assert screen.exit_code == 0
+    assert (shop.root / "日本.txt").read_text() == "日本語の行です\n"
+
+
+def test_small_and_large_again(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("home")
+    large = screen.settle(0.5)
+    screen.resize(20, 5)
+    screen.wait(r"\[a\]")
+    small = screen.settle(0.4)
+    assert name in small
+    assert "low" in small
+    assert all(len(line) <= 20 for line in small.split("\n"))
+    find(screen, "line thirty")
+    screen.press("c")
+    screen.type("narrow", enter=True)
+    screen.press("?", "q", "i", "q")
+    screen.resize(1, 1)
+    screen.settle(0.4)
+    assert screen.alive
+    screen.resize(80, 24)
+    screen.wait("» narrow")
+    screen.press("home")
+    again = screen.settle(0.4)
+    assert large.split("\n")[:8] == again.split("\n")[:8]
+    screen.press("a")
+    assert screen.exit_code == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+def test_killed_in_the_middle_decides_nothing(shop: Desk, number: signal.Signals) -> None:
+    name = propose(shop, TWO_HUNKS)
+    before = shop.files()
+    # In a shell, which says afterwards in what state the terminal was left.
+    script = f'{os.sys.executable} -m ringi review {name}; stty -a | tr ";" "\\n"; echo done'
+    with Screen(["sh", "-c", script], cwd=shop.root) as screen:
+        screen.wait(r"\[a\]pply")
+        screen.press("r")
+        screen.wait("What should")
+        [child] = subprocess.run(
+            ["pgrep", "-P", str(screen.child.pid)], capture_output=True, text=True, check=True
+        ).stdout.split()
+        os.kill(int(child), number)
+        until = time.monotonic() + 30
+        while not screen.raw.endswith((b"done\r\n", b"done\n")) and time.monotonic() < until:
+            screen.settle()
+        settings = set(screen.raw.decode(errors="replace").replace("\r", "").split())
+        if number is not signal.SIGKILL:
+            assert {"icanon", "echo", "isig"} <= settings
+            assert screen.raw.rfind(b"\x1b[?1049l") > screen.raw.rfind(b"\x1b[?1049h")
+    assert state(shop, name).status is PlanStatus.PENDING_REVIEW
+    assert shop.files() == before
+
+
+def test_a_closed_window_decides_nothing(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.hang_up()
+    assert state(shop, name).status is PlanStatus.PENDING_REVIEW
+
+
+@pytest.mark.req("PT-8")
+def test_what_the_proposer_changes_meanwhile_is_not_applied(desk: Desk, screens: Screens) -> None:
+    name = propose(desk, ActionSpec(SpecKind.CREATE, "new.txt", "harmless\n"))
+    screen = screens.review(name)
+    screen.wait("harmless")
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.CREATE, "new.txt", "other\n")])
+    screen.wait(r"changed: version 2\. \[s\]", timeout=10)
+    assert "harmless" in screen.text
+    screen.press("a")
+    screen.wait("changed while you looked")
+    assert "other" in screen.wait("other")
+    assert not (desk.root / "new.txt").exists()
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.CREATE, "new.txt", "third\n")])
+    screen.wait("changed: version 3")
+    screen.press("s")
+    screen.wait("third")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert (desk.root / "new.txt").read_text() == "third\n"
+
+
+@pytest.mark.req("PT-8")
+def test_what_changes_at_the_last_question_is_not_applied(desk: Desk, screens: Screens) -> None:
+    name = propose(desk, ActionSpec(SpecKind.DELETE, "README.md"))
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("a")
+    found = re.search("type ([0-9a-f]{6}):", screen.wait("type [0-9a-f]{6}:"))
+    assert found
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.DELETE, "app/hello.py")])
+    screen.type(found[1], enter=True)
+    screen.wait("delete app/hello.py")
+    assert (desk.root / "README.md").exists()
+    assert (desk.root / "app/hello.py").exists()
+    screen.press("q")
+    assert screen.exit_code == 3
+
+
+def test_withdrawn_or_decided_elsewhere(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    before = shop.files()
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    with open_workspace(shop.root) as workspace:
+        workspace.plan.reject(name, "no")
+    screen.wait("decided elsewhere", timeout=10)
+    screen.press("a")
+    assert screen.exit_code == 4
+    assert shop.files() == before
+    screen = screens.review(name)
+    screen.wait("Take it up again")
+    screen.press("n")
+    assert screen.exit_code == 3
+    assert state(shop, name).status is PlanStatus.PROPOSED
+    screen = screens.review(name)
+    screen.wait("Take it up again")
+    screen.press("y")
+    screen.wait("v2")
+    screen.press("a")
+    assert screen.exit_code == 0
+
+
+def test_keys_typed_ahead_answer_nothing(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.send("aaa")
+    screen.wait(r"\[a\]pply")
+    time.sleep(0.3)
+    assert screen.alive
+    # A pasted text is no answer, and neither is any key with a name.
+    screen.paste("a\na\n")
+    for key in ("up", "left", "ctrl-a", "delete"):
+        screen.press(key)
+    screen.send("\x1b[200~a\x1b[201~\x1bOa\x1b[1;5A")
+    screen.settle(0.3)
+    assert screen.alive
+    assert state(shop, name).status is PlanStatus.PENDING_REVIEW
+
+
+@pytest.mark.req("PT-12")
+def test_files_that_changed_since_are_pointed_out(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    (shop.root / "many.txt").write_text("mine\n" + MANY)
+    screen = screens.review(name)
+    screen.wait("changed since the proposer saw it")
+    screen.press("a")
+    screen.wait("no longer fits")
+    screen.press("u")
+    screen.wait("Measured against your files")
+    assert "-mine" in screen.wait("-mine")
+    (shop.root / "many.txt").write_text("again\n" + MANY)
+    screen.press("a")
+    screen.wait("no longer fits")
+    assert (shop.root / "many.txt").read_text() == "again\n" + MANY
+    screen.press("q")
+    assert screen.exit_code == 3
+
+
+def test_in_the_editor(shop: Desk, screens: Screens, tmp_path: Path) -> None:
+    editor = tmp_path / "my editor"
+    editor.write_text('#!/bin/sh\necho "editing $2"\nsed -i "s/line three/line 3.0/" "$2"; exit $1\n')
+    editor.chmod(0o755)
+    name = propose(shop, TWO_HUNKS)
+    for command, words in (
+        ("/nowhere/editor", "There is no program /nowhere/editor"),
+        (f"'{editor}' 4", "exit code 4; nothing was changed"),
+        ("true", "Nothing was changed"),
+    ):
+        screen = screens.review(name, VISUAL=command)
+        screen.wait(r"\[a\]pply")
+        screen.press("E")
+        screen.wait(words)
+        screen.press("q")
+        assert screen.exit_code == 3
+    screen = screens.review(name, EDITOR=f"'{editor}' 0")
+    screen.wait(r"\[a\]pply")
+    screen.press("E")
+    screen.wait("1 line edited · still applies")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert "line 3.0\n" in (shop.root / "many.txt").read_text()
+
+
+def test_approved_with_a_note(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    before = shop.files()
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("m")
+    screen.wait("Your note")
+    screen.type("as agreed", enter=True)
+    assert screen.exit_code == 0
+    assert f"ringi execute {name}" in screen.text
+    assert shop.files() == before
+    assert "note: as agreed" in shop.run("show", name).stdout
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("a")
+    screen.wait("approved already")
+    screen.press("y")
+    assert screen.exit_code == 0
+    assert shop.files() != before
+
+
+def test_only_what_changed_since_the_approval(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("t")
+    screen.wait("No version of it was approved")
+    screen.press("m")
+    screen.type("fine", enter=True)
+    assert screen.exit_code == 0
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    find(screen, r"\+line three")
+    screen.press("e")
+    screen.type("!", enter=True)
+    screen.wait("still applies")
+    screen.press("t")
+    seen = screen.wait("since the version approved last")
+    assert "+line three!" in seen
+    assert "-line three" in seen
+    assert "thirty" not in seen
+    screen.press("d")
+    screen.wait("only what changed")
+    screen.press("t")
+    screen.wait("line thirty|hunk 1 of 2")
+    screen.press("q")
+    assert screen.exit_code == 3
+
+
+def test_without_colour(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS, ActionSpec(SpecKind.CREATE, "app/new.py", "def f():\n    return 1\n"))
+    coloured = screens.review(name)
+    coloured.wait(r"\[a\]pply")
+    coloured.settle(1)
+    assert re.search(rb"\x1b\[[0-9;]*3[0-9]", coloured.raw)
+    plain = screens.review(name, NO_COLOR="1")
+    plain.wait(r"\[a\]pply")
+    seen = plain.settle(1)
+    assert not re.search(rb"\x1b\[(?:[0-9]+;)*[34][0-9]", plain.raw)
+    assert seen == coloured.text
+    assert "▌" in seen
+    assert "-line 3" in seen
+
+
+def test_a_dumb_terminal_gets_the_dialogue(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    for screen in (screens.review(name, TERM="dumb"), screens.review(name, columns=19, rows=24)):
+        screen.wait(r"\[q\]uit|uit")
+        assert b"\x1b[?" not in screen.raw
+        screen.type("q", enter=True)
+        assert screen.exit_code == 3
+
+
+sandboxed = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="checks of a review run in a sandbox only"
+)
+
+
+@sandboxed
+@pytest.mark.req("PT-16")
+def test_the_tests_run_again_after_a_change(shop: Desk, screens: Screens) -> None:
+    commit_all(shop)
+    check = "echo $(grep -c 'line t' many.txt) tests; test $(grep -c 'line t' many.txt) = 2"
+    name = shop.agent(BY_AGENT, "--check", check)
+    screen = screens.review(name)
+    assert "passed on exactly these bytes" in screen.wait(r"\[a\]pply")
+    find(screen, r"\+line three")
+    screen.press("e")
+    screen.type("!", enter=True)
+    assert "1 line edited · still applies" in screen.wait("tests passed: 2 tests")
+    screen.press("n", "d")
+    assert "failed with exit code 1" in screen.wait("^1 tests$")
+    screen.press("u")
+    screen.wait("tests passed: 2 tests")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert "line three!" in (shop.root / "many.txt").read_text()
+
+
+@sandboxed
+def test_no_answer_while_the_tests_run(shop: Desk, screens: Screens) -> None:
+    commit_all(shop)
+    # Quick in the agent's copy, slow once the line was edited.
+    name = shop.agent(BY_AGENT, "--check", "! grep -q three! many.txt || sleep 613")
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    find(screen, r"\+line three")
+    screen.press("e")
+    screen.type("!", enter=True)
+    screen.wait("the tests run … [1-9] s")
+    screen.press("a")
+    screen.wait("Wait for the tests")
+    screen.press("j")
+    assert screen.alive
+    screen.press("esc")
+    screen.wait("the tests were stopped")
+    running = subprocess.run(["ps", "-axo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sleep 613" not in running
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert "line three!" in (shop.root / "many.txt").read_text()
+
+
+@sandboxed
+def test_killed_while_the_tests_run_leaves_nothing_behind(shop: Desk, screens: Screens) -> None:
+    commit_all(shop)
+    name = shop.agent(BY_AGENT, "--check", "! grep -q three! many.txt || sleep 614")
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    find(screen, r"\+line three")
+    screen.press("e")
+    screen.type("!", enter=True)
+    screen.wait("the tests run … [1-9] s")
+    screen.child.kill(signal.SIGTERM)
+    assert screen.exit_code == 130
+    running = subprocess.run(["ps", "-axo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sleep 614" not in running
+    now = state(shop, name)
+    assert now.status is PlanStatus.PENDING_REVIEW
+    assert now.checks == ()
+
+
+def test_without_a_sandbox_no_test_runs(shop: Desk, screens: Screens) -> None:
+    commit_all(shop)
+    name = shop.agent(BY_AGENT, "--check", "true")
+    screen = screens.review(name, RINGI_RUN_SANDBOX="off")
+    screen.wait(r"\[a\]pply")
+    screen.press("n", "d")
+    screen.wait("tests not run: no sandbox")
+    screen.press("q")
+    assert screen.exit_code == 3
+
+
+HOSTILE = {
+    "escape.txt": b"safe \x1b]0;owned\x07 \x1b[2J\x1b[31mred text\n",
+    "bidi.py": "access = '\u202euser\u2066' \u200b# \u2069\n".encode(),
+    "crlf.txt": b"one\r\ntwo\r\n",
+    "end.txt": b"no newline at the end",
+    "empty.txt": b"",
+    "latin.txt": b"caf\xe9 \xff\n",
+    "tabs.mk": b"all:\n\techo\tx\n",
+    "mixed.txt": b"a\rb\x0bc\x0cd\x85e\n",
+}
+
+
+def test_hostile_text_is_shown_and_written_byte_for_byte(desk: Desk, screens: Screens) -> None:
+    specs = []
+    for name, data in HOSTILE.items():
+        content, encoding = packed(data)
+        specs.append(ActionSpec(SpecKind.CREATE, name, content, encoding=encoding))
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.propose_specs("x\x1b[2J \u202e title", specs, proposer="\x1b[31mme")
+    screen = screens.review("p1", columns=100, rows=60)
+    screen.wait(r"\[a\]pply")
+    seen = screen.settle(1)
+    for words in (
+        r"safe \x1b]0;owned\x07 \x1b[2J\x1b[31mred",
+        r"'\u202euser\u2066' \u200b#",
+        r"+one\r",
+        "(no newline at the end)",
+        "an empty file",
+        r"caf\xe9 \xff",
+        "+    echo    x",
+        r"a\rb\x0bc\x0cd\x85e",
+        r"x\x1b[2J",
+        r"\x1b[31mme",
+    ):
+        assert words in seen, words
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b]", screen.raw.decode(errors="replace"))
+    assert b"owned\x07" not in screen.raw
+    screen.press("i")
+    screen.settle(0.5)
+    screen.press("q")
+    # A line with bytes that are no text keeps them when it is edited.
+    find(screen, "caf")
+    screen.press("e")
+    screen.type("!", enter=True)
+    screen.wait("1 line edited")
+    find(screen, r"two\\r")
+    screen.press("e")
+    screen.type("!", enter=True)
+    screen.wait(r"two!\\r")
+    apply_high(screen)
+    assert screen.exit_code == 0
+    written = {name: (desk.root / name).read_bytes() for name in HOSTILE}
+    edited = {"latin.txt": b"caf\xe9 \xff!\n", "crlf.txt": b"one\r\ntwo!\r\n"}
+    assert written == {**HOSTILE, **edited}
+
+
+@pytest.mark.parametrize("shape", ["5000 hunks", "1 MB line"])
+def test_large_diffs_stay_quick(desk: Desk, screens: Screens, shape: str) -> None:
+    if shape == "5000 hunks":
+        lines = [f"line {number}" for number in range(50000)]
+        before = "\n".join(lines)
+        after = "\n".join(f"{line}!" if number % 10 == 5 else line for number, line in enumerate(lines))
+    else:
+        before, after = "x" * 1_000_000 + "\n", "x" * 500_000 + "\x1b[2J日本" + "y" * 500_000 + "\nend\n"
+    (desk.root / "large.txt").write_text(before)
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.propose_specs("large", [ActionSpec(SpecKind.WRITE, "large.txt", after)])
+    screen = screens.review("p1")
+    screen.wait(r"\[a\]pply")
+    screen.settle(0.5)
+    took = []
+    for key in ("j", "n", "pgdn", "end", "p", "k", "home", "j", "j", "right", "left"):
+        screen.settle(0.1)
+        began, before = time.monotonic(), len(screen.raw)
+        screen.send(KEYS_SENT.get(key, key))
+        while len(screen.raw) == before and time.monotonic() < began + 1:
+            screen.settle(0.005)
+        took.append(time.monotonic() - began)
+    assert sorted(took)[len(took) // 2] < 0.1, took
+    if shape == "5000 hunks":
+        screen.press("home", "n", "n")
+        screen.wait("hunk 2 of 5000")
+        screen.press("end")
+        screen.wait("hunk 5000 of 5000")
+    else:
+        screen.press("home", "j", "j")
+        assert re.search(r"…\+\d{6}", screen.settle(0.2))
+    apply_high(screen)
+    assert screen.exit_code == 0
+    assert (desk.root / "large.txt").read_text() == after
+
+
+def test_every_kind_of_spec_is_shown_for_what_it_is(shop: Desk, screens: Screens) -> None:
+    (shop.root / "data.bin").write_bytes(b"\0\1\2")
+    specs = [
+        ActionSpec(SpecKind.MKDIR, "folder"),
+        ActionSpec(SpecKind.MOVE, "many.txt", target="moved.txt"),
+        ActionSpec(SpecKind.DELETE, "README.md"),
+        ActionSpec(SpecKind.WRITE, "data.bin", "AAAB", encoding=Encoding.BASE64),
+        ActionSpec(SpecKind.WRITE, "app/hello.py", mode="0755"),
+        ActionSpec(SpecKind.RUN, argv=("echo", "a b", "\x1b[2J"), timeout_sec=5, optional=True),
+    ]
+    with open_workspace(shop.root) as workspace:
+        workspace.plan.propose_specs("all kinds", specs)
+    screen = screens.review("p1", columns=100, rows=50)
+    screen.wait(r"\[a\]pply")
+    seen = screen.settle(0.5)
+    for words in (
+        "mkdir folder",
+        "rename many.txt → moved.txt",
+        "delete README.md",
+        "-# Sample",
+        "binary, 3 → 3 bytes",
+        "permission bits become 0755",
+        r"run echo 'a b' '\x1b[2J'",
+        "at most 5 s",
+        "optional: where it fails",
+    ):
+        assert words in seen, words
+    screen.press("n", "d")
+    screen.wait(r"\[D\] drops the whole")
+    screen.press("D")
+    screen.wait("dropped · still applies")
+    screen.press("q")
+    assert screen.exit_code == 3
+
+
+def test_a_commit_that_follows_is_announced(shop: Desk, screens: Screens) -> None:
+    commit_all(shop)
+    name = propose(shop, TWO_HUNKS)
+    with open_workspace(shop.root) as workspace:
+        workspace.plan.wish_commit(name, "Numbers in words")
+    screen = screens.review(name)
+    assert "a commit follows: Numbers in words" in screen.wait(r"\[a\]pply")
+    screen.wait(r"then commits on main: Numbers in words \(no hooks\)")
+    with open_workspace(shop.root) as workspace:
+        workspace.plan.wish_commit(name, "Something else")
+    screen.press("a")
+    screen.wait("changed while you looked")
+    screen.wait("Something else")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert shop.git("log", "-1", "--format=%s") == "Something else\n"
+    assert (shop.root / "many.txt").read_text() == CHANGED
+
+
+def test_a_plan_that_is_only_a_text(desk: Desk, screens: Screens) -> None:
+    with open_workspace(desk.root) as workspace:
+        name = workspace.plan_name(workspace.plan.propose("# Think first\n\nthen \x1b[2J do"))
+    screen = screens.review(name)
+    screen.wait("Take it up again")
+    assert r"then \x1b[2J do" in screen.text
+    screen.press("n")
+    assert screen.exit_code == 3
