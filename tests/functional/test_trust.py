@@ -56,7 +56,10 @@ def ran() -> bool:
     return found
 
 
-def test_a_projects_commands_do_nothing_until_a_person_trusts_them(project: Desk) -> None:
+def test_a_projects_commands_do_nothing_until_a_person_trusts_them(
+    project: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RINGI_WITH_SANDBOX", "off")  # the check tells by writing outside its copy
     project.agent("echo new > notes.txt")
     assert not ran()
     seen = trust(project)

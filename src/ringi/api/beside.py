@@ -4,25 +4,36 @@ import contextlib
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
+from ringi.api.beside_copies import plan_of, remove_settled
+from ringi.api.beside_walls import Walls, enclosed
 from ringi.api.workspace import Workspace
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor
-from ringi.domain.plan import ActionSpec, CheckResult, FileState, PlanRef, SpecKind
-from ringi.errors import PathRefused, RingiError, StorageFailed
+from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
+from ringi.errors import BadTransition, ChangeFixed, PathRefused, RingiError, StorageFailed
+from ringi.integrations.doorway import Doorway, Server
 from ringi.integrations.person import process_start
-from ringi.integrations.supervise import Ended, run_captured, run_in_terminal
+from ringi.integrations.supervise import Ended, run_in_terminal, run_program
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.validation import Basis
 from ringi.text import Text
+from ringi.wiring.agents import agent_of
 from ringi.wiring.checks import environment_in
 from ringi.workspace.copy import CopyChange, Difference, WorkCopy
+from ringi.workspace.copy_record import Supervisor
 from ringi.workspace.tree import Tree
 
+__all__ = ["Taken", "make_copy", "proposer_of", "remove_settled", "run_agent", "take"]
+
 GROUP: Final = "change"
+MCP_SOCKET: Final = "RINGI_MCP_SOCKET"
+FEEDBACK_FILE: Final = "RINGI_FEEDBACK"
+_KEPT_OUTPUT: Final = 16_384
 _INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
 
 
@@ -30,27 +41,82 @@ class Taken(NamedTuple):
     """What became of an agent's work."""
 
     plan: PlanRef | None
-    """None where nothing changed."""
-    left_out: tuple[tuple[str, Text], ...]
-    problems: tuple[Text, ...]
-    checks: tuple[CheckResult, ...]
-    checks_changed_files: bool
+    """None where nothing changed, and there was no plan before."""
+    left_out: tuple[tuple[str, Text], ...] = ()
+    problems: tuple[Text, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    checks_changed_files: bool = False
+    again: bool = False
+    """There was a plan before, and this is a new version of it, unless nothing is new."""
+    new: bool = True
+    """False where the plan says all of it already."""
+    empty: bool = False
+    """The agent took back all that it had changed; its plan stays as it was."""
+    overlaps: tuple[Overlap, ...] = ()
+    meanwhile: int = 0
+    """A version that the person made while the agent worked, and that the new one does not hold."""
+    no_commit: Text | None = None
+    """Why there will be no commit, although one was wanted."""
 
 
 def make_copy(
     workspace: Workspace, argv: Sequence[str], carry: Sequence[str], on_progress: Callable[[Text], None]
 ) -> WorkCopy:
-    places = workspace.places
-    copy = WorkCopy.make(places.root, places.state, places.copies, carry=carry, on_progress=on_progress)
-    copy.mark_running(os.getpid(), process_start(os.getpid()) or "", argv)
+    places, pid, agent = workspace.places, os.getpid(), agent_of(argv)
+    running = Supervisor(pid, process_start(pid) or "")
+    copy = WorkCopy.make(
+        places.root,
+        places.state,
+        places.copies,
+        carry=carry,
+        ignored=agent.ignored if agent else (),
+        supervisor=running,
+        on_progress=on_progress,
+    )
+    copy.mark_running(running.pid, running.start, argv)
     return copy
 
 
 def run_agent(
-    copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str], *, output: int = 1
+    workspace: Workspace,
+    copy: WorkCopy,
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    walls: Walls,
+    *,
+    output: int = 1,
+    feedback: Path | None = None,
+    told_at: str = "",
 ) -> Ended:
     """The command works in the copy, in a terminal of its own; its leftover processes are ended."""
-    return run_in_terminal(argv, cwd=copy.tree, env=environment_in(copy, environment), output=output)
+    with Doorway(_server(workspace, argv, environment)) as door:
+        env = environment_in(copy, environment)
+        if door.path is not None:
+            env[MCP_SOCKET] = str(door.path)
+        if feedback is not None:
+            env[FEEDBACK_FILE] = str(feedback)
+        visible = [path for path in (door.folder, feedback) if path is not None]
+        inside = enclosed(workspace, copy, walls, argv, env, visible=visible)
+        ended = run_in_terminal(
+            inside.argv,
+            cwd=copy.tree,
+            env=inside.env,
+            output=output,
+            door=door,
+            takes_terminal=walls.bwrap is not None,
+        )
+    with contextlib.suppress(OSError):  # whoever deleted its copy is told when it is read
+        copy.note(ended_at=workspace.parts.clock.now(), told_at=told_at or copy.record.told_at)
+    return ended
+
+
+def _server(workspace: Workspace, argv: Sequence[str], environment: Mapping[str, str]) -> Server:
+    """For each client its own, outside of the sandbox; a child of this process, by which it is known."""
+    root = workspace.places.root
+    # Not the folder it is started in: the workspace may hold modules of the same names.
+    python = (sys.executable, "-P", "-m", "ringi")
+    words = (*python, "--workspace", str(root), "mcp", "--as", proposer_of(argv))
+    return Server(words, root, {name: value for name, value in environment.items() if name != MCP_SOCKET})
 
 
 def take(
@@ -58,37 +124,91 @@ def take(
     copy: WorkCopy,
     argv: Sequence[str],
     *,
-    checks: Sequence[str] = (),
+    walls: Walls,
     environment: Mapping[str, str],
+    checks: Sequence[str] = (),
+    commit: bool = False,
     on_check: Callable[[str], None] = lambda _: None,
 ) -> Taken:
-    """Make the difference a plan. The checks run in the copy, on exactly the bytes of the plan."""
+    """Make the difference a plan, or a new version of the plan that the copy has.
+
+    The checks run in the copy, on exactly the bytes of the plan. Whatever happens while they run, the plan
+    is there, and the copy knows it.
+    """
     difference = copy.difference()
-    if not difference.changes:
-        return Taken(None, difference.left_out, (), (), checks_changed_files=False)
+    plan = plan_of(workspace, copy)
+    same = plan is not None and difference.tree == copy.record.planned_tree
+    if same or not difference.changes:
+        copy.note(taken=True, left_out=bool(difference.left_out))
+        empty = plan is not None and not difference.changes
+        return Taken(plan, difference.left_out, again=plan is not None, new=False, empty=empty)
+    plan_id, again, problems = _propose(workspace, copy, argv, difference, plan)
+    known, now = copy.record.planned_version, workspace.parts.ledger.ref(plan_id)
+    meanwhile = plan.version if plan is not None and again and known and plan.version != known else 0
+    copy.note(
+        taken=True,
+        left_out=bool(difference.left_out),
+        planned_tree=difference.tree,
+        planned_version=now.version,
+    )
+    no_commit = _wish_commit(workspace, copy, plan_id) if commit else None
+    results = []
+    for check in checks:
+        on_check(check)
+        results.append(_run_check(workspace, copy, check, difference.tree, environment, walls, argv))
+    if results:
+        workspace.plan.add_checks(plan_id, results)
+    changed = bool(results) and copy.difference().tree != difference.tree
+    if all(result.exit_code == 0 for result in results):
+        _ask_standing(workspace, plan_id)
+    return Taken(
+        workspace.parts.ledger.ref(plan_id),
+        difference.left_out,
+        problems,
+        tuple(results),
+        changed,
+        again,
+        overlaps=workspace.plan.preview(plan_id).overlaps,
+        meanwhile=meanwhile,
+        no_commit=no_commit,
+    )
+
+
+def _propose(
+    workspace: Workspace, copy: WorkCopy, argv: Sequence[str], difference: Difference, plan: PlanRef | None
+) -> tuple[str, bool, tuple[Text, ...]]:
+    """The plan's id, whether it was there before, and what is wrong with it."""
+    specs, basis = specs_of(difference, workspace.parts.tree)
+    if plan is not None:
+        # It may be done by now; the work is not lost for it.
+        with contextlib.suppress(BadTransition, ChangeFixed):
+            again = bool(workspace.plan.get_state(plan.id).action_specs)
+            validated = workspace.plan.set_specs_on(plan.id, specs, basis, actor=Actor.AI, reason=copy.id)
+            return plan.id, again, validated.problems
     command = shlex.join(argv)
-    title = copy.head_subject() or command
+    told = copy.head_message()
     plan_id = workspace.plan.propose(
-        f"{title}\n\nChanged in a work copy by: {command}",
+        f"{told[0] if told else command}\n\nChanged in a work copy by: {command}",
         rationale="",
         tags=("with",),
         proposer=proposer_of(argv),
         left_out=[f"{path}: {why}" for path, why in difference.left_out],
         requester=f"with:{proposer_of(argv)}",
     )
-    specs, basis = specs_of(difference, workspace.parts.tree)
+    # Before it has specs: who finds the copy after a crash goes on with this plan.
+    copy.note(plan_id=plan_id)
     validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)
-    results = []
-    for check in checks:
-        on_check(check)
-        results.append(_run_check(workspace, copy, check, difference.tree, environment))
-    if results:
-        workspace.plan.add_checks(plan_id, results)
-    changed = bool(results) and copy.difference().tree != difference.tree
-    if all(result.exit_code == 0 for result in results):
-        _ask_standing(workspace, plan_id)
-    plan = workspace.parts.ledger.ref(plan_id)
-    return Taken(plan, difference.left_out, validated.problems, tuple(results), changed)
+    return plan_id, False, validated.problems
+
+
+def _wish_commit(workspace: Workspace, copy: WorkCopy, plan_id: str) -> Text | None:
+    told = copy.head_message()
+    title = workspace.plan.get(plan_id).plan.title
+    try:
+        workspace.plan.wish_commit(plan_id, f"{title}\n\n{told[1]}" if told and told[1] else title)
+    except RingiError as error:  # the work is a plan; only the wish could not be kept
+        return Text(error.message, **error.details)
+    return None
 
 
 def _ask_standing(workspace: Workspace, plan_id: str) -> None:
@@ -106,10 +226,21 @@ def proposer_of(argv: Sequence[str]) -> str:
 
 
 def _run_check(
-    workspace: Workspace, copy: WorkCopy, command: str, tree: str, environment: Mapping[str, str]
+    workspace: Workspace,
+    copy: WorkCopy,
+    command: str,
+    tree: str,
+    environment: Mapping[str, str],
+    walls: Walls,
+    argv: Sequence[str],
 ) -> CheckResult:
+    """Behind the same walls as the agent: it is the agent's code that runs."""
     timeout = workspace.configuration.config.checks.timeout_sec
-    ended = run_captured(command, cwd=copy.tree, env=environment_in(copy, environment), timeout_sec=timeout)
+    shell, env = ("/bin/sh", "-c", command), environment_in(copy, environment)
+    inside = enclosed(workspace, copy, walls, shell, env, agent=argv, terminal=False)
+    ended = run_program(
+        inside.argv, cwd=copy.tree, env=inside.env, timeout_sec=timeout, keep_bytes=_KEPT_OUTPUT
+    )
     return CheckResult(command, ended.exit_code, round(ended.duration_sec, 3), tree, ended.output)
 
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from ringi.api.beside_copies import abandoned, kept, remove_settled, size_of
 from ringi.api.takein import take_in, written_plans
 from ringi.api.workspace import Workspace, open_workspace
 from ringi.errors import Busy, LedgerCorrupt, RingiError
@@ -20,7 +21,6 @@ from ringi.store.connection import DATABASE, translated
 from ringi.store.ledger import Ledger
 from ringi.text import Text
 from ringi.wiring import moved
-from ringi.wiring.checks import MARK
 from ringi.wiring.config import load
 from ringi.wiring.places import Places, places_of
 from ringi.workspace.copy import WorkCopy
@@ -180,22 +180,26 @@ def _copies(workspace: Workspace) -> Iterator[Finding]:
     for copy in abandoned(workspace):
         text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
         yield Finding(Mark.NOTE, text, REPAIR)
-    for copy in WorkCopy.all(workspace.places.copies):
-        if copy.record.taken and copy.record.command != (MARK,):
-            text = Text("kept, because not all of it is in a plan: {path}", path=str(copy.tree))
-            yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(copy.folder))}")
+    for one in kept(workspace):
+        facts = {
+            "path": str(one.copy.tree),
+            "plan": one.plan.name if one.plan else "",
+            "days": one.days,
+            "size": _megabytes(size_of(one.copy.folder)),
+        }
+        if one.copy.record.left_out:
+            text = Text("kept, because not all of it is in a plan: {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(one.copy.folder))}")
+        elif one.settled:
+            text = Text("a copy that nobody needs any more: {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.NOTE, text, REPAIR)
+        else:
+            text = Text("the agent can go on with {plan} in {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.GOOD, text)
 
 
-def abandoned(workspace: Workspace) -> list[WorkCopy]:
-    """Copies whose `ringi with` is no longer running."""
-    from ringi.integrations.person import process_start  # noqa: PLC0415  # only here
-
-    return [
-        copy
-        for copy in WorkCopy.all(workspace.places.copies)
-        if not copy.record.taken
-        if not (running := copy.record.supervisor) or process_start(running.pid) != running.start
-    ]
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:.1f}"
 
 
 def _person(workspace: Workspace) -> Iterator[Finding]:
@@ -230,6 +234,7 @@ def repair(
         if workspace.parts.projection.differences(ledger):
             workspace.parts.projection.rebuild(ledger)
             yield Text("the files in .agent were written anew")
+        yield from remove_settled(workspace)
         for copy in abandoned(workspace):
             try:
                 yield take_copy(workspace, copy)

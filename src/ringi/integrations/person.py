@@ -160,7 +160,9 @@ class TerminalPerson:
         supervisors = frozenset(self._supervisors())
         for ancestor in _ancestors():
             # By its words too: where it is noted, the agent's own variables could hide.
-            if (ancestor.pid, ancestor.start) in supervisors or _is_ringi_with(ancestor.argv):
+            # In the sandbox `ringi with` is out of sight; what it started bwrap with is not.
+            ours = (ancestor.pid, ancestor.start) in supervisors or WITH_VARIABLE in ancestor.argv
+            if ours or _is_ringi_with(ancestor.argv):
                 return Text(
                     "this runs below ringi with (process {pid}); the agent could have typed the answer.",
                     pid=ancestor.pid,

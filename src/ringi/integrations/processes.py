@@ -78,6 +78,11 @@ class Family:
         self._spared = frozenset(found.identity for found in _below({})) if self._on_linux else frozenset()
         self._ended = False
 
+    def spare(self, pid: int) -> None:
+        """It is a child of this process too, but none of the command's."""
+        if found := read_stat(pid):
+            self._spared |= {found.identity}
+
     def start(
         self,
         argv: Sequence[str],

@@ -4,23 +4,22 @@ The command gets a session of its own and never a descriptor of the person's ter
 """
 
 import contextlib
-import fcntl
 import os
 import select
 import signal
-import struct
 import subprocess
 import termios
 import threading
 import time
-import tty
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NamedTuple, Self
 
 from ringi.errors import Interrupted
+from ringi.integrations.doorway import Doorway
 from ringi.integrations.processes import adopting, exit_code_of
+from ringi.integrations.terminal import copy_size, dress, make_raw, raw, take_terminal
 
 _TICK: Final = 0.05
 _CHUNK: Final = 65536
@@ -28,7 +27,6 @@ _TIMED_OUT: Final = 124
 _STOPPING: Final = frozenset([signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 _RESIZING: Final = frozenset([signal.SIGWINCH, signal.SIGCONT])
 _NOTED: Final = (*_STOPPING, *_RESIZING, signal.SIGCHLD)
-_USUAL_SIZE: Final = (24, 80)
 
 # What a full-screen program leaves on when it is ended half-way, switched off without moving the cursor:
 # colours, character sets, margins, hidden cursor; alternate screen; mouse and focus reports; bracketed paste.
@@ -66,11 +64,21 @@ class Collected(NamedTuple):
     """It printed more than was allowed and was ended; what it had printed until then is there."""
 
 
-def run_in_terminal(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: int = 1) -> Ended:
+def run_in_terminal(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    output: int = 1,
+    door: Doorway | None = None,
+    takes_terminal: bool = False,
+) -> Ended:
     """Runs the command in a pseudo-terminal of its own and shows what it prints on `output`.
 
     If standard input is a terminal, what is typed there goes to the command; otherwise the command sees a
     terminal at which nobody types. SIGHUP, SIGINT and SIGTERM end the command and are reported, not raised.
+    Servers that are let in by the `door` meanwhile are not the command's, and stay when it ends. A command
+    that makes the terminal its own by itself says so by `takes_terminal`.
     Raises FileNotFoundError, PermissionError or another OSError if the command cannot be started.
     """
     began = time.monotonic()
@@ -84,17 +92,24 @@ def run_in_terminal(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], o
         held = stack.enter_context(contextlib.ExitStack())
         held.callback(os.close, slave)
         keyboard = 0 if os.isatty(0) else None
-        _dress(slave, keyboard, output)
-        command = family.start(argv, cwd, env, stdin=slave, output=slave, before=_take_terminal)
-        stack.enter_context(_raw(keyboard))
+        dress(slave, keyboard, output)
+        before = None if takes_terminal else take_terminal
+        command = family.start(argv, cwd, env, stdin=slave, output=slave, before=before)
+        stack.enter_context(raw(keyboard))
         typed, shown = _Flow(keyboard, master), _Flow(master, output)
         while command.poll() is None and wakeups.stop is None:
-            noted = _turn(wakeups, typed, shown)
+            noted, knocked = _turn(wakeups, typed, shown, also=door.waits_at if door else ())
+            if door and knocked:
+                guest = door.let_in()
+                if guest is not None:
+                    family.spare(guest)
             if noted & _RESIZING:
-                _make_raw(keyboard)  # a shell that had stopped us may have set it back
-                _copy_size((0, output), master)
+                make_raw(keyboard)  # a shell that had stopped us may have set it back
+                copy_size((0, output), master)
             if signal.SIGCHLD in noted:
                 family.alive()
+                if door:
+                    door.see_off()
         duration = time.monotonic() - began
         leftovers, survivors = family.end()
         exit_code = exit_code_of(command)
@@ -332,10 +347,10 @@ class _Flow:
                 return
 
 
-def _turn(wakeups: _Wakeups, *flows: _Flow) -> set[int]:
-    """Waits until something can be moved, moves it, and says which signals came."""
+def _turn(wakeups: _Wakeups, *flows: _Flow, also: Sequence[int]) -> tuple[set[int], bool]:
+    """Waits until something can be moved, moves it, and says which signals came and if others can be read."""
     ready, free = wakeups.wait(
-        [flow.source for flow in flows if flow.source is not None and not flow.pending],
+        [*also, *(flow.source for flow in flows if flow.source is not None and not flow.pending)],
         [flow.sink for flow in flows if flow.sink is not None and flow.pending],
     )
     for flow in flows:
@@ -343,50 +358,4 @@ def _turn(wakeups: _Wakeups, *flows: _Flow) -> set[int]:
             flow.pour()
         elif not flow.pending and flow.source in ready:
             flow.fill()
-    return wakeups.taken()
-
-
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-def _dress(slave: int, keyboard: int | None, output: int) -> None:
-    """The person's own keys for erasing, interrupting and so on, and the size of their window."""
-    if keyboard is not None:
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(slave, termios.TCSANOW, termios.tcgetattr(keyboard))
-    _copy_size((0, output), slave)
-
-
-def _copy_size(sources: tuple[int, ...], target: int) -> None:
-    size = (0, 0)
-    for source in sources:
-        with contextlib.suppress(OSError):
-            size = struct.unpack("HHHH", fcntl.ioctl(source, termios.TIOCGWINSZ, bytes(8)))[:2]
-        if all(size):
-            break
-    rows, columns = size if all(size) else _USUAL_SIZE
-    with contextlib.suppress(OSError):
-        fcntl.ioctl(target, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-
-@contextlib.contextmanager
-def _raw(keyboard: int | None) -> Iterator[None]:
-    try:
-        before = None if keyboard is None else termios.tcgetattr(keyboard)
-    except termios.error:  # the window was closed just now
-        before = None
-    try:
-        _make_raw(keyboard)
-        yield
-    finally:
-        if keyboard is not None and before is not None:
-            # Not waiting for output to drain: a stopped terminal would hold us for ever.
-            with contextlib.suppress(termios.error):
-                termios.tcsetattr(keyboard, termios.TCSANOW, before)
-
-
-def _make_raw(keyboard: int | None) -> None:
-    if keyboard is not None:
-        with contextlib.suppress(termios.error):
-            tty.setraw(keyboard, termios.TCSANOW)
+    return wakeups.taken(), any(one in ready for one in also)

@@ -162,6 +162,7 @@ VARIABLES: Final = frozenset(
         "RINGI_MODEL",
         "RINGI_WITH",
         "RINGI_MCP_SOCKET",
+        "RINGI_FEEDBACK",
         "RINGI_CONFIG",
     ]
 )

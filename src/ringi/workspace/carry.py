@@ -51,6 +51,22 @@ def erase(path: Path) -> None:
     raise StorageFailed(what=str(path), why=Text("it cannot be deleted"))
 
 
+def erase_later(path: Path) -> None:
+    """Begins with it; nobody waits for the end."""
+    try:
+        begun = subprocess.Popen(
+            ["rm", "-rf", "--", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+            start_new_session=True,
+        )
+    except OSError:  # whoever deletes the next one deletes this too
+        return
+    begun.returncode = 0  # so that Python does not miss an end that nobody asks for
+
+
 def private_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

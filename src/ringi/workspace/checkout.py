@@ -42,13 +42,12 @@ class Checkout(NamedTuple):
     packed_refs: bytes
     settings: Mapping[str, str]
     shallow: bytes
-    excludes: bytes
 
 
 def checkout_of(shadow: Shadow) -> Checkout:
     repository, root = shadow.repository, shadow.work_tree
     if repository is None:
-        return Checkout(b"refs/heads/main", None, b"", _borrowed(shadow.git_dir, root), b"", b"")
+        return Checkout(b"refs/heads/main", None, b"", _borrowed(shadow.git_dir, root), b"")
     git = Git(repository.git_dir, root)
     with (
         git.started("for-each-ref", "--format=%(objectname) %(refname)", *_REFS) as refs,
@@ -61,7 +60,6 @@ def checkout_of(shadow: Shadow) -> Checkout:
             refs.result(),
             _borrowed(repository.git_dir, root),
             read_small(repository.common / "shallow"),
-            shadow.around.excludes,
         )
 
 
@@ -74,7 +72,7 @@ def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
 
 
 def make_repository(
-    tree: Path, shadow: Shadow, index: Path, base: str, alternates: tuple[bytes, ...]
+    tree: Path, shadow: Shadow, index: Path, base: str, alternates: tuple[bytes, ...], excludes: bytes
 ) -> str | None:
     """Lays `.git` into the tree and returns the commit it starts from."""
     start = checkout_of(shadow)
@@ -83,7 +81,7 @@ def make_repository(
         (git_dir / folder).mkdir(parents=True)
     (git_dir / "config").write_bytes(_config(start.settings, shadow.around.object_format))
     (git_dir / "objects" / "info" / "alternates").write_bytes(b"".join(line + b"\n" for line in alternates))
-    (git_dir / "info" / "exclude").write_bytes(start.excludes)
+    (git_dir / "info" / "exclude").write_bytes(excludes)
     (git_dir / "HEAD").write_bytes(b"ref: " + start.branch + b"\n" if start.branch else _line(start.commit))
     if start.shallow:
         (git_dir / "shallow").write_bytes(start.shallow)

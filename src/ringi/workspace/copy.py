@@ -1,33 +1,36 @@
 """Work copies: where an agent works freely, and the difference it leaves."""
 
+import fcntl
 import hashlib
 import os
 import secrets
 import stat
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ringi.domain.base import Document, Versioned
 from ringi.domain.codec import pretty, trusted
-from ringi.errors import CopyFailed, PathRefused, RingiError, StorageFailed
+from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
 from ringi.text import Text
-from ringi.workspace.carry import carriable, carry_over, erase, private_folder
+from ringi.workspace.carry import carriable, carry_over, erase, erase_later, private_folder
 from ringi.workspace.checkout import head_of, make_repository
+from ringi.workspace.copy_record import CopyRecord, Supervisor
+from ringi.workspace.copy_shadow import ABSENT, CopyShadow, Raw, doubt
 from ringi.workspace.git import Git, quoted
 from ringi.workspace.paths import normalise
-from ringi.workspace.private_folder import OWN, Surroundings
-from ringi.workspace.private_git import Captured, PrivateGit, tracked_files
+from ringi.workspace.private_folder import OWN
+from ringi.workspace.private_git import Captured
 from ringi.workspace.shadow import Shadow
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
 _REGULAR: Final = frozenset(["100644", "100755"])
-_ABSENT: Final = "000000"
 _REMOVED: Final = ".removed-"
+_LONGEST_SUBJECT: Final = 200
+_LONGEST_BODY: Final = 10_000
 
 
 class CopyChange(NamedTuple):
@@ -45,42 +48,6 @@ class Difference(NamedTuple):
     left_out: tuple[tuple[str, Text], ...]
 
 
-class Supervisor(Document, frozen=True):
-    pid: int
-    start: str
-    """When that process began; a number alone may by now belong to another."""
-
-
-class CopyRecord(Versioned, frozen=True, kw_only=True):
-    """copy.json: written as soon as the copy exists, so that one left behind is found."""
-
-    workspace: str
-    created_at: str
-    base: str
-    head: str | None = None
-    object_format: str = "sha1"
-    ignorecase: bool = False
-    precompose: bool = False
-    carried: tuple[str, ...] = ()
-    own_files: Mapping[str, str] = {}
-    """Digests of what was laid below `.agent`, which the difference leaves out but names."""
-    nested: tuple[str, ...] = ()
-    """Repositories inside the workspace; they are not in the copy, and nothing below them is taken."""
-    supervisor: Supervisor | None = None
-    command: tuple[str, ...] = ()
-    """What works in the copy."""
-    taken: bool = False
-    """Its difference is a plan; it is kept for what the plan could not carry."""
-
-
-class _Raw(NamedTuple):
-    path: bytes
-    before: str
-    after: str
-    old_blob: str
-    blob: str
-
-
 class WorkCopy:
     def __init__(self, folder: Path, record: CopyRecord) -> None:
         self.folder = folder
@@ -90,7 +57,7 @@ class WorkCopy:
         """Ignored files and folders that are not in the copy; known where it was made."""
         self.nested: tuple[str, ...] = ()
         self.unreadable: tuple[str, ...] = ()
-        self._shadow = _CopyShadow(folder / "base.git", self.tree, record)
+        self._shadow = CopyShadow(folder / "base.git", self.tree, record)
 
     @property
     def id(self) -> str:
@@ -99,6 +66,11 @@ class WorkCopy:
     @property
     def base(self) -> str:
         return self.record.base
+
+    @property
+    def is_gone(self) -> bool:
+        """Somebody deleted it: in a sandbox its folder stays, without anything in it."""
+        return self.tree.is_symlink() or not self.tree.is_dir() or not any(self.tree.iterdir())
 
     # ------------------------------------------------------------------ making and finding
 
@@ -110,8 +82,12 @@ class WorkCopy:
         cache: Path,
         *,
         carry: Sequence[str] = (),
+        ignored: Sequence[str] = (),
+        supervisor: Supervisor | None = None,
         on_progress: Callable[[Text], None] = lambda _: None,
     ) -> "WorkCopy":
+        """Whoever is named as `supervisor` is at work in it from the start."""
+        first = {"ignored": tuple(ignored), "supervisor": supervisor}
         root = root.resolve()
         carried = tuple(dict.fromkeys(carriable(root, name) for name in carry))
         for folder in (state, cache):
@@ -121,11 +97,11 @@ class WorkCopy:
         captured = shadow.capture()
         on_progress(Text("Laying out the copy"))
         try:
-            made = cls._lay_out(shadow, captured, cache)
+            made = cls._lay_out(shadow, captured, cache, first)
         except CopyFailed:
             # Objects that another repository lent us may be gone by now; with all of our own it must work.
             captured = shadow.rebuild()
-            made = cls._lay_out(shadow, captured, cache)
+            made = cls._lay_out(shadow, captured, cache, first)
         try:
             made._take_along(shadow, captured, carried, on_progress)  # noqa: SLF001  # of this class
         except BaseException:
@@ -134,7 +110,9 @@ class WorkCopy:
         return made
 
     @classmethod
-    def _lay_out(cls, shadow: Shadow, captured: Captured, cache: Path) -> "WorkCopy":
+    def _lay_out(
+        cls, shadow: Shadow, captured: Captured, cache: Path, first: Mapping[str, Any]
+    ) -> "WorkCopy":
         now = datetime.now(UTC)
         folder = cache / f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         record = CopyRecord(
@@ -145,17 +123,21 @@ class WorkCopy:
             object_format=shadow.around.object_format,
             ignorecase=shadow.around.ignorecase,
             precompose=shadow.around.precompose,
+            **first,
         )
         made = cls(folder, record)
         try:
             made.tree.mkdir(mode=0o700, parents=True)
             folder.chmod(0o700)
-            made._save()
+            made.note()
             lent = (quoted(shadow.git_dir / "objects"), *shadow.around.alternates)
-            made._shadow.folder.prepare(shadow.around._replace(alternates=lent))
+            excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in record.ignored)
+            made._shadow.folder.prepare(shadow.around._replace(alternates=lent, excludes=excludes))
             made._shadow.lay_out(captured.tree)
-            head = make_repository(made.tree, shadow, made._shadow.git_dir / "index", captured.tree, lent)
-            made._save(head=head, own_files=_digests(made.tree / OWN))
+            laid_at = made._shadow.trust_files(folder / "lock")
+            index = made._shadow.git_dir / "index"
+            head = make_repository(made.tree, shadow, index, captured.tree, lent, excludes)
+            made.note(head=head, laid_at=laid_at, own_files=_digests(made.tree / OWN))
         except OSError as error:
             made.remove()
             raise StorageFailed(what=str(folder), why=error.strerror or str(error)) from None
@@ -176,7 +158,7 @@ class WorkCopy:
         for name in carried:
             on_progress(Text("Carrying {path}", path=name))
             carry_over(shadow.work_tree, self.tree, name)
-        self._save(carried=carried)
+        self.note(carried=carried)
 
     @classmethod
     def open(cls, folder: Path) -> "WorkCopy":
@@ -197,12 +179,27 @@ class WorkCopy:
         return found
 
     def mark_running(self, pid: int, start: str, command: Sequence[str] = ()) -> None:
-        self._save(supervisor=Supervisor(pid, start), command=tuple(map(_printable, command)))
+        self.note(supervisor=Supervisor(pid, start), command=tuple(map(_printable, command)), taken=False)
 
     def mark_taken(self) -> None:
-        self._save(taken=True)
+        self.note(taken=True)
 
-    def _save(self, **changes: object) -> None:
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """It is nobody else's until the block ends, however that is; Busy where it is somebody's."""
+        try:
+            lock = (self.folder / "lock").open("ab")
+        except OSError:
+            raise CopyFailed(why=Text("its folder {folder} is gone", folder=self.folder)) from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Busy(holder=Text("another command works in {folder}", folder=self.folder)) from None
+            yield
+
+    def note(self, **changes: object) -> None:
+        """Keeps the record with these fields changed."""
         self.record = msgspec.structs.replace(self.record, **changes)
         fresh = self.folder / "copy.json.fresh"
         fresh.write_bytes(pretty(self.record))
@@ -211,9 +208,9 @@ class WorkCopy:
     # ------------------------------------------------------------------ what the agent left
 
     def difference(self) -> Difference:
-        if self.tree.is_symlink() or not self.tree.is_dir():
+        if self.is_gone:
             raise CopyFailed(why=Text("its folder {folder} is gone", folder=self.tree))
-        special = list(self._special_files())
+        special = list(_special_files(self.tree, self.record.laid_at))
         captured = self._shadow.capture()
         left_out = {name: Text("it is a repository of its own") for name in captured.nested}
         left_out |= dict.fromkeys(captured.unreadable, Text("it cannot be read"))
@@ -221,18 +218,18 @@ class WorkCopy:
         left_out |= dict.fromkeys(map(os.fsdecode, outside), Text("it is neither a file nor a folder"))
         left_out |= dict.fromkeys(_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
         left_out = {name: why for name, why in left_out.items() if not _below(name, self.record.carried)}
-        wanted: list[_Raw] = []
+        wanted: list[Raw] = []
         for raw in self._shadow.changes(captured.tree):
             path = os.fsdecode(raw.path)
             if _below(path, left_out):
                 continue
-            if reason := self._refusal(path, raw):
+            if reason := _refusal(self, path, raw):
                 left_out[path] = reason
             else:
                 wanted.append(raw)
         blobs = self._shadow.blobs(
-            [raw.blob for raw in wanted if raw.after != _ABSENT]
-            + [raw.old_blob for raw in wanted if raw.before != _ABSENT]
+            [raw.blob for raw in wanted if raw.after != ABSENT]
+            + [raw.old_blob for raw in wanted if raw.before != ABSENT]
         )
         changes = tuple(
             CopyChange(
@@ -247,27 +244,8 @@ class WorkCopy:
         named = tuple(sorted(left_out.items(), key=lambda pair: os.fsencode(pair[0])))
         return Difference(self.base, captured.tree, changes, named)
 
-    def _refusal(self, path: str, raw: _Raw) -> Text | None:
-        modes = {raw.before, raw.after} - {_ABSENT}
-        if _below(path, self.record.carried):
-            return Text("it was carried into the copy")
-        if _below(path, self.record.nested):
-            return Text("it lies in a repository of its own")
-        if not modes <= _REGULAR:
-            if len(modes) > 1:
-                return Text("a file became a link, or a link a file")
-            return Text("it is a symbolic link")
-        try:
-            normalise(path)
-        except PathRefused as error:
-            why = error.details["why"]
-            return why if isinstance(why, Text) else Text("its name is refused")
-        if raw.after != _ABSENT and (size := (self.tree / path).lstat().st_size) > LARGEST_FILE:
-            return Text("it has {size} bytes, {limit} are allowed", size=size, limit=LARGEST_FILE)
-        return None
-
-    def head_subject(self) -> str | None:
-        """The first line of the newest commit made in the copy. Nothing configured there is read."""
+    def head_message(self) -> tuple[str, str] | None:
+        """First line and further words of the newest commit in the copy. Nothing configured there is read."""
         git_dir = self.tree / ".git"
         commit = head_of(git_dir)
         if commit is None or commit == self.record.head:
@@ -277,89 +255,71 @@ class WorkCopy:
             self._shadow.guard_again()
             if self._shadow.git.attempt("cat-file", "-e", commit).code == 0:
                 return None  # another commit of the person's own was checked out
-            subject = reader.run("log", "-1", "--no-show-signature", "--format=%s", commit, "--")
+            told = reader.run("log", "-1", "--no-show-signature", "--format=%s%x00%b", commit, "--")
         except RingiError:
             return None
-        return subject.decode("utf-8", "replace").strip()[:200] or None
+        subject, _, body = told.decode("utf-8", "replace").partition("\0")
+        subject = subject.strip()[:_LONGEST_SUBJECT]
+        return (subject, body.strip()[:_LONGEST_BODY]) if subject else None
 
-    def remove(self) -> None:
-        """The copy goes at once; what cannot be deleted now is deleted with the next one."""
+    def remove(self, *, wait: bool = True) -> None:
+        """The copy goes at once; what cannot be deleted now is deleted with the next one.
+
+        Without `wait` its files are deleted while the caller goes on, and after its end.
+        """
+        left = [*self.folder.parent.glob(_REMOVED + "*")]
         if self.folder.is_dir() and not self.folder.is_symlink():
-            self.folder.rename(self.folder.with_name(_REMOVED + self.folder.name))
-        for gone in self.folder.parent.glob(_REMOVED + "*"):
-            erase(gone)
+            gone = self.folder.rename(self.folder.with_name(_REMOVED + self.folder.name))
+            if wait:
+                left.append(gone)
+            else:
+                erase_later(gone)
+        for path in left:
+            erase(path)
 
-    def _special_files(self) -> Iterator[str]:
-        waiting = [self.tree]
-        while waiting:
-            with suppress(OSError), os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    path = Path(entry.path)
-                    if entry.is_dir(follow_symlinks=False):
-                        if path != self.tree / ".git":
-                            waiting.append(path)
-                    elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
-                        inside = path.relative_to(self.tree)
-                        if any(part.startswith(".git") for part in inside.parts):
-                            path.unlink()  # git would open it, and could wait for ever
-                        yield str(inside)
+
+def _refusal(copy: WorkCopy, path: str, raw: Raw) -> Text | None:
+    modes = {raw.before, raw.after} - {ABSENT}
+    if _below(path, copy.record.carried):
+        return Text("it was carried into the copy")
+    if _below(path, copy.record.nested):
+        return Text("it lies in a repository of its own")
+    if not modes <= _REGULAR:
+        if len(modes) > 1:
+            return Text("a file became a link, or a link a file")
+        return Text("it is a symbolic link")
+    try:
+        normalise(path)
+    except PathRefused as error:
+        why = error.details["why"]
+        return why if isinstance(why, Text) else Text("its name is refused")
+    if raw.after != ABSENT and (size := (copy.tree / path).lstat().st_size) > LARGEST_FILE:
+        return Text("it has {size} bytes, {limit} are allowed", size=size, limit=LARGEST_FILE)
+    return None
+
+
+def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
+    """Those that are neither files nor folders nor links; on the way, early changes are made known to git."""
+    top = str(tree)
+    waiting = [top]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.path != f"{top}/.git":
+                        waiting.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    doubt(entry, laid_at)
+                elif not entry.is_symlink():
+                    inside = entry.path[len(top) + 1 :]
+                    if any(part.startswith(".git") for part in inside.split("/")):
+                        Path(entry.path).unlink()  # git would open it, and could wait for ever
+                    yield inside
 
 
 def _changed_own_files(copy: WorkCopy) -> list[str]:
     now, before = _digests(copy.tree / OWN), copy.record.own_files
     return [name for name in now.keys() | before.keys() if now.get(name) != before.get(name)]
-
-
-class _CopyShadow(PrivateGit):
-    """That of the copy. The repository in the copy, which an agent may do anything to, has no part in it."""
-
-    def __init__(self, git_dir: Path, work_tree: Path, record: CopyRecord) -> None:
-        super().__init__(git_dir, work_tree)
-        self._base = record.base
-        self._around = Surroundings(
-            object_format=record.object_format, ignorecase=record.ignorecase, precompose=record.precompose
-        )
-
-    def guard_again(self) -> None:
-        self.folder.guard(self._around)  # the agent could reach it
-
-    def _refresh(self) -> None:
-        self.guard_again()
-
-    def _tracked(self) -> set[bytes]:
-        """The files of the beginning, and what the agent has put under git."""
-        found = set(self.git.run("ls-tree", "-r", "-z", "--name-only", self._base).split(b"\0")) - {b""}
-        index = self.work_tree / ".git" / "index"
-        if index.is_file():
-            git = Git(self.git_dir, self.work_tree, index=index, time_limit=60)
-            listing = git.attempt("ls-files", "-s", "-z")
-            if listing.code == 0:
-                found |= tracked_files(listing.out)
-        return found
-
-    def _tracked_mark(self) -> bytes:
-        return secrets.token_bytes(8)  # taken once or twice: not worth remembering
-
-    def changes(self, tree: str) -> Iterator[_Raw]:
-        out = self.git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", self._base, tree)
-        fields = out.split(b"\0")
-        for facts, path in zip(fields[::2], fields[1::2], strict=False):
-            before, after, old_blob, blob, _ = facts.decode("ascii").lstrip(":").split(" ")
-            yield _Raw(path, before, after, old_blob, blob)
-
-    def blobs(self, ids: list[str]) -> dict[str, bytes]:
-        wanted = "".join(f"{blob}\n" for blob in dict.fromkeys(ids))
-        out = self.git.run("cat-file", "--batch", stdin=wanted.encode()) if wanted else b""
-        found, at = {}, 0
-        while at < len(out):
-            end = out.index(b"\n", at)
-            blob, _, *rest = out[at:end].decode("ascii").split(" ")
-            if not rest:  # it was pruned from the repository that lent it
-                raise CopyFailed(why=Text("the object {blob} is missing", blob=blob))
-            size = rest[0]
-            at = end + 1 + int(size) + 1
-            found[blob] = out[end + 1 : at - 1]
-        return found
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -387,4 +347,4 @@ def _printable(name: str) -> str:
 
 
 def _mode(mode: str) -> str | None:
-    return None if mode == _ABSENT else mode
+    return None if mode == ABSENT else mode

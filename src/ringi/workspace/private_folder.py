@@ -32,6 +32,8 @@ _CONFIG: Final = b"""\
 \tloosecompression = 1
 \tfsync = none
 \texcludesfile = %(excludes)s
+[checkout]
+\tworkers = 4
 [gc]
 \tauto = 0
 [extensions]

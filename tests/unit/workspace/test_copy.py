@@ -3,6 +3,7 @@ import shutil
 import socket
 import stat
 import tempfile
+import time
 from pathlib import Path
 from unittest import mock
 
@@ -51,6 +52,11 @@ def files(folder: Path) -> dict[str, str]:
 
 def changed(copy: WorkCopy) -> dict[str, bytes | None]:
     return {change.path: change.after for change in copy.difference().changes}
+
+
+def subject(copy: WorkCopy) -> str | None:
+    told = copy.head_message()
+    return told[0] if told else None
 
 
 def left_out(copy: WorkCopy) -> dict[str, str]:
@@ -113,7 +119,7 @@ class TestMake:
         copy = make(root)
         assert git(copy.tree, "status", "--porcelain", "--branch") == "## No commits yet on trunk\n?? a\n"
         commit(copy.tree, "first")
-        assert copy.head_subject() == "first"
+        assert subject(copy) == "first"
 
     def test_folder_without_git(self, tmp_path, make):
         root = tmp_path / "r"
@@ -121,7 +127,7 @@ class TestMake:
         copy = make(root)
         assert git(copy.tree, "status", "--porcelain", "--branch") == "## main\n"
         assert git(copy.tree, "log", "--format=%an %s") == "Hanako state before\n"
-        assert copy.head_subject() is None
+        assert subject(copy) is None
         write(copy.tree, {"a": "2"})
         assert changed(copy) == {"a": b"2"}
         assert not (root / ".git").exists()
@@ -197,7 +203,7 @@ class TestMake:
         commit(copy.tree, "more")
         write(copy.tree, {"a": "2"})
         assert changed(copy) == {"a": b"2"}
-        assert copy.head_subject() == "more"
+        assert subject(copy) == "more"
 
     @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
     def test_another_owner(self, tmp_path, make):
@@ -239,6 +245,30 @@ class TestMake:
         assert found.record.supervisor == Supervisor(42, "start")
         write(found.tree, {"a": "2"})
         assert changed(found) == {"a": b"2"}
+
+    def test_whose_it_is_is_known_from_the_start(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        seen = []
+
+        def look(*_: object) -> None:
+            seen.extend(copy.record for copy in WorkCopy.all(tmp_path / "cache"))
+            raise KeyboardInterrupt
+
+        with (
+            mock.patch("ringi.workspace.copy.make_repository", side_effect=look),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            make(root, supervisor=Supervisor(42, "start"))
+        assert [record.supervisor for record in seen] == [Supervisor(42, "start")]
+
+    def test_what_an_agent_leaves_for_itself_is_ignored(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        (root / ".git" / "info").mkdir(exist_ok=True)
+        (root / ".git" / "info" / "exclude").write_text("mine")  # no end of line
+        copy = make(root, ignored=[".agentx*"])
+        write(copy.tree, {".agentx.log": "1", "mine": "2", "b": "3"})
+        assert changed(copy) == {"b": b"3"}
+        assert git(copy.tree, "status", "--porcelain").strip() == "?? b"
 
     def test_a_failure_leaves_nothing(self, tmp_path, make):
         root = repository(tmp_path / "r", {"a": "1"})
@@ -411,7 +441,7 @@ class TestDifference:
         expected = {name: now.get(name) for name in before | now if before.get(name) != now.get(name)}
         with untouched(root):
             assert changed(copy) == expected
-            copy.head_subject()
+            subject(copy)
 
     def test_rules_changed_by_the_agent(self, tmp_path, make):
         root = repository(tmp_path / "r", {"a": "1", ".gitignore": "out/\n"})
@@ -531,7 +561,7 @@ class TestDifference:
         shutil.rmtree(copy.folder / what)
         with pytest.raises(CopyFailed, match="gone"):
             copy.difference()
-        assert copy.head_subject() is None
+        assert subject(copy) is None
 
     def test_replaced_by_a_link(self, tmp_path, make):
         root = repository(tmp_path / "r", {"a": "1"})
@@ -561,7 +591,7 @@ class TestDifference:
         with untouched(root), pytest.raises(CopyFailed, match="is a link"):
             copy.difference()
         with untouched(root):
-            assert copy.head_subject() is None
+            assert subject(copy) is None
 
     def test_base_lost(self, tmp_path, make):
         copy = make(repository(tmp_path / "r", {"a": "1"}))
@@ -569,29 +599,61 @@ class TestDifference:
         with pytest.raises(CopyFailed):
             copy.difference()
 
+    @pytest.mark.parametrize("hidden", [False, True])
+    def test_a_change_in_the_same_second_is_seen(self, tmp_path, make, hidden):
+        """Of the same length, in the same file, and if need be with its old time put back."""
+        names = {f"f{number}": "1" for number in range(20)}
+        root = repository(tmp_path / "r", names)
+        for _ in range(3):
+            copy = make(root)
+            for name in names:
+                path = copy.tree / name
+                times = path.stat()
+                with path.open("r+b") as file:
+                    file.write(b"2")
+                if hidden:
+                    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            assert changed(copy) == dict.fromkeys(names, b"2")
+            assert changed(copy) == dict.fromkeys(names, b"2")
+            copy.remove()
+
+    def test_nothing_at_all_is_a_copy_that_is_gone(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        (copy.tree / "a").unlink()
+        assert changed(copy) == {"a": None}
+        shutil.rmtree(copy.tree / ".git")
+        assert copy.is_gone
+        with pytest.raises(CopyFailed, match="gone"):
+            copy.difference()
+
 
 class TestHeadSubject:
+    def test_all_of_the_message(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        git(copy.tree, "commit", "-q", "--allow-empty", "-m", "Subject", "-m", "One.", "-m", "Two.")
+        assert copy.head_message() == ("Subject", "One.\n\nTwo.")
+
     def test_only_of_commits_made_in_the_copy(self, tmp_path, make):
         root = repository(tmp_path / "r", {"a": "1"})
         write(root, {"a": "2"})
         commit(root, "two")
         copy = make(root)
-        assert copy.head_subject() is None
+        assert subject(copy) is None
         git(copy.tree, "reset", "-q", "--hard", "HEAD~1")
-        assert copy.head_subject() is None
+        assert subject(copy) is None
         commit(copy.tree, "Mend the thing\n\nAt length.")
-        assert copy.head_subject() == "Mend the thing"
+        assert subject(copy) == "Mend the thing"
         git(copy.tree, "pack-refs", "--all")
         git(copy.tree, "checkout", "-q", "--detach")
         commit(copy.tree, "Detached")
-        assert copy.head_subject() == "Detached"
+        assert subject(copy) == "Detached"
 
     def test_nothing_configured_there_runs(self, tmp_path, make):
         copy = make(repository(tmp_path / "r", {"a": "1"}))
         commit(copy.tree, "Subject")
         hostile(copy.tree, tmp_path / "marker")
         (tmp_path / "marker").unlink(missing_ok=True)
-        assert copy.head_subject() == "Subject"
+        assert subject(copy) == "Subject"
         assert ".gitattributes" in changed(copy)
         assert not (tmp_path / "marker").exists()
 
@@ -608,15 +670,29 @@ class TestHeadSubject:
     def test_in_doubt_none(self, tmp_path, make, head):
         copy = make(repository(tmp_path / "r", {"a": "1"}))
         (copy.tree / ".git/HEAD").write_bytes(head)
-        assert copy.head_subject() is None
+        assert subject(copy) is None
 
     def test_a_commit_that_is_not_there(self, tmp_path, make):
         copy = make(repository(tmp_path / "r", {"a": "1"}))
         (copy.tree / ".git/HEAD").write_text("1" * 40)
-        assert copy.head_subject() is None
+        assert subject(copy) is None
 
 
 class TestRemove:
+    def test_without_waiting(self, tmp_path, make):
+        root = repository(tmp_path / "r", {"a": "1"})
+        copy, other = make(root), make(root)
+        copy.remove(wait=False)
+        assert not copy.folder.exists()
+        assert [found.id for found in WorkCopy.all(tmp_path / "cache")] == [other.id]
+        for _ in range(200):
+            if [path.name for path in (tmp_path / "cache").iterdir()] == [other.id]:
+                break
+            time.sleep(0.02)
+        other.remove(wait=False)
+        other.remove()
+        assert not [path for path in (tmp_path / "cache").iterdir() if path.name == other.id]
+
     def test_follows_no_link(self, tmp_path, make):
         root = repository(tmp_path / "r", {"a": "1"})
         write(tmp_path, {"outside/precious": "x"})

@@ -1,0 +1,107 @@
+"""The copies that agents worked in: which plan each belongs to, and when it goes."""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from ringi.api.workspace import Workspace
+from ringi.domain.plan import PlanRef, PlanStatus
+from ringi.errors import NotFound, RingiError
+from ringi.integrations.person import process_start
+from ringi.text import Text
+from ringi.wiring.checks import MARK
+from ringi.workspace.copy import WorkCopy
+
+
+class Kept(NamedTuple):
+    """A copy whose work is in a plan, and which is there all the same."""
+
+    copy: WorkCopy
+    plan: PlanRef | None
+    """None where there was nothing to make a plan of, or where the ledger has lost it."""
+    days: int
+    too_old: bool
+
+    @property
+    def settled(self) -> bool:
+        """Nobody needs it any more: what a plan could not carry is kept while it is not too old."""
+        done = self.plan is None or self.plan.status is PlanStatus.COMPLETED
+        return self.too_old or (done and not self.copy.record.left_out)
+
+
+def is_running(copy: WorkCopy) -> bool:
+    running = copy.record.supervisor
+    return running is not None and process_start(running.pid) == running.start
+
+
+def of_agents(workspace: Workspace) -> list[WorkCopy]:
+    """Oldest first, without those that checks run in."""
+    return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command != (MARK,)]
+
+
+def abandoned(workspace: Workspace) -> list[WorkCopy]:
+    """Copies whose `ringi with` was cut off before their work was a plan."""
+    return [copy for copy in of_agents(workspace) if not copy.record.taken and not is_running(copy)]
+
+
+def kept(workspace: Workspace) -> list[Kept]:
+    now = datetime.fromisoformat(workspace.parts.clock.now())
+    most = timedelta(days=workspace.configuration.config.beside.keep_days)
+    found = []
+    for copy in of_agents(workspace):
+        if copy.record.taken and not is_running(copy):
+            age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
+            found.append(Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=age >= most))
+    return found
+
+
+def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
+    if not copy.record.plan_id:
+        return None
+    try:
+        return workspace.parts.ledger.ref(copy.record.plan_id)
+    except NotFound:
+        return None
+
+
+def has_copy(workspace: Workspace, plan_id: str) -> bool:
+    """Whether an agent can go on with the plan where it left it."""
+    return any(copy.record.plan_id == plan_id for copy in of_agents(workspace))
+
+
+def remove_settled(workspace: Workspace) -> list[Text]:
+    """Removes the copies of plans that are done, and those that are too old; answers with what is told.
+
+    Never one that somebody works in, and never one whose work is not a plan yet.
+    """
+    told = []
+    for one in kept(workspace):
+        if not one.settled:
+            continue
+        with suppress(RingiError):  # in use, or not to be deleted now: the next one tries again
+            with one.copy.claimed():
+                one.copy.remove()
+            if one.too_old:
+                told.append(_gone(one))
+    return told
+
+
+def _gone(one: Kept) -> Text:
+    what: Text | str = one.plan.name if one.plan else Text("no plan")
+    if one.copy.record.left_out:
+        return Text(
+            "A copy of {days} days ago was removed ({plan}), with work in it that no plan could carry.",
+            days=one.days,
+            plan=what,
+        )
+    return Text("A copy of {days} days ago was removed ({plan}).", days=one.days, plan=what)
+
+
+def size_of(folder: Path) -> int:
+    """In bytes; what cannot be looked at counts nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            total += path.lstat().st_size
+    return total

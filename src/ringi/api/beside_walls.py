@@ -1,0 +1,195 @@
+"""What keeps an agent to its copy, where bubblewrap works: everything else is read-only or out of sight."""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.api.workspace import Workspace
+from ringi.errors import NoSandbox, NoSuchProgram
+from ringi.integrations import sandbox
+from ringi.integrations.processes import SYSTEM_PATH
+from ringi.integrations.sandbox import AgentPlaces
+from ringi.text import Text
+from ringi.wiring.agents import Place, agent_of, places_of_agent
+from ringi.wiring.places import user_folder
+from ringi.workspace.copy import WorkCopy
+from ringi.workspace.git import Repository
+
+# They lead to what could act outside in the person's name: keys, containers, the desktop, another terminal.
+_LEADING_OUT: Final = frozenset(
+    [
+        "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
+        "DOCKER_HOST", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "TMUX", "TMUX_PANE", "STY",
+        "KITTY_LISTEN_ON", "WEZTERM_UNIX_SOCKET", "NVIM",
+    ]
+)  # fmt: skip
+_KEYS: Final = frozenset(["SSH_AUTH_SOCK", "XAUTHORITY"])
+_SECRET: Final = (".ssh", ".gnupg")
+_TMP: Final = Path(os.path.realpath("/tmp"))  # noqa: S108  # only compared with
+
+
+class Walls(NamedTuple):
+    bwrap: str | None
+    setsid: str = ""
+    why: Text | None = None
+    """Why there are none."""
+
+
+class Enclosed(NamedTuple):
+    """How the agent is started."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+
+
+def walls_of(workspace: Workspace, *, path: str = SYSTEM_PATH) -> Walls:
+    """Raises NoSandbox where the configuration wants one and there is none."""
+    wanted = workspace.configuration.config.beside.sandbox
+    if wanted == "off":
+        return Walls(None, why=Text("with.sandbox is off"))
+    bwrap, setsid = sandbox.find(path), shutil.which("setsid", path=path)
+    if bwrap is None:
+        why: Text | None = Text("bubblewrap is not installed")
+    elif setsid is None:
+        why = Text("setsid is not installed")
+    else:
+        why = sandbox.trouble(bwrap)
+    if why is not None and wanted == "required":
+        raise NoSandbox(why=why)
+    return Walls(None, why=why) if why else Walls(bwrap, setsid or "")
+
+
+def program_of(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
+    """The file that is executed. Raises NoSuchProgram."""
+    name = argv[0]
+    if "/" in name:
+        found = folder / name
+        if not found.is_file() or not os.access(found, os.X_OK):
+            raise NoSuchProgram(name=name)
+        return found
+    there = shutil.which(name, path=environment.get("PATH", os.defpath))
+    if there is None:
+        raise NoSuchProgram(name=name)
+    return folder / there
+
+
+def enclosed(
+    workspace: Workspace,
+    copy: WorkCopy,
+    walls: Walls,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    agent: Sequence[str] = (),
+    visible: Sequence[Path] = (),
+    terminal: bool = True,
+) -> Enclosed:
+    """The command inside the walls, or as it is where there are none.
+
+    `agent` is the command whose state can be written, where that is another one.
+    """
+    if walls.bwrap is None:
+        return Enclosed(tuple(argv), dict(env))
+    program = program_of(argv, copy.tree, env)
+    # A script that an interpreter is given is as much the program as the interpreter.
+    named = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
+    seen = [folder for path in [program, *named] for folder in _seen_with(path)]
+    places = _places(workspace, copy, agent or argv, env, [*visible, *seen])
+    chosen = sandbox.agent_mounts(places)
+    for path in (program, Path(os.path.realpath(program))):
+        if not sandbox.sees(chosen, path):
+            raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
+    if terminal:
+        words = sandbox.for_agent(walls.bwrap, walls.setsid, chosen, copy.tree, copy.id)
+    else:
+        words = sandbox.for_check(walls.bwrap, chosen, copy.tree, copy.id)
+    inside = {name: value for name, value in env.items() if name not in _LEADING_OUT and name != "TMPDIR"}
+    return Enclosed((*words, str(program), *argv[1:]), inside)
+
+
+def writable_places(workspace: Workspace, argv: Sequence[str], env: Mapping[str, str]) -> tuple[Path, ...]:
+    """Beside the copy and /tmp: the agent's own state, and what the configuration names."""
+    agent = agent_of(argv)
+    state = [place.path for place in places_of_agent(agent, env)] if agent else []
+    return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
+
+
+def _places(
+    workspace: Workspace,
+    copy: WorkCopy,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    visible: Sequence[Path],
+) -> AgentPlaces:
+    places = workspace.places
+    agent = agent_of(argv)
+    state = places_of_agent(agent, env) if agent else ()
+    for place in state:
+        _make(place)
+    repository = Repository.at(places.root)
+    lent = [places.state / "git" / "objects", *([repository.common] if repository else [])]
+    writable = [copy.tree, *(place.path for place in state), *_wished(workspace, env)]
+    home = Path(env.get("HOME", ""))
+    # A file is replaced through a second one beside it, so the folder it is in has to take new names.
+    in_home = len(home.parts) > 1 and any(
+        place.content is not None and place.path.parent == home for place in state
+    )
+    return AgentPlaces(
+        writable=_real(writable),
+        read_only=_real([places.root, *lent, *visible]),
+        hidden=_real([*_hidden(workspace, env), places.copies.parent]),
+        masked=_real(path for path in _masked(env) if path.exists() and not path.is_dir()),
+        home=Path(os.path.realpath(home)) if in_home else None,
+    )
+
+
+def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if os.path.lexists(path)))
+
+
+def _hidden(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
+    home, user = Path(env.get("HOME", "")), user_folder(env)
+    secret = [home / name for name in _SECRET] if home.is_absolute() else []
+    moved = [Path(env["GNUPGHOME"])] if env.get("GNUPGHOME", "").startswith("/") else []
+    return [workspace.places.states, *secret, *moved, *([user] if user else [])]
+
+
+def _masked(env: Mapping[str, str]) -> list[Path]:
+    home = Path(env.get("HOME", ""))
+    named = [Path(env[name]) for name in _KEYS if env.get(name, "").startswith("/")]
+    return [*named, *([home / ".Xauthority"] if home.is_absolute() else [])]
+
+
+def _wished(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
+    """Those that are there. The workspace and what is hidden stay as they are, whatever a list says."""
+    home = Path(env.get("HOME", ""))
+    kept = [Path(os.path.realpath(path)) for path in [workspace.places.root, *_hidden(workspace, env)]]
+    found = []
+    for name in workspace.configuration.config.beside.writable:
+        path = home / name[2:] if name.startswith("~/") else Path(name)
+        real = Path(os.path.realpath(path))
+        if path.is_absolute() and real.exists() and not any(real.is_relative_to(one) for one in kept):
+            found.append(path)
+    return found
+
+
+def _make(place: Place) -> None:
+    with suppress(OSError):  # the agent will say what it cannot do without
+        if place.content is None:
+            place.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif not place.path.exists():
+            with open(place.path, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(place.content)
+
+
+def _seen_with(program: Path) -> list[Path]:
+    """What has to be laid into the sandbox's own /tmp so that the program is there."""
+    found = []
+    for path in dict.fromkeys([program, Path(os.path.realpath(program))]):
+        folder = Path(os.path.realpath(path.parent))
+        if folder.is_relative_to(_TMP):
+            found.append(path if folder == _TMP else folder)
+    return found

@@ -1,0 +1,222 @@
+"""Which edits of Claude Code go ahead, judged before its tool runs. Whatever is not known to be fine is not.
+
+Nothing of what the edit would write is kept or shown. Only what starts fast is imported: it runs every time.
+"""
+
+# Another process's paths stay plain text here, which is also what starts fastest.
+# ruff: noqa: PTH115, PTH116, PTH118, PTH120
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ringi.text import Text
+
+_FILE_EDITS: Final = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
+# Words of a tool's name, wherever its capitals or underscores part them.
+_LOOKS_LIKE_EDIT: Final = re.compile(
+    r"(?:edit|write|patch|replace|insert|create|update|delete|remove|rename|move|append|notebook|save|apply)",
+    re.IGNORECASE,
+)
+# They sound like it and touch no file of the project.
+_NO_FILES: Final = frozenset(
+    ["NotebookRead", "TodoWrite", "TaskCreate", "TaskUpdate", "CronCreate", "CronDelete", "TeamCreate"]
+)
+_OWN_TOOLS: Final = "mcp__ringi__"
+_PATH_KEYS: Final = frozenset(
+    ["file_path", "notebook_path", "path", "filePath", "filename", "target_file", "source", "destination"]
+)
+# Names there mean another file for every process that asks.
+_NO_PLACES: Final = ("/proc", "/dev", "/sys")
+_MOST_LINKS: Final = 40
+_LONGEST_PATH: Final = 4096
+
+
+class Places(NamedTuple):
+    """Where this process stands: all paths absolute."""
+
+    copy: str
+    """The tree of the work copy; empty where the agent was not started in one."""
+    temporary: tuple[str, ...]
+    home: str
+    own: tuple[str, ...]
+    """Folders of ringi itself, never to be written by an agent."""
+
+
+class Unfit(Exception):
+    """The call cannot be judged."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+def judge(data: bytes, places: Places, here: str) -> str | None:
+    """The path that must not be written; None where the call may go on. Raises Unfit."""
+    call = _call(data)
+    name, given = call.get("tool_name"), call.get("tool_input")
+    if not isinstance(name, str) or not name:
+        raise Unfit(Text("it names no tool"))
+    if not _is_edit(name):
+        return None
+    paths = list(_paths(given)) if isinstance(given, dict) else []
+    if not paths:
+        raise Unfit(Text("it names no file"))
+    folder = call.get("cwd")
+    folder = folder if isinstance(folder, str) and folder.startswith("/") and _can_be(folder) else here
+    allowed = _Allowed(places)
+    for path in paths:
+        for meant in _readings(path, folder, places.home):
+            if not allowed(meant):
+                return path
+    return None
+
+
+def _call(data: bytes) -> Mapping[str, Any]:
+    try:
+        call = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise Unfit(Text("it is not JSON")) from None
+    if not isinstance(call, dict):
+        raise Unfit(Text("it is no JSON object"))
+    return call
+
+
+def _is_edit(name: str) -> bool:
+    if name in _FILE_EDITS:
+        return True
+    if name in _NO_FILES or name.startswith(_OWN_TOOLS):
+        return False
+    return _LOOKS_LIKE_EDIT.search(name) is not None
+
+
+def _paths(given: object) -> Iterator[str]:
+    """Every path that it names, however deep."""
+    if isinstance(given, list):
+        for item in given:
+            yield from _paths(item)
+    if not isinstance(given, dict):
+        return
+    for key, value in given.items():
+        if key not in _PATH_KEYS:
+            yield from _paths(value)
+        elif not isinstance(value, str) or not _can_be(value):
+            raise Unfit(Text("it names a file that cannot be"))
+        else:
+            yield value
+
+
+def _can_be(path: str) -> bool:
+    half = any("\ud800" <= character <= "\udfff" for character in path)  # of a character: no name holds that
+    return 0 < len(path) <= _LONGEST_PATH and "\0" not in path and not half
+
+
+def _readings(path: str, folder: str, home: str) -> Iterator[str]:
+    """All that the path could be taken for: with `..` read before links or after, with `~` or without."""
+    full = os.path.join(folder, path)
+    yield full
+    yield os.path.normpath(full)
+    if path.startswith("~"):
+        if not home or path[1:2] not in {"", "/"}:
+            raise Unfit(Text("it names a file that cannot be"))
+        yield os.path.normpath(home + path[1:])
+
+
+class _Allowed:
+    def __init__(self, places: Places) -> None:
+        self._copy = _identity(places.copy)
+        self._home = _identity(places.home)
+        self._temporary = [found for place in places.temporary if (found := _identity(place))]
+        self._own = [found for place in places.own if (found := _identity(place))]
+
+    def __call__(self, path: str) -> bool:
+        real = resolved(path)
+        if real is None:
+            return False
+        above = list(_above(real))
+        folders = [identity for _, identity in above]
+        if self._copy is not None and self._copy in folders:
+            return True
+        return self._is_temporary(above, folders)
+
+    def _is_temporary(self, above: Sequence[tuple[str, "_Identity"]], folders: list["_Identity"]) -> bool:
+        """Below such a folder, and neither in a repository nor in what is a person's or ours."""
+        for place in self._temporary:
+            if place not in folders:
+                continue
+            inside = above[: folders.index(place)]
+            between = [identity for _, identity in inside]
+            if self._home in between or any(own in between for own in self._own):
+                continue
+            if not any(_holds_repository(folder) for folder, _ in above[: folders.index(place) + 1]):
+                return True
+        return False
+
+
+_Identity = tuple[int, int]
+
+
+def _identity(path: str) -> _Identity | None:
+    if not path:
+        return None
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+def _above(real: str) -> Iterator[tuple[str, _Identity]]:
+    """The folders that hold it, from the nearest one that is there upwards."""
+    folder = os.path.dirname(real)
+    while True:
+        # By number, not by name: where capitals do not matter, one folder has many names.
+        if identity := _identity(folder):
+            yield folder, identity
+        if folder == "/":
+            return
+        folder = os.path.dirname(folder)
+
+
+def _holds_repository(folder: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".agent"))
+
+
+def resolved(path: str) -> str | None:
+    """Without links; None where no file of a project can be meant.
+
+    Not by the system's own way: a link that leads through /proc means something else in the agent's process.
+    """
+    left = [part for part in path.split("/") if part not in {"", "."}][::-1]
+    real, links = "/", 0
+    while left:
+        part = left.pop()
+        if part == "..":
+            real = os.path.dirname(real)
+            continue
+        real = os.path.join(real, part)
+        if any(real == place or real.startswith(place + "/") for place in _NO_PLACES):
+            return None
+        try:
+            target = os.readlink(real)
+        except OSError:  # no link, or not there yet
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return None
+        left += [part for part in target.split("/") if part not in {"", "."}][::-1]
+        real = "/" if target.startswith("/") else os.path.dirname(real)
+    return real
+
+
+def copy_tree(copies: Path, name: str) -> str:
+    """The tree of the work copy with that name, whichever workspace it is of; empty where there is none."""
+    if not name or name.startswith(".") or "/" in name or "\0" in name:
+        return ""
+    # In a sandbox nothing else of the copy can be seen.
+    found = [tree for place in copies.glob("*") if (tree := place / name / "tree").is_dir()]
+    return str(found[0]) if len(found) == 1 else ""

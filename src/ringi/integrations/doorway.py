@@ -1,0 +1,115 @@
+"""A socket through which an agent reaches servers outside of its sandbox, one for each connection."""
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+_LONGEST_NAME: Final = 100
+"""In bytes; systems take 104 to 108 for the name of a socket."""
+_MOST_GUESTS: Final = 16
+_GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
+_SHORT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, which nobody else can open
+
+
+class Server(NamedTuple):
+    """What answers a connection, which is its standard input and output."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+
+
+class Doorway:
+    """Without a socket where none can be made: the agent can work without."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._listener: socket.socket | None = None
+        self._guests: list[subprocess.Popen[bytes]] = []
+        self.folder: Path | None = None
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(OSError):
+            self.folder = _short_folder()
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                listener.setblocking(False)
+                listener.bind(str(self.folder / "mcp"))
+                listener.listen(_MOST_GUESTS)
+            except OSError:
+                listener.close()
+                raise
+            self._listener = listener
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        for guest in self._guests:
+            guest.terminate()
+        for guest in self._guests:
+            try:
+                guest.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                guest.kill()
+                guest.wait()
+        self._guests.clear()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def path(self) -> Path | None:
+        return self.folder / "mcp" if self.folder and self._listener else None
+
+    @property
+    def waits_at(self) -> tuple[int, ...]:
+        """The descriptor that can be read when somebody knocks."""
+        return (self._listener.fileno(),) if self._listener else ()
+
+    def let_in(self) -> int | None:
+        """Starts a server for whoever knocks, and answers with its process number."""
+        if self._listener is None:
+            return None
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:  # whoever knocked has gone again
+            return None
+        self.see_off()
+        with connection:
+            connection.setblocking(True)
+            if len(self._guests) >= _MOST_GUESTS:
+                return None
+            try:
+                guest = subprocess.Popen(
+                    self._server.argv,
+                    cwd=self._server.cwd,
+                    env=self._server.env,
+                    stdin=connection.fileno(),
+                    stdout=connection.fileno(),
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except OSError:
+                return None
+        self._guests.append(guest)
+        return guest.pid
+
+    def see_off(self) -> None:
+        self._guests = [guest for guest in self._guests if guest.poll() is None]
+
+
+def _short_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="ringi-"))
+    if len(bytes(folder)) + len("/mcp") <= _LONGEST_NAME:
+        return folder
+    folder.rmdir()
+    return Path(tempfile.mkdtemp(prefix="ringi-", dir=_SHORT))

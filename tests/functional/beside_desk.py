@@ -1,0 +1,50 @@
+"""A desk whose home does not lie below /tmp, which is another one in the sandbox."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ringi.integrations import sandbox
+from ringi.integrations.processes import SYSTEM_PATH
+from tests.functional.desk import Desk
+
+BWRAP = sandbox.find(SYSTEM_PATH)
+WALLS = BWRAP is not None and sandbox.trouble(BWRAP) is None
+walled = pytest.mark.skipif(not WALLS, reason="bubblewrap does not work here")
+
+
+class HomeDesk(Desk):
+    """With a home folder, and a folder for programs that is on the path."""
+
+    def __init__(self, base: Path) -> None:
+        super().__init__(base / "repo")
+        self.home = base / "home"
+        self.programs = base / "bin"
+
+    def program(self, name: str, script: str) -> Path:
+        path = self.programs / name
+        path.write_text(script)
+        path.chmod(0o755)
+        return path
+
+
+@contextmanager
+def home_desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
+    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir="/var/tmp") as folder:
+        base = Path(folder).resolve()
+        desk = HomeDesk(base)
+        for made in (desk.root / "app", desk.home, desk.programs):
+            made.mkdir(parents=True)
+        (desk.root / "README.md").write_text("# Sample\n")
+        (desk.root / "app" / "hello.py").write_text('def hello():\n    return "hello"\n')
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+            subprocess.run(["git", *command], cwd=desk.root, check=True)
+        monkeypatch.setenv("HOME", str(desk.home))
+        for kind in ("STATE", "CACHE", "CONFIG", "DATA"):
+            monkeypatch.delenv(f"XDG_{kind}_HOME", raising=False)
+        monkeypatch.setenv("PATH", str(desk.programs), prepend=":")
+        yield desk

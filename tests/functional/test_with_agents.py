@@ -1,0 +1,176 @@
+"""Ready-made agents, several at once, and the way out to the plan tool."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from ringi.integrations.processes import read_stat
+from tests.functional.beside_desk import WALLS, HomeDesk, home_desk, walled
+from tests.functional.desk import RINGI, Desk
+
+# Saves its settings as Claude Code does: a lock and a second file beside it, then a rename; where that is
+# refused, in place.
+SAVING = f"""#!{sys.executable}
+import json, os, pathlib, sys
+file = pathlib.Path(os.environ["HOME"], ".claude.json")
+known = json.loads(file.read_text()) if file.exists() else {{}}
+known["runs"] = known.get("runs", 0) + 1
+lock = file.with_name(".claude.json.lock")
+lock.mkdir()
+second = file.with_name(".claude.json.tmp.1")
+second.write_text(json.dumps(known))
+try:
+    second.rename(file)
+    how = "renamed"
+except OSError as error:
+    file.write_text(json.dumps(known))
+    how = f"in place ({{error.errno}})"
+lock.rmdir()
+file.with_name(".claude").mkdir(mode=0o700, exist_ok=True)
+(file.with_name(".claude") / "history").write_text("said\\n")
+pathlib.Path("how").write_text(how + "\\n")
+try:
+    pathlib.Path(os.environ["HOME"], "existing").write_text("changed")
+except OSError:
+    pathlib.Path("refused").touch()
+"""
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
+    with home_desk(monkeypatch) as desk:
+        yield desk
+
+
+def test_a_file_of_state_that_is_replaced_by_renaming(outside: HomeDesk) -> None:
+    desk = outside
+    desk.program("claude", SAVING)
+    (desk.home / "existing").write_text("mine")
+    (desk.home / "link").symlink_to("existing")
+    for count in (1, 2):
+        done = desk.run("with", "claude")
+        assert done.returncode == 0, done.stdout
+        assert json.loads((desk.home / ".claude.json").read_text()) == {"runs": count}
+    assert (desk.home / ".claude" / "history").read_text() == "said\n"
+    assert (desk.home / ".claude").stat().st_mode & 0o777 == 0o700
+    diff = desk.run("show", "p1", "--diff").stdout
+    if WALLS:
+        assert "+in place (16)" in diff  # busy: it is mounted there
+        assert "refused" in diff
+        assert (desk.home / "existing").read_text() == "mine"
+        names = sorted(path.name for path in desk.home.iterdir() if path.name != ".local")
+        assert names == [".cache", ".claude", ".claude.json", "existing", "link"]
+    else:
+        assert "+renamed" in diff
+
+
+def test_what_an_agent_leaves_for_itself_is_no_change(outside: HomeDesk) -> None:
+    desk = outside
+    ignored = "git check-ignore .aider && touch .aider.chat.history.md .aiderx && echo x > x"
+    desk.program("aider", f"#!/bin/sh\n{ignored}\n")
+    assert desk.run("with", "aider").returncode == 0
+    assert desk.json("show")["state"]["previews"]["files"] == ["x"]
+
+
+def test_no_such_agent_says_how_to_go_on(outside: HomeDesk) -> None:
+    done = outside.run("with", "opencode", PATH="/usr/bin:/bin")
+    assert done.returncode == 2
+    assert "opencode" in done.stderr
+    assert "PATH" in done.stderr
+    assert not (outside.home / ".cache").exists()  # nothing was copied for it
+
+
+@walled
+def test_a_sandbox_that_is_required_and_not_there(outside: HomeDesk) -> None:
+    outside.program("agent", "#!/bin/sh\necho x > x\n")
+    done = outside.run("with", "agent", RINGI_WITH_SANDBOX="required")
+    assert done.returncode == 0
+    assert "In a sandbox" in done.stdout
+
+
+def test_three_at_once_have_names_doors_and_copies_of_their_own(outside: HomeDesk) -> None:
+    desk = outside
+    script = '#!/bin/sh\nme=$(basename $0); echo "$RINGI_MCP_SOCKET" > door-$me; echo $me > same; sleep 1\n'
+    names = ("codex", "gemini", "opencode")
+    for name in names:
+        desk.program(name, script)
+    started = [
+        subprocess.Popen(
+            [*RINGI, "with", name], cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        )
+        for name in names
+    ]
+    told = [process.communicate(timeout=120)[0] for process in started]
+    plans = {ref["proposer"]: ref for ref in desk.json("list")}
+    assert sorted(plans) == sorted(names)
+    doors = set()
+    for name in names:
+        files = desk.json("show", f"p{plans[name]['number']}")["state"]["previews"]["files"]
+        assert files == [f"door-{name}", "same"]
+        diff = desk.run("show", f"p{plans[name]['number']}", "--diff").stdout
+        doors.add(next(line for line in diff.splitlines() if line.startswith("  +/")))
+    assert len(doors) == 3
+    last = max(plans.values(), key=lambda ref: ref["number"])
+    others = told[names.index(last["proposer"])]
+    assert others.count("changes the same: same") == 2
+
+
+def test_the_plan_tool_is_reached_through_the_door(desk: Desk) -> None:
+    pytest.importorskip("mcp")
+    client = """
+import json, os, subprocess, sys
+first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+         "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
+ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "plan_propose",
+        "arguments": {"content": "From inside"}}}
+pipe = subprocess.PIPE
+bridge = subprocess.Popen([sys.executable, "-m", "ringi", "mcp"], stdin=pipe, stdout=pipe)
+def say(message):
+    bridge.stdin.write(json.dumps(message).encode() + b"\\n"); bridge.stdin.flush()
+say(first); print(bridge.stdout.readline()[:40]); say(ready); say(call)
+print(bridge.stdout.readline()[:200])
+bridge.stdin.close(); print("ended", bridge.wait(30))
+"""
+    done = desk.run("with", "--", sys.executable, "-c", client)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ended 0" in done.stdout
+    (plan,) = desk.json("list")
+    assert plan["title"] == "From inside"
+    assert desk.json("show", "p1")["plan"]["requester"] == f"with:{os.path.basename(sys.executable)}"  # noqa: PTH119
+
+
+def test_commit_is_wished_and_where_there_is_no_repository_it_is_said(desk: Desk) -> None:
+    script = "echo x > x; git add x; git commit -qm 'Add x' -m 'Because of y.'"
+    done = desk.run("with", "--commit", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    commit = desk.json("show", "p1")["state"]["commit"]
+    assert commit["message"].split("\n\n") == ["Add x", "Because of y."]
+    assert desk.git("log", "--format=%s").split() == ["first"]
+
+
+def test_escapes_of_an_agent_do_not_reach_what_is_said_afterwards(desk: Desk) -> None:
+    script = (
+        "printf '\\033]0;title\\007\\033[?1049h\\033[31mred'; printf 'x\\033[2Jy' > 'a\\033[1mb'; echo x > n"
+    )
+    terminal = desk.terminal("with", "--", "sh", "-c", script)
+    seen = terminal.read("ringi review p1")
+    after = seen[seen.rindex("red") :]
+    assert "\\x1b[1mb" not in after.partition("not in the plan")[0]
+    assert "\x1b[1mb" not in after
+    assert terminal.end()[0] == 0
+
+
+def test_an_agents_processes_are_gone_before_a_person_is_asked(desk: Desk) -> None:
+    done = desk.run(
+        "with", "--", "sh", "-c", "setsid sleep 2718 & echo $! > pid; sleep 0.2", RINGI_WITH_SANDBOX="off"
+    )
+    assert "1 processes it had left running were ended." in done.stdout
+    diff = desk.run("show", "--diff").stdout
+    pid = next(line[3:] for line in diff.splitlines() if line.startswith("  +") and line[3:].isdigit())
+    found = read_stat(int(pid))
+    assert found is None or found.dead

@@ -1,0 +1,173 @@
+"""`ringi with --resume`: the agent goes on in its copy with what the person said."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi import DropSpec, open_workspace
+from ringi.api.beside_copies import of_agents
+from ringi.domain.amendment import NewContent
+from ringi.domain.feedback import Side
+from ringi.integrations.person import process_start
+from tests.functional.beside_desk import HomeDesk, home_desk
+from tests.functional.desk import RINGI, Desk
+from tests.helpers import Person, answer
+
+# Edits, runs its tests, sees them fail, mends it; told what a person thinks of it, it does what they ask.
+AGENT = f"""#!{sys.executable}
+import json, os, pathlib, subprocess, sys
+print("agent at work:", json.dumps(sys.argv[1:])[:60])
+target = pathlib.Path("app/hello.py")
+test = [sys.executable, "-c", "import app.hello as h; assert h.hello() == 'good day', h.hello()"]
+if "--continue" in sys.argv:
+    said = sys.argv[sys.argv.index("--continue") + 1]
+    print("it was told:", *said.splitlines(), sep="\\n| ")
+    told = pathlib.Path(os.environ["HOME"], ".claude", "told")
+    told.parent.mkdir(exist_ok=True)
+    told.write_text(said)
+    if "docstring" in said:
+        text = target.read_text()
+        target.write_text(text.replace("():\\n", "():\\n    'Say it.'\\n", 1))
+else:
+    target.write_text("def hello():\\n    return 'good dya'\\n")
+    pathlib.Path("NOTES.md").write_text("notes\\n")
+    pathlib.Path("TODO.md").write_text("todo\\n")
+    print("tests:", subprocess.run(test, stderr=subprocess.DEVNULL).returncode)
+    target.write_text("def hello():\\n    return 'good day'\\n")
+print("tests:", subprocess.run(test).returncode)
+"""
+CHECK = f"{sys.executable} -c 'import app.hello as h; assert h.hello() == chr(103) + h.hello()[1:]'"
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
+    with home_desk(monkeypatch) as desk:
+        desk.program("claude", AGENT)
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        yield desk
+
+
+def test_an_agent_edits_tests_fails_mends_and_goes_on_with_feedback(outside: HomeDesk) -> None:
+    desk = outside
+    terminal = desk.terminal("with", "--check", CHECK, "claude", "say good day")
+    seen = terminal.read("tests: 1") + terminal.read("tests: 0")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert '["say good day"]' in seen
+    assert "passed on exactly these bytes" in rest
+    assert "ringi review p1" in rest
+    told = desk.run("reject", "p1", "--feedback", "Good, but I want a docstring.\nAnd $(touch /tmp/no) `no`")
+    assert told.returncode in {0, 5}, told.stderr
+    terminal = desk.terminal("with", "--resume", "--", "--verbose")
+    seen = terminal.read("tests: 0")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert "its first message" in seen
+    assert "> Good, but I want a docstring." in seen
+    assert "p1 is now version 2" in rest
+    assert "passed on exactly these bytes" in rest
+    assert "+    'Say it.'" in desk.run("show", "p1", "--diff").stdout
+    assert [ref["version"] for ref in desk.json("list")] == [2]
+    assert desk.json("show", "p1")["plan"]["requester"] == "with:claude"
+    told = (desk.home / ".claude" / "told").read_text()
+    assert "declined it" in told
+    assert "$(touch /tmp/no)" in told
+
+
+def test_what_the_person_dropped_edited_and_said_comes_to_the_agent(outside: HomeDesk) -> None:
+    desk = outside
+    assert desk.run("with", "claude").returncode == 0
+    with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
+        plan = workspace.plan
+        plan.comment("p1", "app/hello.py", 2, "two words here", side=Side.NEW)
+        specs = {spec.base.path: spec.id for spec in plan.get_state("p1").action_specs}
+        edited = NewContent(specs["NOTES.md"], "my notes\n")
+        assert plan.amend("p1", [DropSpec(specs["TODO.md"]), edited]).ok
+        (copy,) = of_agents(workspace)
+    done = desk.run("with", "--resume", "p1")
+    assert done.returncode == 0, done.stderr
+    assert "Laid in, as you left it: NOTES.md, TODO.md" in done.stdout
+    assert "It changed nothing more; p1 stays as it was." in done.stdout
+    told = (desk.home / ".claude" / "told").read_text()
+    assert "app/hello.py:2: two words here\n    the line: return 'good day'" in told
+    assert "- edited: NOTES.md" in told
+    assert "- dropped: TODO.md" in told
+    assert "> +my notes" in told
+    assert (copy.tree / "NOTES.md").read_text() == "my notes\n"
+    assert not (copy.tree / "TODO.md").exists()
+    assert desk.json("show", "p1")["plan"]["version"] == 2
+    # What was told once is not told again, and the person's own version is what the agent goes on from.
+    assert desk.run("reject", "p1", "--feedback", "a docstring, please").returncode in {0, 5}
+    assert desk.run("with", "--resume").returncode == 0
+    told = (desk.home / ".claude" / "told").read_text()
+    assert "> a docstring, please" in told
+    assert "two words here" not in told
+    files = desk.json("show", "p1")["state"]["previews"]["files"]
+    assert files == ["NOTES.md", "app/hello.py"]
+
+
+def test_a_command_that_nobody_knows_gets_a_file(desk: Desk) -> None:
+    script = (
+        'if [ "$RINGI_FEEDBACK" ]; then cp "$RINGI_FEEDBACK" told; echo "$@" >> told; else echo 1 > n; fi'
+    )
+    assert desk.run("with", "--", "sh", "-c", script, "sh").returncode == 0
+    desk.run("reject", "p1", "--feedback", "more of it")
+    done = desk.run("with", "--resume", "p1", "--", "and", "this")
+    assert done.returncode == 0, done.stderr
+    assert "$RINGI_FEEDBACK" in done.stdout
+    diff = desk.run("show", "p1", "--diff").stdout
+    assert "+> more of it" in diff
+    assert "+and this" in diff
+
+
+def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
+    nothing = desk.run("with", "--resume")
+    assert nothing.returncode == 2
+    assert "nothing to resume" in nothing.stderr
+    name = desk.agent("echo x > x.txt")
+    assert desk.run("with", "--resume", "p9").returncode == 2
+    with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
+        (copy,) = of_agents(workspace)
+        copy.mark_running(os.getpid(), process_start(os.getpid()) or "", ["sh"])
+        busy = desk.run("with", "--resume", name)
+        assert "an agent is working in its copy" in busy.stderr
+        copy.note(supervisor=None, taken=True)
+        request = workspace.plan.ask(name)
+        workspace.plan.approve(name, "hanako", proof=answer(request))
+        workspace.plan.execute(name)
+    done = desk.run("with", "--resume", name)
+    assert done.returncode == 2
+    assert "not open any more" in done.stderr
+    assert not copy.folder.exists()  # done, so nobody needs it
+
+
+@pytest.mark.parametrize("during", ["work", "checks"])
+def test_a_crash_is_gone_on_from(desk: Desk, isolated: Path, during: str) -> None:
+    script = "[ -e seen ] && echo again > again; [ -e again ] || { touch seen; %s; }"
+    stop = "sleep 1000" if during == "work" else "true"
+    check = "[ -e again ] || { touch checking; sleep 1000; }"
+    process = subprocess.Popen(
+        [*RINGI, "with", "--check", check, "--", "sh", "-c", script % stop],
+        cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    waited = "seen" if during == "work" else "checking"
+    end = time.monotonic() + 60
+    while not list((isolated / "cache").rglob(f"tree/{waited}")) and time.monotonic() < end:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    plans = desk.json("list")
+    assert len(plans) == (during == "checks")
+    done = desk.run("--json", "with", "--resume")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["plan"]["number"] == 1
+    assert said["new_version"] is (during == "checks")
+    assert "again" in desk.json("show", "p1")["state"]["previews"]["files"]
+    assert len(desk.json("list")) == 1

@@ -1,0 +1,159 @@
+"""What an agent can see and write, in a sandbox where bubblewrap works; where not, that is said."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi.integrations.processes import read_stat
+from tests.functional.beside_desk import HomeDesk, home_desk, walled
+from tests.functional.desk import RINGI, Desk
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
+    with home_desk(monkeypatch) as desk:
+        yield desk
+
+
+def said(desk: Desk, script: str, *options: str, **variables: str) -> dict[str, str]:
+    """What the script wrote into its files, by name."""
+    done = desk.run("--json", "with", *options, "--", "sh", "-c", script, **variables)
+    assert done.returncode == 0, done.stderr
+    diff = desk.run("show", "--diff").stdout
+    found: dict[str, str] = {}
+    name = ""
+    for line in (line[2:] for line in diff.splitlines()):
+        if line.startswith("+++ b/"):
+            name = line[6:]
+        elif line.startswith("+"):
+            found[name] = found.get(name, "") + line[1:] + "\n"
+    return found
+
+
+@walled
+def test_only_the_copy_can_be_written_and_secrets_are_out_of_sight(outside: HomeDesk) -> None:
+    desk, home = outside, outside.home
+    for folder in (".ssh", ".gnupg", ".config/ringi", "plain"):
+        (home / folder).mkdir(parents=True)
+        (home / folder / "secret").write_text("secret\n")
+    agent = home / "agent.sock"
+    agent.write_text("a socket\n")
+    desk.agent("echo other > other.txt")
+    script = f"""
+        for place in '{desk.root}' '{home}' / /usr '{home}/.cache' '{home}/.cache/ringi/work' ..; do
+            touch "$place/left" 2>/dev/null && echo "wrote $place" >> wrote
+        done
+        touch /tmp/mine && echo yes > tmp
+        cat '{desk.root}/README.md' '{home}/plain/secret' > seen
+        cat ~/.ssh/secret ~/.gnupg/secret ~/.config/ringi/secret ~/agent.sock > secret 2> /dev/null
+        find '{home}' -name ringi.db -o -name other.txt -o -name copy.json > found
+        echo "to: $SSH_AUTH_SOCK$XDG_RUNTIME_DIR$TMPDIR" > sockets
+        git log --oneline > log
+        git add -A; git -c user.name=a -c user.email=b commit -qm mine; git gc -q; git log --oneline >> log
+    """
+    found = said(desk, script, SSH_AUTH_SOCK=str(agent), XDG_RUNTIME_DIR="/run/user/0", TMPDIR=str(home))
+    assert found.pop("log").split()[1::2] == ["first", "mine", "first"]
+    assert found == {"tmp": "yes\n", "seen": "# Sample\nsecret\n", "sockets": "to: \n"}
+    assert not list(desk.root.parent.rglob("left"))
+    assert desk.json("show")["plan"]["title"] == "mine"
+
+
+@walled
+def test_places_that_a_person_named_can_be_written(outside: HomeDesk) -> None:
+    desk, home = outside, outside.home
+    for folder in ("shared", ".ssh"):
+        (home / folder).mkdir()
+    script = f"echo x > ~/shared/file; touch '{desk.root}/left' ~/.ssh/left ~/left; touch done"
+    wished = f"{home}/shared,{desk.root},~/.ssh,~/none"
+    done = desk.run("with", "--", "sh", "-c", script, RINGI_WITH_WRITABLE=wished)
+    assert done.returncode == 0
+    assert f"In a sandbox: it can write to its copy, a /tmp of its own, {home}/shared." in done.stdout
+    assert (home / "shared" / "file").read_text() == "x\n"
+    assert not list(desk.root.parent.rglob("left"))
+
+
+@walled
+def test_keys_reach_the_agent_and_not_the_sandbox(desk: Desk) -> None:
+    script = "trap 'echo caught' INT; echo ready; sleep 100; stty size; sleep 1 & wait; echo done > d"
+    terminal = desk.terminal("with", "--", "sh", "-c", script)
+    terminal.read("ready")
+    terminal.child.setwinsize(11, 47)
+    time.sleep(0.5)
+    terminal.child.sendintr()
+    terminal.read("caught")
+    terminal.read("11 47")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert "ringi review p1" in rest
+
+
+@walled
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP])
+def test_nothing_survives_its_supervisor(desk: Desk, isolated: Path, how: signal.Signals) -> None:
+    script = "setsid nohup sh -c 'sleep 3141' > /dev/null 2>&1 & echo x > started; sleep 3141"
+    process = subprocess.Popen(
+        [*RINGI, "with", "--", "sh", "-c", script],
+        cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while not list((isolated / "cache").rglob("tree/started")) and time.monotonic() < end:
+        time.sleep(0.05)
+    family = below(process.pid)
+    assert len(family) >= 3
+    process.send_signal(how)
+    process.wait(60)
+    while any(map(lives, family)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(map(lives, family))
+    if how is signal.SIGKILL:
+        assert "not a plan yet" in desk.run("doctor").stdout
+    else:
+        assert desk.json("show", "p1")["state"]["previews"]["files"] == ["started"]
+
+
+def below(pid: int) -> list[tuple[int, int]]:
+    """Every descendant, with its start."""
+    names = [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
+    stats = [found for name in names if (found := read_stat(int(name)))]
+    parents, found = {pid}, []
+    for _ in range(8):
+        for stat in stats:
+            if stat.parent in parents and stat.pid not in parents:
+                parents.add(stat.pid)
+                found.append(stat.identity)
+    return found
+
+
+def lives(identity: tuple[int, int]) -> bool:
+    found = read_stat(identity[0])
+    return found is not None and found.identity == identity and not found.dead
+
+
+def test_without_a_sandbox_it_is_said(desk: Desk) -> None:
+    elsewhere = desk.root.parent / "elsewhere"
+    done = desk.run("with", "--", "sh", "-c", f"echo x > '{elsewhere}'; echo y > y", RINGI_WITH_SANDBOX="off")
+    assert "NOT in a sandbox (with.sandbox is off)" in done.stdout
+    assert elsewhere.exists()
+
+
+@walled
+def test_checks_run_behind_the_same_walls(desk: Desk) -> None:
+    elsewhere = desk.root.parent / "elsewhere"
+    done = desk.run("with", "--check", f"touch '{elsewhere}'; pwd", "--", "sh", "-c", "echo y > y")
+    assert done.returncode == 0
+    assert not elsewhere.exists()
+    assert desk.json("show")["state"]["checks"][0]["output"].rstrip().endswith("/tree")
+
+
+def test_a_copy_that_was_emptied_is_no_change(desk: Desk) -> None:
+    before = desk.files()
+    done = desk.run("with", "--", "sh", "-c", 'rm -rf "$PWD"/* "$PWD"/.[a-z]*')
+    assert done.returncode == 1
+    assert "gone" in done.stderr
+    assert desk.json("list") == []
+    assert desk.files() == before
+    assert "not a plan yet" not in desk.run("doctor").stdout

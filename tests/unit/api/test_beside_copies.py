@@ -1,0 +1,266 @@
+"""Copies stay as long as somebody may go on in them; a crash loses nothing and makes nothing twice."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ringi.api import Workspace, beside, open_workspace
+from ringi.api.beside_copies import abandoned, kept, of_agents, remove_settled
+from ringi.api.beside_resume import find_copy, go_on
+from ringi.api.beside_walls import Walls
+from ringi.api.doctor import Mark, examine
+from ringi.domain.amendment import DropSpec, NewContent
+from ringi.domain.plan import PlanStatus
+from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
+from ringi.integrations.person import process_start
+from ringi.plans.tool import PlanTool
+from ringi.wiring.checks import MARK
+from ringi.workspace.copy import WorkCopy
+from tests.helpers import Person, approve, environment_of
+
+OLD = "2020-01-01T00:00:00.000000Z"
+
+
+@pytest.fixture
+def workspace(repo: Path, tmp_path: Path) -> Iterator[Workspace]:
+    with open_workspace(repo, environment=environment_of(tmp_path), person=Person()) as opened:
+        yield opened
+
+
+def worked(workspace: Workspace, **files: str) -> WorkCopy:
+    """A copy in which an agent has just ended."""
+    copy = beside.make_copy(workspace, ["agent", "--x"], (), lambda _: None)
+    for name, text in files.items():
+        (copy.tree / name).write_text(text)
+    copy.note(supervisor=None, ended_at=workspace.parts.clock.now())
+    return copy
+
+
+def taken(workspace: Workspace, copy: WorkCopy, **more: object) -> beside.Taken:
+    environment = workspace.parts.environment
+    return beside.take(workspace, copy, ["agent"], walls=Walls(None), environment=environment, **more)
+
+
+def done(workspace: Workspace, plan_id: str) -> None:
+    approve(workspace, plan_id)
+    assert workspace.plan.execute(plan_id).overall_success
+
+
+def test_a_copy_stays_while_its_plan_is_open(workspace: Workspace) -> None:
+    copy = worked(workspace, new="x\n")
+    plan = taken(workspace, copy).plan
+    assert plan is not None
+    assert remove_settled(workspace) == []
+    ((found, ref, days, too_old),) = kept(workspace)
+    assert (found.id, ref and ref.id, days, too_old) == (copy.id, plan.id, 0, False)
+    workspace.plan.reject(plan.id, "no")
+    assert workspace.plan.get_state(plan.id).status is PlanStatus.PROPOSED
+    assert remove_settled(workspace) == []
+    workspace.plan.mark_pending(plan.id, pending=True)
+    done(workspace, plan.id)
+    assert remove_settled(workspace) == []  # nothing to be told about it
+    assert not copy.folder.exists()
+
+
+def test_an_old_copy_goes_and_that_is_said(workspace: Workspace) -> None:
+    for left_out, words in ((False, "was removed (p1)"), (True, "work in it that no plan could carry")):
+        copy = worked(workspace, new=str(left_out))
+        taken(workspace, copy)
+        copy.note(ended_at=OLD, left_out=left_out)
+        (told,) = remove_settled(workspace)
+        assert words in str(told)
+        assert not copy.folder.exists()
+
+
+def test_what_no_plan_could_carry_outlives_its_plan(workspace: Workspace) -> None:
+    copy = worked(workspace, new="x\n")
+    (copy.tree / "link").symlink_to("new")
+    ref = taken(workspace, copy).plan
+    assert ref is not None
+    done(workspace, ref.id)
+    assert remove_settled(workspace) == []
+    assert copy.folder.exists()
+
+
+@pytest.mark.parametrize("why", ["running", "not taken", "claimed", "of a check"])
+def test_a_copy_that_somebody_needs_never_goes(workspace: Workspace, why: str) -> None:
+    copy = worked(workspace, new="x\n")
+    ref = taken(workspace, copy).plan
+    assert ref is not None
+    done(workspace, ref.id)
+    copy.note(ended_at=OLD)
+    if why == "running":
+        copy.mark_running(os.getpid(), process_start(os.getpid()) or "", ["agent"])
+        copy.mark_taken()
+    elif why == "not taken":
+        copy.note(taken=False)
+    elif why == "of a check":
+        copy.note(command=(MARK,))
+    if why == "claimed":
+        with copy.claimed():
+            assert remove_settled(workspace) == []
+    else:
+        assert remove_settled(workspace) == []
+    assert copy.folder.exists()
+
+
+def test_one_copy_is_one_agents(workspace: Workspace) -> None:
+    copy = worked(workspace)
+    with copy.claimed():
+        with pytest.raises(Busy, match="another command"), WorkCopy.open(copy.folder).claimed():
+            pytest.fail("it was claimed twice")
+        with pytest.raises(FileNotFoundError):
+            (copy.tree / "nowhere").read_bytes()
+    with copy.claimed():
+        copy.remove()
+    with pytest.raises(CopyFailed, match="gone"), copy.claimed():
+        pytest.fail("it is not there")
+
+
+@pytest.mark.parametrize("step", ["propose", "set_specs_on", "add_checks"])
+def test_a_crash_while_it_becomes_a_plan_makes_no_second_one(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    copy = worked(workspace, new="x\n")
+
+    def stop(*_: object, **__: object) -> None:
+        raise StorageFailed(what="ledger", why="the power went")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PlanTool, step, stop)
+        with suppress(StorageFailed):
+            taken(workspace, copy, checks=["true"])
+    copy = WorkCopy.open(copy.folder)
+    assert [found.id for found in abandoned(workspace)] == ([] if step == "add_checks" else [copy.id])
+    again = taken(workspace, copy)
+    assert again.plan is not None
+    assert [ref.id for ref in workspace.plan.list()] == [again.plan.id]
+    assert again.plan.version == 1
+    assert workspace.plan.get_state(again.plan.id).previews.files == ("new",)
+    assert again.new is (step != "add_checks")
+
+
+def test_later_work_is_a_new_version_and_no_work_is_none(workspace: Workspace) -> None:
+    copy = worked(workspace, new="x\n")
+    first = taken(workspace, copy)
+    assert (first.again, first.new) == (False, True)
+    same = taken(workspace, copy)
+    assert (same.again, same.new, same.plan and same.plan.version) == (True, False, 1)
+    (copy.tree / "new").write_text("y\n")
+    second = taken(workspace, copy)
+    assert (second.again, second.new, second.plan and second.plan.version) == (True, True, 2)
+    (copy.tree / "new").unlink()
+    nothing = taken(workspace, copy)
+    assert (nothing.empty, nothing.plan and nothing.plan.version) == (True, 2)
+
+
+def test_what_the_person_changed_meanwhile_is_pointed_out(workspace: Workspace) -> None:
+    copy = worked(workspace, one="1\n", two="2\n")
+    ref = taken(workspace, copy).plan
+    assert ref is not None
+    go_on(workspace, copy)
+    specs = workspace.plan.get_state(ref.id).action_specs
+    workspace.plan.amend(ref.id, [DropSpec(specs[0].id)])
+    (copy.tree / "two").write_text("3\n")
+    assert taken(workspace, copy).meanwhile == 2
+
+
+def test_only_what_the_agent_left_alone_is_laid_in(workspace: Workspace) -> None:
+    copy = worked(workspace, one="1\n", two="2\n", three="3\n", four="4\n")
+    (copy.tree / "README.md").unlink()
+    ref = taken(workspace, copy).plan
+    assert ref is not None
+    specs = {spec.base.path: spec.id for spec in workspace.plan.get_state(ref.id).action_specs}
+    dropped = [DropSpec(specs[name]) for name in ("one", "two", "README.md")]
+    assert workspace.plan.amend(ref.id, [*dropped, NewContent(specs["three"], "mine\n")]).ok
+    (copy.tree / "two").write_text("the agent went on\n")
+    handed = go_on(workspace, copy, ["more"])
+    assert handed.laid == ("README.md", "one", "three")
+    assert handed.not_laid == ("two",)
+    assert not (copy.tree / "one").exists()
+    assert (copy.tree / "three").read_text() == "mine\n"
+    assert (copy.tree / "README.md").read_text() == "# Sample\n"
+    assert (copy.tree / "two").read_text() == "the agent went on\n"
+    assert (copy.tree / "four").read_text() == "4\n"
+    assert handed.argv == ("agent", "--x", "more")
+    assert handed.as_file
+    assert not WorkCopy.open(copy.folder).record.taken
+    assert "dropped: one" in handed.feedback.read_text()
+
+
+def test_a_message_too_long_for_a_word_is_a_file(workspace: Workspace) -> None:
+    copy = worked(workspace, one="1\n")
+    ref = taken(workspace, copy).plan
+    assert ref is not None
+    copy.note(command=("/opt/claude", "--old", "first words"))
+    workspace.plan.reject(ref.id, "short")
+    handed = go_on(workspace, copy, ["--model", "x"])
+    assert handed.argv[:2] == ("/opt/claude", "--continue")
+    assert handed.argv[3:] == ("--model", "x")
+    assert "> short" in handed.argv[2]
+    workspace.plan.mark_pending(ref.id, pending=True)
+    workspace.plan.reject(ref.id, "long " * 30_000)
+    handed = go_on(workspace, copy)
+    assert str(handed.feedback) in handed.argv[2]
+    assert len(handed.argv[2]) < 500
+    assert "> long long" in handed.feedback.read_text()
+
+
+def test_work_on_a_plan_that_is_done_meanwhile_is_another_plan(workspace: Workspace) -> None:
+    copy = worked(workspace, new="x\n")
+    first = taken(workspace, copy).plan
+    assert first is not None
+    done(workspace, first.id)
+    (copy.tree / "more").write_text("y\n")
+    second = taken(workspace, copy)
+    assert second.plan is not None
+    assert (second.plan.name, second.again) == ("p2", False)
+
+
+def test_plans_on_the_same_files_are_pointed_out(workspace: Workspace) -> None:
+    taken(workspace, worked(workspace, one="1\n", both="1\n"))
+    second = taken(workspace, worked(workspace, two="2\n", both="2\n"))
+    assert [(other.name, other.paths) for other in second.overlaps] == [("p1", ("both",))]
+
+
+def test_the_newest_copy_that_can_be_gone_on_with(workspace: Workspace) -> None:
+    with pytest.raises(NothingToResume):
+        find_copy(workspace)
+    one, two, cut_off = (worked(workspace, new=name) for name in "abc")
+    for copy in (one, two):
+        taken(workspace, copy)
+    assert find_copy(workspace).id == cut_off.id
+    cut_off.remove()
+    assert find_copy(workspace).id == two.id
+    assert find_copy(workspace, "p1").id == one.id
+    for path in two.tree.iterdir():
+        path.rename(one.folder / path.name)
+    assert find_copy(workspace).id == one.id
+    with pytest.raises(NothingToResume, match="gone"):
+        find_copy(workspace, "p2")
+    one.remove()
+    with pytest.raises(NothingToResume, match="no copy"):
+        find_copy(workspace, "p1")
+    assert [copy.id for copy in of_agents(workspace)] == [two.id]
+
+
+def test_the_doctor_names_what_is_kept(workspace: Workspace, repo: Path, tmp_path: Path) -> None:
+    open_one, cut_off, left, old = (worked(workspace, new=name) for name in "abcd")
+    (left.tree / "link").symlink_to("new")
+    for copy in (open_one, left, old):
+        taken(workspace, copy)
+    old.note(ended_at=OLD)
+    found = {
+        (finding.mark, str(finding.mend).partition(" ")[0]): str(finding.text)
+        for finding in examine(repo, environment_of(tmp_path))
+        if "/tree" in str(finding.text)
+    }
+    assert len(found) == 3
+    assert "go on with p1" in found[Mark.GOOD, ""]
+    assert "(0 days, 0." in found[Mark.GOOD, ""]
+    assert "not all of it is in a plan" in found[Mark.NOTE, "rm"]
+    assert "MB" in found[Mark.NOTE, "ringi"] or "not a plan yet" in found[Mark.NOTE, "ringi"]
+    assert cut_off.folder.exists()

@@ -1,0 +1,123 @@
+"""Servers outside for an agent inside: real sockets, real processes."""
+
+import os
+import socket
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ringi.integrations.doorway import Doorway, Server
+from ringi.integrations.processes import read_stat
+from ringi.integrations.supervise import run_in_terminal
+
+# Answers each line with itself and its own process number.
+ECHO = "import os, sys\nfor line in sys.stdin: print(os.getpid(), os.getppid(), line.strip(), flush=True)"
+CLIENT = """
+import os, socket, sys
+made = socket.socket(socket.AF_UNIX); made.connect(os.environ["DOOR"])
+made.sendall(b"hello\\n"); answer = made.makefile().readline()
+open("answer", "a").write(answer)
+"""
+
+
+def server(code: str = ECHO, *argv: str) -> Server:
+    return Server(argv or (sys.executable, "-c", code), Path.cwd(), os.environ)
+
+
+def knocked(door: Doorway) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX)
+    made.settimeout(20)
+    made.connect(str(door.path))
+    return made
+
+
+def gone(pid: int) -> bool:
+    found = read_stat(pid)
+    return found is None or found.dead
+
+
+def test_each_who_knocks_gets_a_server(tmp_path: Path) -> None:
+    with Doorway(server()) as door:
+        assert door.path is not None
+        assert stat.S_IMODE(door.path.parent.stat().st_mode) == 0o700
+        guests = []
+        for _ in range(3):
+            guests.append(knocked(door))
+            assert door.let_in() is not None
+        pids = set()
+        for number, guest in enumerate(guests):
+            guest.sendall(b"%d\n" % number)
+            pid, parent, said = guest.makefile().readline().split()
+            assert (int(parent), said) == (os.getpid(), str(number))
+            pids.add(int(pid))
+        assert len(pids) == 3
+        guests[0].shutdown(socket.SHUT_WR)
+        assert guests[0].recv(10) == b""
+    assert all(map(gone, pids))
+    assert not door.path
+    for guest in guests:
+        guest.close()
+
+
+def test_a_server_that_is_not_there_or_ends_closes_the_connection(tmp_path: Path) -> None:
+    for argv in (("/nowhere/server",), ("false",)):
+        with Doorway(server("", *argv)) as door, knocked(door) as guest:
+            door.let_in()
+            assert guest.recv(10) == b""
+
+
+def test_nobody_can_have_servers_without_end() -> None:
+    with Doorway(server("import time; time.sleep(100)")) as door:
+        guests = [knocked(door) for _ in range(16)]
+        assert all(door.let_in() for _ in guests)
+        with knocked(door) as another:
+            assert door.let_in() is None
+            assert another.recv(10) == b""
+        for guest in guests:
+            guest.close()
+
+
+def test_who_knocks_and_goes_leaves_nothing() -> None:
+    with Doorway(server()) as door:
+        assert door.let_in() is None
+        knocked(door).close()
+        door.let_in()
+        time.sleep(0.2)
+        door.see_off()
+    assert door.waits_at == ()
+
+
+def test_a_long_name_is_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    with Doorway(server()) as door, knocked(door) as guest:
+        assert door.let_in() is not None
+        guest.sendall(b"x\n")
+        assert guest.makefile().readline().endswith(" x\n")
+    assert list(long.iterdir()) == []
+
+
+def test_without_a_place_for_it_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with Doorway(server()) as door:
+        assert (door.path, door.waits_at, door.let_in()) == (None, (), None)
+
+
+def test_servers_are_not_counted_among_what_a_command_leaves(tmp_path: Path) -> None:
+    (tmp_path / "client").write_text(CLIENT)
+    script = f"{sys.executable} client; {sys.executable} client; setsid sleep 300 & sleep 0.3; exit 3"
+    with Doorway(server(ECHO + "\nimport time; time.sleep(100)")) as door:
+        env = {**os.environ, "DOOR": str(door.path)}
+        with (tmp_path / "screen").open("wb") as screen:
+            ended = run_in_terminal(
+                ["sh", "-c", script], cwd=tmp_path, env=env, output=screen.fileno(), door=door
+            )
+        pids = [int(line.split()[0]) for line in (tmp_path / "answer").read_text().splitlines()]
+        assert (ended.exit_code, ended.leftovers, ended.survivors) == (3, 1, 0)
+        assert len(set(pids)) == 2
+        assert not any(map(gone, pids))  # they had no part in its end
+    assert all(map(gone, pids))

@@ -1,0 +1,73 @@
+"""The table of agents: what is writable for each, and how each goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from ringi.wiring.agents import AGENTS, agent_of, places_of_agent
+
+HOME = {"HOME": "/home/u"}
+
+
+def paths(name: str, **variables: str) -> list[str]:
+    return [str(place.path) for place in places_of_agent(AGENTS[name], {**HOME, **variables})]
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "aider", "opencode"])
+def test_an_agent_is_known_by_its_name_wherever_it_lies(name: str):
+    for command in (name, f"/opt/x/{name}", f"./{name}"):
+        assert agent_of([command, "--more"]) is AGENTS[name]
+    for command in (f"{name}-other", f"/opt/{name}/bin/run", "sh"):
+        assert agent_of([command, name]) is None
+    assert agent_of([]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "expected"),
+    [
+        ("claude", {}, [".claude", ".claude.json", ".local/state/claude", ".cache/claude-cli-nodejs"]),
+        (
+            "claude",
+            {"CLAUDE_CONFIG_DIR": "/c", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "relative"},
+            ["/c", "/s/claude", ".cache/claude-cli-nodejs"],
+        ),
+        ("codex", {}, [".codex"]),
+        ("codex", {"CODEX_HOME": "/c", "CODEX_SQLITE_HOME": "/q"}, ["/c", "/q"]),
+        ("gemini", {}, [".gemini"]),
+        ("gemini", {"GEMINI_CLI_HOME": "/g"}, ["/g/.gemini"]),
+        ("aider", {}, [".aider"]),
+        (
+            "opencode",
+            {"XDG_DATA_HOME": "/d"},
+            ["/d/opencode", ".local/state/opencode", ".cache/opencode", ".config/opencode"],
+        ),
+    ],
+)
+def test_where_an_agent_keeps_its_state(name: str, variables: dict[str, str], expected: list[str]):
+    assert paths(name, **variables) == [str(Path("/home/u", path)) for path in expected]
+
+
+def test_a_variable_that_names_no_place_names_none():
+    assert paths("codex", CODEX_HOME="relative") == ["/home/u/.codex"]
+    assert places_of_agent(AGENTS["aider"], {}) == ()
+
+
+def test_only_a_file_has_content():
+    kinds = {place.path.name: place.content for place in places_of_agent(AGENTS["claude"], HOME)}
+    assert kinds.pop(".claude.json") == b"{}\n"
+    assert set(kinds.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("claude", ["--continue"]),
+        ("codex", ["resume", "--last"]),
+        ("gemini", ["--resume", "latest", "--prompt-interactive"]),
+        ("aider", ["--restore-chat-history", "--message"]),
+        ("opencode", ["run", "--continue"]),
+    ],
+)
+def test_how_the_last_conversation_goes_on(name: str, words: list[str]):
+    argv = AGENTS[name].continued(f"/opt/{name}", "a message; $(no) shell", ["--model", "x"])
+    assert argv == (f"/opt/{name}", *words, "a message; $(no) shell", "--model", "x")
