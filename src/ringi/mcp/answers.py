@@ -1,0 +1,247 @@
+"""What the tools answer. Contents and diffs that would fill a conversation stand in the resources."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+
+from ringi.domain.answer import OutcomeKind, PlanAnswer
+from ringi.domain.base import Document
+from ringi.domain.comparison import SpecDifference
+from ringi.domain.execution import ExecutionResult
+from ringi.domain.feedback import Feedback, LineComment
+from ringi.domain.plan import (
+    ActionSpecExt,
+    ApprovalEntry,
+    CheckResult,
+    DiffTotals,
+    ExecutionLink,
+    Overlap,
+    PlanDocument,
+    PlanPreview,
+    PlanRef,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+)
+from ringi.domain.risk import Risk, RiskReason
+
+_MOST_DIFF: Final = 100_000
+"""Characters of diffs in one answer."""
+
+
+class ProposedPlan(Document, frozen=True):
+    plan_id: str
+    name: str
+    """What people call it."""
+    title: str
+    version: int
+    status: PlanStatus
+
+
+class SpecLine(Document, frozen=True):
+    """A spec without its content."""
+
+    id: str
+    kind: SpecKind
+    path: str
+    risk: Risk
+    risk_reasons: tuple[RiskReason, ...]
+    validated: bool
+    notes: str
+    """Why it cannot be carried out."""
+    change: str
+    """Lines added and removed."""
+    target: str | None = None
+    argv: tuple[str, ...] = ()
+    group: str | None = None
+    optional: bool = False
+
+
+class SpecReport(Document, frozen=True):
+    ok: bool
+    issues: tuple[str, ...]
+    normalized: tuple[SpecLine, ...]
+    plan_id: str
+    name: str
+    version: int
+    status: PlanStatus
+
+
+class DiffPart(Document, frozen=True):
+    spec_id: str
+    path: str
+    kind: SpecKind
+    added: int
+    removed: int
+    binary: bool
+    risk: Risk
+    reasons: tuple[RiskReason, ...]
+    diff: str
+    cut: bool
+    """The whole diff stands in the resource."""
+
+
+class Preview(Document, frozen=True):
+    files: tuple[str, ...]
+    diffs: tuple[DiffPart, ...]
+    risk_score: float
+    stale: tuple[str, ...]
+    """Files that changed since the specs were set."""
+    overlaps: tuple[Overlap, ...]
+    resource: str
+    """Where all diffs stand in full."""
+
+
+class Requested(Document, frozen=True):
+    request_id: str
+    plan_id: str
+    name: str
+    title: str
+    version: int
+    status: PlanStatus
+    selection: SpecSelection
+    expires_at: str
+    outcome: OutcomeKind | None
+    """approved where a standing approval answered at once; null while a person has to answer."""
+    person_types: str
+    """What the person types, in a terminal of their own."""
+
+
+class Executed(Document, frozen=True):
+    name: str
+    status: PlanStatus
+    result: ExecutionResult
+
+
+class State(Document, frozen=True):
+    plan_id: str
+    name: str
+    title: str
+    version: int
+    status: PlanStatus
+    action_specs: tuple[SpecLine, ...]
+    selection: SpecSelection
+    approvals: tuple[ApprovalEntry, ...]
+    previews: DiffTotals | None
+    checks: tuple[CheckResult, ...]
+    feedback: tuple[Feedback, ...]
+    comments: tuple[LineComment, ...]
+    executions: tuple[ExecutionLink, ...]
+    amended_from: int | UnsetType = UNSET
+    """Your version, where the person dropped or edited parts of it since."""
+
+
+class Current(Document, frozen=True):
+    plan: PlanRef | None
+
+
+class Plans(Document, frozen=True):
+    plans: tuple[PlanRef, ...]
+
+
+class Marked(Document, frozen=True):
+    plan_id: str
+    name: str
+    status: PlanStatus
+
+
+class Cleared(Document, frozen=True):
+    cleared: bool
+
+
+class Waited(PlanAnswer, frozen=True, kw_only=True):
+    call_again: bool
+    """Nobody has decided yet."""
+    next_step: str
+
+
+def spec_line(spec: ActionSpecExt) -> SpecLine:
+    base = spec.base
+    return SpecLine(
+        id=spec.id,
+        kind=base.kind,
+        path=base.path,
+        risk=spec.risk,
+        risk_reasons=spec.risk_reasons,
+        validated=spec.validated,
+        notes=spec.notes,
+        change=spec.preflight.diff_summary,
+        target=base.target,
+        argv=base.argv,
+        group=base.group,
+        optional=base.optional,
+    )
+
+
+def state(document: PlanDocument, name: str) -> State:
+    plan, now = document.plan, document.state
+    return State(
+        plan_id=plan.id,
+        name=name,
+        title=plan.title,
+        version=plan.version,
+        status=now.status,
+        action_specs=tuple(map(spec_line, now.action_specs)),
+        selection=now.selection,
+        approvals=now.approvals,
+        previews=now.previews,
+        checks=now.checks,
+        feedback=now.feedback,
+        comments=now.comments or (),
+        executions=now.executions,
+        amended_from=now.amended_from,
+    )
+
+
+def preview(found: PlanPreview, name: str) -> Preview:
+    left = _MOST_DIFF
+    parts = []
+    for diff in found.diffs:
+        shown = diff.diff[:left]
+        left -= len(shown)
+        parts.append(
+            DiffPart(
+                diff.spec_id,
+                diff.path,
+                diff.kind,
+                diff.added,
+                diff.removed,
+                diff.binary,
+                diff.risk,
+                diff.reasons,
+                shown,
+                cut=len(shown) < len(diff.diff),
+            )
+        )
+    return Preview(
+        files=found.files,
+        diffs=tuple(parts),
+        risk_score=found.risk_score,
+        stale=found.stale,
+        overlaps=found.overlaps,
+        resource=f"ringi://plans/{name}/diff",
+    )
+
+
+def waited(answer: PlanAnswer, *, call_again: bool, next_step: str) -> Waited:
+    return Waited(
+        plan_id=answer.plan_id,
+        name=answer.name,
+        version=answer.version,
+        status=answer.status,
+        outcome=answer.outcome,
+        feedback=answer.feedback,
+        comments=answer.comments,
+        changed=tuple(_shortened(answer.changed)),
+        call_again=call_again,
+        next_step=next_step,
+    )
+
+
+def _shortened(changed: Iterable[SpecDifference]) -> Iterable[SpecDifference]:
+    left = _MOST_DIFF
+    for one in changed:
+        shown = one.diff[:left]
+        left -= len(shown)
+        yield SpecDifference(one.path, one.what, shown)

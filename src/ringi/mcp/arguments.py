@@ -1,0 +1,130 @@
+"""What each tool is given. The schemas that clients see are made from these documents."""
+
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
+
+from ringi.domain.base import Document
+from ringi.domain.plan import ALL_SPECS, ActionSpec, MessageRef, SpecSelection
+
+LONGEST_WAIT_SEC: Final = 300
+USUAL_WAIT_SEC: Final = 25
+"""Clients commonly give up on a call after 30 or 60 seconds."""
+
+PlanName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=100,
+        description='The plan: its short name ("p7"), its id, or the beginning of its id.',
+    ),
+]
+Tag = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class Propose(Document, frozen=True):
+    content: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=1_000_000,
+            description="What the plan is about, as Markdown. The first line becomes the title.",
+        ),
+    ]
+    sources: Annotated[
+        tuple[MessageRef, ...],
+        Meta(max_length=1000, description="Messages of the conversation that the plan came from."),
+    ] = ()
+    rationale: Annotated[
+        str, Meta(max_length=100_000, description="Why it should be done; shown to the person.")
+    ] = ""
+    tags: Annotated[tuple[Tag, ...], Meta(max_length=50, description="Words to sort plans by.")] = ()
+
+
+class SetActionSpecs(Document, frozen=True):
+    plan_id: PlanName
+    specs: Annotated[
+        tuple[ActionSpec, ...],
+        Meta(
+            min_length=1,
+            max_length=10_000,
+            description="Everything the plan does, in order. Replaces the specs it had.",
+        ),
+    ]
+
+
+class OfPlan(Document, frozen=True):
+    plan_id: PlanName
+
+
+class RequestApproval(Document, frozen=True):
+    plan_id: PlanName
+    selection: Annotated[
+        SpecSelection,
+        Meta(
+            description='All specs ({"all": true}; also if left out), or some: {"all": false, "ids": ["s1"]}.'
+        ),
+    ] = ALL_SPECS
+
+
+class Wait(Document, frozen=True):
+    plan_id: PlanName
+    seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=LONGEST_WAIT_SEC,
+            description="How long to wait at most. Then the answer says to call again.",
+        ),
+    ] = USUAL_WAIT_SEC
+
+
+class MarkPending(Document, frozen=True):
+    plan_id: PlanName
+    pending: Annotated[
+        bool, Meta(description="true: the plan waits for a review. false: it goes back to proposed.")
+    ]
+
+
+class List(Document, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many, the newest first.")] = 50
+    waiting: Annotated[
+        bool, Meta(description="Only plans that a person or an execution still has to do with.")
+    ] = False
+
+
+class Nothing(Document, frozen=True):
+    """No arguments."""
+
+
+SPEC_FIELDS: Final = {
+    "kind": "What to do; each kind has an example below.",
+    "path": "A plain path below the workspace, with forward slashes. For run: the folder to run in.",
+    "content": "create, write: the whole new content. patch: a unified diff of this one file.",
+    "description": "What it is for, in a sentence; shown to the person.",
+    "optional": "If it cannot be done when the plan is carried out, the others go on.",
+    "encoding": "base64 for content that is not text.",
+    "mode": 'Permission bits in octal, as "0755". Left out, the file keeps its own.',
+    "group": "Specs with the same name are done wholly or not at all, and selected together.",
+    "target": "move: the new path.",
+    "argv": "run: the program and its arguments. No shell.",
+    "timeout_sec": "run: after so many seconds it is ended.",
+    "tool": "call: the outside tool.",
+    "arguments": "call: what the tool is given.",
+}
+SPEC_EXAMPLES: Final[list[dict[str, Any]]] = [
+    {"kind": "create", "path": "src/new.py", "content": "VALUE = 1\n"},
+    {"kind": "write", "path": "README.md", "content": "# The whole new text\n"},
+    {
+        "kind": "patch",
+        "path": "app.py",
+        "content": "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,2 @@\n import sys\n-x = 1\n+x = 2\n",
+    },
+    {"kind": "delete", "path": "old.txt"},
+    {"kind": "move", "path": "a.txt", "target": "docs/a.txt"},
+    {"kind": "mkdir", "path": "docs/images"},
+    {"kind": "read", "path": "pyproject.toml"},
+    {"kind": "analyze", "path": "src"},
+    {"kind": "run", "argv": ["make", "test"], "timeout_sec": 300},
+    {"kind": "call", "tool": "tracker.close", "arguments": {"issue": 7}},
+]

@@ -1,0 +1,129 @@
+"""Streamable HTTP on this machine only, for whoever holds the user's token."""
+
+import contextlib
+import hmac
+import os
+import secrets
+import socket
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ringi.errors import StorageFailed
+from ringi.mcp.loopback import PATH, Address
+from ringi.mcp.serving import Ending, Talk
+from ringi.mcp.stdio import LONGEST_MESSAGE
+from ringi.text import Text, why_failed
+from ringi.wiring.places import user_folder
+
+_MOST_CLIENTS: Final = 64
+_TOKEN_BYTES: Final = 32
+_FORBIDDEN, _UNAUTHORIZED, _MISDIRECTED = 403, 401, 421
+
+
+class Token(NamedTuple):
+    value: str
+    place: Path | None
+    """None where the user has no folder for it: then it holds until the server ends."""
+    made: bool
+
+
+def token_of(environment: Mapping[str, str]) -> Token:
+    """The user's own, made once: other users of this machine cannot read it, so they cannot call."""
+    fresh, folder = secrets.token_urlsafe(_TOKEN_BYTES), user_folder(environment)
+    if folder is None:
+        return Token(fresh, None, made=True)
+    place = folder / "mcp-token"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(fresh + "\n")
+            return Token(fresh, place, made=True)
+        return Token(_kept(place), place, made=False)
+    except OSError as error:
+        raise StorageFailed(what=str(place), why=why_failed(error)) from None
+
+
+def _kept(place: Path) -> str:
+    with place.open(encoding="ascii", errors="replace") as file:
+        found = os.fstat(file.fileno())
+        value = file.read(1000).strip()
+    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise StorageFailed(what=str(place), why=Text("others can read or write it; remove it"))
+    if len(value) < _TOKEN_BYTES:
+        raise StorageFailed(what=str(place), why=Text("it holds no token; remove it"))
+    return value
+
+
+class Guard:
+    """Before anything is read: a page in a browser that was led here by a name, and whoever has no token."""
+
+    def __init__(self, app: ASGIApp, address: Address, token: str) -> None:
+        self._app = app
+        self._hosts = {name.encode() for name in address.authorities}
+        self._origins = {f"http://{name}".encode() for name in address.authorities}
+        self._token = f"bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (refusal := self._refusal(scope["headers"])):
+            code, words = refusal
+            headers = {"WWW-Authenticate": "Bearer"} if code == _UNAUTHORIZED else None
+            await PlainTextResponse(words, code, headers)(scope, receive, send)
+        elif scope["type"] in {"http", "lifespan"}:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, headers: list[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+        def given(name: bytes) -> list[bytes]:
+            return [value for key, value in headers if key == name]
+
+        if len(hosts := given(b"host")) != 1 or hosts[0] not in self._hosts:
+            return _MISDIRECTED, "This server is called by another name.\n"
+        if any(origin not in self._origins for origin in given(b"origin")):
+            return _FORBIDDEN, "Pages of other places do not speak to this server.\n"
+        token = given(b"authorization")
+        if len(token) != 1 or not hmac.compare_digest(_lowered(token[0]), self._token):
+            return _UNAUTHORIZED, "The header is missing: Authorization: Bearer TOKEN\n"
+        return None
+
+
+def _lowered(header: bytes) -> bytes:
+    scheme, _, value = header.partition(b" ")
+    return scheme.lower() + b" " + value.strip()
+
+
+def talking(server: Server[Any], listening: socket.socket, address: Address, token: str) -> Talk:
+    names = address.authorities
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=LONGEST_MESSAGE,
+        max_sessions=_MOST_CLIENTS,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
+        ),
+    )
+    config = uvicorn.Config(
+        Guard(app, address, token),
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+
+    async def talk(ending: Ending) -> None:
+        serving = uvicorn.Server(config)
+        ending.by(lambda: setattr(serving, "should_exit", True))
+        await serving.serve(sockets=[listening])
+
+    return talk

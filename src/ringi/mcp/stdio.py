@@ -1,0 +1,158 @@
+"""Messages as lines on standard input and output: bounded, and every line that is none is told so."""
+
+import fcntl
+import os
+import re
+import select
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, NamedTuple
+
+import anyio
+import anyio.lowlevel
+import mcp_types as types
+import msgspec
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+LONGEST_MESSAGE: Final = 16 * 1024 * 1024
+_CHUNK: Final = 65536
+_FIRST_FREE: Final = 3
+# Where clients put the number of a request: one that is too long to be read is answered all the same.
+_ID: Final = re.compile(
+    rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")'
+)
+
+
+class Wire(NamedTuple):
+    incoming: int
+    outgoing: int
+
+
+class TooLong(NamedTuple):
+    head: bytes
+
+
+def claim_wire() -> Wire:
+    """The standard streams, kept apart: what anything else prints goes to standard error.
+
+    Commands that are started get neither.
+    """
+    wire = Wire(_duplicate(0), _duplicate(1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return wire
+
+
+def _duplicate(descriptor: int) -> int:
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+
+
+async def _readable(descriptor: int) -> None:
+    try:
+        await anyio.wait_readable(descriptor)
+    except PermissionError:  # a regular file, which never makes anybody wait
+        await anyio.lowlevel.checkpoint()
+
+
+async def lines(descriptor: int, longest: int = LONGEST_MESSAGE) -> AsyncIterator[bytes | TooLong]:
+    """Of one that is too long only the beginning is kept."""
+    pending, skipping = bytearray(), False
+    while True:
+        await _readable(descriptor)
+        data = os.read(descriptor, _CHUNK)
+        if not data:
+            break
+        *whole, rest = data.split(b"\n")
+        for end in whole:
+            pending += end
+            if not skipping and pending.strip():
+                yield bytes(pending) if len(pending) <= longest else TooLong(bytes(pending[:_CHUNK]))
+            pending, skipping = bytearray(), False
+        if not skipping:
+            pending += rest
+            if len(pending) > longest:
+                yield TooLong(bytes(pending[:_CHUNK]))
+                pending, skipping = bytearray(), True
+    if pending.strip():
+        yield bytes(pending)
+
+
+async def write(descriptor: int, data: bytes) -> None:
+    """In pieces that a pipe takes without making everybody wait."""
+    view = memoryview(data)
+    while view:
+        if not select.select([], [descriptor], [], 0)[1]:
+            await anyio.wait_writable(descriptor)
+        view = view[os.write(descriptor, view[: select.PIPE_BUF]) :]
+
+
+def encoded(message: types.JSONRPCMessage) -> bytes:
+    if isinstance(message, types.JSONRPCResponse):  # plain values only; several times faster than the model
+        return msgspec.json.encode({"jsonrpc": "2.0", "id": message.id, "result": message.result}) + b"\n"
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+
+
+class Refusal(NamedTuple):
+    """What is answered to a line that is no message."""
+
+    answer: types.JSONRPCError
+
+
+def understood(line: bytes | TooLong) -> types.JSONRPCMessage | Refusal:
+    if isinstance(line, TooLong):
+        found = _ID.match(line.head)
+        number: Any = msgspec.json.decode(found[1]) if found else None
+        words = f"The message has more than {LONGEST_MESSAGE} bytes and was not read. Make the plan smaller."
+        return _refusal(types.INVALID_REQUEST, words, number)
+    try:
+        message: types.JSONRPCMessage = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError as error:
+        if any(one["type"] == "json_invalid" for one in error.errors(include_url=False)):
+            return _refusal(types.PARSE_ERROR, "This line is not JSON.")
+        return _refusal(types.INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.")
+    return message
+
+
+def _refusal(code: int, words: str, number: str | int | None = None) -> Refusal:
+    error = types.ErrorData(code=code, message=words)
+    return Refusal(types.JSONRPCError(jsonrpc="2.0", id=number, error=error))
+
+
+Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing = MemoryObjectSendStream[SessionMessage]
+
+
+@asynccontextmanager
+async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+    """They end where the client closes its end, or `reading` is cancelled; answers still go out then."""
+    arriving, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    outgoing, leaving = anyio.create_memory_object_stream[SessionMessage]()
+    refusals = outgoing.clone()
+
+    async def read() -> None:
+        async with arriving, refusals:
+            with reading, suppress(OSError, anyio.BrokenResourceError):
+                async for line in lines(wire.incoming):
+                    heard = understood(line)
+                    if isinstance(heard, Refusal):
+                        await refusals.send(SessionMessage(heard.answer))
+                    else:
+                        await arriving.send(SessionMessage(heard))
+
+    async def speak() -> None:
+        async with leaving:
+            try:
+                async for one in leaving:
+                    await write(wire.outgoing, encoded(one.message))
+            except OSError:  # nobody listens any more
+                reading.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read)
+        group.start_soon(speak)
+        yield incoming, outgoing
+        reading.cancel()

@@ -1,0 +1,247 @@
+"""The plan tool's calls as tools (PT-4). There is none that approves, and none that could be."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from ringi.domain.answer import OutcomeKind
+from ringi.domain.approval import ApprovedPlan
+from ringi.domain.base import Document
+from ringi.mcp import answers, arguments, wording
+
+if TYPE_CHECKING:
+    from ringi.api import Workspace
+
+
+class Caller(NamedTuple):
+    """Who asks, as far as the program can tell."""
+
+    label: str
+    """For people; the client says so itself."""
+    requester: Callable[[], str]
+    """As the program sees it; empty where it is the user whose process this is."""
+
+
+class Answered(NamedTuple):
+    document: Document
+    text: str
+
+
+class Hints(NamedTuple):
+    """Honest, and only hints: what a client may do by itself is its person's decision."""
+
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+
+
+class Tool(NamedTuple):
+    title: str
+    description: str
+    arguments: type[Document]
+    answer: type[Document]
+    hints: Hints
+    work: "Callable[[Workspace, Any, Caller], Answered] | None"
+    """None where the server itself waits."""
+
+
+_READS: Final = Hints(read_only=True, idempotent=True)
+
+
+def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -> Answered:
+    plan_id = workspace.plan.propose(
+        given.content,
+        given.sources,
+        given.rationale,
+        given.tags,
+        proposer=caller.label,
+        requester=caller.requester(),
+    )
+    ref = workspace.parts.ledger.ref(plan_id)
+    made = answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status)
+    return Answered(made, f"Proposed as {ref.name}. Next: say exactly what it does, plan_set_action_specs.")
+
+
+def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: Caller) -> Answered:
+    plan_id = workspace.parts.ledger.find(given.plan_id)
+    report = workspace.plan.set_action_specs(plan_id, given.specs)
+    ref = workspace.parts.ledger.ref(plan_id)
+    lines = tuple(map(answers.spec_line, report.normalized))
+    found = answers.SpecReport(report.ok, report.issues, lines, plan_id, ref.name, ref.version, ref.status)
+    return Answered(found, wording.report(found))
+
+
+def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
+    name = workspace.plan_name(given.plan_id)
+    found = answers.preview(workspace.plan.preview(given.plan_id), name)
+    return Answered(found, wording.preview(found, name))
+
+
+def _request(workspace: "Workspace", given: arguments.RequestApproval, _: Caller) -> Answered:
+    asked = workspace.plan.ask(given.plan_id, given.selection)
+    standing = isinstance(workspace.plan.outcome(asked.plan_id), ApprovedPlan)
+    ref = workspace.parts.ledger.ref(asked.plan_id)
+    found = answers.Requested(
+        request_id=asked.id,
+        plan_id=asked.plan_id,
+        name=ref.name,
+        title=ref.title,
+        version=asked.plan_version,
+        status=ref.status,
+        selection=asked.selection,
+        expires_at=asked.expires_at,
+        outcome=OutcomeKind.APPROVED if standing else None,
+        person_types=f"ringi review {ref.name}",
+    )
+    return Answered(found, wording.requested(found))
+
+
+def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
+    plan_id = workspace.parts.ledger.find(given.plan_id)
+    try:
+        result = workspace.plan.execute(plan_id)
+    finally:
+        workspace.flush()
+    ref = workspace.parts.ledger.ref(plan_id)
+    text = wording.executed(ref.name, ref.status, result)
+    return Answered(answers.Executed(ref.name, ref.status, result), text)
+
+
+def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
+    ledger = workspace.parts.ledger
+    stored = ledger.plan(ledger.find(given.plan_id))
+    found = answers.state(stored.document, f"p{stored.number}")
+    return Answered(found, wording.state(found))
+
+
+def _get_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
+    ref = workspace.plan.get_current()
+    return Answered(answers.Current(ref), wording.plan_line(ref) if ref else "No plan is the current one.")
+
+
+def _list(workspace: "Workspace", given: arguments.List, _: Caller) -> Answered:
+    refs = tuple(workspace.plan.list(limit=given.limit, waiting=given.waiting))
+    text = "\n".join(map(wording.plan_line, refs)) or "There is no plan. Next: plan_propose."
+    return Answered(answers.Plans(refs), text)
+
+
+def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: Caller) -> Answered:
+    plan_id = workspace.parts.ledger.find(given.plan_id)
+    state = workspace.plan.mark_pending(plan_id, given.pending)
+    name = workspace.plan_name(plan_id)
+    return Answered(answers.Marked(plan_id, name, state.status), f"{name} is {state.status}.")
+
+
+def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
+    workspace.plan.clear_current()
+    return Answered(answers.Cleared(cleared=True), "No plan is the current one now.")
+
+
+TOOLS: Final[Mapping[str, Tool]] = {
+    "plan_propose": Tool(
+        "Propose a plan",
+        "Begin a plan: say in words what should change in the workspace. Nothing changes by it. Then "
+        "say exactly what it does with plan_set_action_specs.",
+        arguments.Propose,
+        answers.ProposedPlan,
+        Hints(),
+        _propose,
+    ),
+    "plan_set_action_specs": Tool(
+        "Set what a plan does",
+        "Give the exact file changes and commands of a plan; they are validated against the files as "
+        "they are now, and scored for risk. No file of the workspace changes. Setting them again makes "
+        "a new version, which no earlier approval covers. Specs that fail validation do not replace "
+        "others.",
+        arguments.SetActionSpecs,
+        answers.SpecReport,
+        Hints(),
+        _set_specs,
+    ),
+    "plan_preview": Tool(
+        "Preview a plan",
+        "The diffs that the plan would make on the files as they are now, with risk, staleness, and "
+        "other plans that change the same files.",
+        arguments.OfPlan,
+        answers.Preview,
+        _READS,
+        _preview,
+    ),
+    "plan_request_approval": Tool(
+        "Ask a person to approve",
+        "Ask for an approval of exactly this version. Answers at once with what the person should type; "
+        "then call plan_wait. Only a person can approve, in a terminal of their own; no tool does.",
+        arguments.RequestApproval,
+        answers.Requested,
+        Hints(),
+        _request,
+    ),
+    "plan_wait": Tool(
+        "Wait for the person",
+        "Returns as soon as the person decides, comments or changes something; after `seconds` at the "
+        "latest. outcome is approved, declined, cancelled, expired, or null while nobody decided: then "
+        "call it again. Feedback, line comments, and what the person dropped or edited come with it.",
+        arguments.Wait,
+        answers.Waited,
+        _READS,
+        None,
+    ),
+    "plan_execute": Tool(
+        "Carry out an approved plan",
+        "Carry out exactly what a person approved, and nothing else. Fails without an approval, or "
+        "where a file changed since; nothing is changed then.",
+        arguments.OfPlan,
+        answers.Executed,
+        Hints(destructive=True, open_world=True),
+        _execute,
+    ),
+    "plan_get_state": Tool(
+        "See how a plan stands",
+        "Status, specs (without their contents), selection, approvals, totals, checks, feedback and "
+        "comments.",
+        arguments.OfPlan,
+        answers.State,
+        _READS,
+        _get_state,
+    ),
+    "plan_get_current": Tool(
+        "The current plan",
+        "The plan that was proposed last and not carried out yet; null where there is none.",
+        arguments.Nothing,
+        answers.Current,
+        _READS,
+        _get_current,
+    ),
+    "plan_list": Tool(
+        "List plans",
+        "Plans of this workspace, the newest first.",
+        arguments.List,
+        answers.Plans,
+        _READS,
+        _list,
+    ),
+    "plan_mark_pending": Tool(
+        "Mark a plan as pending",
+        "Put a plan up for review (pending: true), or take it back to proposed (false); an open request "
+        "ends then.",
+        arguments.MarkPending,
+        answers.Marked,
+        Hints(),
+        _mark_pending,
+    ),
+    "plan_clear_current": Tool(
+        "Clear the current plan",
+        "No plan is the current one afterwards; the plan itself stays as it is.",
+        arguments.Nothing,
+        answers.Cleared,
+        Hints(idempotent=True),
+        _clear_current,
+    ),
+}
+
+
+def structured(document: Document) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(document)
+    return found

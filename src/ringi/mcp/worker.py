@@ -1,0 +1,105 @@
+"""One thread owns an open workspace; what clients ask for waits in its queue."""
+
+import asyncio
+import contextlib
+import gc
+from collections.abc import Callable
+from queue import SimpleQueue
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+from ringi.errors import Interrupted
+
+if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
+    from ringi.api import Workspace
+
+T = TypeVar("T")
+
+
+class _Job(NamedTuple):
+    work: "Callable[[Workspace], Any]"
+    future: "asyncio.Future[Any]"
+
+    def settle(self, result: object, error: Exception | None) -> None:
+        # A client that has gone does not wait for it, nor does a server that is ending.
+        with contextlib.suppress(RuntimeError):
+            self.future.get_loop().call_soon_threadsafe(_settle, self.future, result, error)
+
+
+def _settle(future: "asyncio.Future[Any]", result: object, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
+
+
+class Worker:
+    """A workspace that cannot be opened is an error of the call; the next call tries again."""
+
+    def __init__(self, opener: "Callable[[], Workspace]") -> None:
+        self._opener = opener
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._workspace: Workspace | None = None
+        self._stopping = False
+
+    async def call(self, work: "Callable[[Workspace], T]") -> T:
+        """Cancelled before its turn, it never runs; cancelled later, it is carried through all the same."""
+        return await self.begin(work)
+
+    def begin(self, work: "Callable[[Workspace], T]") -> "asyncio.Future[T]":
+        """As `call`, for what nobody need wait for."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put(_Job(work, future))
+        return future
+
+    def run(self) -> None:
+        """In the thread that is to own the workspace, until `stop`."""
+        try:
+            while not self._stopping and (job := self._jobs.get()) is not None:
+                if not job.future.cancelled():
+                    with _HandingOver(self, job):
+                        job.settle(job.work(self._opened()), None)
+        finally:
+            if self._workspace is not None:
+                self._workspace.close()
+
+    def stop(self) -> None:
+        """From any thread, and from a signal's handler: after the call under way nothing more is done."""
+        self._stopping = True
+        self._jobs.put(None)
+
+    def _opened(self) -> "Workspace":
+        if self._workspace is None:
+            gc.enable()  # off since the start; from here on there is work that leaves garbage
+            self._workspace = self._opener()
+        return self._workspace
+
+
+class _HandingOver:
+    """What goes wrong is the caller's to hear; the thread goes on."""
+
+    def __init__(self, worker: Worker, job: _Job) -> None:
+        self._worker = worker
+        self._job = job
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        if isinstance(error, Interrupted):  # a signal ended the command that was running
+            self._worker.stop()
+        self._job.settle(None, error)
+        return True
+
+
+class Workers(NamedTuple):
+    """Two, so that looking goes on while something is carried out."""
+
+    reading: Worker
+    changing: Worker

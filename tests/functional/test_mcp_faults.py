@@ -1,0 +1,243 @@
+"""Clients that speak wrongly, too much, out of turn, all at once, or not any more."""
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from ringi.wiring.places import places_of
+from tests.functional.desk import RINGI, Desk, Terminal
+from tests.functional.mcp_desk import Talk, approve, talks
+
+talk = talks
+HUGE = 17 * 1024 * 1024
+PARSE, INVALID, UNKNOWN_METHOD, WRONG_PARAMS = -32700, -32600, -32601, -32602
+
+
+def nested(depth: int) -> bytes:
+    return b'{"a":' * depth + b"1" + b"}" * depth
+
+
+def raw_call(number: int, tool: str, arguments: bytes) -> bytes:
+    head = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"{tool}","arguments":'
+    return head.encode() + arguments + b"}}"
+
+
+def test_wrong_huge_and_out_of_turn_messages(talk):
+    client = talk()
+    # Out of turn: nothing is served before the greeting.
+    assert client.request("tools/call", {"name": "plan_list", "arguments": {}})["error"]["code"] < 0
+    assert client.request("tools/list")["error"]["code"] < 0
+    client.greet()
+    for line, code in {
+        b"{": PARSE,
+        b"\xff\xfe": PARSE,
+        b"\x00": PARSE,
+        nested(5000): PARSE,
+        b"[]": INVALID,
+        b'"text"': INVALID,
+        b'{"jsonrpc":"1.0","id":1,"method":"ping"}': INVALID,
+    }.items():
+        client.send(line)
+        assert client.hear(None)["error"]["code"] == code, line[:50]
+    client.send(b"\n  \n")
+    assert client.request("nothing/such")["error"]["code"] == UNKNOWN_METHOD
+    assert client.request("tools/call", {"arguments": {}})["error"]["code"] == WRONG_PARAMS
+    # Too long: not kept, and answered by its number where that stands in front.
+    client.send(b'{"jsonrpc":"2.0","id":777,"method":"ping","params":{"x":"' + b"y" * HUGE + b'"}}')
+    assert client.hear(777)["error"]["code"] == INVALID
+    client.send(b"z" * HUGE)
+    assert client.hear(None)["error"]["code"] == INVALID
+    memory = Path(f"/proc/{client.process.pid}/status").read_text()
+    assert int(memory.split("VmHWM:")[1].split()[0]) < 400_000
+    client.send({"jsonrpc": "2.0", "id": 999, "result": {}})  # an answer to nothing
+    client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 12345}})
+    wrong = {
+        b'{"plan_id":"p1","plan":1}': "unknown field",
+        b'{"plan_id":7}': "str",
+        b"{}": "missing required field",
+        b'{"plan_id":"' + b"p" * 5000 + b'"}': "length",
+        b'{"plan_id":"p1","seconds":NaN}': "not a number",
+        b'{"plan_id":"p1","seconds":1e999}': "not a number",
+        b'{"plan_id":"p1","seconds":-1}': ">= 0",
+        b'{"plan_id":"p1","seconds":301}': "<= 300",
+        b'{"plan_id":"p1","seconds":' + b"9" * 400 + b"}": "not a number",
+        b'{"plan_id":' + nested(150) + b"}": "str",
+    }
+    for number, (arguments, why) in enumerate(wrong.items(), 5000):
+        client.send(raw_call(number, "plan_wait", arguments))
+        result = client.hear(number)["result"]
+        assert result["isError"]
+        error = json.loads(result["content"][0]["text"])["error"]
+        assert error["code"] == "bad_document"
+        assert why in error["message"], error
+        assert "input schema" in error["hint"]
+    client.send(raw_call(6000, "plan_propose", b'{"content":"half \\ud800 a character"}'))
+    assert client.hear(None)["error"]["code"] == PARSE
+    assert client.refused("plan_wait", plan_id="p1")["hint"] == "See what there is: plan_list"
+    assert client.fine("plan_list")["plans"] == []
+    assert client.end() == 0
+
+
+def test_a_folder_without_a_workspace_and_a_ledger_that_is_locked(talk, tmp_path: Path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    client = talk(root=folder, RINGI_LOCK_WAIT_SEC="0.2")
+    client.greet()
+    assert client.refused("plan_list")["code"] == "no_workspace"
+    assert client.request("resources/list")["result"]["resources"][0]["uri"] == "ringi://plans"
+    assert client.request("resources/read", {"uri": "ringi://plans"})["error"]["message"].startswith(
+        str(folder)
+    )
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    assert client.fine("plan_propose", content="Something")["name"] == "p1"
+    places = places_of(folder, os.environ)
+    other = sqlite3.connect(places.state / "ringi.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    error = client.refused("plan_propose", content="Another")
+    assert (error["code"], "same call again" in error["hint"]) == ("busy", True)
+    assert client.fine("plan_get_state", plan_id="p1")["status"] == "proposed"  # reading goes on
+    other.execute("ROLLBACK")
+    other.close()
+    assert client.fine("plan_propose", content="Another")["name"] == "p2"
+    # A ledger that is no ledger: the reason is told, its place is not.
+    client.end()
+    for name in places.state.glob("ringi.db*"):
+        name.write_bytes(b"no database " * 100)
+    broken = talk(root=folder)
+    broken.greet()
+    error = broken.refused("plan_list")
+    assert error["code"] == "ledger_corrupt"
+    assert str(places.states) not in json.dumps(error)
+
+
+def test_two_clients_at_once(talk, repo: Path):
+    clients = [talk("--as", name) for name in ("one", "two")]
+    for client in clients:
+        client.greet()
+    asked = [
+        (client, client.begin("plan_propose", content=f"Plan {n}")) for n in range(10) for client in clients
+    ]
+    names = {client.hear(number)["result"]["structuredContent"]["name"] for client, number in asked}
+    assert names == {f"p{n}" for n in range(1, 21)}
+    first, second = clients
+    name = first.waiting_plan()
+    waits = [(client, client.begin("plan_wait", plan_id=name, seconds=60)) for client in clients]
+    approve(repo, name)
+    for client, number in waits:
+        assert client.hear(number)["result"]["structuredContent"]["outcome"] == "approved"
+    tries = [client.begin("plan_execute", plan_id=name) for client in clients]
+    results = [
+        client.hear(number)["result"]["isError"] for client, number in zip(clients, tries, strict=True)
+    ]
+    assert sorted(results) == [False, True]  # once, whoever comes first
+    first.end()
+    assert second.fine("plan_get_state", plan_id=name)["status"] == "completed"
+    assert Desk(repo).run("verify").returncode == 0
+
+
+def running_command(client: Talk, repo: Path, script: str) -> int:
+    """A plan whose command is running now; the number of the call."""
+    name = client.waiting_plan({"kind": "run", "argv": ["sh", "-c", f"touch begun; {script}"]})
+    person = Terminal(repo, ("approve", name), {"RINGI_RUN_SANDBOX": "off"})
+    person.type(person.wanted())
+    assert person.end()[0] == 0
+    number = client.begin("plan_execute", plan_id=name)
+    end = time.monotonic() + 20
+    while not (repo / "begun").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    return number
+
+
+def test_a_client_that_goes_away(talk, repo: Path):
+    client = talk(RINGI_RUN_SANDBOX="off")
+    client.greet()
+    # Waiting holds nothing up.
+    name = client.waiting_plan()
+    client.begin("plan_wait", plan_id=name, seconds=300)
+    began = time.monotonic()
+    assert client.end() == 0
+    assert time.monotonic() - began < 5
+    # What is being carried out is carried through.
+    client = talk(RINGI_RUN_SANDBOX="off")
+    client.greet()
+    running_command(client, repo, "sleep 0.7; echo whole > made.txt")
+    assert client.end() == 0
+    assert (repo / "made.txt").read_text() == "whole\n"
+    assert Desk(repo).json("list")[0]["status"] == "completed"
+
+
+def test_a_signal_ends_it_in_order(talk, repo: Path):
+    client = talk(RINGI_RUN_SANDBOX="off")
+    client.greet()
+    name = client.waiting_plan()
+    client.begin("plan_wait", plan_id=name, seconds=300)
+    running_command(client, repo, "sleep 100")
+    began = time.monotonic()
+    client.process.send_signal(signal.SIGTERM)
+    assert client.process.wait(10) == 0
+    assert time.monotonic() - began < 5
+    assert subprocess.run(["pgrep", "-f", "touch begun; sleep 100"], check=False).returncode == 1
+    log = Desk(repo).run("--json", "log").stdout
+    assert "command_started" in log
+    assert Desk(repo).run("list").returncode == 0
+
+
+def test_inside_a_sandbox_it_is_only_a_pipe(repo: Path, tmp_path: Path):
+    path = tmp_path / "door"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(1)
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as lines:
+            for line in lines:
+                connection.sendall(b"heard " + line)
+
+    threading.Thread(target=answer, daemon=True).start()
+    environment = {**os.environ, "RINGI_MCP_SOCKET": str(path), "PYTHONPROFILEIMPORTTIME": "1"}
+    done = subprocess.run(
+        [*RINGI, "mcp", "--as", "me"],
+        cwd=tmp_path,
+        env=environment,
+        input=b"x" * 300_000 + b"\nlast\n",
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.stdout == b"heard " + b"x" * 300_000 + b"\nheard last\n"
+    assert done.returncode == 0
+    for heavy in (b"pydantic", b"mcp_types", b"sqlite3", b"asyncio"):
+        assert heavy not in done.stderr
+    listener.close()
+    gone = subprocess.run(
+        [*RINGI, "mcp"], env=environment, cwd=repo, input=b"", capture_output=True, timeout=20, check=False
+    )
+    assert gone.returncode == 1
+    assert str(path).encode() in gone.stderr
+
+
+def test_a_client_that_does_not_listen_is_not_waited_for(repo: Path):
+    """Its pipe fills up; the server ends all the same when it is told to."""
+    with subprocess.Popen(
+        [*RINGI, "mcp"], cwd=repo, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        client = {"name": "x", "version": "1"}
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        process.stdin.write(json.dumps(greeting).encode() + b"\n")
+        assert process.stdout.readline()
+        for number in range(2, 40):
+            asked = {"jsonrpc": "2.0", "id": number, "method": "tools/list"}
+            process.stdin.write(json.dumps(asked).encode() + b"\n")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0

@@ -1,0 +1,173 @@
+"""What clients see of the tools, and what is taken in."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from ringi.domain import codec
+from ringi.domain.grant import GrantScope
+from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.domain.risk import Risk
+from ringi.errors import BadDocument
+from ringi.mcp import arguments, teaching
+from ringi.mcp.schemas import input_schema, object_schema
+from ringi.mcp.tools import TOOLS, Caller, structured
+from ringi.plans.tool import PlanTool
+from tests.fakes.signing import MadeUpKeys
+from tests.helpers import approve, create, open_scratch, proposed, write
+
+ME = Caller("a tester", lambda: "")
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_is_described_by_schemas_of_objects(name: str):
+    tool = TOOLS[name]
+    for schema in (input_schema(tool.arguments), object_schema(tool.answer)):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        for reference in json.dumps(schema).split('"#/$defs/')[1:]:
+            assert reference.partition('"')[0] in schema["$defs"]
+    for field, words in input_schema(tool.arguments).get("properties", {}).items():
+        assert words.get("description"), field
+    assert tool.description.endswith(".")
+
+
+@pytest.mark.req("PT-4")
+def test_the_names_are_those_of_the_plan_tool():
+    for name in TOOLS:
+        assert name == "plan_wait" or hasattr(PlanTool, name.removeprefix("plan_"))
+    for forbidden in ("approve", "reject", "undo", "grant", "settle", "statement", "trust"):
+        assert not any(forbidden in name.replace("request_approval", "") for name in TOOLS)
+
+
+def test_every_field_and_kind_of_a_spec_is_explained():
+    assert set(arguments.SPEC_FIELDS) == set(ActionSpec.__struct_fields__)
+    specs = msgspec.convert(arguments.SPEC_EXAMPLES, type=list[ActionSpec])
+    assert [spec.kind for spec in specs] == list(SpecKind)
+    schema = input_schema(arguments.SetActionSpecs)
+    jsonschema.validate({"plan_id": "p1", "specs": arguments.SPEC_EXAMPLES}, schema)
+
+
+def test_the_examples_can_be_carried_out(tmp_path: Path):
+    files = {
+        "README.md": "a\n",
+        "app.py": "import sys\nx = 1\n",
+        "old.txt": "x",
+        "a.txt": "x",
+        "src/b.py": "",
+        "pyproject.toml": "",
+    }
+    with open_scratch(tmp_path, files) as workspace:
+        specs = [spec for spec in arguments.SPEC_EXAMPLES if spec["kind"] != "call"]
+        given = codec.foreign(
+            json.dumps({"plan_id": proposed(workspace), "specs": specs}).encode(),
+            arguments.SetActionSpecs,
+            "x",
+        )
+        report = workspace.plan.set_action_specs(given.plan_id, given.specs)
+        assert [issue for issue in report.issues if "make" not in issue] == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"plan_id": "p1", "specs": []},
+        {"plan_id": "p1", "specs": [{"kind": "erase", "path": "x"}]},
+        {"plan_id": "p1", "specs": [{"kind": "write", "path": "x", "force": True}]},
+        {"plan_id": "", "specs": [{"kind": "read", "path": "x"}]},
+        {"plan_id": "p1"},
+    ],
+)
+def test_schema_and_decoder_refuse_alike(wrong: dict[str, object]):
+    with pytest.raises(BadDocument):
+        codec.foreign(json.dumps(wrong).encode(), arguments.SetActionSpecs, "x")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, input_schema(arguments.SetActionSpecs))
+
+
+@pytest.mark.req("PT-4", "PT-9")
+def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
+    def call(name: str, **given: object) -> dict[str, object]:
+        tool = TOOLS[name]
+        assert tool.work
+        taken = codec.foreign(json.dumps(given).encode(), tool.arguments, name)
+        answered = tool.work(workspace, taken, ME)
+        document = json.loads(json.dumps(structured(answered.document)))
+        jsonschema.validate(document, object_schema(tool.answer))
+        assert answered.text
+        return document
+
+    with open_scratch(tmp_path) as workspace:
+        assert call("plan_get_current")["plan"] is None
+        plan = call("plan_propose", content="# A title\nmore", tags=["x"], sources=[])
+        assert (plan["name"], plan["title"]) == ("p1", "A title")
+        secret = "a line that only the file holds\n" * 5
+        report = call(
+            "plan_set_action_specs",
+            plan_id="p1",
+            specs=[{"kind": "create", "path": "new.txt", "content": secret}],
+        )
+        assert report["ok"]
+        assert secret not in json.dumps([report, call("plan_get_state", plan_id="p1")])
+        assert "+a line that only" in call("plan_preview", plan_id="p1")["diffs"][0]["diff"]
+        bad = call(
+            "plan_set_action_specs", plan_id="p1", specs=[{"kind": "write", "path": "../x", "content": ""}]
+        )
+        assert not bad["ok"]
+        assert call("plan_mark_pending", plan_id="p1", pending=False)["status"] == "proposed"
+        assert call("plan_mark_pending", plan_id="p1", pending=True)["status"] == "pending_review"
+        asked = call("plan_request_approval", plan_id="p1")
+        assert (asked["outcome"], asked["person_types"]) == (None, "ringi review p1")
+        approve(workspace, "p1")
+        done = call("plan_execute", plan_id="p1")
+        assert done["result"]["overall_success"]
+        assert [one["status"] for one in call("plan_list", limit=1)["plans"]] == ["completed"]
+        assert call("plan_list", waiting=True)["plans"] == []
+        assert call("plan_clear_current") == {"cleared": True}
+        assert (tmp_path / "ws/new.txt").read_text() == secret
+
+
+def test_a_standing_approval_answers_at_once_and_nothing_of_its_proof_is_told(tmp_path: Path):
+    keys = MadeUpKeys("hers")
+    with open_scratch(tmp_path) as workspace:
+        workspace.plan = PlanTool(workspace.plan._parts._replace(signatures=keys))
+        scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 2, 10, 5, 20)
+        subject = workspace.plan.draft_grant(scope, workspace.plan._parts.clock.after(1000))
+        statement = workspace.plan.grant_statement(subject, "hanako")
+        workspace.plan.add_grant(subject, "hanako", keys.sign("hers", statement))
+        proposed(workspace, create("docs/a.md", "x\n"))
+        request, execute = TOOLS["plan_request_approval"].work, TOOLS["plan_execute"].work
+        assert request
+        assert execute
+        asked = request(workspace, arguments.RequestApproval("p1"), ME)
+        assert asked.document.outcome == "approved"
+        assert "standing approval" in asked.text
+        state = TOOLS["plan_get_state"].work(workspace, arguments.OfPlan("p1"), ME)
+        told = json.dumps([structured(asked.document), structured(state.document), asked.text, state.text])
+        assert "made-up" not in told
+        assert statement not in told
+        assert execute(workspace, arguments.OfPlan("p1"), ME).document.status == "completed"
+
+
+def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
+    with open_scratch(tmp_path) as workspace:
+        many = "".join(f"line {n}\n" for n in range(30_000))
+        proposed(workspace, create("long.txt", many), write("README.md", "# Other\n"))
+        tool = TOOLS["plan_preview"]
+        answered = tool.work(workspace, arguments.OfPlan("p1"), ME)
+        assert sum(len(part.diff) for part in answered.document.diffs) <= 100_000
+        assert [part.cut for part in answered.document.diffs] == [True, True]
+        assert "ringi://plans/p1/diff" in answered.text
+
+
+def test_the_prompt_names_every_step_and_fences_the_task():
+    taught = teaching.flow("do this\nand </task> that")
+    for name in TOOLS:
+        if name not in {"plan_list", "plan_get_current", "plan_mark_pending", "plan_clear_current"}:
+            assert name in taught
+    assert "cannot approve" in taught
+    assert taught.count("</task>") == 1
+    assert teaching.flow("  ") == teaching.FLOW

@@ -1,0 +1,207 @@
+"""Workers and waiting, in one process: a person acts while a client waits."""
+
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ringi.api import Workspace
+from ringi.errors import Busy, Interrupted, NotFound
+from ringi.integrations.person import process_start
+from ringi.mcp.running import requester_of
+from ringi.mcp.waiting import Client, Waiting
+from ringi.mcp.worker import Worker
+from ringi.wiring.places import places_of
+from ringi.workspace.copy import WorkCopy
+from tests.helpers import approve, environment_of, open_scratch, proposed, write
+
+
+@contextmanager
+def working(opener: Callable[[], Workspace]) -> Iterator[Worker]:
+    worker = Worker(opener)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        thread.join(10)
+    assert not thread.is_alive()
+
+
+async def never() -> bool:
+    return False
+
+
+async def silent(*_: object) -> None:
+    return None
+
+
+NOBODY = Client(silent, never)
+
+
+def waiting(tmp_path: Path, main: Callable[[Worker, Workspace, str], Awaitable[None]]) -> None:
+    with open_scratch(tmp_path) as person, working(lambda: open_scratch(tmp_path)) as worker:
+        plan_id = proposed(person, write("README.md", "# Other\n"))
+        anyio.run(main, worker, person, plan_id)
+
+
+@asynccontextmanager
+async def meanwhile(act: Callable[[], object]) -> AsyncIterator[None]:
+    async def later() -> None:
+        await anyio.sleep(0.2)
+        await anyio.to_thread.run_sync(act)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(later)
+        yield
+
+
+def test_it_returns_when_the_person_decides(tmp_path: Path):
+    async def main(worker: Worker, person: Workspace, plan_id: str) -> None:
+        begun = anyio.current_time()
+        async with meanwhile(lambda: approve(person, plan_id)):
+            found = await Waiting(worker).wait("p1", 30, NOBODY)
+        assert found.outcome == "approved"
+        assert anyio.current_time() - begun < 5
+
+    waiting(tmp_path, main)
+
+
+def test_a_comment_wakes_it_and_is_told_once(tmp_path: Path):
+    async def main(worker: Worker, person: Workspace, plan_id: str) -> None:
+        waiter = Waiting(worker)
+        async with meanwhile(lambda: person.plan.comment(plan_id, "README.md", 1, "why?")):
+            found = await waiter.wait("p1", 30, NOBODY)
+        assert [one.text for one in found.comments] == ["why?"]
+        assert (found.outcome, found.call_again) == (None, True)
+        begun = anyio.current_time()
+        assert (await waiter.wait("p1", 0.3, NOBODY)).call_again
+        assert anyio.current_time() - begun > 0.25
+
+    waiting(tmp_path, main)
+
+
+def test_whoever_has_gone_is_not_waited_for(tmp_path: Path):
+    async def gone() -> bool:
+        return True
+
+    async def main(worker: Worker, _: Workspace, __: str) -> None:
+        begun = anyio.current_time()
+        await Waiting(worker).wait("p1", 300, Client(silent, gone))
+        assert anyio.current_time() - begun < 10
+
+    waiting(tmp_path, main)
+
+
+def test_cancelling_leaves_nothing_behind(tmp_path: Path):
+    async def main(worker: Worker, _: Workspace, __: str) -> None:
+        with anyio.move_on_after(0.3) as scope:
+            await Waiting(worker).wait("p1", 300, NOBODY)
+        assert scope.cancelled_caught
+        looked = await worker.call(lambda workspace: workspace.parts.ledger.count())
+        assert looked == 1
+
+    waiting(tmp_path, main)
+
+
+def test_too_many_at_once_are_refused(tmp_path: Path):
+    refused: list[Busy] = []
+
+    async def main(worker: Worker, _: Workspace, __: str) -> None:
+        waiter = Waiting(worker)
+
+        async def one() -> None:
+            try:
+                await waiter.wait("p1", 0.2, NOBODY)
+            except Busy as error:
+                refused.append(error)
+
+        async with anyio.create_task_group() as group:
+            for _number in range(103):
+                group.start_soon(one)
+        assert (await waiter.wait("p1", 0, NOBODY)).call_again
+
+    waiting(tmp_path, main)
+    assert len(refused) == 3
+
+
+def test_progress_is_told_at_once(tmp_path: Path):
+    told: list[tuple[float, float, str]] = []
+
+    async def progress(done: float, total: float, words: str) -> None:
+        told.append((done, total, words))
+
+    async def main(worker: Worker, _: Workspace, __: str) -> None:
+        await Waiting(worker).wait("p1", 0.2, Client(progress, never))
+
+    waiting(tmp_path, main)
+    assert [(total, "ringi review p1" in words) for _, total, words in told] == [(0.2, True)]
+
+
+def test_a_worker_hands_errors_over_and_goes_on(tmp_path: Path):
+    def broken(_: Workspace) -> None:
+        raise KeyError("a mistake")
+
+    async def main() -> None:
+        with pytest.raises(KeyError):
+            await worker.call(broken)
+        with pytest.raises(NotFound):
+            await worker.call(lambda workspace: workspace.plan.get("p9"))
+        assert await worker.call(lambda workspace: workspace.parts.ledger.count()) == 0
+
+    with working(lambda: open_scratch(tmp_path)) as worker:
+        anyio.run(main)
+
+
+def test_a_call_that_was_cancelled_before_its_turn_never_runs(tmp_path: Path):
+    began, go_on, ran = threading.Event(), threading.Event(), list[str]()
+
+    def slow(_: Workspace) -> None:
+        began.set()
+        go_on.wait(10)
+
+    async def main() -> None:
+        first = worker.begin(slow)
+        await anyio.to_thread.run_sync(began.wait)
+        with anyio.move_on_after(0.05):
+            await worker.call(lambda _: ran.append("cancelled"))
+        go_on.set()
+        await first
+        await worker.call(lambda _: ran.append("later"))
+
+    with working(lambda: open_scratch(tmp_path)) as worker:
+        anyio.run(main)
+    assert ran == ["later"]
+
+
+def test_a_signal_during_a_command_ends_the_worker(tmp_path: Path):
+    def interrupted(_: Workspace) -> None:
+        raise Interrupted
+
+    async def main() -> None:
+        with pytest.raises(Interrupted):
+            await worker.call(interrupted)
+
+    worker = Worker(lambda: open_scratch(tmp_path))
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    anyio.run(main)
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_who_asks_is_the_agent_whose_supervisor_started_the_server(repo: Path, tmp_path: Path):
+    import os
+
+    places = places_of(repo, environment_of(tmp_path))
+    copy = WorkCopy.make(repo, places.state, places.copies)
+    mine = process_start(os.getpid()) or ""
+    copy.mark_running(os.getpid(), mine, ["/usr/bin/claude", "--resume"])
+    assert requester_of(os.getpid(), places) == "with:claude"
+    assert requester_of(os.getppid(), places) == ""
+    copy.mark_running(os.getpid(), mine + "0", ["/usr/bin/claude"])
+    assert requester_of(os.getpid(), places) == ""

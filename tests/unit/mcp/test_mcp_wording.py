@@ -1,0 +1,65 @@
+"""Errors and answers in words that an agent can act on."""
+
+import pytest
+
+from ringi import errors
+from ringi.domain.answer import OutcomeKind, PlanAnswer
+from ringi.domain.comparison import Difference, SpecDifference
+from ringi.domain.plan import PlanStatus
+from ringi.mcp import wording
+from ringi.text import Text
+
+
+def test_an_error_has_code_message_and_a_hint_for_agents():
+    told = wording.error_document(errors.NotApproved(plan="p7"))["error"]
+    assert told["code"] == "not_approved"
+    assert "plan_request_approval" in told["hint"]
+    assert "ringi review p7" in told["hint"]
+    assert wording.error_document(errors.NotFound(what=Text("plan"), name="p9"))["error"]["hint"].endswith(
+        "plan_list"
+    )
+    spec = errors.NotFound(what=Text("spec"), name="s9", see="ringi show p1")
+    assert wording.error_document(spec)["error"]["hint"].endswith("ringi show p1")
+
+
+def test_no_error_names_the_ledgers_place_or_speaks_to_a_terminal():
+    places = ("/home/me/state/ringi", "/home/me/state/ringi/0123")
+    error = errors.LedgerCorrupt(path="/home/me/state/ringi/0123/ringi.db", why="\x1b]0;x\x07 broken")
+    told = wording.error_text(error, places)
+    assert "/home/me" not in told
+    assert "\x1b" not in told
+    assert "\\x1b" in told
+
+
+@pytest.mark.parametrize("kind", list(wording._HINTS))
+def test_every_hint_belongs_to_an_error_there_is(kind: str):
+    codes = {found.code for found in _all(errors.RingiError)}
+    assert kind in codes
+
+
+def _all(root: type[errors.RingiError]) -> list[type[errors.RingiError]]:
+    return [root, *(one for kind in root.__subclasses__() for one in _all(kind))]
+
+
+def answer(status: PlanStatus, outcome: OutcomeKind | None, *, changed: bool = False) -> PlanAnswer:
+    parts = (SpecDifference("a.py", Difference.CHANGED, "-x\n+y\n"),) if changed else ()
+    return PlanAnswer("id", "p1", 1, status, outcome, changed=parts)
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "again"),
+    [
+        (answer(PlanStatus.PROPOSED, None), "Nobody was asked", False),
+        (answer(PlanStatus.PENDING_REVIEW, None), "ringi review p1", True),
+        (answer(PlanStatus.PENDING_REVIEW, OutcomeKind.CANCELLED), "without a decision", False),
+        (answer(PlanStatus.PENDING_REVIEW, OutcomeKind.CANCELLED, changed=True), "changed parts", True),
+        (answer(PlanStatus.PENDING_REVIEW, OutcomeKind.EXPIRED), "too old", False),
+        (answer(PlanStatus.PROPOSED, OutcomeKind.DECLINED), "corrected specs", False),
+        (answer(PlanStatus.APPROVED, OutcomeKind.APPROVED), "plan_execute", False),
+        (answer(PlanStatus.EXECUTING, OutcomeKind.APPROVED), "being carried out", False),
+        (answer(PlanStatus.COMPLETED, OutcomeKind.APPROVED), "nothing is left", False),
+    ],
+)
+def test_the_next_step(given: PlanAnswer, words: str, again: bool):
+    assert words in wording.next_step(given)
+    assert wording.undecided(given) is again
