@@ -33,6 +33,9 @@ _CONFIG: Final = """\
 #   commands: ["ruff check --output-format json"]
 # with:
 #   carry: ["node_modules"]     # ignored folders that agents need in their copy
+#   checks: ["make test"]       # after an agent has worked, in its copy; needs: ringi trust
+#   sandbox: required           # no agent without one
+#   writable: ["~/.cache/pip"]  # what it may write to beside its copy; needs: ringi trust
 """
 
 

@@ -1,11 +1,17 @@
 """The command line. `main` is what the installed program calls."""
 
+import sys
+
 
 def main() -> int:
     import gc  # noqa: PLC0415  # with the rest
 
     # Nothing becomes garbage while modules load; looking for it would cost a tenth of every start.
     gc.disable()
+    if sys.argv[1:] == ["hook", "claude"]:
+        from ringi.cli.hook_claude import answer  # noqa: PLC0415  # at every edit of an agent: without click
+
+        return answer()
     from ringi.cli.main import main as run  # noqa: PLC0415  # after the line above
 
     return run()

@@ -30,6 +30,8 @@ START: Final = {
     "doctor": "ringi.cli.start:doctor",
     "trust": "ringi.cli.trust:trust",
     "config": "ringi.cli.settings:config",
+    "mcp": "ringi.mcp.command:mcp",
+    "hook": "ringi.cli.hook:hook",
 }
 BESIDE: Final = {
     "with": "ringi.cli.beside:with_",

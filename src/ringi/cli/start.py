@@ -1,6 +1,7 @@
 """`ringi init` and `ringi doctor`."""
 
 import tempfile
+from collections.abc import Sequence
 from gettext import gettext as _
 from pathlib import Path
 
@@ -8,9 +9,13 @@ import click
 
 from ringi.api import beside
 from ringi.api import doctor as clinic
+from ringi.api.agents_entries import Agent
+from ringi.api.agents_setup import present
+from ringi.api.beside_walls import Walls
 from ringi.api.keys import ListedKey, list_key
 from ringi.api.setup import initialise
 from ringi.api.workspace import Workspace
+from ringi.cli import agents_setup
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, is_yes
 from ringi.cli.ui import shown, translated
@@ -34,29 +39,48 @@ _MARKS = {clinic.Mark.GOOD: ("✓", "green"), clinic.Mark.NOTE: ("!", "yellow"),
     help="Instead, list your SSH key, so that approvals can be signed with it.",
 )
 @click.option("--as", "principal", metavar="NAME", default="", help="The name to list the key under.")
+@click.option(
+    "--agents",
+    metavar="NAMES",
+    help="Write the configuration of these agents only: claude,codex,vscode,opencode.",
+)
+@click.option("--undo", is_flag=True, help="Instead, take back what was written into agents' configuration.")
 @pass_app
-def init(app: App, key: str | None, principal: str) -> None:
+def init(app: App, key: str | None, principal: str, agents: str | None, undo: bool) -> None:
     """Make this folder a workspace.
 
-    Writes a commented configuration where there is none, and looks whether all is well.
+    Writes a commented configuration where there is none, and looks whether all is well. For the agents that
+    it finds, it offers to write their own configuration: you see the difference first.
     """
+    if (key is not None) + (agents is not None) + undo > 1:
+        raise click.UsageError(_("Choose one: --key, --agents or --undo"))
     if key is not None:
         _list_key(app, key, principal)
         return
     if principal:
         raise click.UsageError(_("--as belongs to --key"))
-    root = _root_or_here(app)
-    made = initialise(root)
-    if app.ui.as_json:
-        app.ui.document({"workspace": str(root), "made": [str(path) for path in made]})
+    if undo:
+        agents_setup.undo(app)
         return
+    root = _root_or_here(app)
+    wanted = agents_setup.chosen(agents) if agents is not None else present(root, app.environment)
+    made = initialise(root)
     for path in made:
         app.ui.line(Text("made {path}", path=str(path.relative_to(root))))
     app.ui.line(Text("✓ {path} is a workspace", path=str(root)), style="green")
+    offered = agents_setup.configure(app, root, wanted, asked_for=agents is not None)
+    if app.ui.as_json:
+        app.ui.document({"workspace": str(root), "made": [str(path) for path in made], "agents": offered})
+        return
     bad = [finding for finding in clinic.examine(root, app.environment) if finding.mark is clinic.Mark.BAD]
     for finding in bad:
         _show(app, finding)
-    app.ui.next_step("ringi doctor" if bad else "ringi with -- COMMAND")
+    app.ui.next_step("ringi doctor" if bad else _start(wanted))
+
+
+def _start(agents: Sequence[Agent]) -> str:
+    beside = [agent.name for agent in agents if agent.name != "vscode"]  # an editor is not started in a copy
+    return f"ringi with {beside[0] if beside else '-- COMMAND'}"
 
 
 def _list_key(app: App, key: str, principal: str) -> None:
@@ -143,15 +167,15 @@ def _show(app: App, finding: clinic.Finding) -> None:
 
 
 def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:
-    if not copy.tree.is_dir():
+    if copy.is_gone:
         copy.remove()
         return Text("a work copy that was empty is forgotten")
     command = copy.record.command or ("ringi", "with")
-    taken = beside.take(workspace, copy, command, environment=app.environment)
-    if taken.left_out:
-        copy.mark_taken()
-    else:
-        copy.remove()
+    with copy.claimed():
+        taken = beside.take(workspace, copy, command, walls=Walls(None), environment=app.environment)
+        if taken.plan is None and not taken.left_out:
+            copy.remove()
+            return Text("an unused work copy was removed")
     if taken.plan is None:
-        return Text("an unused work copy was removed")
+        return Text("a work copy is kept for what no plan can carry: {path}", path=str(copy.tree))
     return Text("an agent's work copy became plan {plan}", plan=taken.plan.name)

@@ -1,0 +1,83 @@
+"""agents.json, beside the ledger: what `ringi init` wrote into agents' files, and what stood there before."""
+
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.base import Document, Versioned
+from ringi.errors import BadDocument, InTheWay, StorageFailed
+from ringi.fs import OsFileSystem, opened
+from ringi.store.connection import private_folder
+from ringi.text import why_failed
+from ringi.wiring.places import Places
+
+_NAME: Final = "agents.json"
+
+
+class Written(Document, frozen=True, kw_only=True):
+    agent: str
+    file: str
+    """Below the workspace's root."""
+    made: bool
+    """There was no such file."""
+    before: str | None
+    """All that stood in it; None also where it was already ours and somebody else's together."""
+    holders: int
+    """How many of the objects around our entry were there."""
+    made_folder: bool
+    after_sha256: str
+
+    def again(self, after_sha256: str, *, between: bool) -> "Written":
+        """Written once more; `between` says that somebody else wrote in the meantime."""
+        kept = {"made": False, "before": None} if between else {}
+        return msgspec.structs.replace(self, after_sha256=after_sha256, **kept)
+
+
+class Record(Versioned, frozen=True, kw_only=True):
+    files: tuple[Written, ...] = ()
+
+
+def load(places: Places) -> tuple[Written, ...]:
+    path = places.state / _NAME
+    fs = OsFileSystem()
+    try:
+        with opened(fs, fs.open_root(places.state)) as folder:
+            data, _ = fs.read(folder, _NAME)
+        return codec.foreign(data, Record, _NAME).files
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise InTheWay(what=str(path), why=why_failed(error)) from None
+    except BadDocument as error:
+        raise InTheWay(what=str(path), why=error.details["why"]) from None
+
+
+def save(places: Places, files: Iterable[Written]) -> None:
+    """In one step; gone where there is nothing to remember."""
+    record = Record(files=tuple(files))
+    fs, fresh = OsFileSystem(), f".{_NAME}.{secrets.token_hex(4)}"
+    try:
+        with opened(fs, fs.open_root(private_folder(places.state))) as folder:
+            if not record.files:
+                with suppress(FileNotFoundError):
+                    fs.remove(folder, _NAME)
+            else:
+                _replace(fs, folder, fresh, codec.pretty(record))
+            fs.sync_folder(folder)
+    except OSError as error:
+        raise StorageFailed(what=str(places.state / _NAME), why=why_failed(error)) from None
+
+
+def _replace(fs: OsFileSystem, folder: int, fresh: str, data: bytes) -> None:
+    try:
+        fs.create(folder, fresh, data, 0o600)
+        fs.sync_file(folder, fresh)
+        fs.move(folder, fresh, folder, _NAME)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            fs.remove(folder, fresh)
+        raise

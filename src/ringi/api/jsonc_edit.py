@@ -1,0 +1,203 @@
+"""Put a value into a JSON text, or take it out, and leave every other byte as it is.
+
+What comes out is read again and compared with what was meant; a text that would say anything else is refused.
+"""
+
+import copy
+import json
+import re
+from typing import Any, Final, NamedTuple
+
+from ringi.api.jsonc import Item, Node, Steps, at, read
+from ringi.errors import BadDocument
+from ringi.text import Text
+
+_UNIT: Final = "  "
+# What may follow a value on its line and belongs to it.
+_REST_OF_LINE: Final = re.compile(r"[ \t]*(?:/\*[^\r\n]*?\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
+_INDENT: Final = re.compile(r"[ \t]*")
+_LAST_BREAK: Final = re.compile(r"\r?\n[^\r\n]*\Z")
+
+
+class _Style(NamedTuple):
+    unit: str
+    newline: str
+    one_line: bool
+
+
+def put(text: str, steps: Steps, value: Any, what: str) -> str:
+    """With the value at that place; objects on the way that are missing are made."""
+    root = read(text, what)
+    there = 0
+    while there < len(steps) and at(root, steps[: there + 1]) is not None:
+        there += 1
+    meant = value
+    for step in reversed(steps[there + 1 :]):
+        meant = [meant] if isinstance(step, int) else {step: meant}
+    style = _style(text, root)
+    if there == len(steps):
+        node = _sure(root, steps)
+        new = _written(value, style, _indent(text, node.start))
+        made = text[: node.start] + new + text[node.end :]
+    else:
+        made = _added(text, _sure(root, steps[:there]), steps[there], meant, style, what)
+    _compare(made, _with(root.value, steps[: there + 1], value if there == len(steps) else meant), what)
+    return made
+
+
+def take(text: str, steps: Steps, what: str) -> str:
+    """Without the value at that place, and without the line that it leaves empty."""
+    root = read(text, what)
+    holder = _sure(root, steps[:-1])
+    number = next(place for place, item in enumerate(holder.items) if item.step == steps[-1])
+    made = _removed(text, holder, number)
+    _compare(made, _without(root.value, steps), what)
+    return made
+
+
+def fresh(value: Any, newline: str = "\n") -> str:
+    return _written(value, _Style(_UNIT, newline, one_line=False), "") + newline
+
+
+def _sure(root: Node, steps: Steps) -> Node:
+    node = at(root, steps)
+    assert node is not None  # noqa: S101  # the caller has seen it
+    return node
+
+
+def _style(text: str, root: Node) -> _Style:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    unit = _indent(text, root.items[0].start) if root.items else ""
+    return _Style(
+        unit or _UNIT, newline, one_line="\n" not in text[root.start : root.end] and bool(root.items)
+    )
+
+
+def _indent(text: str, place: int) -> str:
+    """Of the line on which the place is."""
+    found = _INDENT.match(text, text.rfind("\n", 0, place) + 1)
+    return found[0].lstrip("\ufeff") if found else ""
+
+
+def _written(value: Any, style: _Style, indent: str) -> str:
+    if style.one_line:
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict) and value:
+        inner = indent + style.unit
+        lines = [f"{inner}{_key(key)}{_written(value[key], style, inner)}" for key in value]
+        return "{" + style.newline + f",{style.newline}".join(lines) + style.newline + indent + "}"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        inner = indent + style.unit
+        lines = [inner + _written(item, style, inner) for item in value]
+        return "[" + style.newline + f",{style.newline}".join(lines) + style.newline + indent + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(step: str | int) -> str:
+    return f"{json.dumps(step, ensure_ascii=False)}: " if isinstance(step, str) else ""
+
+
+def _added(text: str, holder: Node, step: str | int, value: Any, style: _Style, what: str) -> str:
+    if not isinstance(holder.value, list if isinstance(step, int) else dict):
+        why = Text("{step} cannot stand there", step=step)
+        raise BadDocument(what=what, why=why)
+    if holder.items:
+        return _behind(text, holder.items[-1], _key(step), value, style)
+    return _into_empty(text, holder, _key(step), value, style)
+
+
+def _behind(text: str, last: Item, key: str, value: Any, style: _Style) -> str:
+    own_line = not text[text.rfind("\n", 0, last.start) + 1 : last.start].strip(" \t\ufeff")
+    if style.one_line or not own_line:
+        compact = key + _written(value, style._replace(one_line=True), "")
+        if last.comma is None:
+            return f"{text[: last.node.end]}, {compact}{text[last.node.end :]}"
+        return f"{text[: last.comma + 1]} {compact},{text[last.comma + 1 :]}"
+    indent = _indent(text, last.start)
+    new = style.newline + indent + key + _written(value, style, indent)
+    if last.comma is None:
+        end = _line_end(text, last.node.end)
+        return f"{text[: last.node.end]},{text[last.node.end : end]}{new}{text[end:]}"
+    end = _line_end(text, last.comma + 1)
+    return f"{text[:end]}{new},{text[end:]}"
+
+
+def _line_end(text: str, place: int) -> int:
+    """Behind a comment that stands on the same line: it speaks of what is before it."""
+    found = _REST_OF_LINE.match(text, place)
+    return found.end() if found else place
+
+
+def _into_empty(text: str, holder: Node, key: str, value: Any, style: _Style) -> str:
+    inside = text[holder.start + 1 : holder.end - 1]
+    if style.one_line:
+        compact = key + _written(value, style, "")
+        return text[: holder.start + 1] + inside.rstrip() + compact + text[holder.end - 1 :]
+    outer = _indent(text, holder.start)
+    new = style.newline + outer + style.unit + key + _written(value, style, outer + style.unit)
+    broken = _LAST_BREAK.search(inside)
+    if broken is None:
+        kept = inside.rstrip()
+        return text[: holder.start + 1] + kept + new + style.newline + outer + text[holder.end - 1 :]
+    cut = holder.start + 1 + broken.start()
+    return text[:cut] + new + text[cut:]
+
+
+def _removed(text: str, holder: Node, number: int) -> str:
+    item = holder.items[number]
+    last = number == len(holder.items) - 1
+    end = item.node.end if item.comma is None else item.comma + 1
+    start, end = _whole_lines(text, item.start, end)
+    kept = text[:start] + text[end:]
+    if last and number and item.comma is None:
+        before = holder.items[number - 1].comma
+        assert before is not None  # noqa: S101  # another one followed
+        kept = kept[:before] + kept[before + 1 :]
+    if len(holder.items) == 1:
+        inside = kept[holder.start + 1 : holder.end - 1 - (end - start)]
+        if not inside.strip():
+            return kept[: holder.start + 1] + kept[holder.start + 1 + len(inside) :]
+    return kept
+
+
+def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    """The lines wholly, if nothing else stands on them; else with the blanks before."""
+    begin = text.rfind("\n", 0, start) + 1
+    rest = re.compile(r"[ \t]*(\r?\n)").match(text, end)
+    if not text[begin:start].strip(" \t") and rest is not None:
+        return begin, rest.end()
+    first = start - len(text[begin:start]) + len(text[begin:start].rstrip(" \t"))
+    if text[first - 1 : first] in {"{", "["}:
+        return first, end + len(text[end:]) - len(text[end:].lstrip(" \t"))
+    return first, end
+
+
+def _with(value: Any, steps: Steps, new: Any) -> Any:
+    made = copy.deepcopy(value)
+    holder = made
+    for step in steps[:-1]:
+        holder = holder[step]
+    if isinstance(holder, list) and steps[-1] == len(holder):
+        holder.append(new)
+    else:
+        holder[steps[-1]] = new
+    return made
+
+
+def _without(value: Any, steps: Steps) -> Any:
+    made = copy.deepcopy(value)
+    holder = made
+    for step in steps[:-1]:
+        holder = holder[step]
+    del holder[steps[-1]]
+    return made
+
+
+def _compare(text: str, meant: Any, what: str) -> None:
+    try:
+        # As text: 1, 1.0 and true are equal in Python.
+        same = json.dumps(read(text, what).value) == json.dumps(meant)
+    except BadDocument:
+        same = False
+    if not same:
+        raise BadDocument(what=what, why=Text("its form is too unusual to be changed safely"))

@@ -1,0 +1,165 @@
+"""`ringi init`, the part for agents: every line is shown before it is written, and a person says yes."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from gettext import gettext as _
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from ringi.api import agents_setup
+from ringi.api.agents_entries import AGENTS, Agent
+from ringi.api.agents_files import Change
+from ringi.api.agents_setup import Offer, Return
+from ringi.cli.app import EXIT_DECLINED, EXIT_STALE, App
+from ringi.cli.ask import ask, is_yes
+from ringi.errors import NoChannel
+from ringi.integrations.person import TerminalPerson
+from ringi.text import Text
+from ringi.wiring.places import places_of
+
+UNDO: Final = "ringi init --undo"
+_NOTES: Final[Mapping[str, Text]] = {
+    ".mcp.json": Text("Claude Code asks once whether it may use a server that a project names."),
+    ".claude/settings.local.json": Text(
+        "From now on Claude Code edits in work copies only. That file is yours alone: keep it out of git."
+    ),
+    ".codex/config.toml": Text("Codex reads that file in projects that it was told to trust."),
+    ".vscode/mcp.json": Text("VS Code asks once whether it may start the server."),
+}
+
+
+def chosen(names: str) -> list[Agent]:
+    """From `claude,codex`."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    unknown = [name for name in wanted if name not in AGENTS]
+    if unknown or not wanted:
+        words = _("Choose from: {names}").format(names=", ".join(AGENTS))
+        raise click.BadParameter(words, param_hint="--agents")
+    return [agent for name, agent in AGENTS.items() if name in wanted]
+
+
+def configure(app: App, root: Path, agents: Sequence[Agent], *, asked_for: bool) -> list[dict[str, Any]]:
+    """Offer what the agents need. Where nobody can answer, that is an error only if it was `asked_for`."""
+    words = agents_setup.program(app.environment, sys.argv[0])
+    offers = [agents_setup.offer(agent, root, words) for agent in agents]
+    changes = [change for offer in offers for change in offer.changes]
+    for offer in offers:
+        _tell_left_alone(app, offer)
+    written: Mapping[str, Text] | None = None
+    if changes:
+        written = _decide(app, root, offers, changes, asked_for=asked_for)
+    return [
+        {
+            "agent": offer.agent.name,
+            "files": [change.file for change in offer.changes],
+            "written": written is not None and not any(change.file in written for change in offer.changes),
+            "left_alone": {file: str(why) for file, why in offer.problems.items()},
+        }
+        for offer in offers
+    ]
+
+
+def _tell_left_alone(app: App, offer: Offer) -> None:
+    for file, why in offer.problems.items():
+        app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
+    if offer.problems:
+        app.ui.next_step(_command([offer.agent]))
+    elif not offer.changes:
+        app.ui.line(Text("✓ {agent} is set up", agent=offer.agent.title), style="green")
+
+
+def _decide(
+    app: App, root: Path, offers: Sequence[Offer], changes: Sequence[Change], *, asked_for: bool
+) -> Mapping[str, Text] | None:
+    """None where nothing was written; else what somebody wrote to meanwhile."""
+    ui = app.ui
+    agents = [offer.agent for offer in offers if offer.changes]
+    if refusal := TerminalPerson(app.environment).refusal():
+        if asked_for:
+            raise NoChannel(why=refusal, command=_command(agents))
+        titles = ", ".join(agent.title for agent in agents)
+        ui.line(Text("Found here: {agents}. To let them know ringi, in a terminal:", agents=titles))
+        ui.next_step(_command(agents))
+        return None
+    _show(app, changes)
+    if len(agents) > 1:
+        ui.line(Text("For one of them alone: {command}", command=_command(agents[:1])), style="dim")
+    if not _yes(app, Text("Write this? [y/n]")):
+        ui.line(Text("Nothing was written."))
+        if asked_for:
+            raise click.exceptions.Exit(EXIT_DECLINED)
+        return None
+    conflicts = agents_setup.carry_out(places_of(root, app.environment), changes)
+    for change in changes:
+        if change.file not in conflicts:
+            ui.line(Text("✓ {file}", file=change.file), style="green")
+            if note := _NOTES.get(change.file):
+                ui.line(note, indent=2)
+    ui.line(Text("To take it back: {command}", command=UNDO), style="dim")
+    _end_if_stale(app, conflicts)
+    return conflicts
+
+
+def undo(app: App) -> None:
+    """Take back what was written, and forget it."""
+    ui, places = app.ui, places_of(app.root, app.environment)
+    returns = agents_setup.way_back(places)
+    changes = [found.change for found in returns if found.change is not None]
+    for found in returns:
+        _tell_return(app, found)
+    if changes:
+        if refusal := TerminalPerson(app.environment).refusal():
+            raise NoChannel(why=refusal, command=UNDO)
+        _show(app, changes)
+        if not _yes(app, Text("Take it back? [y/n]")):
+            ui.line(Text("Nothing was written."))
+            raise click.exceptions.Exit(EXIT_DECLINED)
+    else:
+        ui.line(Text("There is nothing to take back."))
+    conflicts = agents_setup.go_back(places, returns) if returns else {}
+    done = [change.file for change in changes if change.file not in conflicts]
+    if ui.as_json:
+        problems = {found.written.file: str(found.problem) for found in returns if found.problem}
+        ui.document({"workspace": str(app.root), "taken_back": done, "left_alone": problems})
+    exact = {found.written.file for found in returns if found.exact}
+    for file in done:
+        words = Text("✓ {file} is as it was", file=file) if file in exact else Text("✓ {file}", file=file)
+        ui.line(words, style="green")
+    _end_if_stale(app, conflicts)
+    if any(found.problem for found in returns):
+        raise click.exceptions.Exit(1)
+
+
+def _tell_return(app: App, found: Return) -> None:
+    file = found.written.file
+    if found.problem:
+        app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=found.problem), style="yellow")
+        app.ui.line(Text("Take the entry ringi out of it by hand, or mend it and run this again."), indent=2)
+    elif found.change is not None and not found.exact:
+        line = Text("! {file} was changed since; only what ringi wrote is taken out", file=file)
+        app.ui.line(line, style="yellow")
+
+
+def _show(app: App, changes: Iterable[Change]) -> None:
+    for change in changes:
+        app.ui.diff(change.diff().decode("utf-8", "backslashreplace"))
+
+
+def _yes(app: App, question: Text) -> bool:
+    try:
+        return is_yes(ask(app, question))
+    except EOFError:
+        return False
+
+
+def _end_if_stale(app: App, conflicts: Mapping[str, Text]) -> None:
+    for file, why in conflicts.items():
+        app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
+    if conflicts:
+        raise click.exceptions.Exit(EXIT_STALE)
+
+
+def _command(agents: Iterable[Agent]) -> str:
+    return f"ringi init --agents {','.join(agent.name for agent in agents)}"

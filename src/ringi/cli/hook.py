@@ -1,0 +1,17 @@
+import click
+
+from ringi.cli.hook_claude import answer
+
+
+@click.group()
+def hook() -> None:
+    """Answer an agent's own hooks."""
+
+
+@hook.command()
+def claude() -> None:
+    """Let Claude Code edit in a work copy only.
+
+    Reads what Claude Code sends to a PreToolUse hook. Exit code 2 means that the edit is refused.
+    """
+    answer()

@@ -1,0 +1,401 @@
+"""The files of agents in a project: found, offered, written in one step, taken back."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.api import agents_files, agents_record, agents_setup
+from ringi.api.agents_entries import AGENTS
+from ringi.api.agents_setup import Offer, carry_out, go_back, offer, present, program, way_back
+from ringi.errors import RingiError
+from ringi.fs import OsFileSystem
+from ringi.wiring.places import Places, places_of
+
+WORDS = ["ringi"]
+SETTINGS = ".claude/settings.local.json"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".agent").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def places(root: Path) -> Places:
+    return places_of(root, os.environ)
+
+
+def offered(root: Path, name: str, words: list[str] = WORDS) -> Offer:
+    return offer(AGENTS[name], root, words)
+
+
+def write_all(places: Places, words: list[str] = WORDS) -> None:
+    for name in AGENTS:
+        assert carry_out(places, offered(places.root, name, words).changes) == {}
+
+
+def contents(root: Path) -> dict[str, tuple[bytes, int]]:
+    found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".agent" not in path.parts)
+    return {str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode) for path in found}
+
+
+def folders(root: Path) -> set[str]:
+    return {path.name for path in root.iterdir() if path.is_dir()}
+
+
+# --- finding ---------------------------------------------------------------------------------------
+
+
+def names(root: Path, **variables: str) -> list[str]:
+    return [agent.name for agent in present(root, variables)]
+
+
+def test_nobody_is_there(root: Path, tmp_path: Path):
+    assert names(root, PATH=str(tmp_path), HOME=str(tmp_path)) == []
+    assert names(root, PATH="", HOME="relative") == []
+
+
+@pytest.mark.parametrize(
+    ("program_name", "agent"),
+    [("claude", "claude"), ("codex", "codex"), ("code", "vscode"), ("opencode", "opencode")],
+)
+def test_found_by_its_program(root: Path, tmp_path: Path, program_name: str, agent: str):
+    there = tmp_path / "bin"
+    there.mkdir()
+    (there / program_name).write_text("#!/bin/sh\n")
+    assert names(root, PATH=str(there)) == []
+    (there / program_name).chmod(0o755)
+    assert names(root, PATH=str(there)) == [agent]
+
+
+@pytest.mark.parametrize(
+    ("folder", "agent"),
+    [(".claude", "claude"), (".codex", "codex"), (".vscode", "vscode"), (".config/opencode", "opencode")],
+)
+def test_found_by_its_own_folder_or_its_traces_in_the_project(
+    root: Path, tmp_path: Path, folder: str, agent: str
+):
+    home = tmp_path / "home"
+    (home / folder).mkdir(parents=True)
+    assert names(root, PATH="", HOME=str(home)) == [agent]
+    (root / AGENTS[agent].traces[0]).mkdir()
+    assert names(root, PATH="") == [agent]
+
+
+def test_found_where_its_variable_says(root: Path, tmp_path: Path):
+    assert names(root, PATH="", CODEX_HOME=str(tmp_path)) == ["codex"]
+
+
+# --- how the program is called ---------------------------------------------------------------------
+
+
+def launcher(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / "ringi"
+    made.write_text("#!/bin/sh\n")
+    made.chmod(0o755)
+    return made
+
+
+def test_plain_name_only_where_it_means_this_installation(tmp_path: Path):
+    own, other = launcher(tmp_path / "own"), launcher(tmp_path / "other")
+    assert program({"PATH": str(own.parent)}, str(own)) == ["ringi"]
+    assert program({"PATH": str(other.parent)}, str(own)) == [str(own)]
+    assert program({"PATH": f"{other.parent}:{own.parent}"}, str(own)) == [str(own)]
+    assert program({"PATH": ""}, str(own)) == [str(own)]
+    assert program({"PATH": "."}, str(own)) == [str(own)]
+
+
+def test_a_link_to_this_installation_is_this_installation(tmp_path: Path):
+    own = launcher(tmp_path / "venv" / "bin")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ringi").symlink_to(own)
+    assert program({"PATH": str(tmp_path / "bin")}, str(own)) == ["ringi"]
+
+
+def test_an_active_environment_is_not_relied_on(tmp_path: Path):
+    own = launcher(tmp_path / "venv" / "bin")
+    environment = {"PATH": str(own.parent), "VIRTUAL_ENV": str(tmp_path / "venv")}
+    assert program(environment, str(own)) == [str(own)]
+
+
+def test_without_a_launcher_the_interpreter_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(agents_setup.sysconfig, "get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
+    assert program({"PATH": ""}, "/x/__main__.py") == [str(tmp_path / "python3"), "-P", "-m", "ringi"]
+
+
+# --- writing and taking back -----------------------------------------------------------------------
+
+BEFORE: Mapping[str, bytes] = {
+    ".mcp.json": b'{\r\n\t"mcpServers": {\r\n\t\t"a": {"command": "a"} // mine\r\n\t}\r\n}',
+    SETTINGS: b'\xef\xbb\xbf{"permissions": {"allow": ["Bash(ls)"]}}\n',
+    ".codex/config.toml": b'# mine\nmodel = "x"',
+    ".vscode/mcp.json": b"",
+    "opencode.jsonc": b'{\n    // mine\n    "mcp": {},\n}\n',
+}
+
+
+def lay(root: Path) -> None:
+    for name, data in BEFORE.items():
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(0o640)
+
+
+def test_new_files_come_and_go(root: Path, places: Places):
+    write_all(places)
+    assert set(contents(root)) == {
+        ".claude/settings.local.json", ".codex/config.toml", ".mcp.json", ".vscode/mcp.json", "opencode.json",
+    }  # fmt: skip
+    for name in AGENTS:
+        assert offered(root, name) == Offer(AGENTS[name], (), {})
+    returns = way_back(places)
+    assert all(found.exact for found in returns)
+    assert go_back(places, returns) == {}
+    assert contents(root) == {}
+    assert folders(root) == {".agent"}
+    assert way_back(places) == []
+    assert go_back(places, []) == {}
+
+
+def test_files_that_were_there_come_back_byte_for_byte(root: Path, places: Places):
+    lay(root)
+    before = contents(root)
+    write_all(places)
+    after = contents(root)
+    assert {name: mode for name, (_, mode) in after.items()} == {
+        name: mode for name, (_, mode) in before.items()
+    }
+    assert after[".mcp.json"][0].count(b"\r\n") == after[".mcp.json"][0].count(b"\n")
+    assert after[SETTINGS][0].startswith(b"\xef\xbb\xbf{")
+    assert b"// mine" in after["opencode.jsonc"][0]
+    assert all(data.count(b"\xef\xbb\xbf") <= 1 for data, _ in after.values())
+    assert go_back(places, way_back(places)) == {}
+    assert contents(root) == before
+
+
+def test_a_second_write_still_leads_back_to_the_beginning(root: Path, places: Places):
+    lay(root)
+    before = contents(root)
+    write_all(places)
+    write_all(places, ["/elsewhere/ringi"])
+    assert b"/elsewhere/ringi" in (root / ".mcp.json").read_bytes()
+    go_back(places, way_back(places))
+    assert contents(root) == before
+
+
+def test_what_others_wrote_since_stays(root: Path, places: Places):
+    write_all(places)
+    path = root / ".mcp.json"
+    servers = json.loads(path.read_text())
+    servers["mcpServers"]["theirs"] = {"command": "x"}
+    path.write_text(json.dumps(servers, indent=2))
+    (root / ".codex" / "config.toml").write_text(
+        'model = "x"\n' + (root / ".codex" / "config.toml").read_text()
+    )
+    (root / ".claude" / "notes.md").write_text("theirs\n")
+    returns = {found.written.file: found for found in way_back(places)}
+    assert [name for name, found in returns.items() if not found.exact] == [".mcp.json", ".codex/config.toml"]
+    assert go_back(places, list(returns.values())) == {}
+    assert json.loads(path.read_text()) == {"mcpServers": {"theirs": {"command": "x"}}}
+    assert (root / ".codex" / "config.toml").read_text() == 'model = "x"\n'
+    assert folders(root) == {".agent", ".claude", ".codex"}
+
+
+def test_a_second_write_after_others_wrote_is_taken_out_alone(root: Path, places: Places):
+    lay(root)
+    write_all(places)
+    path = root / "opencode.jsonc"
+    path.write_text(path.read_text().replace("// mine", "// mine and theirs"))
+    write_all(places, ["/elsewhere/ringi"])
+    [found] = [found for found in way_back(places) if found.written.file == "opencode.jsonc"]
+    assert not found.exact
+    go_back(places, [found])
+    assert path.read_bytes() == BEFORE["opencode.jsonc"].replace(b"// mine", b"// mine and theirs")
+
+
+def test_a_file_that_only_we_filled_goes_even_if_it_was_formatted_since(root: Path, places: Places):
+    write_all(places)
+    for name in (".mcp.json", SETTINGS, ".vscode/mcp.json", "opencode.json"):
+        (root / name).write_text(json.dumps(json.loads((root / name).read_text()), indent=7))
+    go_back(places, way_back(places))
+    assert contents(root) == {}
+
+
+def test_gone_or_without_our_entry_is_nothing_to_do(root: Path, places: Places):
+    write_all(places)
+    (root / ".mcp.json").unlink()
+    (root / SETTINGS).write_text("{}")
+    left = {found.written.file: found.change for found in way_back(places)}
+    assert left[".mcp.json"] is None
+    assert left[SETTINGS] is None
+
+
+def test_what_cannot_be_read_any_more_is_named_and_stays_known(root: Path, places: Places):
+    write_all(places)
+    (root / ".mcp.json").write_text("{ broken")
+    [found] = [found for found in way_back(places) if found.problem]
+    assert found.written.file == ".mcp.json"
+    go_back(places, way_back(places))
+    assert (root / ".mcp.json").read_text() == "{ broken"
+    assert [known.written.file for known in way_back(places)] == [".mcp.json"]
+
+
+# --- what is left alone ----------------------------------------------------------------------------
+
+
+def make_link(path: Path) -> None:
+    (path.parent.parent / "elsewhere.json").write_text("{}")
+    path.symlink_to(path.parent.parent / "elsewhere.json")
+
+
+def problem(root: Path, name: str = "claude") -> Any:
+    found = offered(root, name)
+    [why] = found.problems.values()
+    return str(why)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (make_link, "symbolic link"),
+        (lambda path: path.symlink_to("nowhere"), "symbolic link"),
+        (lambda path: path.mkdir(), "folder"),
+        (os.mkfifo, "named pipe"),
+        (lambda path: path.write_bytes(b'{"a": "\xff"}'), "not UTF-8 at byte 7"),
+        (lambda path: path.write_bytes("{}".encode("utf-16")), "not UTF-8"),
+        (lambda path: path.write_text("{ nothing"), "line 1"),
+        (lambda path: path.write_text('{\n"a": 1,\n"a": 2}'), "line 3: the key a stands in it twice"),
+        (lambda path: path.write_text("[]"), "no object"),
+        (lambda path: path.write_bytes(b'{"a": "' + b"x" * 2_000_000 + b'"}'), "bytes"),
+        (lambda path: (path.write_text("{}"), path.chmod(0o444)), "read-only"),
+    ],
+    ids=["link", "dangling", "folder", "pipe", "bytes", "utf16", "broken", "twice", "list", "huge", "locked"],
+)  # fmt: skip
+def test_left_alone_and_named(root: Path, places: Places, make: Any, says: str):
+    make(root / ".mcp.json")
+    seen = os.lstat(root / ".mcp.json")
+    assert says in problem(root)
+    # The other file of the agent is written all the same.
+    assert [change.file for change in offered(root, "claude").changes] == [SETTINGS]
+    carry_out(places, offered(root, "claude").changes)
+    assert os.lstat(root / ".mcp.json")[:7] == seen[:7]
+
+
+def test_a_linked_folder_is_not_written_through(root: Path, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (root / ".codex").symlink_to(tmp_path / "elsewhere")
+    assert ".codex is a symbolic link" in problem(root, "codex")
+
+
+@pytest.mark.parametrize("blank", [b"", b"\n", b"\xef\xbb\xbf", b"\r\n"])
+def test_an_empty_file_is_filled_and_emptied_again(root: Path, places: Places, blank: bytes):
+    (root / ".mcp.json").write_bytes(blank)
+    carry_out(places, offered(root, "claude").changes)
+    assert "ringi" in json.loads((root / ".mcp.json").read_text(encoding="utf-8-sig"))["mcpServers"]
+    go_back(places, way_back(places))
+    assert (root / ".mcp.json").read_bytes() == blank
+
+
+def test_written_meanwhile_is_theirs(root: Path, places: Places):
+    (root / ".mcp.json").write_text("{}")
+    changes = offered(root, "claude").changes
+    (root / ".mcp.json").write_text('{"theirs": 1}')
+    conflicts = carry_out(places, changes)
+    assert list(conflicts) == [".mcp.json"]
+    assert (root / ".mcp.json").read_text() == '{"theirs": 1}'
+    assert (root / SETTINGS).exists()
+    go_back(places, way_back(places))
+    assert contents(root) == {".mcp.json": (b'{"theirs": 1}', (root / ".mcp.json").stat().st_mode)}
+
+
+def test_made_meanwhile_is_theirs(root: Path, places: Places):
+    changes = offered(root, "codex").changes
+    (root / ".codex").mkdir()
+    (root / ".codex" / "config.toml").write_text("theirs = 1\n")
+    assert list(carry_out(places, changes)) == [".codex/config.toml"]
+    assert (root / ".codex" / "config.toml").read_text() == "theirs = 1\n"
+
+
+def test_the_record_is_for_its_owner_only(root: Path, places: Places):
+    write_all(places)
+    record = places.state / "agents.json"
+    assert record.stat().st_mode & 0o777 == 0o600
+    assert places.state.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"files": [{"agent": "claude"}]}', '{"schema_version": 9}'])
+def test_a_broken_record_is_told(root: Path, places: Places, text: str):
+    write_all(places)
+    (places.state / "agents.json").write_text(text)
+    with pytest.raises(RingiError) as told:
+        way_back(places)
+    assert "agents.json" in str(told.value)
+
+
+# --- killed in the middle --------------------------------------------------------------------------
+
+
+class Mortal(OsFileSystem):
+    """Ends the process before its n-th operation."""
+
+    left = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in {
+            "create",
+            "move",
+            "exchange",
+            "link",
+            "remove",
+            "make_folder",
+            "sync_file",
+            "sync_folder",
+        }:
+            Mortal.left -= 1
+            if Mortal.left < 0:
+                os._exit(9)
+        return super().__getattribute__(name)
+
+
+def killed_at(number: int, places: Places, act: Any) -> bool:
+    child = os.fork()
+    if child == 0:
+        for module in (agents_files, agents_record):
+            module.OsFileSystem = Mortal  # type: ignore[attr-defined]
+        Mortal.left = number
+        act(places)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_killed_anywhere_every_file_is_old_or_new_and_can_be_taken_back(tmp_path: Path):
+    number, survived = 0, False
+    while not survived:
+        root = tmp_path / str(number)
+        (root / ".agent").mkdir(parents=True)
+        places = places_of(root, os.environ)
+        lay(root)
+        before = contents(root)
+        survived = not killed_at(number, places, write_all)
+        halfway = contents(root)
+        for name, (data, mode) in halfway.items():
+            assert mode == before[name][1]
+            assert data == BEFORE[name] or b"ringi" in data
+        for name in AGENTS:
+            carry_out(places, offered(root, name).changes)
+        if number % 2:
+            killed_at(number // 2, places, lambda found: go_back(found, way_back(found)))
+        go_back(places, way_back(places))
+        assert {name: data for name, (data, _) in contents(root).items()} == BEFORE
+        number += 1
+    assert number > 20
