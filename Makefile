@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try test campaign test-power history lint bench catalog requirements venv clean
+TARGETS := help try picture test campaign test-power history lint bench catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -42,6 +42,10 @@ help: ## this list
 try: ## the whole way once, in a scratch repository: offline, no model
 	@$(CORE)
 	@$(RUN) tools/try.py $(ARGS)
+
+picture: ## the same in a real terminal, recorded and drawn: docs/journey.svg
+	@$(DEV)
+	@$(RUN) tools/record.py $(ARGS)
 
 test: ## every test; ARGS= goes to pytest
 	@$(DEV)

@@ -20,6 +20,7 @@ RINGI = Path(sys.executable).with_name("ringi")
 PERSON_NEEDED = 3
 DECLINED = 5
 LONGEST_SEC = 120
+MENU = r"\[q\]uit"
 
 REPORT = '''\
 """Prints a small report."""
@@ -67,17 +68,26 @@ list:
 # The person's own: commands that are no high risk.
 CONFIG = 'run:\n  allowed: ["make *"]\n'
 
-# What a coding agent would do, in a few lines: it edits, tests, and makes one change nobody asked for.
+# What a coding agent would do, in a few lines: it edits, tests, leaves something behind, and makes one change
+# nobody asked for. Started again, it does what the person said.
 AGENT = """\
-import pathlib, subprocess, sys
+import os, pathlib, subprocess, sys
 
 report = pathlib.Path("report.py")
+if told := os.environ.get("RINGI_FEEDBACK"):
+    print("demo agent: I was told")
+    print(*(line for line in pathlib.Path(told).read_text().splitlines() if line.startswith(">")), sep="\\n")
+    text = report.read_text().replace("        time.sleep(1)\\n", "").replace("import time\\n", "")
+    report.write_text(text)
+    subprocess.run([sys.executable, "-m", "unittest", "-q"], check=True)
+    subprocess.run(["git", "commit", "-qam", "Add --json to the report"], check=True)
+    raise SystemExit
 text = report.read_text()
-text = text.replace("import sys\\n", "import json\\nimport sys\\n", 1)
+text = text.replace("import sys\\n", "import json\\nimport sys\\nimport time\\n", 1)
 text = text.replace(
     "    for line in lines(ROWS):\\n        print(line)\\n",
-    "    if \\"--json\\" in arguments:\\n        print(json.dumps(dict(ROWS)))\\n        return 0\\n"
-    "    for line in lines(ROWS):\\n        print(line)\\n",
+    "    if \\"--json\\" in arguments:\\n        time.sleep(1)\\n        print(json.dumps(dict(ROWS)))\\n"
+    "        return 0\\n    for line in lines(ROWS):\\n        print(line)\\n",
 )
 report.write_text(text)
 test = pathlib.Path("test_report.py")
@@ -146,21 +156,40 @@ def beside_an_agent(stage: "Stage", folder: Path) -> bool:
     check = f"{sys.executable} -m unittest -q"
     stage.run(["with", "--check", check, "--", sys.executable, str(folder / "demo-agent.py")])
     stage.run([])
-    code = stage.run(
-        ["review", "--plain"],
-        [(r"\[q\]uit", "d"), (r"1 to 3:", "1"), (r"\[q\]uit", "a")],
-        hint="drop the version bump nobody asked for with d and 1, then take the rest with a",
+    say("\nA line in it is not wanted. Whoever proposed it is told, and goes on in the same copy.")
+    code = stage.review(
+        [
+            (MENU, "c"),
+            (r"2:14", "report.py:16"),
+            (r"Your comment", "no sleeping, please"),
+            (MENU, "r"),
+            (r"change\?", "take the sleep out"),
+        ],
+        hint="go to time.sleep(1), say so with c, and send it back with r",
     )
-    if code != 0 and stage.by_hand:
-        say("Nothing was approved, so the tour ends here. Come again: make try")
-        return False
     if code == PERSON_NEEDED:
-        say("Nothing was approved. Below an agent, or without a terminal of your own, it must be so.")
-        return False
-    stage.run(["list"])
+        return not_decided(stage)
+    if code == DECLINED:
+        stage.run(["with", "--resume"])
+    say("\nThe version bump was not asked for either: it is dropped, and the rest taken.")
+    code = stage.review(
+        [(MENU, "d"), (r"1 to 3:", "1"), (MENU, "a")],
+        hint="drop pyproject.toml with D, then take the rest with a",
+    )
+    if code != 0:
+        return not_decided(stage)
+    stage.run(["verify"])
     stage.run(["log", "--verify"])
     stage.undo(["undo"])
     return True
+
+
+def not_decided(stage: "Stage") -> bool:
+    if stage.by_hand:
+        say("Nothing was approved, so the tour ends here. Come again: make try")
+    else:
+        say("Nothing was approved. Below an agent, or without a terminal of your own, it must be so.")
+    return False
 
 
 def by_script(stage: "Stage", folder: Path) -> None:
@@ -189,6 +218,10 @@ class Stage:
         self.by_hand = by_hand
         self.undone = False
         """What was carried out last was taken back."""
+
+    def review(self, answers: list[tuple[str, str]], hint: str) -> int:
+        """Full screen where a person sits; where this script presses the keys, the dialogue can be read."""
+        return self.run(["review"] if self.by_hand else ["review", "--plain"], answers, hint)
 
     def undo(self, words: list[str]) -> None:
         signed = "--sign" in words

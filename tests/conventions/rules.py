@@ -18,7 +18,7 @@ WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py", "src/
 LONG_MODULES: Final = ("src/ringi/errors.py",)
 
 BOUNDARY: Final = "src/ringi/cli/main.py"
-SPEAKS: Final = ("src/ringi/cli/",)
+SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/")
 # Beside the wiring: who starts a program hands its environment on, less what would steer it.
 READS_ENVIRONMENT: Final = (
     "src/ringi/wiring/",

@@ -67,7 +67,8 @@ def commands_in(text: str) -> Iterator[str]:
             yield span
     for block in blocks(text):
         if block.language != "python":
-            yield from re.findall(r"^(?:\$ |\s*→ )?(ringi(?: .*)?)$", block.text, re.MULTILINE)
+            lines = re.findall(r"^(?:\$ |\s*→ )?(ringi(?: .*)?)$", block.text, re.MULTILINE)
+            yield from (line.partition("  ")[0] for line in lines)  # then comes what it does
 
 
 def problem_of(line: str) -> str | None:
