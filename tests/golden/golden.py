@@ -2,7 +2,7 @@
 that were signed once by a key that exists no more.
 
 Files that people have must stay readable, and their approvals provable. A new format gets a folder of
-its own, and the old ones stay: PYTHONPATH=src python -m tests.golden.golden plan-3 signed-2
+its own, and the old ones stay: PYTHONPATH=src python -m tests.golden.golden plan-4 signed-2
 """
 
 import itertools
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ringi.api import Workspace
 from ringi.domain import codec
+from ringi.domain.amendment import NewContent
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
 from ringi.domain.risk import Risk
@@ -70,8 +71,11 @@ def live(workspace: Workspace) -> str:
     plan.set_action_specs(plan_id, specs)
     plan.add_checks(plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
     clock.pass_by(1)
+    plan.comment(plan_id, "app/hello.py", 2, "朝も？")
     plan.reject(plan_id, "Please say why.")
     plan.set_action_specs(plan_id, specs)
+    clock.pass_by(1)
+    plan.amend(plan_id, [NewContent("s2", "#!/bin/sh\nexit 0\n")])
     clock.pass_by(1)
     request = plan.ask(plan_id)
     plan.approve(plan_id, "Hanako", ALL_SPECS, answer(request), "fine")

@@ -26,6 +26,7 @@ from tests.golden.golden import HERE, make, make_signed
 KINDS = {
     "plan-1": ["write", "create", "create", "delete"],
     "plan-2": ["write", "create", "create", "delete", "move", "mkdir"],
+    "plan-3": ["write", "create", "create", "delete", "move", "mkdir"],
 }
 FOLDERS = [HERE / name for name in KINDS]
 NEWEST = FOLDERS[-1]
@@ -86,7 +87,8 @@ def assert_saved(document: PlanDocument, result: ExecutionResult, events: list[L
 def test_still_readable(folder: Path):
     document, history, result, events = read(folder)
     assert document.plan.title == "挨拶を増やす"
-    assert document.plan.version == 2
+    assert document.plan.version == (3 if folder == NEWEST else 2)
+    assert bool(document.state.comments) is (folder == NEWEST)
     assert [str(spec.base.kind) for spec in document.state.action_specs] == KINDS[folder.name]
     assert [approval.approver for approval in history.approvals] == ["Hanako", "hanako"]
     assert result.overall_success
