@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from ringi.cli.main import COMMANDS
-from tests.functional.desk import MENU, Desk
+from tests.functional.desk import MENU, RINGI, Desk
+from tests.functional.mcp_desk import Talk
 from tests.helpers import fingerprint
 
 CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"
@@ -97,6 +99,26 @@ def approves(desk: Desk) -> None:
     assert code == 0, rest
 
 
+def serves(desk: Desk) -> None:
+    talk = Talk(desk.root)
+    with talk.process:
+        talk.greet()
+        talk.waiting_plan({"kind": "create", "path": "mcp.txt", "content": "from an agent\n"})
+        assert talk.end() == 0
+
+
+def refuses_an_edit(desk: Desk) -> None:
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": str(desk.root / "README.md")}}
+    done = subprocess.run(
+        [*RINGI, "hook", "claude"],
+        cwd=desk.root,
+        input=json.dumps(edit).encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+
+
 class Case(NamedTuple):
     use: Callable[[Desk], None]
     writes: frozenset[str] = frozenset()
@@ -110,6 +132,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("doctor", Case(runs("doctor", "doctor --repair"))),
     ("config", Case(runs("config show", "config check"))),
     ("schema", Case(runs("schema", "schema plan"))),
+    ("hook", Case(refuses_an_edit)),
     ("trust", Case(runs("trust --show", "trust --revoke"))),
     ("state", Case(runs("state capture", "state show"))),
     ("propose", Case(proposes)),
@@ -126,6 +149,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("verify", Case(runs("verify", "verify --all"))),
     ("grant", Case(runs("grant list"))),
     ("recover", Case(runs("recover"))),
+    ("mcp", Case(serves)),
     ("with", Case(works_beside)),
     ("", Case(runs("", "--json"))),
     ("list", Case(runs("list", "--json list --all"))),
