@@ -10,6 +10,7 @@ import re
 import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from pathlib import Path
 RINGI = Path(sys.executable).with_name("ringi")
 PERSON_NEEDED = 3
 DECLINED = 5
+NOT_STARTED = 127
 LONGEST_SEC = 120
 MENU = r"\[q\]uit"
 
@@ -250,12 +252,18 @@ def drive(argv: list[str], cwd: Path, environment: dict[str, str], answers: list
     """Run the command in a pseudo-terminal and type each answer when its question stands there."""
     child, terminal = pty.fork()
     if child == 0:
-        os.chdir(cwd)
-        os.execve(argv[0], argv, environment)
+        try:
+            os.chdir(cwd)
+            os.execve(argv[0], argv, environment)
+        finally:
+            os._exit(NOT_STARTED)  # or two of this script would go on
     waiting = list(answers)
     seen = ""
     end = time.monotonic() + LONGEST_SEC
-    while time.monotonic() < end:
+    while True:
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            break
         if not select.select([terminal], [], [], 1)[0]:
             continue
         try:

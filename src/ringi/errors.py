@@ -11,6 +11,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── ExecutionAborted      an execution did not come to its end
 │   ├── CommitFailed          the files are written, but not committed
 │   ├── SigningFailed         no signature could be made
+│   ├── NoPort                a port that cannot be served on
 │   ├── NotProven             what was carried out is not what was approved
 │   ├── LogBroken             the log is not what was written
 │   └── Unsupported           this file system or system lacks something
@@ -57,6 +58,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NoSandbox             a command must run in a sandbox, and there is none
 │   ├── NoCommit              nothing can be committed here
 │   ├── NotLocal              a server that others could reach
+│   ├── NotYours              a plan that somebody else proposed
 │   ├── NoTool                an outside tool that is not there
 │   ├── CheckFailed           a check before or after an execution
 │   ├── AlreadyDone           executed once and for all
@@ -170,6 +172,12 @@ class SigningFailed(Failed):
     code = "signing_failed"
     message = "No signature could be made with {key}: {why}"
     hint = "Try the key by itself: ssh-keygen -Y sign -n ringi-approval -f {key} SOME-FILE"
+
+
+class NoPort(Failed):
+    code = "no_port"
+    message = "Port {port} cannot be used: {why}"
+    hint = "Name another one, or none: ringi mcp --http"
 
 
 class NotProven(Failed):
@@ -442,6 +450,12 @@ class NotLocal(Refused):
     code = "not_local"
     message = "{address} can be reached from other machines."
     hint = "Serve on 127.0.0.1 or ::1."
+
+
+class NotYours(Refused):
+    code = "not_yours"
+    message = "{plan} is not a plan of {name}; nothing was changed."
+    hint = "Propose one of your own, or change your own."
 
 
 class NoTool(Refused):

@@ -106,6 +106,27 @@ def test_several_each_with_its_next_command(desk: Desk) -> None:
     assert [ref["number"] for ref in desk.json()["waiting"]] == [2, 1, 3]
 
 
+def test_more_than_an_eye_takes_in(desk: Desk) -> None:
+    with open_workspace(desk.root) as workspace:
+        for number in range(22):
+            specs = [ActionSpec(SpecKind.CREATE, f"{number}.txt", "x\n")]
+            workspace.plan.propose_specs(f"plan {number}", specs)
+    shown = desk.run().stdout
+    assert shown.startswith("22 waiting\n")
+    assert shown.count("→ ringi review p") == 20
+    assert "  and 2 more\n  → ringi pending\n" in shown
+    assert len(desk.json()["waiting"]) == 22
+
+
+def test_a_proposer_may_have_a_long_name(desk: Desk) -> None:
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.propose_specs(
+            "a plan", [ActionSpec(SpecKind.CREATE, "x.txt", "x\n")], proposer="稟" * 60_000
+        )
+    with Screen.ringi(desk.root) as screen:
+        assert "稟…" in screen.wait("ringi review", timeout=10)
+
+
 def test_a_line_fits_the_terminal(desk: Desk) -> None:
     proposed(
         desk.root, {"a.py": "1\n"}, "言葉の多い題名" * 12, proposer="an agent with a very long name indeed"

@@ -274,6 +274,19 @@ def test_temporary_files_are_allowed_but_no_project_home_or_state_among_them(des
 def test_an_odd_temporary_folder_opens_nothing(desk: Desk, folder: str, isolated: Path):
     assert ask(call(isolated / "x"), desk.root, TMPDIR=folder).denied
     assert ask(call(desk.root / "x"), desk.root, TMPDIR=folder).denied
+    assert ask(call("/etc/x"), desk.root, TMPDIR=folder).denied
+
+
+def test_a_temporary_folder_in_a_project_or_a_home_is_no_way_around(desk: Desk, tmp_path: Path):
+    (desk.root / "tmp").mkdir()
+    (tmp_path / "home" / "tmp").mkdir(parents=True)
+
+    def denied(path: Path, temporary: Path) -> bool:
+        return ask(call(path), desk.root, TMPDIR=str(temporary), HOME=str(tmp_path / "home")).denied
+
+    assert denied(desk.root / "tmp" / "x.py", desk.root / "tmp")
+    assert denied(tmp_path / "home" / ".bashrc", tmp_path / "home")
+    assert not denied(tmp_path / "home" / "tmp" / "x", tmp_path / "home" / "tmp")
 
 
 def test_slow_input_is_denied_in_time(desk: Desk):
@@ -390,6 +403,9 @@ def test_no_name_leads_out_of_the_folder_of_copies(tmp_path: Path):
     assert copy_tree(tmp_path, "id") == str(tmp_path / "w" / "id" / "tree")
     for name in ("..", ".", "", "../w/id", "id/", "w", "i*"):
         assert copy_tree(tmp_path, name) == ""
+    (tmp_path / "w" / "linked").mkdir()
+    (tmp_path / "w" / "linked" / "tree").symlink_to("/")
+    assert copy_tree(tmp_path, "linked") == ""
     (tmp_path / "v" / "id" / "tree").mkdir(parents=True)
     assert copy_tree(tmp_path, "id") == ""  # two of one name: which one is meant cannot be told
 

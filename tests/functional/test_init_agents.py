@@ -138,6 +138,22 @@ def test_written_while_the_question_stands_is_theirs(desk: Desk):
     assert (desk.root / ".codex" / "config.toml").read_text() == "theirs = 1\n"
 
 
+def test_a_program_is_told_what_was_written_and_what_was_not(desk: Desk):
+    answer(desk, "y", "init", "--agents", "claude")
+    terminal = desk.terminal("--json", "init")
+    terminal.read(QUESTION)
+    (desk.root / ".codex").mkdir()
+    (desk.root / ".codex" / "config.toml").write_text("theirs = 1\n")
+    terminal.type("y")
+    code, seen = terminal.end()
+    assert code == 4
+    found = json.loads(seen[seen.index("{") :])
+    assert [(agent["agent"], agent["written"], list(agent["left_alone"])) for agent in found["agents"]] == [
+        ("claude", False, []),
+        ("codex", False, [".codex/config.toml"]),
+    ]
+
+
 @pytest.mark.parametrize("words", [["--agents", "emacs"], ["--agents", ""], ["--agents", "claude", "--undo"]])
 def test_wrong_usage_is_told(desk: Desk, words: list[str]):
     done = desk.run("init", *words)

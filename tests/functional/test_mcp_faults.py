@@ -172,6 +172,27 @@ def test_a_client_that_goes_away(talk, repo: Path):
     assert Desk(repo).json("list")[0]["status"] == "completed"
 
 
+def test_a_client_that_asks_again_and_again_rings_once_and_a_stuck_desktop_holds_up_nobody(
+    talk, tmp_path: Path
+):
+    program, rung = tmp_path / "bin" / "notify-send", tmp_path / "rung"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$*" >> {rung}\nexec sleep 3\n')
+    program.chmod(0o755)
+    client = talk(PATH=f"{program.parent}:{os.environ['PATH']}", RINGI_NOTIFY_HOW="desktop")
+    client.greet()
+    name = client.waiting_plan()
+    began = time.monotonic()
+    for _ in range(3):
+        client.fine("plan_request_approval", plan_id=name)
+    other = client.waiting_plan()
+    assert time.monotonic() - began < 2.5  # four that were waited for would take longer
+    while (not rung.exists() or len(rung.read_text().splitlines()) < 2) and time.monotonic() < began + 10:
+        time.sleep(0.02)
+    said = sorted(line.rpartition("-- ringi ")[2] for line in rung.read_text().splitlines())
+    assert [line.split()[0] for line in said] == [name, other]
+
+
 def test_a_signal_ends_it_in_order(talk, repo: Path):
     client = talk(RINGI_RUN_SANDBOX="off")
     client.greet()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,6 +69,33 @@ def test_a_file_of_state_that_is_replaced_by_renaming(outside: HomeDesk) -> None
         assert "+renamed" in diff
 
 
+def test_a_relative_program_is_the_one_that_the_person_sees(outside: HomeDesk) -> None:
+    desk = outside
+    sub = Desk(desk.root / "app")
+    for path, word in ((desk.programs, "outside"), (sub.root, "inside"), (desk.root / "ignored", "ignored")):
+        path.mkdir(exist_ok=True)
+        (path / "agent.sh").write_text(f"#!/bin/sh\necho {word} $0 >> ran\n")
+        (path / "agent.sh").chmod(0o755)
+    (desk.root / ".git/info/exclude").write_text("ignored/\n")
+    expected = {
+        "../../bin/agent.sh": f"outside {desk.programs}/agent.sh",
+        "./agent.sh": "inside .*/app/agent.sh",
+        "../ignored/agent.sh": f"ignored {desk.root}/ignored/agent.sh",
+    }
+    for number, (typed, ran) in enumerate(expected.items(), 1):
+        done = sub.run("with", typed)
+        assert done.returncode == 0, done.stderr
+        again = desk.run("with", "--resume", f"p{number}")  # from another place
+        assert again.returncode == 0, again.stderr
+        diff = desk.run("show", f"p{number}", "--diff").stdout
+        assert len(re.findall(rf"^ *\+{ran}$", diff, re.MULTILINE)) == 2, diff
+        assert desk.json("show", f"p{number}")["plan"]["title"] == typed
+    done = sub.run("with", "./none.sh")
+    assert done.returncode == 2
+    assert "./none.sh" in done.stderr
+    assert len(desk.json("list")) == 3
+
+
 def test_what_an_agent_leaves_for_itself_is_no_change(outside: HomeDesk) -> None:
     desk = outside
     ignored = "git check-ignore .aider && touch .aider.chat.history.md .aiderx && echo x > x"
@@ -114,9 +142,12 @@ def test_three_at_once_have_names_doors_and_copies_of_their_own(outside: HomeDes
         diff = desk.run("show", f"p{plans[name]['number']}", "--diff").stdout
         doors.add(next(line for line in diff.splitlines() if line.startswith("  +/")))
     assert len(doors) == 3
-    last = max(plans.values(), key=lambda ref: ref["number"])
-    others = told[names.index(last["proposer"])]
-    assert others.count("changes the same: same") == 2
+    pairs = {
+        frozenset([f"p{plans[name]['number']}", other])
+        for name, words in zip(names, told, strict=True)
+        for other in re.findall(r"! (p\d+) \(.*\) changes the same: same", words)
+    }
+    assert len(pairs) == 3  # whoever of two comes later says so
 
 
 def test_the_plan_tool_is_reached_through_the_door(desk: Desk) -> None:

@@ -144,6 +144,7 @@ def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
     done = desk.run("with", "--resume", name)
     assert done.returncode == 2
     assert "not open any more" in done.stderr
+    assert desk.run("with", "true").returncode == 0
     assert not copy.folder.exists()  # done, so nobody needs it
 
 
@@ -171,3 +172,10 @@ def test_a_crash_is_gone_on_from(desk: Desk, isolated: Path, during: str) -> Non
     assert said["new_version"] is (during == "checks")
     assert "again" in desk.json("show", "p1")["state"]["previews"]["files"]
     assert len(desk.json("list")) == 1
+
+
+def test_an_old_copy_that_is_wanted_is_not_removed(desk: Desk) -> None:
+    name = desk.agent("echo x > x.txt")
+    done = desk.run("with", "--resume", name, RINGI_WITH_KEEP_DAYS="0")
+    assert done.returncode == 0, done.stderr
+    assert f"{name} stays as it was" in done.stdout

@@ -1,9 +1,11 @@
 """What an agent can see and write, in a sandbox where bubblewrap works; where not, that is said."""
 
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,68 @@ def test_only_the_copy_can_be_written_and_secrets_are_out_of_sight(outside: Home
 
 
 @walled
+def test_what_variables_lead_to_is_not_reached(outside: HomeDesk) -> None:
+    """Keys could be typed there into a terminal of the person's."""
+    desk, home = outside, outside.home
+    runtime = home / "runtime"
+    for folder in (runtime, home / ".screen", home / "tmux"):
+        folder.mkdir()
+    paths = [home / "tmux" / "default", home / "docker.sock", runtime / "bus", home / ".screen" / "1.tty"]
+    script = """
+        for path in $PATHS; do python3 - "$path" <<'X'
+import socket, sys
+try:
+    socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+    open("reached", "a").write(sys.argv[1])
+except OSError:
+    open("refused", "a").write("no\\n")
+X
+        done"""
+    with ExitStack() as stack:
+        for path in paths:
+            listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+            listening.bind(str(path))
+            listening.listen()
+        found = said(
+            desk, script, PATHS=" ".join(map(str, paths)), TMUX=f"{paths[0]},12,0",
+            DOCKER_HOST=f"unix://{paths[1]}", XDG_RUNTIME_DIR=str(runtime),
+            DBUS_SESSION_BUS_ADDRESS=f"unix:path={paths[2]},guid=1",
+        )  # fmt: skip
+    assert found == {"refused": "no\n" * 4}
+
+
+@walled
+@pytest.mark.parametrize("place", [".", ".claude"])
+def test_a_workspace_among_the_agents_own_places_stays_read_only(outside: HomeDesk, place: str) -> None:
+    home = outside.home
+    root = home / place
+    root.mkdir(exist_ok=True)
+    (root / "mine").write_text("mine\n")
+    (root / "link").symlink_to("mine")
+    for command in (["init", "-q"], ["add", "mine", "link"], ["commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    outside.program("claude", f"#!/bin/sh\necho x > '{root}/mine'; echo y > '{root}/new'; echo z > done\n")
+    done = Desk(root).run("with", "claude")
+    assert "p1" in done.stdout, done.stdout
+    assert (root / "mine").read_text() == "mine\n"
+    assert not (root / "new").exists()
+    assert f"{root}," not in done.stdout
+
+
+@walled
+def test_homes_that_are_full_or_have_links_to_nowhere(outside: HomeDesk) -> None:
+    for number in range(2100):
+        (outside.home / f"file{number}").touch()
+    (outside.home / ".claude").symlink_to("/nowhere/claude")
+    outside.program("claude", "#!/bin/sh\necho {} > ~/.claude.json; echo z > done\n")
+    done = outside.run("with", "claude")
+    assert done.returncode == 0, done.stdout
+    assert "p1" in done.stdout
+    assert f"{outside.home}/.claude," not in done.stdout
+    assert (outside.home / ".claude.json").read_text() == "{}\n"
+
+
+@walled
 def test_places_that_a_person_named_can_be_written(outside: HomeDesk) -> None:
     desk, home = outside, outside.home
     for folder in ("shared", ".ssh"):
@@ -105,7 +169,7 @@ def test_nothing_survives_its_supervisor(desk: Desk, isolated: Path, how: signal
     family = below(process.pid)
     assert len(family) >= 3
     process.send_signal(how)
-    process.wait(60)
+    assert process.wait(60) == (-9 if how is signal.SIGKILL else 130)
     while any(map(lives, family)) and time.monotonic() < end:
         time.sleep(0.05)
     assert not any(map(lives, family))

@@ -71,7 +71,7 @@ def live(workspace: Workspace) -> str:
     plan.set_action_specs(plan_id, specs)
     plan.add_checks(plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
     clock.pass_by(1)
-    plan.comment(plan_id, "app/hello.py", 2, "朝も？")
+    plan.comment(plan_id, "app/hello.py", 2, "朝も？")  # noqa: RUF001  # a question in Japanese
     plan.reject(plan_id, "Please say why.")
     plan.set_action_specs(plan_id, specs)
     clock.pass_by(1)

@@ -5,6 +5,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,11 +15,14 @@ from ringi.api.agents_files import Change, look, write
 from ringi.api.agents_record import Written, load, save
 from ringi.domain.codec import digest
 from ringi.errors import BadDocument, InTheWay
+from ringi.store.connection import private_folder
+from ringi.store.lock import FileLock
 from ringi.text import Text
 from ringi.wiring.places import Places
 
 _BOM: Final = "\ufeff"
 _PROGRAM: Final = "ringi"
+_WAIT_SEC: Final = 10.0
 # An agent's own variable may put its folder elsewhere.
 _MOVED: Final = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 
@@ -107,11 +111,17 @@ def _bytes(text: str | None) -> bytes | None:
 
 def carry_out(places: Places, changes: Sequence[Change]) -> Mapping[str, Text]:
     """Written down first, so that what a crash left can be taken back. Answers with what was not written."""
-    known = {written.file: written for written in load(places)}
-    for change in changes:
-        known[change.file] = _note(places.root, change, known.get(change.file))
-    save(places, known.values())
-    return write(places.root, changes)
+    with _alone(places):
+        known = {written.file: written for written in load(places)}
+        for change in changes:
+            known[change.file] = _note(places.root, change, known.get(change.file))
+        save(places, known.values())
+        return write(places.root, changes)
+
+
+def _alone(places: Places) -> AbstractContextManager[None]:
+    """The workspace's own lock: whoever holds it sweeps `.agent/tmp`, where files are swapped in from."""
+    return FileLock(private_folder(places.state) / "lock", _WAIT_SEC)("init")
 
 
 def _note(root: Path, change: Change, earlier: Written | None) -> Written:
@@ -164,9 +174,8 @@ def go_back(places: Places, returns: Sequence[Return]) -> Mapping[str, Text]:
     """Answers with the files that somebody wrote to meanwhile; they and those with a problem stay known."""
     changes = [found.change for found in returns if found.change is not None]
     folders = {found.written.file.rpartition("/")[0] for found in returns if found.written.made_folder}
-    conflicts = write(places.root, changes, sorted(folders)) if changes else {}
-    save(
-        places,
-        [found.written for found in returns if found.problem or found.written.file in conflicts],
-    )
+    with _alone(places):
+        conflicts = write(places.root, changes, sorted(folders)) if changes else {}
+        done = {found.written.file for found in returns if not found.problem} - conflicts.keys()
+        save(places, [written for written in load(places) if written.file not in done])
     return conflicts

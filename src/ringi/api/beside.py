@@ -2,14 +2,14 @@
 
 import contextlib
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.api.beside_copies import plan_of, remove_settled
+from ringi.api.beside_program import in_copy, proposer_of
 from ringi.api.beside_walls import Walls, enclosed
 from ringi.api.workspace import Workspace
 from ringi.domain.codec import digest
@@ -34,7 +34,6 @@ GROUP: Final = "change"
 MCP_SOCKET: Final = "RINGI_MCP_SOCKET"
 FEEDBACK_FILE: Final = "RINGI_FEEDBACK"
 _KEPT_OUTPUT: Final = 16_384
-_INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
 
 
 class Taken(NamedTuple):
@@ -63,18 +62,16 @@ def make_copy(
     workspace: Workspace, argv: Sequence[str], carry: Sequence[str], on_progress: Callable[[Text], None]
 ) -> WorkCopy:
     places, pid, agent = workspace.places, os.getpid(), agent_of(argv)
-    running = Supervisor(pid, process_start(pid) or "")
-    copy = WorkCopy.make(
+    return WorkCopy.make(
         places.root,
         places.state,
         places.copies,
         carry=carry,
         ignored=agent.ignored if agent else (),
-        supervisor=running,
+        supervisor=Supervisor(pid, process_start(pid) or ""),
+        command=argv,
         on_progress=on_progress,
     )
-    copy.mark_running(running.pid, running.start, argv)
-    return copy
 
 
 def run_agent(
@@ -96,7 +93,8 @@ def run_agent(
         if feedback is not None:
             env[FEEDBACK_FILE] = str(feedback)
         visible = [path for path in (door.folder, feedback) if path is not None]
-        inside = enclosed(workspace, copy, walls, argv, env, visible=visible)
+        words = in_copy(argv, copy.tree, workspace.places.root)
+        inside = enclosed(workspace, copy, walls, words, env, visible=visible)
         ended = run_in_terminal(
             inside.argv,
             cwd=copy.tree,
@@ -105,7 +103,7 @@ def run_agent(
             door=door,
             takes_terminal=walls.bwrap is not None,
         )
-    with contextlib.suppress(OSError):  # whoever deleted its copy is told when it is read
+    with contextlib.suppress(StorageFailed):  # whoever deleted its copy is told when it is read
         copy.note(ended_at=workspace.parts.clock.now(), told_at=told_at or copy.record.told_at)
     return ended
 
@@ -216,13 +214,6 @@ def _ask_standing(workspace: Workspace, plan_id: str) -> None:
     if any(state.revoked_at is None for state in workspace.plan.grants()):
         with contextlib.suppress(RingiError):
             workspace.plan.request_approval(plan_id)
-
-
-def proposer_of(argv: Sequence[str]) -> str:
-    """The program's name; for an interpreter, that of the script it runs."""
-    name = PurePosixPath(argv[0]).name
-    runs_a_file = len(argv) > 1 and not argv[1].startswith("-") and _INTERPRETER.fullmatch(name)
-    return PurePosixPath(argv[1]).name if runs_a_file else name
 
 
 def _run_check(

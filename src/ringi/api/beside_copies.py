@@ -46,14 +46,16 @@ def abandoned(workspace: Workspace) -> list[WorkCopy]:
 
 
 def kept(workspace: Workspace) -> list[Kept]:
+    return [one for copy in of_agents(workspace) if (one := _kept(workspace, copy))]
+
+
+def _kept(workspace: Workspace, copy: WorkCopy) -> Kept | None:
+    if not copy.record.taken or is_running(copy):
+        return None
     now = datetime.fromisoformat(workspace.parts.clock.now())
     most = timedelta(days=workspace.configuration.config.beside.keep_days)
-    found = []
-    for copy in of_agents(workspace):
-        if copy.record.taken and not is_running(copy):
-            age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
-            found.append(Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=age >= most))
-    return found
+    age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
+    return Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=age >= most)
 
 
 def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
@@ -76,14 +78,12 @@ def remove_settled(workspace: Workspace) -> list[Text]:
     Never one that somebody works in, and never one whose work is not a plan yet.
     """
     told = []
-    for one in kept(workspace):
-        if not one.settled:
-            continue
-        with suppress(RingiError):  # in use, or not to be deleted now: the next one tries again
-            with one.copy.claimed():
-                one.copy.remove()
-            if one.too_old:
-                told.append(_gone(one))
+    for copy in [one.copy for one in kept(workspace) if one.settled]:
+        with suppress(RingiError), copy.claimed():  # in use, or cannot be deleted: the next one tries again
+            one = _kept(workspace, copy)  # somebody may have gone on with it meanwhile
+            if one and one.settled:
+                copy.remove()
+                told += [_gone(one)] if one.too_old else []
     return told
 
 

@@ -1,7 +1,7 @@
 """What a person said about a plan, put into words for the agent that goes on with it.
 
-The words are for a program and so not translated. What the person wrote stands in them as data, each line
-marked as theirs.
+The words are for a program and so not translated. What the person wrote, and what a check printed, stands
+in them as data, each line marked and filtered as on a screen: it becomes a word of a command line.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.comparison import Difference
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
+from ringi.text import visible
 
 _MOST_DIFF: Final = 12_000
 _MOST_OUTPUT: Final = 4_000
@@ -75,7 +76,8 @@ def _comments(comments: Sequence[LineComment]) -> Iterator[str]:
 
 def _comment(one: LineComment) -> str:
     before = " (as it was before your change)" if one.side is Side.OLD else ""
-    return f"{one.path}:{one.line}: {_one_line(one.text)}\n    the line{before}: {_one_line(one.quote)}"
+    place, text, quote = map(_one_line, (one.path, one.text, one.quote))
+    return f"{place}:{one.line}: {text}\n    the line{before}: {quote}"
 
 
 def _changes(answer: PlanAnswer) -> Iterator[str]:
@@ -108,8 +110,8 @@ def _beginning(text: str, most: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}" for line in text.splitlines() or [""])
+    return "\n".join(f"> {visible(line)}" for line in text.splitlines() or [""])
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))

@@ -17,7 +17,7 @@ from ringi.integrations.person import process_start
 from ringi.text import Text
 from ringi.wiring.agents import LONGEST_WORD, agent_of
 from ringi.wiring.checks import lay_over
-from ringi.workspace.copy import CopyChange, WorkCopy
+from ringi.workspace.copy import CopyChange, WorkCopy, put
 from ringi.workspace.copy_record import Supervisor
 from ringi.workspace.tree import Tree
 
@@ -41,7 +41,10 @@ class Handed(NamedTuple):
 
 
 def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
-    """That of the named plan, or the newest that can be gone on with. Raises NothingToResume."""
+    """That of the named plan. Else one that was cut off, which nothing else brings back, or the newest.
+
+    Raises NothingToResume.
+    """
     found = sorted(of_agents(workspace), key=lambda copy: copy.record.ended_at or copy.record.created_at)
     if name:
         plan_id = workspace.parts.ledger.find(name)
@@ -53,7 +56,7 @@ def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
             raise NothingToResume(why=Text("{plan} has no copy, or it is gone.", plan=plan.name))
         _refuse_unusable(copies[-1])
         return copies[-1]
-    for copy in reversed(found):
+    for copy in sorted(reversed(found), key=_is_a_plan):
         if not is_running(copy) and not copy.is_gone and _can_go_on(workspace, copy):
             return copy
     raise NothingToResume(why=Text("no copy of an open plan is left."))
@@ -67,11 +70,16 @@ def _refuse_unusable(copy: WorkCopy) -> None:
         raise NothingToResume(why=Text("its copy {path} is gone.", path=str(copy.tree)))
 
 
+def _is_a_plan(copy: WorkCopy) -> bool:
+    """Or was cut off before it became one."""
+    return copy.record.taken or bool(copy.record.plan_id)
+
+
 def _can_go_on(workspace: Workspace, copy: WorkCopy) -> bool:
     if not copy.record.command:
         return False
-    if not copy.record.taken and not copy.record.plan_id:
-        return True  # cut off before it was a plan
+    if not _is_a_plan(copy):
+        return True
     plan = plan_of(workspace, copy)
     return plan is not None and plan.status in OPEN
 
@@ -84,7 +92,7 @@ def go_on(workspace: Workspace, copy: WorkCopy, more: Sequence[str] = ()) -> Han
     now = workspace.parts.clock.now()
     text = _message(workspace, copy, answer)
     feedback = copy.folder / FEEDBACK
-    feedback.write_text(text, encoding="utf-8", errors="backslashreplace")
+    put(feedback, text.encode("utf-8", "backslashreplace"))
     copy.note(
         supervisor=Supervisor(os.getpid(), process_start(os.getpid()) or ""),
         taken=False,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.api.beside_program import program_of
 from ringi.api.workspace import Workspace
 from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.integrations import sandbox
@@ -26,8 +27,8 @@ _LEADING_OUT: Final = frozenset(
         "KITTY_LISTEN_ON", "WEZTERM_UNIX_SOCKET", "NVIM",
     ]
 )  # fmt: skip
-_KEYS: Final = frozenset(["SSH_AUTH_SOCK", "XAUTHORITY"])
-_SECRET: Final = (".ssh", ".gnupg")
+# The last one holds sockets by which keys can be typed into a terminal of the person's.
+_SECRET: Final = (".ssh", ".gnupg", ".screen")
 _TMP: Final = Path(os.path.realpath("/tmp"))  # noqa: S108  # only compared with
 
 
@@ -60,20 +61,6 @@ def walls_of(workspace: Workspace, *, path: str = SYSTEM_PATH) -> Walls:
     if why is not None and wanted == "required":
         raise NoSandbox(why=why)
     return Walls(None, why=why) if why else Walls(bwrap, setsid or "")
-
-
-def program_of(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
-    """The file that is executed. Raises NoSuchProgram."""
-    name = argv[0]
-    if "/" in name:
-        found = folder / name
-        if not found.is_file() or not os.access(found, os.X_OK):
-            raise NoSuchProgram(name=name)
-        return found
-    there = shutil.which(name, path=environment.get("PATH", os.defpath))
-    if there is None:
-        raise NoSuchProgram(name=name)
-    return folder / there
 
 
 def enclosed(
@@ -112,9 +99,16 @@ def enclosed(
 
 def writable_places(workspace: Workspace, argv: Sequence[str], env: Mapping[str, str]) -> tuple[Path, ...]:
     """Beside the copy and /tmp: the agent's own state, and what the configuration names."""
-    agent = agent_of(argv)
-    state = [place.path for place in places_of_agent(agent, env)] if agent else []
+    state = [place.path for place in _state(workspace, argv, env)]
     return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
+
+
+def _state(workspace: Workspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
+    """Without the workspace, which somebody may keep in such a place, and without links to nowhere."""
+    agent, root = agent_of(argv), os.path.realpath(workspace.places.root)
+    found = places_of_agent(agent, env) if agent else ()
+    there = [place for place in found if place.path.exists() or not place.path.is_symlink()]
+    return [place for place in there if os.path.realpath(place.path) != root]
 
 
 def _places(
@@ -124,42 +118,47 @@ def _places(
     env: Mapping[str, str],
     visible: Sequence[Path],
 ) -> AgentPlaces:
-    places = workspace.places
-    agent = agent_of(argv)
-    state = places_of_agent(agent, env) if agent else ()
+    places, state = workspace.places, _state(workspace, argv, env)
     for place in state:
         _make(place)
     repository = Repository.at(places.root)
     lent = [places.state / "git" / "objects", *([repository.common] if repository else [])]
     writable = [copy.tree, *(place.path for place in state), *_wished(workspace, env)]
+    read_only = _real([places.root, *lent, *visible])
     home = Path(env.get("HOME", ""))
     # A file is replaced through a second one beside it, so the folder it is in has to take new names.
-    in_home = len(home.parts) > 1 and any(
-        place.content is not None and place.path.parent == home for place in state
-    )
+    in_home = any(place.content is not None and place.path.parent == home for place in state)
+    real_home = Path(os.path.realpath(home))
     return AgentPlaces(
         writable=_real(writable),
-        read_only=_real([places.root, *lent, *visible]),
-        hidden=_real([*_hidden(workspace, env), places.copies.parent]),
-        masked=_real(path for path in _masked(env) if path.exists() and not path.is_dir()),
-        home=Path(os.path.realpath(home)) if in_home else None,
+        read_only=read_only,
+        hidden=_real(_hidden(workspace, env)),
+        masked=_real(path for path in _masked(env) if not path.is_dir()),
+        home=real_home if in_home and len(home.parts) > 1 and real_home not in read_only else None,
     )
 
 
 def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if os.path.lexists(path)))
+    """Those that are there: a link may lead to nothing."""
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if path.exists()))
 
 
 def _hidden(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
-    home, user = Path(env.get("HOME", "")), user_folder(env)
+    home, user, places = Path(env.get("HOME", "")), user_folder(env), workspace.places
     secret = [home / name for name in _SECRET] if home.is_absolute() else []
-    moved = [Path(env["GNUPGHOME"])] if env.get("GNUPGHOME", "").startswith("/") else []
-    return [workspace.places.states, *secret, *moved, *([user] if user else [])]
+    moved = [Path(env.get(name, "")) for name in ("GNUPGHOME", "XDG_RUNTIME_DIR")]
+    moved += [Path(env.get("TMUX_TMPDIR", "")) / f"tmux-{os.getuid()}"]
+    moved = [path for path in moved if path.is_absolute() and not home.is_relative_to(path)]
+    return [places.states, places.copies.parent, *secret, *moved, *([user] if user else [])]
 
 
 def _masked(env: Mapping[str, str]) -> list[Path]:
+    """Whatever file or socket a variable leads to: it may lie in a folder that has to be seen."""
     home = Path(env.get("HOME", ""))
-    named = [Path(env[name]) for name in _KEYS if env.get(name, "").startswith("/")]
+    values = [env[name].partition("/") for name in sorted(_LEADING_OUT & env.keys())]
+    # As in `/tmp/tmux-0/default,1,0`, `unix:path=/run/bus,guid=1` and `unix:///run/docker.sock`.
+    full = ["/" + rest.lstrip("/") for _, slash, rest in values if slash]
+    named = [Path(word) for path in full for word in (path, path.partition(",")[0])]
     return [*named, *([home / ".Xauthority"] if home.is_absolute() else [])]
 
 

@@ -20,6 +20,7 @@ from ringi.text import Text
 from ringi.wiring.checks import MARK, environment_in, remove_abandoned
 from ringi.wiring.config import Loaded, Origin
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_record import Supervisor
 from ringi.workspace.diagnostics import MAX_OUTPUT_BYTES, Format, Parsed, Place, Unparsed, merged, parse
 
 KEY: Final = "diagnostics.commands"
@@ -186,10 +187,15 @@ class _Copies:
         places = self.workspace.places
         remove_abandoned(places.copies)
         carry = self.workspace.configuration.config.beside.carry
-        copy = WorkCopy.make(places.root, places.state, places.copies, carry=carry)
-        self._copy = copy
-        # Taken from the start: what a checker writes must not become a plan after a crash.
-        copy.mark_running(os.getpid(), process_start(os.getpid()) or "", [MARK])
+        copy = self._copy = WorkCopy.make(
+            places.root,
+            places.state,
+            places.copies,
+            carry=carry,
+            supervisor=Supervisor(os.getpid(), process_start(os.getpid()) or ""),
+            command=[MARK],
+        )
+        # What a checker writes must not become a plan after a crash.
         copy.mark_taken()
         if copy.base != self.basis.tree:
             self._remove()

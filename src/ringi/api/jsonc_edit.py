@@ -14,7 +14,8 @@ from ringi.text import Text
 
 _UNIT: Final = "  "
 # What may follow a value on its line and belongs to it.
-_REST_OF_LINE: Final = re.compile(r"[ \t]*(?:/\*[^\r\n]*?\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
+_REST_OF_LINE: Final = re.compile(r"[ \t]*(?:/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
+_END_OF_LINE: Final = re.compile(r"[ \t]*\r?\n")
 _INDENT: Final = re.compile(r"[ \t]*")
 _LAST_BREAK: Final = re.compile(r"\r?\n[^\r\n]*\Z")
 
@@ -163,7 +164,7 @@ def _removed(text: str, holder: Node, number: int) -> str:
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
     """The lines wholly, if nothing else stands on them; else with the blanks before."""
     begin = text.rfind("\n", 0, start) + 1
-    rest = re.compile(r"[ \t]*(\r?\n)").match(text, end)
+    rest = _END_OF_LINE.match(text, end)
     if not text[begin:start].strip(" \t") and rest is not None:
         return begin, rest.end()
     first = start - len(text[begin:start]) + len(text[begin:start].rstrip(" \t"))

@@ -9,11 +9,10 @@ from ringi.api.verifying_approvals import SHOWN, read
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalSubject, SubjectKind
 from ringi.domain.events import LoggedEvent
-from ringi.domain.execution import OpStatus
 from ringi.domain.plan import FileState
 from ringi.domain.proof import ProvenCommit
 from ringi.errors import NoCommit
-from ringi.plans.committing import outcome_of
+from ringi.plans.committing import outcome_of, written
 from ringi.ports import Commits, StoredIntent
 from ringi.text import Text
 
@@ -52,7 +51,7 @@ def standing(
     if subject is None or not subject.commit:
         why = Text("commit {id} was made, and nobody had approved one", id=name)
         return CommitStanding(outcome.commit, (why,))
-    files = _approved(subject, done)
+    files = written(done, done[-1].intent.approval_id, subject)
     try:
         found = commits().files(outcome.commit, list(files))
     except NoCommit:
@@ -60,21 +59,6 @@ def standing(
         return CommitStanding(outcome.commit, notes=(why,))
     notes = tuple(_differences(files, found, name))
     return CommitStanding(outcome.commit, as_approved=not notes, notes=notes)
-
-
-def _approved(subject: ApprovalSubject, done: Sequence[StoredIntent]) -> dict[str, FileState | None]:
-    written = {
-        (outcome.spec_id, outcome.path)
-        for execution in done
-        if execution.result and execution.intent.approval_id == done[-1].intent.approval_id
-        for outcome in execution.result.results
-        if outcome.status is OpStatus.DONE
-    }
-    return {
-        change.path: change.after
-        for change in subject.changes
-        if (change.spec_id, change.path) in written and not change.folder
-    }
 
 
 def _differences(

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from gettext import gettext as _
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -40,30 +40,38 @@ def chosen(names: str) -> list[Agent]:
     return [agent for name, agent in AGENTS.items() if name in wanted]
 
 
-def configure(app: App, root: Path, agents: Sequence[Agent], *, asked_for: bool) -> list[dict[str, Any]]:
+class Configured(NamedTuple):
+    documents: list[dict[str, Any]]
+    """For programs: what became of each agent."""
+    stale: bool
+    """Somebody wrote to a file while the question stood."""
+
+
+def configure(app: App, root: Path, agents: Sequence[Agent], *, asked_for: bool) -> Configured:
     """Offer what the agents need. Where nobody can answer, that is an error only if it was `asked_for`."""
     words = agents_setup.program(app.environment, sys.argv[0])
     offers = [agents_setup.offer(agent, root, words) for agent in agents]
     changes = [change for offer in offers for change in offer.changes]
     for offer in offers:
         _tell_left_alone(app, offer)
-    written: Mapping[str, Text] | None = None
-    if changes:
-        written = _decide(app, root, offers, changes, asked_for=asked_for)
-    return [
-        {
-            "agent": offer.agent.name,
-            "files": [change.file for change in offer.changes],
-            "written": written is not None and not any(change.file in written for change in offer.changes),
-            "left_alone": {file: str(why) for file, why in offer.problems.items()},
-        }
-        for offer in offers
-    ]
+    conflicts = _decide(app, root, offers, changes, asked_for=asked_for) if changes else None
+    return Configured([_document(offer, conflicts) for offer in offers], stale=bool(conflicts))
+
+
+def _document(offer: Offer, conflicts: Mapping[str, Text] | None) -> dict[str, Any]:
+    files = [change.file for change in offer.changes]
+    theirs = {file: why for file, why in (conflicts or {}).items() if file in files}
+    return {
+        "agent": offer.agent.name,
+        "files": files,
+        "written": bool(files) and conflicts is not None and not theirs,
+        "left_alone": {file: str(why) for file, why in {**offer.problems, **theirs}.items()},
+    }
 
 
 def _tell_left_alone(app: App, offer: Offer) -> None:
     for file, why in offer.problems.items():
-        app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
+        _tell_kept(app, file, why)
     if offer.problems:
         app.ui.next_step(_command([offer.agent]))
     elif not offer.changes:
@@ -98,7 +106,7 @@ def _decide(
             if note := _NOTES.get(change.file):
                 ui.line(note, indent=2)
     ui.line(Text("To take it back: {command}", command=UNDO), style="dim")
-    _end_if_stale(app, conflicts)
+    _tell_conflicts(app, conflicts)
     return conflicts
 
 
@@ -121,13 +129,16 @@ def undo(app: App) -> None:
     conflicts = agents_setup.go_back(places, returns) if returns else {}
     done = [change.file for change in changes if change.file not in conflicts]
     if ui.as_json:
-        problems = {found.written.file: str(found.problem) for found in returns if found.problem}
-        ui.document({"workspace": str(app.root), "taken_back": done, "left_alone": problems})
+        problems = {found.written.file: found.problem for found in returns if found.problem}
+        kept = {file: str(why) for file, why in {**problems, **conflicts}.items()}
+        ui.document({"workspace": str(app.root), "taken_back": done, "left_alone": kept})
     exact = {found.written.file for found in returns if found.exact}
     for file in done:
         words = Text("✓ {file} is as it was", file=file) if file in exact else Text("✓ {file}", file=file)
         ui.line(words, style="green")
-    _end_if_stale(app, conflicts)
+    _tell_conflicts(app, conflicts)
+    if conflicts:
+        raise click.exceptions.Exit(EXIT_STALE)
     if any(found.problem for found in returns):
         raise click.exceptions.Exit(1)
 
@@ -135,7 +146,7 @@ def undo(app: App) -> None:
 def _tell_return(app: App, found: Return) -> None:
     file = found.written.file
     if found.problem:
-        app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=found.problem), style="yellow")
+        _tell_kept(app, file, found.problem)
         app.ui.line(Text("Take the entry ringi out of it by hand, or mend it and run this again."), indent=2)
     elif found.change is not None and not found.exact:
         line = Text("! {file} was changed since; only what ringi wrote is taken out", file=file)
@@ -154,11 +165,13 @@ def _yes(app: App, question: Text) -> bool:
         return False
 
 
-def _end_if_stale(app: App, conflicts: Mapping[str, Text]) -> None:
+def _tell_conflicts(app: App, conflicts: Mapping[str, Text]) -> None:
     for file, why in conflicts.items():
-        app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
-    if conflicts:
-        raise click.exceptions.Exit(EXIT_STALE)
+        _tell_kept(app, file, why)
+
+
+def _tell_kept(app: App, file: str, why: object) -> None:
+    app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
 
 
 def _command(agents: Iterable[Agent]) -> str:

@@ -26,7 +26,10 @@ def ask(app: App, question: Text) -> str:
     app.ui.out.write(app.ui.styled(translated(question), "bold") + " ")
     app.ui.out.flush()
     discard_pending_input(sys.stdin.fileno())
-    line = sys.stdin.readline()
+    try:
+        line = sys.stdin.readline()
+    except UnicodeDecodeError:  # bytes that are no text answer nothing
+        return ""
     if not line:
         app.ui.line()
         raise EOFError

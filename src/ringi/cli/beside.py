@@ -10,13 +10,15 @@ import click
 
 from ringi.api import beside
 from ringi.api.beside_copies import abandoned
+from ringi.api.beside_program import from_here, in_copy, program_of
 from ringi.api.beside_resume import Handed, find_copy, go_on
-from ringi.api.beside_walls import Walls, program_of, walls_of, writable_places
+from ringi.api.beside_walls import Walls, walls_of, writable_places
 from ringi.cli import beside_words
 from ringi.cli.app import App, pass_app
 from ringi.domain.plan import PlanStatus
-from ringi.errors import NoSuchProgram
+from ringi.errors import Interrupted, NoSuchProgram
 from ringi.integrations.notify import notify
+from ringi.integrations.supervise import Ended
 from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
 
@@ -61,19 +63,17 @@ def with_(
         raise click.UsageError(_("which command? For example: ringi with claude"))
     if resume is not None and carry:
         raise click.UsageError(_("--carry belongs to a new copy, not to --resume"))
-    walls = walls_of(app.workspace)
-    for told in beside.remove_settled(app.workspace):
-        app.ui.line(told, style="dim")
-    if resume is None:
-        beside_words.tell_abandoned(app.ui, abandoned(app.workspace))
     settings = app.workspace.configuration.config.beside
-    session = _Session(app, walls, commit=commit)
+    session = _Session(app, walls_of(app.workspace), commit=commit)
     if resume is None:
+        for told in beside.remove_settled(app.workspace):
+            app.ui.line(told, style="dim")
+        beside_words.tell_abandoned(app.ui, abandoned(app.workspace))
         code = session.start(command, (*settings.carry, *carry), (*settings.checks, *checks))
-    else:
+    else:  # nothing is removed before: the one that is wanted may be an old one
         code = session.go_on(resume, command, (*settings.checks, *checks))
     if code:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(code)
 
 
 class _Session:
@@ -86,22 +86,24 @@ class _Session:
         self._commit = commit
 
     def start(self, command: Sequence[str], carry: Sequence[str], checks: Sequence[str]) -> int:
-        if "/" not in command[0]:  # a path may begin in the copy
-            program_of(command, Path("/"), self._app.environment)
+        workspace, here = self._app.workspace, Path.cwd()
+        program_of(command, here, self._app.environment)
+        argv = from_here(command, here, workspace.places.root)
         ui, started = self._ui, time.monotonic()
         ui.line(Text("Making a copy of the project …"), style="dim")
-        copy = beside.make_copy(self._app.workspace, command, carry, lambda text: ui.line(text, style="dim"))
+        copy = beside.make_copy(workspace, argv, carry, lambda text: ui.line(text, style="dim"))
         with copy.claimed():
             beside_words.tell_copy(ui, copy)
             took = round(time.monotonic() - started, 1)
             ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
-            return self._work(copy, command, command, checks, None)
+            return self._work(copy, argv, command, checks, None)
 
     def go_on(self, plan: str, more: Sequence[str], checks: Sequence[str]) -> int:
         workspace = self._app.workspace
         copy = find_copy(workspace, plan)
         with copy.claimed():
-            program_of(copy.record.command, copy.tree, self._app.environment)
+            argv = in_copy(copy.record.command, copy.tree, workspace.places.root)
+            program_of(argv, copy.tree, self._app.environment)
             handed = go_on(workspace, copy, more)
             beside_words.tell_handed(self._ui, copy, handed)
             known: Sequence[str] = ()
@@ -118,26 +120,24 @@ class _Session:
         checks: Sequence[str],
         handed: Handed | None,
     ) -> int:
-        """`argv` is started; `command` is what the person called it by."""
+        """The exit code. `argv` is started; `command` is what the person called it by."""
         app, ui = self._app, self._ui
         beside_words.tell_walls(ui, self._walls, writable_places(app.workspace, command, app.environment))
         try:
-            code = self._run(copy, argv, handed)
-            complete = self._take(copy, command, checks, code)
+            ended = self._run(copy, argv, handed)
+            complete = self._take(copy, command, checks, ended.exit_code)
         except NoSuchProgram:
-            if handed is None:
-                copy.remove()
-            else:
-                copy.mark_taken()
             raise
         except BaseException:
             beside_words.tell_cut_off(ui, app.workspace, copy)
             raise
         if complete:
             copy.remove(wait=False)
-        return code
+        if ended.signal is not None:
+            return Interrupted.exit_code
+        return 1 if ended.exit_code else 0
 
-    def _run(self, copy: WorkCopy, argv: Sequence[str], handed: Handed | None) -> int:
+    def _run(self, copy: WorkCopy, argv: Sequence[str], handed: Handed | None) -> Ended:
         try:
             ended = beside.run_agent(
                 self._app.workspace,
@@ -149,10 +149,15 @@ class _Session:
                 feedback=handed.feedback if handed else None,
                 told_at=handed.at if handed else "",
             )
-        except (FileNotFoundError, PermissionError):
-            raise NoSuchProgram(name=argv[0]) from None
+        except (FileNotFoundError, PermissionError, NoSuchProgram) as error:
+            # Nothing was started.
+            if handed is None:
+                copy.remove()
+            else:
+                copy.mark_taken()
+            raise error if isinstance(error, NoSuchProgram) else NoSuchProgram(name=argv[0]) from None
         beside_words.tell_ended(self._ui, ended, argv[0])
-        return ended.exit_code
+        return ended
 
     def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], code: int) -> bool:
         """Whether nobody needs the copy any more."""

@@ -1,7 +1,8 @@
 """How a plan is described wherever a person looks at it or decides about it."""
 
+import json
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import UNSET
@@ -30,9 +31,12 @@ from ringi.domain.plan import (
     selected,
 )
 from ringi.errors import NoCommit, NoSandbox
-from ringi.plans.committing import TRAILERS, outcome_of
+from ringi.plans.committing import TRAILERS, Announced, outcome_of
 from ringi.text import Text
 from ringi.wiring.assemble import commands_of
+
+if TYPE_CHECKING:
+    from ringi.api import Workspace
 
 _ON_FAILURE: Final = {
     CheckFailure.UNDO: Text("if one fails, everything is taken back"),
@@ -88,10 +92,11 @@ def _describe_text(app: App, content: str) -> None:
 
 def _describe_specs(app: App, document: PlanDocument, preview: PlanPreview) -> None:
     ui, specs = app.ui, document.state.action_specs
-    how = _sandbox(app) if any(spec.base.kind is SpecKind.RUN for spec in specs) else None
+    runs = any(spec.base.kind is SpecKind.RUN for spec in specs)
+    how = sandbox(app.workspace) if runs else None
     for number, (spec, part) in enumerate(zip(specs, preview.diffs, strict=True), 1):
         ui.line(_spec_line(number, spec, part), style=words.RISK_STYLE[part.risk], indent=2)
-        for note in _notes(spec, how):
+        for note in terms(spec, how):
             ui.line(note, indent=7)
         for given in part.reasons:
             ui.line(words.reason(part.path, given), indent=7)
@@ -111,22 +116,24 @@ def _spec_line(number: int, spec: ActionSpecExt, part: DiffSummary) -> Text:
     )
 
 
-def _notes(spec: ActionSpecExt, how: Text | None) -> Iterator[Text]:
+def terms(spec: ActionSpecExt, how: Text | None) -> Iterator[Text]:
+    """What else of a spec is approved, beside what it does to its files."""
     if spec.base.kind is SpecKind.RUN and how is not None:
         seconds, folder = spec.base.timeout_sec or 0, spec.base.path or "."
         yield Text("in {folder}, at most {seconds} s, {how}", folder=folder, seconds=seconds, how=how)
+    if spec.base.arguments is not None:
+        yield Text("with {arguments}", arguments=json.dumps(spec.base.arguments, ensure_ascii=False))
     if mode := _new_mode(spec):
         yield Text("permission bits become {mode}", mode=mode)
     if spec.base.optional:
         yield Text("optional: where it fails, the rest goes on")
 
 
-def _sandbox(app: App) -> Text:
+def sandbox(workspace: "Workspace") -> Text:
     """What is approved together with a command."""
-    workspace = app.workspace
-    commands = commands_of(workspace.places, workspace.configuration.config, app.environment)
+    config, environment = workspace.configuration.config, workspace.parts.environment
     try:
-        inside = commands.sandboxed()
+        inside = commands_of(workspace.places, config, environment).sandboxed()
     except NoSandbox as error:
         return Text("not at all: {why}", why=Text(error.message, **error.details))
     return Text("in a sandbox without network") if inside else Text("NOT in a sandbox")
@@ -204,19 +211,23 @@ def _describe_commit(app: App, document: PlanDocument) -> None:
         return
     if found is None:
         return
-    subject = found.subject
-    title, *rest = subject.message.split("\n")
-    hooks = Text("hooks: {hooks}", hooks=", ".join(subject.hooks)) if subject.hooks else Text("no hooks")
-    line = Text("then commits on {branch}: {title} ({hooks})",
-                branch=subject.branch or Text("a detached HEAD"), title=title, hooks=hooks)  # fmt: skip
-    ui.line(line, indent=2)
-    show_text(app, "\n".join(rest).strip("\n"), first=True, indent=4)
+    ui.line(commit_line(found), indent=2)
+    show_text(app, found.subject.message.partition("\n")[2].strip("\n"), first=True, indent=4)
     ui.line(Text("with the lines {names}", names=", ".join(TRAILERS)), style="dim", indent=4)
-    for path in found.mixed:
-        line = Text(
-            "! {path} has changes that are not committed yet; they go into the same commit", path=path
-        )
+    for line in mixed_lines(found):
         ui.line(line, style="yellow", indent=4)
+
+
+def commit_line(found: Announced) -> Text:
+    subject = found.subject
+    hooks = Text("hooks: {hooks}", hooks=", ".join(subject.hooks)) if subject.hooks else Text("no hooks")
+    branch, title = subject.branch or Text("a detached HEAD"), subject.message.partition("\n")[0]
+    return Text("then commits on {branch}: {title} ({hooks})", branch=branch, title=title, hooks=hooks)
+
+
+def mixed_lines(found: Announced) -> Iterator[Text]:
+    for path in found.mixed:
+        yield Text("! {path} has changes that are not committed yet; they go into the same commit", path=path)
 
 
 def _describe_approvals(app: App, document: PlanDocument) -> None:

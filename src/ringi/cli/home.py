@@ -40,7 +40,7 @@ class Session(NamedTuple):
 
 
 def home(app: App) -> None:
-    waiting = sorted(app.plans.refs(limit=_MOST, waiting=True), key=lambda ref: _URGENT.index(ref.status))
+    waiting = sorted(app.plans.refs(waiting=True), key=lambda ref: _URGENT.index(ref.status))
     sessions = _sessions(app.places.copies)
     working = [session for session in sessions if session.running or not session.taken]
     idle = dict.fromkeys(session.plan_id for session in sessions if not session.running)
@@ -75,13 +75,16 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
         app.ui.line(Text("Nothing waits for you."))
         return
     app.ui.line(Text("{count} waiting", count=len(waiting)), style="bold")
-    documents = {ref.name: app.plans.plan(ref.id).document for ref in waiting}
-    for ref in waiting:
+    documents = {ref.name: app.plans.document(ref.id) for ref in waiting[:_MOST]}
+    for ref in waiting[:_MOST]:
         _show_plan(app, ref, documents[ref.name])
         if len(waiting) > 1:
             _step(app, f"{_verb(ref)} {ref.name}")
     for line in _overlaps(documents):
         app.ui.line(line, style="yellow", indent=2)
+    if len(waiting) > _MOST:
+        app.ui.line(Text("and {count} more", count=len(waiting) - _MOST), indent=2)
+        app.ui.next_step("ringi pending")
     if len(waiting) == 1:
         [ref] = waiting
         named = ref.status is not PlanStatus.PENDING_REVIEW
@@ -132,9 +135,10 @@ def _cut(text: str, columns: int | None) -> str:
     shown = visible(text, keep="")
     if columns is None or width(shown) <= columns:
         return shown
-    while shown and width(shown) >= columns:
-        shown = shown[:-1]
-    return f"{shown.rstrip()}…"
+    room, end = columns - 1, 0
+    while (room := room - width(shown[end])) >= 0:
+        end += 1
+    return f"{shown[:end].rstrip()}…"
 
 
 def _columns(app: App) -> int | None:

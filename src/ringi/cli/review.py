@@ -8,7 +8,7 @@ import click
 from ringi.cli.answers import tell_sent_back
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import is_yes, require_terminal
-from ringi.cli.reviewing.acts import Review, take_up, told
+from ringi.cli.reviewing.acts import Review, must_be_taken_up, take_up, told
 from ringi.cli.reviewing.ends import End
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted
@@ -91,7 +91,7 @@ def _on_screen(app: App, looked: Review) -> End:
         # What was typed before it stood there does not answer it.
         terminal.discard_pending()
         try:
-            if looked.must_be_taken_up:
+            if must_be_taken_up(looked):
                 question = Text("{plan} does not wait now. Take it up again? [y/n]", plan=looked.name)
                 if not is_yes(session.ask_key(question)):
                     return End.LEFT

@@ -16,7 +16,7 @@ from ringi.api.keys import ListedKey, list_key
 from ringi.api.setup import initialise
 from ringi.api.workspace import Workspace
 from ringi.cli import agents_setup
-from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.app import EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
 from ringi.cli.ask import ask, is_yes
 from ringi.cli.ui import shown, translated
 from ringi.errors import InTheWay, NoChannel, NoWorkspace
@@ -68,9 +68,13 @@ def init(app: App, key: str | None, principal: str, agents: str | None, undo: bo
     for path in made:
         app.ui.line(Text("made {path}", path=str(path.relative_to(root))))
     app.ui.line(Text("✓ {path} is a workspace", path=str(root)), style="green")
-    offered = agents_setup.configure(app, root, wanted, asked_for=agents is not None)
+    configured = agents_setup.configure(app, root, wanted, asked_for=agents is not None)
     if app.ui.as_json:
-        app.ui.document({"workspace": str(root), "made": [str(path) for path in made], "agents": offered})
+        told = [str(path) for path in made]
+        app.ui.document({"workspace": str(root), "made": told, "agents": configured.documents})
+    if configured.stale:
+        raise click.exceptions.Exit(EXIT_STALE)
+    if app.ui.as_json:
         return
     bad = [finding for finding in clinic.examine(root, app.environment) if finding.mark is clinic.Mark.BAD]
     for finding in bad:

@@ -33,18 +33,18 @@ RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
 
 
 def reason(path: str, given: RiskReason) -> Text:
+    if given.code in {RiskCode.LARGE_OVERWRITE, RiskCode.LARGE_REWRITE}:
+        return _large(path, given)
     if given.code is RiskCode.DELETE:
         return Text("{path} is deleted", path=path)
-    if given.code is RiskCode.LARGE_OVERWRITE:
-        return Text("{path} changes in {count} lines", path=path, count=given.subject)
-    if given.code is RiskCode.LARGE_REWRITE:
-        return Text("{path} changes in {count} bytes", path=path, count=given.subject)
     if given.code is RiskCode.MUTABLE_STATE:
         return Text("{path} is a database or a file of state", path=given.subject)
     if given.code is RiskCode.MANY_FILES:
         return Text("{count} files change", count=given.subject)
     if given.code is RiskCode.HIDDEN_NAME:
         return Text("the name {path} holds characters that hide something", path=given.subject)
+    if given.code is RiskCode.UNSHOWN:
+        return Text("{path} is no text, so what it holds is not shown", path=path)
     if given.code is RiskCode.CRITICAL_SOURCE:
         return Text("{path} is critical, and is renamed or copied", path=given.subject)
     if given.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}:
@@ -52,6 +52,12 @@ def reason(path: str, given: RiskReason) -> Text:
     if given.code in {RiskCode.COMMAND, RiskCode.FOREIGN_COMMAND, RiskCode.TOOL_CALL}:
         return _beyond_files(given)
     return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
+
+
+def _large(path: str, given: RiskReason) -> Text:
+    if given.code is RiskCode.LARGE_OVERWRITE:
+        return Text("{path} changes in {count} lines", path=path, count=given.subject)
+    return Text("{path} changes in {count} bytes", path=path, count=given.subject)
 
 
 def _beyond_files(given: RiskReason) -> Text:

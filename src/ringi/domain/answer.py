@@ -25,6 +25,8 @@ class PlanAnswer(Document, frozen=True):
     status: PlanStatus
     outcome: OutcomeKind | None
     """None while a person can still answer, or where nobody was asked."""
+    note: str = ""
+    """The person's own, with an approval."""
     feedback: tuple[Feedback, ...] = ()
     comments: tuple[LineComment, ...] = ()
     changed: tuple[SpecDifference, ...] = ()

@@ -26,6 +26,8 @@ class RiskCode(StrEnum):
     HIDDEN_CHARACTERS = "hidden_characters"
     HIDDEN_NAME = "hidden_name"
     """The file's own name holds characters that hide something."""
+    UNSHOWN = "unshown"
+    """It is no text, and yet a program, or was a text before: what it holds is not seen."""
     CRITICAL_SOURCE = "critical_source"
     """A critical file is renamed or copied."""
     COMMAND = "command"

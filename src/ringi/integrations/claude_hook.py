@@ -22,10 +22,14 @@ _LOOKS_LIKE_EDIT: Final = re.compile(
     r"(?:edit|write|patch|replace|insert|create|update|delete|remove|rename|move|append|notebook|save|apply)",
     re.IGNORECASE,
 )
-# They sound like it and touch no file of the project.
+# They only read files, or sound like edits and touch none of the project. What is not known is judged by the
+# files that it names.
 _NO_FILES: Final = frozenset(
-    ["NotebookRead", "TodoWrite", "TaskCreate", "TaskUpdate", "CronCreate", "CronDelete", "TeamCreate"]
-)
+    [
+        "Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "Bash", "BashOutput",
+        "TodoWrite", "TaskCreate", "TaskUpdate", "CronCreate", "CronDelete", "TeamCreate",
+    ]
+)  # fmt: skip
 _OWN_TOOLS: Final = "mcp__ringi__"
 _PATH_KEYS: Final = frozenset(
     ["file_path", "notebook_path", "path", "filePath", "filename", "target_file", "source", "destination"]
@@ -61,11 +65,13 @@ def judge(data: bytes, places: Places, here: str) -> str | None:
     name, given = call.get("tool_name"), call.get("tool_input")
     if not isinstance(name, str) or not name:
         raise Unfit(Text("it names no tool"))
-    if not _is_edit(name):
+    if name in _NO_FILES or name.startswith(_OWN_TOOLS):
         return None
     paths = list(_paths(given)) if isinstance(given, dict) else []
     if not paths:
-        raise Unfit(Text("it names no file"))
+        if _is_edit(name):
+            raise Unfit(Text("it names no file"))
+        return None  # not one that is known, but it is about no file
     folder = call.get("cwd")
     folder = folder if isinstance(folder, str) and folder.startswith("/") and _can_be(folder) else here
     allowed = _Allowed(places)
@@ -87,11 +93,7 @@ def _call(data: bytes) -> Mapping[str, Any]:
 
 
 def _is_edit(name: str) -> bool:
-    if name in _FILE_EDITS:
-        return True
-    if name in _NO_FILES or name.startswith(_OWN_TOOLS):
-        return False
-    return _LOOKS_LIKE_EDIT.search(name) is not None
+    return name in _FILE_EDITS or _LOOKS_LIKE_EDIT.search(name) is not None
 
 
 def _paths(given: object) -> Iterator[str]:
@@ -130,7 +132,10 @@ class _Allowed:
     def __init__(self, places: Places) -> None:
         self._copy = _identity(places.copy)
         self._home = _identity(places.home)
-        self._temporary = [found for place in places.temporary if (found := _identity(place))]
+        # One that holds the whole system is no temporary folder, whatever a variable says.
+        self._temporary = [
+            found for place in places.temporary if (found := _identity(place)) and found != _identity("/")
+        ]
         self._own = [found for place in places.own if (found := _identity(place))]
 
     def __call__(self, path: str) -> bool:
@@ -145,16 +150,13 @@ class _Allowed:
 
     def _is_temporary(self, above: Sequence[tuple[str, "_Identity"]], folders: list["_Identity"]) -> bool:
         """Below such a folder, and neither in a repository nor in what is a person's or ours."""
-        for place in self._temporary:
-            if place not in folders:
-                continue
-            inside = above[: folders.index(place)]
-            between = [identity for _, identity in inside]
-            if self._home in between or any(own in between for own in self._own):
-                continue
-            if not any(_holds_repository(folder) for folder, _ in above[: folders.index(place) + 1]):
-                return True
-        return False
+        if any(own in folders for own in self._own) or any(_holds_repository(folder) for folder, _ in above):
+            return False
+        # A home below a temporary folder is a home; a temporary folder below a home is one.
+        return any(
+            place in folders and self._home not in folders[: folders.index(place) + 1]
+            for place in self._temporary
+        )
 
 
 _Identity = tuple[int, int]
@@ -219,4 +221,5 @@ def copy_tree(copies: Path, name: str) -> str:
         return ""
     # In a sandbox nothing else of the copy can be seen.
     found = [tree for place in copies.glob("*") if (tree := place / name / "tree").is_dir()]
-    return str(found[0]) if len(found) == 1 else ""
+    # One that was replaced by a link is no copy any more.
+    return str(found[0]) if len(found) == 1 and not found[0].is_symlink() else ""

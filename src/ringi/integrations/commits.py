@@ -36,6 +36,7 @@ _HOOKS: Final = (
     "prepare-commit-msg",
     "commit-msg",
     "post-commit",
+    "pre-auto-gc",
     "reference-transaction",
     "post-index-change",
 )
@@ -140,8 +141,7 @@ class GitCommits:
             return CommitOutcome("", said or str(Text("git made no commit")))
         if found.parents != _parents(order.parent):
             # Somebody committed between our look and git's own: ours would take back what they did.
-            self._git.line("update-ref", "HEAD", *found.parents[:1], found.commit)
-            return CommitOutcome("", str(Text("somebody else committed at the same moment")))
+            return _withdrawn(self._git, found)
         notes = [*self._differences(found, tree, order), *self._follow(found.commit, order.files)]
         return CommitOutcome(found.commit, "; ".join(map(str, notes)))
 
@@ -213,6 +213,15 @@ class GitCommits:
 
 def _parents(parent: str) -> list[str]:
     return [parent] if parent else []
+
+
+def _withdrawn(git: PersonalGit, found: Made) -> CommitOutcome:
+    why = str(Text("somebody else committed at the same moment"))
+    try:
+        git.work("update-ref", "HEAD", *found.parents[:1], found.commit)
+    except GitFailed as error:  # it is in the branch, and somebody has to know
+        return CommitOutcome(found.commit, f"{why}; {error}")
+    return CommitOutcome("", why)
 
 
 def _since(git: PersonalGit, parent: str, *where: str) -> list[Made]:

@@ -47,15 +47,18 @@ class PersonalGit:
             if not name.startswith("GIT_") or name in _PERSONAL
         }
         folders = kept.get("PATH", os.defpath).split(os.pathsep)
-        # A search path that cannot lead into the repository.
-        kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+        full = [folder for folder in folders if Path(folder).is_absolute()]
+        kept["PATH"] = os.pathsep.join(full)
         kept["GIT_TERMINAL_PROMPT"] = "0"
         self._environment = kept
+        # A search path that cannot lead into the repository; hooks may need a program from there.
+        outside = [folder for folder in full if not Path(os.path.realpath(folder)).is_relative_to(root)]
+        self._outside = os.pathsep.join(outside)
 
     def look(self, *words: str, stdin: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
         # Not to be led into a repository that the workspace only lies in.
         above = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
-        return self._run(words, {**_LOOKING, **above}, stdin, fine)
+        return self._run(words, {**_LOOKING, **above, "PATH": self._outside}, stdin, fine)
 
     def line(self, *words: str) -> str:
         """Empty where git has no answer."""
@@ -106,7 +109,7 @@ class PersonalGit:
         return None if code == 0 else _end_of(said) or str(Text("it ended with exit code {code}", code=code))
 
     def _program(self) -> str:
-        found = shutil.which("git", path=self._environment["PATH"])
+        found = shutil.which("git", path=self._outside)
         if found is None:
             raise NoCommit(why=Text("the program git is missing"))
         return found

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-_LONGEST_NAME: Final = 100
-"""In bytes; systems take 104 to 108 for the name of a socket."""
 _MOST_GUESTS: Final = 16
 _GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
-_SHORT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, which nobody else can open
+# Not where TMPDIR says: the sandbox of another agent has a /tmp of its own and shows everything else. And
+# systems take no more than 104 to 108 bytes for the name of a socket.
+_OUT_OF_SIGHT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, which nobody else can open
 
 
 class Server(NamedTuple):
@@ -36,7 +36,7 @@ class Doorway:
 
     def __enter__(self) -> Self:
         with contextlib.suppress(OSError):
-            self.folder = _short_folder()
+            self.folder = Path(tempfile.mkdtemp(prefix="ringi-", dir=_OUT_OF_SIGHT))
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
                 listener.setblocking(False)
@@ -105,11 +105,3 @@ class Doorway:
 
     def see_off(self) -> None:
         self._guests = [guest for guest in self._guests if guest.poll() is None]
-
-
-def _short_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="ringi-"))
-    if len(bytes(folder)) + len("/mcp") <= _LONGEST_NAME:
-        return folder
-    folder.rmdir()
-    return Path(tempfile.mkdtemp(prefix="ringi-", dir=_SHORT))

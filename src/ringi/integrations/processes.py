@@ -24,7 +24,6 @@ _PAUSE: Final = 0.01
 _SET_CHILD_SUBREAPER: Final = 36
 _GET_CHILD_SUBREAPER: Final = 37
 
-# Orphans come to this process without a note of who started them, so two commands cannot run side by side.
 # Variables that would lead git to another repository than the one it is started in.
 GIT_PLACES: Final = frozenset(
     f"GIT_{name}"
@@ -37,6 +36,7 @@ GIT_PLACES: Final = frozenset(
 SYSTEM_PATH: Final = os.pathsep.join(
     ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]
 )
+# Orphans come to this process without a note of who started them, so two commands cannot run side by side.
 _ONE_AT_A_TIME: Final = threading.Lock()
 
 

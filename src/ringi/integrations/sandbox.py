@@ -25,6 +25,8 @@ _AGENT_ISOLATION: Final = ("--unshare-all", "--share-net", "--cap-drop", "ALL", 
 # Sockets of agents, containers and the desktop lie there, and a read-only mount does not stop a connection.
 _SOCKETS: Final = (Path("/run"), Path("/var/run"))
 _RESOLVERS: Final = (Path("/run/systemd/resolve"), Path("/run/nscd"))
+_MOST_LAID: Final = 2000
+"""Entries of a home folder; bwrap takes 9,000 words."""
 _RESOLVER_FILE: Final = Path("/etc/resolv.conf")
 _TMP: Final = Path("/tmp")  # noqa: S108  # the sandbox has one of its own
 
@@ -138,11 +140,12 @@ def _resolvers() -> Iterator[Mount]:
 
 def _relaid(home: Path | None, named: Iterable[Path]) -> Iterator[Mount]:
     """The folder's own entries in a fresh one: its top can be written to, and what is in it cannot."""
-    if home is None:
+    entries = sorted(home.iterdir()) if home else []
+    if home is None or len(entries) > _MOST_LAID:
         return
     named = set(named)
     yield Mount(home, How.EMPTY)
-    for entry in sorted(home.iterdir()):
+    for entry in entries:
         if entry.is_symlink():
             yield Mount(entry, How.LINK, source=str(entry.readlink()))
         elif entry not in named:

@@ -25,6 +25,7 @@ from ringi.domain.plan import (
     SpecSelection,
 )
 from ringi.domain.risk import Risk, RiskReason
+from ringi.mcp.resources import PLANS
 
 _MOST_DIFF: Final = 100_000
 """Characters of diffs in one answer."""
@@ -220,7 +221,7 @@ def preview(found: PlanPreview, name: str) -> Preview:
         risk_score=found.risk_score,
         stale=found.stale,
         overlaps=found.overlaps,
-        resource=f"ringi://plans/{name}/diff",
+        resource=f"{PLANS}/{name}/diff",
     )
 
 
@@ -233,15 +234,16 @@ def waited(answer: PlanAnswer, *, call_again: bool, next_step: str) -> Waited:
         outcome=answer.outcome,
         feedback=answer.feedback,
         comments=answer.comments,
-        changed=tuple(_shortened(answer.changed)),
+        changed=tuple(_shortened(answer.changed, answer.name)),
         call_again=call_again,
         next_step=next_step,
     )
 
 
-def _shortened(changed: Iterable[SpecDifference]) -> Iterable[SpecDifference]:
+def _shortened(changed: Iterable[SpecDifference], name: str) -> Iterable[SpecDifference]:
     left = _MOST_DIFF
     for one in changed:
         shown = one.diff[:left]
         left -= len(shown)
-        yield SpecDifference(one.path, one.what, shown)
+        rest = "" if shown == one.diff else f"\n(cut here; the plan as it is now: {PLANS}/{name}/diff)\n"
+        yield SpecDifference(one.path, one.what, shown + rest)

@@ -1,6 +1,5 @@
 """Streamable HTTP on this machine only, for whoever holds the user's token."""
 
-import contextlib
 import hmac
 import os
 import secrets
@@ -43,14 +42,27 @@ def token_of(environment: Mapping[str, str]) -> Token:
     place = folder / "mcp-token"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(fresh + "\n")
-            return Token(fresh, place, made=True)
-        return Token(_kept(place), place, made=False)
+        made = _made(place, fresh)
+        return Token(fresh if made else _kept(place), place, made=made)
     except OSError as error:
         raise StorageFailed(what=str(place), why=why_failed(error)) from None
+
+
+def _made(place: Path, value: str) -> bool:
+    """False where there is one. Nobody who starts at the same time sees it without its content."""
+    if place.exists():
+        return False
+    draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(value + "\n")
+        place.hardlink_to(draft)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    return True
 
 
 def _kept(place: Path) -> str:

@@ -40,7 +40,8 @@ class Library:
         from ringi.mcp import resources  # noqa: PLC0415  # see above
 
         try:
-            found = await self._reading.call(resources.listed)
+            with Mistakes():
+                found = await self._reading.call(resources.listed)
         except RingiError:  # without a workspace there is nothing to list; a call says why
             found = [resources.LIST]
         return types.ListResourcesResult(resources=[_resource(kind) for kind in found])

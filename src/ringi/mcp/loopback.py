@@ -4,8 +4,8 @@ import ipaddress
 import socket
 from typing import Final, NamedTuple
 
-from ringi.errors import Busy, NotLocal
-from ringi.text import Text, why_failed
+from ringi.errors import NoPort, NotLocal
+from ringi.text import why_failed
 
 PATH: Final = "/mcp"
 
@@ -45,5 +45,5 @@ def listen(host: str, port: int) -> tuple[socket.socket, Address]:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise Busy(holder=Text("port {port}: {why}", port=port, why=why_failed(error))) from None
+        raise NoPort(port=port, why=why_failed(error)) from None
     return listening, Address(str(place), listening.getsockname()[1])

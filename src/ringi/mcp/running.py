@@ -1,6 +1,7 @@
 """A server put together and run."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import anyio
 
 from ringi.mcp.loopback import Address
+from ringi.mcp.opening import Opening
 from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.serving import Ending, serve
 from ringi.mcp.stdio import claim_wire, messages
@@ -17,7 +19,6 @@ from ringi.mcp.worker import Worker, Workers
 from ringi.text import Text
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
-    from ringi.api import Workspace
     from ringi.wiring.places import Places
 
 
@@ -67,12 +68,11 @@ def on_http(settings: Settings, listening: socket, address: Address, printer: Pr
 
 
 def _workers(settings: Settings) -> Workers:
-    def opener() -> "Workspace":
-        from ringi.api import open_workspace  # noqa: PLC0415  # see above
+    def worker() -> Worker:
+        opening = Opening(settings.start, settings.environment)
+        return Worker(opening.open, opening.is_current)
 
-        return open_workspace(settings.start, environment=settings.environment)
-
-    return Workers(Worker(opener), Worker(opener))
+    return Workers(worker(), worker())
 
 
 def _surroundings(settings: Settings) -> Surroundings:
@@ -108,12 +108,15 @@ def requester_of(parent: int, places: "Places") -> str:
     return ""
 
 
-def _asked(settings: Settings) -> "Callable[[Workspace, str, str], None]":
-    def asked(workspace: "Workspace", name: str, title: str) -> None:
+def _asked(settings: Settings) -> Callable[[str, str, str], None]:
+    def tell(how: str, words: Text) -> None:
         from ringi.integrations.notify import notify  # noqa: PLC0415  # only where somebody is asked
 
-        words = Text("{plan} waits for you: {title}", plan=name, title=title)
-        how = workspace.configuration.config.notify.how
         notify(how, words, environment=settings.environment, output=_ERRORS)
+
+    def asked(how: str, name: str, title: str) -> None:
+        words = Text("{plan} waits for you: {title}", plan=name, title=title)
+        # A desktop that does not answer holds up nobody else.
+        threading.Thread(target=tell, args=(how, words), daemon=True).start()
 
     return asked

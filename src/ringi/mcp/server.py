@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import mcp_types as types
@@ -19,11 +20,11 @@ from ringi.mcp.worker import Workers
 from ringi.text import Text, visible
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
-    from ringi.api import Workspace
     from ringi.mcp.tools import Answered, Caller, Tool
     from ringi.mcp.waiting import Client, Waiting
 
 _LONGEST_LABEL: Final = 100
+_QUIET_SEC: Final = 60.0
 # The same for every client and every time, and long.
 _FIXED: Final = frozenset({"tools/list", "prompts/list", "resources/templates/list"})
 
@@ -35,8 +36,8 @@ class Surroundings(NamedTuple):
     requester: Callable[[], str]
     hidden: Callable[[], Iterable[str]]
     """Folders that no answer names."""
-    asked: "Callable[[Workspace, str, str], None]"
-    """A person is asked: the plan's name and title."""
+    asked: Callable[[str, str, str], None]
+    """A person is asked: how they want to be told, the plan's name and title. Comes back at once."""
 
 
 class PlanServer:
@@ -45,6 +46,7 @@ class PlanServer:
         self._around = surroundings
         self._fixed: dict[tuple[str, str], dict[str, Any]] = {}
         self._waiting: Waiting | None = None
+        self._asked: dict[tuple[str, int], float] = {}
         self.server = self._make()
 
     def _make(self) -> Server[Any]:
@@ -74,7 +76,7 @@ class PlanServer:
 
     async def _greeted(self, _: Context, __: types.NotificationParams) -> None:
         """The client is about to ask something: be ready for it."""
-        with suppress(RingiError):  # without a workspace, the first call says so
+        with suppress(RingiError, OSError):  # without a workspace, the first call says so
             await self._workers.reading.call(lambda _: None)
 
     async def _list_tools(self, _: Context, __: types.PaginatedRequestParams) -> types.ListToolsResult:
@@ -127,12 +129,21 @@ class PlanServer:
 
         made = answered.document
         assert isinstance(made, Requested)  # noqa: S101  # for the type checker
-        answer = await self._workers.reading.call(lambda workspace: workspace.plan.answer(made.plan_id))
-        self._waiter().told(answer)
-        if made.outcome is None:
-            self._workers.changing.begin(
-                lambda workspace: self._around.asked(workspace, made.name, made.title)
+        answer, how = await self._workers.reading.call(
+            lambda workspace: (
+                workspace.plan.answer(made.plan_id),
+                workspace.configuration.config.notify.how,
             )
+        )
+        self._waiter().told(answer)
+        if made.outcome is None and self._is_news(made.plan_id, made.version):
+            self._around.asked(how, made.name, made.title)
+
+    def _is_news(self, plan_id: str, version: int) -> bool:
+        """Whoever asks about the same again and again rings once."""
+        now = monotonic()
+        self._asked = {asked: at for asked, at in self._asked.items() if now - at < _QUIET_SEC}
+        return self._asked.setdefault((plan_id, version), now) == now
 
     def _waiter(self) -> "Waiting":
         from ringi.mcp.waiting import Waiting  # noqa: PLC0415  # see above

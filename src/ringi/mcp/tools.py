@@ -8,7 +8,9 @@ import msgspec
 from ringi.domain.answer import OutcomeKind
 from ringi.domain.approval import ApprovedPlan
 from ringi.domain.base import Document
+from ringi.errors import InvalidSpecs, NotYours
 from ringi.mcp import answers, arguments, wording
+from ringi.text import Text
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
@@ -64,13 +66,25 @@ def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -
     return Answered(made, f"Proposed as {ref.name}. Next: say exactly what it does, plan_set_action_specs.")
 
 
-def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: Caller) -> Answered:
-    plan_id = workspace.parts.ledger.find(given.plan_id)
+def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: Caller) -> Answered:
+    plan_id = _own(workspace, given.plan_id, caller)
     report = workspace.plan.set_action_specs(plan_id, given.specs)
     ref = workspace.parts.ledger.ref(plan_id)
     lines = tuple(map(answers.spec_line, report.normalized))
     found = answers.SpecReport(report.ok, report.issues, lines, plan_id, ref.name, ref.version, ref.status)
     return Answered(found, wording.report(found))
+
+
+def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
+    """The plan's id. Raises where an agent of `ringi with` would change a plan that it did not propose.
+
+    A standing approval of whoever proposed it must not cover what another one puts into it.
+    """
+    stored = workspace.parts.ledger.plan(workspace.parts.ledger.find(name))
+    requester = caller.requester()
+    if requester and requester != stored.document.plan.requester:
+        raise NotYours(plan=f"p{stored.number}", name=requester)
+    return stored.document.plan.id
 
 
 def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
@@ -79,8 +93,12 @@ def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answ
     return Answered(found, wording.preview(found, name))
 
 
-def _request(workspace: "Workspace", given: arguments.RequestApproval, _: Caller) -> Answered:
-    asked = workspace.plan.ask(given.plan_id, given.selection)
+def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: Caller) -> Answered:
+    plan_id = _own(workspace, given.plan_id, caller)
+    if not workspace.plan.get_state(plan_id).action_specs:
+        why = Text("there are no specs; set them with plan_set_action_specs")
+        raise InvalidSpecs(plan=workspace.plan_name(plan_id), issues=why)
+    asked = workspace.plan.ask(plan_id, given.selection)
     standing = isinstance(workspace.plan.outcome(asked.plan_id), ApprovedPlan)
     ref = workspace.parts.ledger.ref(asked.plan_id)
     found = answers.Requested(
@@ -127,8 +145,8 @@ def _list(workspace: "Workspace", given: arguments.List, _: Caller) -> Answered:
     return Answered(answers.Plans(refs), text)
 
 
-def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: Caller) -> Answered:
-    plan_id = workspace.parts.ledger.find(given.plan_id)
+def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, caller: Caller) -> Answered:
+    plan_id = _own(workspace, given.plan_id, caller)
     state = workspace.plan.mark_pending(plan_id, given.pending)
     name = workspace.plan_name(plan_id)
     return Answered(answers.Marked(plan_id, name, state.status), f"{name} is {state.status}.")

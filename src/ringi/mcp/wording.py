@@ -24,6 +24,7 @@ _HINTS: Final = {
     "busy": "Wait a moment, then make the same call again.",
     "lost_race": "Make the same call again; it will see the newer plan.",
     "invalid_specs": "Set corrected specs: plan_set_action_specs",
+    "unfit_specs": "Propose a plan of your own: plan_propose",
     "not_approved": "Only a person can approve. Ask with plan_request_approval, tell them to type "
     "`ringi review {plan}`, and wait with plan_wait.",
     "expired": "Ask again: plan_request_approval",

@@ -38,8 +38,11 @@ def _settle(future: "asyncio.Future[Any]", result: object, error: Exception | No
 class Worker:
     """A workspace that cannot be opened is an error of the call; the next call tries again."""
 
-    def __init__(self, opener: "Callable[[], Workspace]") -> None:
+    def __init__(
+        self, opener: "Callable[[], Workspace]", is_current: Callable[[], bool] = lambda: True
+    ) -> None:
         self._opener = opener
+        self._is_current = is_current
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._workspace: Workspace | None = None
         self._stopping = False
@@ -49,7 +52,7 @@ class Worker:
         return await self.begin(work)
 
     def begin(self, work: "Callable[[Workspace], T]") -> "asyncio.Future[T]":
-        """As `call`, for what nobody need wait for."""
+        """As `call`, without waiting for it."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put(_Job(work, future))
         return future
@@ -62,8 +65,7 @@ class Worker:
                     with _HandingOver(self, job):
                         job.settle(job.work(self._opened()), None)
         finally:
-            if self._workspace is not None:
-                self._workspace.close()
+            self._close()
 
     def stop(self) -> None:
         """From any thread, and from a signal's handler: after the call under way nothing more is done."""
@@ -71,10 +73,17 @@ class Worker:
         self._jobs.put(None)
 
     def _opened(self) -> "Workspace":
+        if self._workspace is not None and not self._is_current():
+            self._close()
         if self._workspace is None:
             gc.enable()  # off since the start; from here on there is work that leaves garbage
             self._workspace = self._opener()
         return self._workspace
+
+    def _close(self) -> None:
+        closing, self._workspace = self._workspace, None
+        if closing is not None:
+            closing.close()
 
 
 class _HandingOver:

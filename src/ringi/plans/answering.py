@@ -97,12 +97,17 @@ def answer(parts: Parts, stored: StoredPlan) -> PlanAnswer:
         if state.amended_from
         else ()
     )
+    found = outcome(parts, plan.id)
+    kind = _kind(found)
+    if kind is OutcomeKind.CANCELLED and state.amended_from and state.status is PlanStatus.PENDING_REVIEW:
+        kind = None  # by the person's own change: they are at it
     return PlanAnswer(
         plan_id=plan.id,
         name=f"p{stored.number}",
         version=plan.version,
         status=state.status,
-        outcome=_kind(outcome(parts, plan.id)),
+        outcome=kind,
+        note=found.approval.note if isinstance(found, ApprovedPlan) else "",
         feedback=state.feedback,
         comments=state.comments or (),
         changed=changed,

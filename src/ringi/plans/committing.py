@@ -8,7 +8,7 @@ After a crash the repository itself says whether the commit was made; it is neve
 import contextlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -37,7 +37,7 @@ from ringi.domain.plan import (
 from ringi.errors import NoCommit, PathRefused, StorageFailed, Superseded
 from ringi.plans.looking import differing
 from ringi.plans.parts import Parts
-from ringi.ports import CommitOrder, CommitPlace, Commits, NewEvent
+from ringi.ports import CommitOrder, CommitPlace, Commits, NewEvent, StoredIntent
 from ringi.text import Text, visible
 
 LONGEST: Final = 16384
@@ -45,6 +45,7 @@ LONGEST: Final = 16384
 TRAILERS: Final = ("Ringi-Plan", "Ringi-Approval", "Ringi-Approved-By")
 _OURS: Final = re.compile(r"\s*ringi-", re.IGNORECASE)
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\s*:\s|\s+\S")
+_DIRECTING: Final = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
 _LONGEST_NAME: Final = 100
 _LONGEST_REASON: Final = 200
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED])
@@ -91,7 +92,7 @@ def _proper(message: str) -> str:
     if not text.strip():
         raise NoCommit(why=Text("its message is empty"))
     # It is printed by git itself, which filters nothing.
-    if any(unicodedata.category(character) == "Cc" for character in text if character not in "\n\t"):
+    if any(map(_controls, text)):
         raise NoCommit(why=Text("its message holds control characters"))
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise NoCommit(why=Text("its message holds half a character"))
@@ -100,6 +101,13 @@ def _proper(message: str) -> str:
     if any(map(_OURS.match, lines)):
         raise NoCommit(why=Text("a line of its message begins with Ringi-, as only ringi's own do"))
     return text
+
+
+def _controls(character: str) -> bool:
+    """The terminal, or the direction of the text around it."""
+    if character in "\n\t":
+        return False
+    return unicodedata.category(character) == "Cc" or unicodedata.bidirectional(character) in _DIRECTING
 
 
 def _changes(specs: Iterable[ActionSpecExt]) -> list[FileChange]:
@@ -191,7 +199,7 @@ def commit(parts: Parts, approval: Approval, result: ExecutionResult) -> Executi
 
 
 def _made(parts: Parts, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject) -> CommitOutcome:
-    files = {path: state for path, state in _done(parts, approval, subject).items() if not _folder(state)}
+    files = written(parts.store.executions(subject.plan_id), approval.id, subject)
     commits = _commits(parts)
     now = commits.place(list(files))
     if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, now.hooks)):
@@ -210,23 +218,21 @@ def _made(parts: Parts, approval: Approval, subject: ApprovalSubject, wanted: Co
     return CommitOutcome(outcome.commit, "; ".join(filter(None, [outcome.why, note])))
 
 
-def _folder(state: FileState | None) -> bool:
-    return bool(state and state.folder)
-
-
-def _done(parts: Parts, approval: Approval, subject: ApprovalSubject) -> Mapping[str, FileState | None]:
+def written(
+    executions: Iterable[StoredIntent], approval_id: str, subject: ApprovalSubject
+) -> dict[str, FileState | None]:
     """What the files are after all that was carried out under the approval, in one execution or several."""
     done = {
         (outcome.spec_id, outcome.path)
-        for execution in parts.store.executions(subject.plan_id)
-        if execution.result and execution.intent.approval_id == approval.id
+        for execution in executions
+        if execution.result and execution.intent.approval_id == approval_id
         for outcome in execution.result.results
         if outcome.status is OpStatus.DONE
     }
     return {
         change.path: change.after
         for change in subject.changes
-        if (change.spec_id, change.path) in done and not (change.before and change.before.folder)
+        if (change.spec_id, change.path) in done and not change.folder
     }
 
 
@@ -255,7 +261,7 @@ def finish(parts: Parts, recovered: Sequence[ExecutionResult]) -> list[Execution
     """What a crash cut off is told as it is in the repository; nothing is committed here."""
     plan_id = parts.store.checking()
     stored = parts.store.plan(plan_id) if plan_id else None
-    if stored is None or not stored.document.state.commit or not _was_checked(stored.document):
+    if stored is None or not stored.document.state.commit:
         return list(recovered)
     done = [one for one in parts.store.executions(stored.document.plan.id) if one.result]
     last = done[-1] if done else None
@@ -265,6 +271,9 @@ def finish(parts: Parts, recovered: Sequence[ExecutionResult]) -> list[Execution
     if last is None or last.result is None or approval is None or subject is None or not subject.commit:
         return list(recovered)
     outcome = CommitOutcome("", str(_CUT_OFF))
+    if not _was_checked(stored.document):
+        _recorded(parts, last.result, outcome, over=False)
+        return list(recovered)
     if last.intent.kind is SubjectKind.EXECUTE and parts.commits is not None:
         commits = parts.commits()
         if found := commits.find(subject.commit.parent, trailers(approval)[:2]):
@@ -284,10 +293,13 @@ def _was_checked(document: PlanDocument) -> bool:
     return bool(after) and all(check.exit_code == 0 for check in after)
 
 
-def _recorded(parts: Parts, result: ExecutionResult, outcome: CommitOutcome) -> ExecutionResult:
+def _recorded(
+    parts: Parts, result: ExecutionResult, outcome: CommitOutcome, *, over: bool = True
+) -> ExecutionResult:
+    """What becomes of the files is still to be seen, where it is not over."""
     with parts.store.transaction() as transaction:
         stored = transaction.plan(result.plan_id)
-        transaction.set_checking(None)
+        transaction.set_checking(None if over else result.plan_id)
         transaction.save_plan(stored, stored.document, _event(outcome))
     return msgspec.structs.replace(result, commit=outcome)
 

@@ -161,7 +161,10 @@ def set_specs(
     with parts.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
         refuse_fixed(stored)
-        document = with_specs(parts, next_version(stored.document), validated)
+        document = next_version(stored.document)
+        if actor is Actor.USER and stored.document.state.action_specs:
+            document = by_person(stored.document, document)
+        document = with_specs(parts, document, validated)
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(validated))
     return validated

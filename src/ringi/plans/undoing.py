@@ -5,6 +5,7 @@ whole; where somebody wrote to one of its files since, it stays, and the file is
 """
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import UNSET
@@ -149,10 +150,23 @@ def _folders_last(change: FileChange) -> tuple[int, int]:
 
 
 def newest(parts: Parts) -> str:
-    for ref in parts.store.refs():
-        if ref.status in _UNDOABLE and not ref.undone and _History(parts, ref.id).files:
-            return ref.id
-    raise NothingToUndo(why=Text("no plan was carried out, or all were undone"))
+    """The one that was carried out last, whatever its number."""
+    found, best = "", ""
+    for ref in sorted(parts.store.refs(), key=attrgetter("updated_at"), reverse=True):
+        if ref.updated_at < best:
+            break  # whatever comes now was carried out before it was touched last
+        if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(parts, ref.id)) > best:
+            found, best = ref.id, at
+    if not found:
+        raise NothingToUndo(why=Text("no plan was carried out, or all were undone"))
+    return found
+
+
+def _carried_out_at(parts: Parts, plan_id: str) -> str:
+    """Empty where it changed no file."""
+    links = parts.store.plan(plan_id).document.state.executions
+    done = [link.finished_at for link in links if link.kind == SubjectKind.EXECUTE]
+    return max(done) if done and _History(parts, plan_id).files else ""
 
 
 def undoable(parts: Parts, stored: StoredPlan, approval: Approval | None = None) -> Undoable:

@@ -26,7 +26,7 @@ from ringi.plans.parts import Rules
 from ringi.plans.rendering import NOTHING, added_lines, numbered, rendering
 from ringi.policy.commands import allowed
 from ringi.policy.files import critical_category
-from ringi.policy.risk import Facts, assess
+from ringi.policy.risk import Facts, assess, is_unshown
 from ringi.text import Text
 from ringi.workspace.tree import Tree
 
@@ -161,6 +161,7 @@ def _risk(
         changed_bytes=_changed_bytes(rendered, own),
         # At its new place every line of a moved or copied file is new.
         added=tuple(numbered(own.new or b"") if others else added_lines(rendered.diff)),
+        unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
     )
     risk, reasons = assess(facts, rules.thresholds)
     sources = [

@@ -1,10 +1,12 @@
 """How risky a change is, computed from facts (PT-7, PT-8, rule 6)."""
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.domain.plan import ActionSpecExt, SpecKind
 from ringi.domain.risk import Risk, RiskCode, RiskReason, highest
+from ringi.patching.render import is_binary
 from ringi.policy.files import critical_category, is_mutable_state
 from ringi.policy.findings import Lines, findings
 from ringi.text import deceiving
@@ -16,6 +18,19 @@ _PER_SPEC: Final = 0.01
 _SPREAD: Final = 0.1
 
 
+_TEXTS: Final = frozenset(
+    {
+        ".bash", ".bat", ".c", ".cc", ".cfg", ".cjs", ".cmd", ".conf", ".cpp", ".cs", ".css",
+        ".csv", ".env", ".fish", ".go", ".gradle", ".h", ".hpp", ".htm", ".html", ".ini", ".java",
+        ".js", ".json", ".jsx", ".kt", ".lock", ".lua", ".md", ".mjs", ".mk", ".php", ".pl",
+        ".properties", ".ps1", ".py", ".pyi", ".pyw", ".r", ".rb", ".rs", ".rst", ".scala",
+        ".service", ".sh", ".sql", ".svg", ".swift", ".tf", ".toml", ".ts", ".tsx", ".txt", ".vue",
+        ".xml", ".yaml", ".yml", ".zsh",
+    }
+)  # fmt: skip
+"""Names of what is text where it is honest."""
+
+
 class Facts(NamedTuple):
     kind: SpecKind
     path: str
@@ -24,6 +39,8 @@ class Facts(NamedTuple):
     changed_bytes: int
     """A file of one long line, or of none at all, can change wholly in few lines."""
     added: Lines = ()
+    unshown: bool = False
+    """A person cannot see what it will hold, and a program may do what it says."""
 
 
 class Thresholds(NamedTuple):
@@ -31,6 +48,18 @@ class Thresholds(NamedTuple):
     large_overwrite_bytes: int
     critical: tuple[str, ...] = ()
     mutable: tuple[str, ...] = ()
+
+
+def is_unshown(path: str, old: bytes | None, new: bytes | None, mode: str) -> bool:
+    """Of a file that is no text, and so is not shown: whether it is one that somebody executes or reads.
+
+    One byte that is no text is enough to hide a script from the eye, and shells run it all the same.
+    """
+    if new is None or not is_binary(new):
+        return False
+    was_text = old is not None and not is_binary(old)
+    executable = bool(int(mode, 8) & 0o111) or new.startswith(b"#!")
+    return was_text or executable or PurePosixPath(path).suffix.lower() in _TEXTS
 
 
 def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason, ...]]:
@@ -45,6 +74,8 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
         reasons.append(RiskReason(RiskCode.CRITICAL_FILE, category))
     if any(map(deceiving, facts.path)):
         reasons.append(RiskReason(RiskCode.HIDDEN_NAME, facts.path))
+    if facts.unshown:
+        reasons.append(RiskReason(RiskCode.UNSHOWN, facts.path))
     reasons += findings(facts.added)
     if is_mutable_state(facts.path, thresholds.mutable):
         reasons.append(RiskReason(RiskCode.MUTABLE_STATE, facts.path))

@@ -1,15 +1,17 @@
 """Reading plans from the ledger."""
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ringi.domain.plan import WAITING, PlanRef
+from ringi.domain.plan import WAITING, PlanDocument, PlanRef
 from ringi.errors import Ambiguous, NotFound
-from ringi.ports import StoredPlan
 from ringi.store import sql
 from ringi.store.connection import connect, translated
-from ringi.store.planrows import Row, as_bytes, as_ref, load_plan
+from ringi.store.planrows import Row, as_bytes, as_ref, load_document, load_plan
 from ringi.text import Text
+
+if TYPE_CHECKING:
+    from ringi.ports import StoredPlan
 
 _SHORTEST_ID: Final = 4
 _LONGEST_NUMBER: Final = 18
@@ -45,9 +47,14 @@ class PlanReader:
                 raise Ambiguous(name=name, candidates=", ".join(str(row[0]) for row in found))
         raise NotFound(what=Text("plan"), name=name)
 
-    def plan(self, plan_id: str) -> StoredPlan:
+    def plan(self, plan_id: str) -> "StoredPlan":
         with translated(self.folder):
             return load_plan(self.database, plan_id)
+
+    def document(self, plan_id: str) -> PlanDocument:
+        """Of a plan that is only shown."""
+        with translated(self.folder):
+            return load_document(self.database, plan_id)[0]
 
     def ref(self, plan_id: str) -> PlanRef:
         found = self._select(sql.REF, plan_id)

@@ -35,8 +35,6 @@ class State(NamedTuple):
 class Agent(NamedTuple):
     name: str
     state: tuple[State, ...]
-    first: tuple[str, ...]
-    """Words before the first message of a new conversation."""
     again: tuple[str, ...]
     """Words before a message that continues the last conversation in the same folder."""
     ignored: tuple[str, ...] = ()
@@ -62,32 +60,27 @@ _ALL: Final = (
             State("{state}/claude"),
             State("{cache}/claude-cli-nodejs"),
         ),
-        first=(),
         again=("--continue",),
     ),
     Agent(
         "codex",
         (State(".codex", "CODEX_HOME"), State(".codex", "CODEX_SQLITE_HOME")),
-        first=(),
         again=("resume", "--last"),
     ),
     Agent(
         "gemini",
         (State(".gemini", "GEMINI_CLI_HOME", below=".gemini"),),
-        first=("--prompt-interactive",),
         again=("--resume", "latest", "--prompt-interactive"),
     ),
     Agent(
         "aider",
         (State(".aider"),),
-        first=("--message",),
         again=("--restore-chat-history", "--message"),
         ignored=(".aider*",),
     ),
     Agent(
         "opencode",
         tuple(State(f"{{{kind}}}/opencode") for kind in ("data", "state", "cache", "config")),
-        first=("--prompt",),
         # Its screen drops a message that comes together with --continue.
         again=("run", "--continue"),
     ),

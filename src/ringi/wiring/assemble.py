@@ -1,5 +1,6 @@
 """The one place that picks adapters."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -81,7 +82,7 @@ def assemble(
     )
     ledger.workspace_id()
     if ledger.meta("workspace") is None:
-        ledger.set_meta("workspace", str(places.root))
+        ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
     who = person or TerminalPerson(environment, supervisors)
     parts = _parts(places, config, environment, ledger, who, on_progress)
     return Assembled(

@@ -131,14 +131,20 @@ class _Copies:
 
     def _make(self) -> _Laid:
         from ringi.workspace.copy import Difference, WorkCopy  # noqa: PLC0415  # only where a check runs
+        from ringi.workspace.copy_record import Supervisor  # noqa: PLC0415  # see above
 
         places = self._places
         remove_abandoned(places.copies)
         copy = self._copy = WorkCopy.make(
-            places.root, places.state, places.copies, carry=self._carry, on_progress=self._on_progress
+            places.root,
+            places.state,
+            places.copies,
+            carry=self._carry,
+            supervisor=Supervisor(os.getpid(), process_start(os.getpid()) or ""),
+            command=[MARK],
+            on_progress=self._on_progress,
         )
-        # Taken from the start: what a check writes must not become a plan after a crash.
-        copy.mark_running(os.getpid(), process_start(os.getpid()) or "", [MARK])
+        # What a check writes must not become a plan after a crash.
         copy.mark_taken()
         if not self._files:
             return _Laid(copy, Difference(copy.base, copy.base, (), ()))

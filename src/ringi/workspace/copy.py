@@ -15,7 +15,7 @@ import msgspec
 
 from ringi.domain.codec import pretty, trusted
 from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
-from ringi.text import Text
+from ringi.text import Text, why_failed
 from ringi.workspace.carry import carriable, carry_over, erase, erase_later, private_folder
 from ringi.workspace.checkout import head_of, make_repository
 from ringi.workspace.copy_record import CopyRecord, Supervisor
@@ -84,10 +84,11 @@ class WorkCopy:
         carry: Sequence[str] = (),
         ignored: Sequence[str] = (),
         supervisor: Supervisor | None = None,
+        command: Sequence[str] = (),
         on_progress: Callable[[Text], None] = lambda _: None,
     ) -> "WorkCopy":
-        """Whoever is named as `supervisor` is at work in it from the start."""
-        first = {"ignored": tuple(ignored), "supervisor": supervisor}
+        """Whoever is named as `supervisor` is at work in it from the start, by the `command`."""
+        first = {"ignored": tuple(ignored), "supervisor": supervisor, "command": _words(command)}
         root = root.resolve()
         carried = tuple(dict.fromkeys(carriable(root, name) for name in carry))
         for folder in (state, cache):
@@ -140,7 +141,7 @@ class WorkCopy:
             made.note(head=head, laid_at=laid_at, own_files=_digests(made.tree / OWN))
         except OSError as error:
             made.remove()
-            raise StorageFailed(what=str(folder), why=error.strerror or str(error)) from None
+            raise StorageFailed(what=str(folder), why=why_failed(error)) from None
         except BaseException:
             made.remove()
             raise
@@ -179,14 +180,17 @@ class WorkCopy:
         return found
 
     def mark_running(self, pid: int, start: str, command: Sequence[str] = ()) -> None:
-        self.note(supervisor=Supervisor(pid, start), command=tuple(map(_printable, command)), taken=False)
+        self.note(supervisor=Supervisor(pid, start), command=_words(command), taken=False)
 
     def mark_taken(self) -> None:
         self.note(taken=True)
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """It is nobody else's until the block ends, however that is; Busy where it is somebody's."""
+        """It is nobody else's until the block ends, however that is; Busy where it is somebody's.
+
+        Whoever had it before may have noted something: the record is read again.
+        """
         try:
             lock = (self.folder / "lock").open("ab")
         except OSError:
@@ -196,14 +200,13 @@ class WorkCopy:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise Busy(holder=Text("another command works in {folder}", folder=self.folder)) from None
+            self.record = WorkCopy.open(self.folder).record
             yield
 
     def note(self, **changes: object) -> None:
-        """Keeps the record with these fields changed."""
+        """Keeps the record with these fields changed. Raises StorageFailed."""
         self.record = msgspec.structs.replace(self.record, **changes)
-        fresh = self.folder / "copy.json.fresh"
-        fresh.write_bytes(pretty(self.record))
-        fresh.replace(self.folder / "copy.json")
+        put(self.folder / "copy.json", pretty(self.record))
 
     # ------------------------------------------------------------------ what the agent left
 
@@ -278,6 +281,16 @@ class WorkCopy:
             erase(path)
 
 
+def put(path: Path, data: bytes) -> None:
+    """The old file or the new one is there, whatever happens."""
+    fresh = path.with_name(f"{path.name}.fresh")
+    try:
+        fresh.write_bytes(data)
+        fresh.replace(path)
+    except OSError as error:
+        raise StorageFailed(what=str(path), why=why_failed(error)) from None
+
+
 def _refusal(copy: WorkCopy, path: str, raw: Raw) -> Text | None:
     modes = {raw.before, raw.after} - {ABSENT}
     if _below(path, copy.record.carried):
@@ -323,23 +336,31 @@ def _changed_own_files(copy: WorkCopy) -> list[str]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    found = {}
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            mode = path.lstat().st_mode
-            if stat.S_ISLNK(mode):
-                data = os.fsencode(path.readlink())
-            else:
-                data = path.read_bytes() if stat.S_ISREG(mode) and os.access(path, os.R_OK) else b""
-            facts = f"{mode:o} {hashlib.sha256(data).hexdigest()}"
-            found[_printable(f"{folder.name}/{path.relative_to(folder)}")] = facts
-    return found
+    """Of every file below it; of the folder itself, where it is none."""
+    if folder.is_symlink() or not folder.is_dir():  # what a link leads to is not ours to read
+        return {folder.name: _facts(folder)} if os.path.lexists(folder) else {}
+    paths = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
+    return {_printable(f"{folder.name}/{path.relative_to(folder)}"): _facts(path) for path in paths}
+
+
+def _facts(path: Path) -> str:
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        data = os.fsencode(path.readlink())
+    elif found.st_size > LARGEST_FILE:
+        data = f"{found.st_size} {found.st_mtime_ns}".encode()
+    else:
+        data = path.read_bytes() if stat.S_ISREG(found.st_mode) and os.access(path, os.R_OK) else b""
+    return f"{found.st_mode:o} {hashlib.sha256(data).hexdigest()}"
 
 
 def _below(path: str, names: Container[str]) -> bool:
     parts = path.split("/")
     return any("/".join(parts[:count]) in names for count in range(1, len(parts) + 1))
+
+
+def _words(command: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_printable, command))
 
 
 def _printable(name: str) -> str:

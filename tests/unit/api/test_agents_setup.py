@@ -12,8 +12,9 @@ import pytest
 from ringi.api import agents_files, agents_record, agents_setup
 from ringi.api.agents_entries import AGENTS
 from ringi.api.agents_setup import Offer, carry_out, go_back, offer, present, program, way_back
-from ringi.errors import RingiError
+from ringi.errors import Busy, RingiError
 from ringi.fs import OsFileSystem
+from ringi.store.lock import FileLock
 from ringi.wiring.places import Places, places_of
 
 WORDS = ["ringi"]
@@ -340,6 +341,28 @@ def test_a_broken_record_is_told(root: Path, places: Places, text: str):
     with pytest.raises(RingiError) as told:
         way_back(places)
     assert "agents.json" in str(told.value)
+
+
+def test_not_while_somebody_else_sweeps_the_stage(
+    root: Path, places: Places, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(agents_setup, "_WAIT_SEC", 0.1)
+    carry_out(places, offered(root, "claude").changes)
+    before, returns, changes = contents(root), way_back(places), offered(root, "codex").changes
+    with FileLock(places.state / "lock", 0)("execute"):
+        with pytest.raises(Busy):
+            carry_out(places, changes)
+        with pytest.raises(Busy):
+            go_back(places, returns)
+    assert contents(root) == before
+
+
+def test_what_another_init_wrote_while_the_question_stood_stays_known(root: Path, places: Places):
+    carry_out(places, offered(root, "claude").changes)
+    returns = way_back(places)
+    carry_out(places, offered(root, "codex").changes)
+    go_back(places, returns)
+    assert [found.written.agent for found in way_back(places)] == ["codex"]
 
 
 # --- killed in the middle --------------------------------------------------------------------------

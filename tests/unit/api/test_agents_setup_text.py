@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ringi.api import jsonc, jsonc_edit, toml_edit
 from ringi.api.agents_entries import AGENTS, holders, merged, taken
 from ringi.errors import BadDocument
+from tests.helpers import ROOT
 
 VALUE = {"command": "ringi", "args": ["mcp"]}
 STEPS = ("mcpServers", "ringi")
@@ -95,6 +96,11 @@ def test_there_and_back_is_the_same_text(text: str):
 def test_a_comment_behind_the_last_line_stays_with_it():
     made = jsonc_edit.put('{\n  "a": 1 // of a\n}\n', ("b",), 2, "x")
     assert made == '{\n  "a": 1, // of a\n  "b": 2\n}\n'
+
+
+def test_two_comments_on_a_line_are_not_one():
+    made = jsonc_edit.put('{"mcpServers": {\n  "a": 1 /* of a */ } /* of all */\n}\n', STEPS, VALUE, "x")
+    assert jsonc.read(made, "x").value == {"mcpServers": {"a": 1, "ringi": VALUE}}
 
 
 @pytest.mark.parametrize(
@@ -236,6 +242,19 @@ def test_formats_are_those_that_the_agents_document():
             ]
         }
     }
+
+
+@pytest.mark.parametrize(("agent", "file"), FILES)
+def test_the_page_of_the_agent_shows_what_is_written(agent: str, file: str):
+    page = (ROOT / "docs" / "agents" / f"{agent}.md").read_text(encoding="utf-8")
+    made = merged(agent, file, "", ["ringi"])
+    if file == ".claude/settings.local.json":  # told in words there
+        [group] = json.loads(made)["hooks"]["PreToolUse"]
+        assert f"`{group['matcher']}`" in page
+        assert f"`{group['hooks'][0]['command']}`" in page
+        return
+    kind = "toml" if file.endswith(".toml") else "json"
+    assert f"```{kind}\n{made}```" in page
 
 
 def test_opencode_of_the_second_version_keeps_its_form():

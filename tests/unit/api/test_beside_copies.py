@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, beside, open_workspace
+from ringi.api import Workspace, beside, beside_copies, open_workspace
 from ringi.api.beside_copies import abandoned, kept, of_agents, remove_settled
 from ringi.api.beside_resume import find_copy, go_on
 from ringi.api.beside_walls import Walls
@@ -264,3 +264,26 @@ def test_the_doctor_names_what_is_kept(workspace: Workspace, repo: Path, tmp_pat
     assert "not all of it is in a plan" in found[Mark.NOTE, "rm"]
     assert "MB" in found[Mark.NOTE, "ringi"] or "not a plan yet" in found[Mark.NOTE, "ringi"]
     assert cut_off.folder.exists()
+
+
+def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
+    worked(workspace, new="x\n")
+    (one,), (two,) = abandoned(workspace), abandoned(workspace)
+    for copy in (one, two):
+        with copy.claimed():
+            assert taken(workspace, copy).plan is not None
+    assert workspace.parts.ledger.count() == 1
+
+
+def test_what_somebody_went_on_with_meanwhile_stays(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = worked(workspace, new="x\n")
+    assert taken(workspace, copy).plan
+    copy.note(ended_at=OLD)
+    seen = kept(workspace)
+    assert seen[0].settled
+    copy.note(ended_at=workspace.parts.clock.now())
+    monkeypatch.setattr(beside_copies, "kept", lambda _: seen)
+    assert remove_settled(workspace) == []
+    assert copy.tree.is_dir()

@@ -8,6 +8,7 @@ from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.comparison import Difference, SpecDifference
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
+from ringi.text import visible
 
 
 def answer(**more: object) -> PlanAnswer:
@@ -75,3 +76,12 @@ def test_it_is_never_long(diff: int, output: int):
     text = message_of(answer(changed=changed), (CheckResult("c", 1, 1.0, "t", "x" * output),))
     assert len(text) < 30_000
     assert ("characters more" in text) is (len(changed[0].diff) - 1 > 12_000)
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_it_can_be_a_word_of_a_command_line(words: str, printed: str):
+    """Whatever a person typed or a check printed: no zero byte, no escape, nothing invisible."""
+    said, failed = Feedback("2", f"{words}\0\x1b[2J"), CheckResult("c\0", 1, 1.0, "t", f"\u202e{printed}\0")
+    text = message_of(answer(feedback=(said,), comments=(comment(words + "\0"),)), (failed,))
+    assert visible(text, keep="\n\t") == text
+    assert "\\x00" in text

@@ -124,3 +124,12 @@ def test_a_text_that_keeps_a_lexer_busy_is_left_alone(monkeypatch: pytest.Monkey
     start = time.monotonic()
     assert highlight("x.py", "ab") is None
     assert time.monotonic() - start < 5
+
+
+def test_a_little_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(highlighting, "_STEP_SEC", 0.0)
+    steps = highlighting.highlighting("x.py", "a = 1\n" * 10)
+    assert len(list(steps)) > 20
+    assert highlight("x.py", "a = 1\n" * 10) is not None
+    monkeypatch.setattr(highlighting, "_MOST_STEPS", 5)
+    assert highlight("x.py", "a = 1\n" * 10) is None

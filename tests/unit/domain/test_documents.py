@@ -136,7 +136,7 @@ FIELDS: dict[type[Document], str] = {
     plan.PlannedCommit: "message",
     approval.CommitSubject: "branch parent message hooks",
     execution.CommitOutcome: "commit why",
-    answer.PlanAnswer: "plan_id name version status outcome feedback comments changed",
+    answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     proof.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents",
 }
@@ -146,8 +146,8 @@ VALUES = {
     plan.Encoding: "utf-8 base64",
     risk.Risk: "low medium high",
     risk.RiskCode: "delete large_overwrite large_rewrite critical_file mutable_state"
-    " many_files secret hidden_characters hidden_name critical_source command"
-    " foreign_command tool_call",
+    " many_files secret hidden_characters hidden_name unshown critical_source"
+    " command foreign_command tool_call",
     approval.SubjectKind: "execute undo",
     approval.ProofKind: "typed signed grant",
     approval.Strength: "weak strong",

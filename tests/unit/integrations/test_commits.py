@@ -181,7 +181,7 @@ def test_a_filter_of_the_person_is_used(repo: Path):
 
 
 def test_hooks_run_in_their_order_and_are_named_beforehand(repo: Path):
-    for name in ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"):
+    for name in ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-auto-gc"):
         hook(repo, name, 'basename "$0" >> "$(git rev-parse --git-dir)/ran"')
     (repo / ".git/hooks/post-merge").write_text("#!/bin/sh\n")
     assert commits_in(repo).place([]).hooks == (
@@ -189,6 +189,7 @@ def test_hooks_run_in_their_order_and_are_named_beforehand(repo: Path):
         "prepare-commit-msg",
         "commit-msg",
         "post-commit",
+        "pre-auto-gc",
     )
     made(repo, {"a.txt": "a\n"})
     ran = (repo / ".git/ran").read_text().split()
@@ -269,6 +270,28 @@ def test_a_hook_that_takes_out_our_lines_or_amends_is_followed(repo: Path):
     outcome = commits_in(repo).make(order(repo, {"a.txt": "b\n"}))
     assert outcome.commit == head(repo)
     assert git(repo, "status", "--porcelain") == ""
+
+
+def test_a_git_of_the_repository_is_not_the_persons(repo: Path):
+    """Although a folder of it is in their path, as that of an environment or of its scripts."""
+    make_files(repo, {"bin/git": "#!/bin/sh\ntouch ran\n", "bin/linter": "#!/bin/sh\ntouch linted\n"})
+    for name in ("git", "linter"):
+        (repo / "bin" / name).chmod(0o755)
+    hook(repo, "pre-commit", "linter")
+    commits = GitCommits(repo, {**os.environ, "PATH": f"{repo}/bin:{os.environ['PATH']}"})
+    assert commits.place(["a.txt"]).hooks == ("pre-commit",)
+    assert commits.make(order(repo, {"a.txt": "a\n"})).commit == head(repo)
+    assert not (repo / "ran").exists()
+    assert (repo / "linted").exists()  # a hook finds what it would find without us
+
+
+def test_a_commit_that_cannot_be_withdrawn_is_told(repo: Path):
+    ordered = order(repo, {"a.txt": "a\n"})
+    git(repo, "commit", "-q", "--allow-empty", "-m", "theirs")
+    hook(repo, "post-commit", '[ -n "$ONCE" ] || ONCE=1 git commit -q --allow-empty -m on-top')
+    outcome = commits_in(repo).make(ordered)
+    assert outcome.commit == git(repo, "rev-parse", "HEAD~1").strip()
+    assert "at the same moment" in outcome.why
 
 
 def test_somebody_who_commits_at_the_same_moment_loses_nothing(repo: Path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ringi.integrations import doorway
 from ringi.integrations.doorway import Doorway, Server
 from ringi.integrations.processes import read_stat
 from ringi.integrations.supervise import run_in_terminal
@@ -90,19 +91,18 @@ def test_who_knocks_and_goes_leaves_nothing() -> None:
     assert door.waits_at == ()
 
 
-def test_a_long_name_is_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = tmp_path / ("x" * 100)
-    long.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(long))
+def test_it_lies_where_no_other_sandbox_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/var/tmp")
     with Doorway(server()) as door, knocked(door) as guest:
+        assert door.folder is not None
+        assert door.folder.parent == Path("/tmp")
         assert door.let_in() is not None
         guest.sendall(b"x\n")
         assert guest.makefile().readline().endswith(" x\n")
-    assert list(long.iterdir()) == []
 
 
 def test_without_a_place_for_it_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(doorway, "_OUT_OF_SIGHT", str(tmp_path / "nowhere"))
     with Doorway(server()) as door:
         assert (door.path, door.waits_at, door.let_in()) == (None, (), None)
 

@@ -3,13 +3,14 @@
 import socket
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
 
 import anyio
 import pytest
 
-from ringi.errors import Busy, NoExtra, NotLocal, StorageFailed
+from ringi.errors import NoExtra, NoPort, NotLocal, StorageFailed
 from ringi.mcp import command, http, loopback
 from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.serving import Ending
@@ -52,7 +53,7 @@ def test_only_this_machine():
         listening, address = loopback.listen(host, 0)
         with listening:
             assert address.port > 0
-            with pytest.raises(Busy):
+            with pytest.raises(NoPort):
                 loopback.listen(address.host, address.port)
     assert loopback.Address("::1", 5).url == "http://[::1]:5/mcp"
 
@@ -76,6 +77,24 @@ def test_the_token_is_made_once_and_for_the_user_alone(tmp_path: Path):
     with pytest.raises(StorageFailed):
         http.token_of(environment)
     assert http.token_of({}).place is None
+
+
+def test_servers_that_start_together_agree_on_the_token(tmp_path: Path):
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(20):
+            environment = {"HOME": str(tmp_path / str(number))}
+            together = threading.Barrier(8)
+
+            def start(
+                found: dict[str, str] = environment, together: threading.Barrier = together
+            ) -> http.Token:
+                together.wait()
+                return http.token_of(found)
+
+            tokens = [one.result() for one in [pool.submit(start) for _ in range(8)]]
+            assert len({token.value for token in tokens}) == 1
+            assert sum(token.made for token in tokens) == 1
+            assert [path.name for path in (tmp_path / str(number)).rglob("*mcp-token*")] == ["mcp-token"]
 
 
 def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):

@@ -2,16 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
 
+from ringi.api import Workspace
 from ringi.domain import codec
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.risk import Risk
-from ringi.errors import BadDocument
+from ringi.errors import BadDocument, NotYours
 from ringi.mcp import arguments, teaching
 from ringi.mcp.schemas import input_schema, object_schema
 from ringi.mcp.tools import TOOLS, Caller, structured
@@ -130,14 +132,47 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
         assert (tmp_path / "ws/new.txt").read_text() == secret
 
 
-def test_a_standing_approval_answers_at_once_and_nothing_of_its_proof_is_told(tmp_path: Path):
+def grant_to_hanako(workspace: Workspace) -> str:
+    """New files in docs; the statement that she signed."""
     keys = MadeUpKeys("hers")
+    workspace.plan = PlanTool(workspace.plan._parts._replace(signatures=keys))
+    scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 2, 10, 5, 20)
+    subject = workspace.plan.draft_grant(scope, workspace.plan._parts.clock.after(1000))
+    statement = workspace.plan.grant_statement(subject, "hanako")
+    workspace.plan.add_grant(subject, "hanako", keys.sign("hers", statement))
+    return statement
+
+
+def test_an_agent_changes_its_own_plans_only_and_uses_nobody_elses_standing_approval(tmp_path: Path):
+    agent = Caller("an agent", lambda: "with:agent")
+    theirs = ActionSpec(SpecKind.CREATE, "docs/a.md", "theirs\n")
     with open_scratch(tmp_path) as workspace:
-        workspace.plan = PlanTool(workspace.plan._parts._replace(signatures=keys))
-        scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 2, 10, 5, 20)
-        subject = workspace.plan.draft_grant(scope, workspace.plan._parts.clock.after(1000))
-        statement = workspace.plan.grant_statement(subject, "hanako")
-        workspace.plan.add_grant(subject, "hanako", keys.sign("hers", statement))
+
+        def call(name: str, given: object) -> Any:
+            work = TOOLS[name].work
+            assert work
+            return work(workspace, given, agent).document
+
+        grant_to_hanako(workspace)
+        proposed(workspace, create("docs/b.md", "hers\n"))
+        before = workspace.plan.get("p1")
+        for name, given in (
+            ("plan_set_action_specs", arguments.SetActionSpecs("p1", (theirs,))),
+            ("plan_request_approval", arguments.RequestApproval("p1")),
+            ("plan_mark_pending", arguments.MarkPending("p1", pending=False)),
+        ):
+            with pytest.raises(NotYours, match="p1 is not a plan of with:agent"):
+                call(name, given)
+        assert workspace.plan.get("p1") == before
+        call("plan_propose", arguments.Propose("Its own"))
+        assert call("plan_set_action_specs", arguments.SetActionSpecs("p2", (theirs,))).ok
+        assert call("plan_request_approval", arguments.RequestApproval("p2")).outcome is None
+        assert call("plan_mark_pending", arguments.MarkPending("p2", pending=False)).status == "proposed"
+
+
+def test_a_standing_approval_answers_at_once_and_nothing_of_its_proof_is_told(tmp_path: Path):
+    with open_scratch(tmp_path) as workspace:
+        statement = grant_to_hanako(workspace)
         proposed(workspace, create("docs/a.md", "x\n"))
         request, execute = TOOLS["plan_request_approval"].work, TOOLS["plan_execute"].work
         assert request

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from ringi.api import Workspace
 from ringi.errors import Busy, Interrupted, NotFound
 from ringi.integrations.person import process_start
+from ringi.mcp.library import Library
+from ringi.mcp.opening import Opening
 from ringi.mcp.running import requester_of
 from ringi.mcp.waiting import Client, Waiting
 from ringi.mcp.worker import Worker
@@ -20,8 +23,10 @@ from tests.helpers import approve, environment_of, open_scratch, proposed, write
 
 
 @contextmanager
-def working(opener: Callable[[], Workspace]) -> Iterator[Worker]:
-    worker = Worker(opener)
+def working(
+    opener: Callable[[], Workspace], is_current: Callable[[], bool] = lambda: True
+) -> Iterator[Worker]:
+    worker = Worker(opener, is_current)
     thread = threading.Thread(target=worker.run)
     thread.start()
     try:
@@ -155,6 +160,53 @@ def test_a_worker_hands_errors_over_and_goes_on(tmp_path: Path):
 
     with working(lambda: open_scratch(tmp_path)) as worker:
         anyio.run(main)
+
+
+def test_settings_and_a_ledger_that_changed_count_from_the_next_call_on(repo: Path, tmp_path: Path):
+    environment = environment_of(tmp_path)
+    opening = Opening(repo, environment)
+
+    async def main() -> None:
+        async def critical() -> tuple[str, ...]:
+            return await worker.call(lambda workspace: workspace.configuration.config.risk.critical)
+
+        async def opened() -> int:
+            return await worker.call(id)
+
+        before, first = await critical(), await opened()
+        assert await opened() == first
+        write_config(repo, "risk:\n  critical: [guarded.txt]\n")
+        assert await critical() == (*before, "guarded.txt")
+        await worker.call(lambda workspace: workspace.plan.propose("Something"))
+        state = places_of(repo, environment).state
+        state.rename(state.with_name("damaged"))
+        assert await worker.call(lambda workspace: workspace.parts.ledger.count()) == 0
+        assert state.is_dir()
+
+    with working(opening.open, opening.is_current) as worker:
+        anyio.run(main)
+
+
+def write_config(root: Path, text: str) -> None:
+    (root / ".agent").mkdir(exist_ok=True)
+    (root / ".agent" / "config.yaml").write_text(text)
+
+
+def test_the_list_of_resources_tells_nothing_of_the_inside(tmp_path: Path):
+    def locked() -> Workspace:
+        raise PermissionError(13, "Permission denied", str(tmp_path / "secret"))
+
+    def broken() -> Workspace:
+        raise KeyError("inside")
+
+    async def listed() -> list[str]:
+        found = await Library(worker, tuple)._list_resources(None, None)
+        return [resource.name for resource in found.resources]
+
+    with working(locked) as worker:
+        assert anyio.run(listed) == ["plans"]
+    with working(broken) as worker, pytest.raises(MCPError, match="a mistake in ringi"):
+        anyio.run(listed)
 
 
 def test_a_call_that_was_cancelled_before_its_turn_never_runs(tmp_path: Path):

@@ -7,6 +7,7 @@ from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.comparison import Difference, SpecDifference
 from ringi.domain.plan import PlanStatus
 from ringi.mcp import wording
+from ringi.mcp.answers import waited
 from ringi.text import Text
 
 
@@ -63,3 +64,12 @@ def answer(status: PlanStatus, outcome: OutcomeKind | None, *, changed: bool = F
 def test_the_next_step(given: PlanAnswer, words: str, again: bool):
     assert words in wording.next_step(given)
     assert wording.undecided(given) is again
+
+
+def test_a_long_difference_says_that_it_is_cut():
+    parts = tuple(SpecDifference(f"{name}.py", Difference.CHANGED, f"+{name}\n" * 30_000) for name in "ab")
+    given = PlanAnswer("id", "p1", 2, PlanStatus.PENDING_REVIEW, None, changed=parts)
+    whole, cut = waited(given, call_again=True, next_step="").changed
+    assert whole == parts[0]
+    assert cut.diff.endswith("(cut here; the plan as it is now: ringi://plans/p1/diff)\n")
+    assert len(whole.diff + cut.diff) < 101_000

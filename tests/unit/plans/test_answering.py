@@ -19,6 +19,7 @@ from ringi.domain.plan import (
 from ringi.errors import BadTransition, InvalidSpecs, NoSandbox, NotFound, PlanChanged, Stale
 from ringi.integrations import sandbox
 from tests.helpers import (
+    answer,
     approve,
     approved,
     assert_whole,
@@ -226,3 +227,16 @@ def test_what_a_person_takes_back_keeps_the_proposers_basis(ws: Workspace):
     (ws.places.root / "a.txt").write_text("mine\n")
     ws.plan.revert(plan_id, 1, actor=Actor.USER)
     assert ws.plan.preview(plan_id).stale == ("a.txt",)
+
+
+def test_a_note_reaches_the_proposer_and_a_change_is_no_answer(ws: Workspace):
+    plan_id = proposed(ws, write("a.txt", "1\n"), create("c.txt", "c\n"))
+    ws.plan.request_approval(plan_id)
+    ws.plan.amend(plan_id, [DropSpec("s2")])
+    assert ws.plan.answer(plan_id).outcome is None
+    request = ws.plan.ask(plan_id)
+    ws.plan.approve(plan_id, "hanako", proof=answer(request), note="only today")
+    told = ws.plan.answer(plan_id)
+    assert (told.outcome, told.note) == (OutcomeKind.APPROVED, "only today")
+    ws.plan.set_action_specs(plan_id, [write("a.txt", "2\n")])
+    assert ws.plan.answer(plan_id).outcome is OutcomeKind.APPROVED

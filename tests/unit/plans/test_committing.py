@@ -238,6 +238,7 @@ def test_a_wish_while_somebody_is_asked_ends_the_request(ws: Workspace):
     [
         ("", "empty"), (" \n\t\n", "empty"), ("a\0b", "control characters"),
         ("a\x1b[31mb", "control characters"), ("a\x9bb", "control"), ("a\rb", "control"),
+        ("a\u202eb", "control"), ("a\u2066b", "control"),
         ("half \ud83d", "half a character"),
         ("x" * (LONGEST + 1), "longer"), ("T\n\nRingi-Plan: 1", "begins with Ringi-"),
         ("T\n\n  ringi-approval: 1", "begins with Ringi-"),
@@ -369,9 +370,11 @@ def test_somebody_commits_while_the_checks_run(ws: Workspace, repo: Path):
     assert git(repo, "log", "--format=%s") == "theirs\nfirst\n"
 
 
-def check_with(workspace: Workspace, *, after: tuple[str, ...]) -> None:
+def check_with(
+    workspace: Workspace, *, after: tuple[str, ...], on_failure: CheckFailure = CheckFailure.UNDO
+) -> None:
     parts = workspace.plan._parts
-    rules = parts.rules._replace(checks=PlannedChecks((), after, CheckFailure.UNDO))
+    rules = parts.rules._replace(checks=PlannedChecks((), after, on_failure))
     workspace.plan = PlanTool(parts._replace(rules=rules))
 
 
@@ -453,21 +456,28 @@ def crashed(repo: Path) -> str:
 
 
 @pytest.mark.req("PT-12")
-def test_a_crash_while_the_checks_ran(ws: Workspace, repo: Path, monkeypatch: pytest.MonkeyPatch):
-    """They were not seen to pass: the files go back, and there is no commit."""
-    check_with(ws, after=("true",))
+@pytest.mark.parametrize("failing", [CheckFailure.UNDO, CheckFailure.KEEP])
+def test_a_crash_while_the_checks_ran(
+    ws: Workspace, repo: Path, monkeypatch: pytest.MonkeyPatch, failing: CheckFailure
+):
+    """They were not seen to pass: there is no commit, which is told, and the files are as was approved."""
+    check_with(ws, after=("true",), on_failure=failing)
     plan_id = approved(ws, *CHANGE)
 
     def killed(*_: object) -> None:
         raise SystemExit
 
     monkeypatch.setattr(carrying.checking_after, "check", killed)
-    with untouched(repo):
-        with pytest.raises(SystemExit):
-            ws.plan.execute(plan_id)
-        ws.plan.recover()
+    with pytest.raises(SystemExit):
+        ws.plan.execute(plan_id)
+    ws.plan.recover()
     assert git(repo, "log", "--format=%s") == "first\n"
-    assert kinds(ws, plan_id)[-1] == "undone"
+    assert outcome_of(ws.parts.ledger.events(plan_id)) == CommitOutcome(
+        "", "it was cut off before the commit"
+    )
+    assert (repo / "docs/a.txt").exists() == (failing is CheckFailure.KEEP)
+    assert kinds(ws, plan_id)[-1] == ("undone" if failing is CheckFailure.UNDO else "commit_failed")
+    assert ws.parts.ledger.checking() is None
 
 
 def test_undo_brings_the_files_back_and_leaves_the_commit(ws: Workspace, repo: Path):

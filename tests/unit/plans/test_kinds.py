@@ -274,6 +274,16 @@ def test_undo_brings_back_all_it_can(workspace: Workspace):
     assert not (root / "pkg" / "m.py").exists()
 
 
+def test_without_a_name_what_was_carried_out_last_is_undone(workspace: Workspace):
+    earlier = approved(workspace, create("one.txt", "1\n"))
+    later = approved(workspace, create("two.txt", "2\n"))
+    for plan_id in (later, earlier):
+        assert workspace.plan.execute(plan_id).overall_success
+    workspace.plan.ask_undo(later)  # and thought better of
+    request, _ = workspace.plan.ask_undo()
+    assert request.plan_id == earlier
+
+
 def test_a_folder_somebody_else_made_stays(workspace: Workspace):
     """An optional mkdir that came too late is no change of the plan, though a command ran in the folder."""
     root = workspace.places.root

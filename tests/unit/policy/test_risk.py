@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.domain.plan import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.domain.risk import Risk, RiskCode, highest
-from ringi.policy.risk import Facts, Thresholds, assess, score
+from ringi.policy.risk import Facts, Thresholds, assess, is_unshown, score
 
 LIMITS = Thresholds(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 
@@ -109,3 +109,23 @@ def test_the_score_is_between_nothing_and_one_and_follows_the_riskiest(risks: li
         base = {Risk.LOW: 0.1, Risk.MEDIUM: 0.5, Risk.HIGH: 0.9}[highest(tuple(risks))]
         assert base <= found <= round(base + 0.1, 3)
         assert score([spec(risk) for risk in [*risks, Risk.HIGH]]) >= found
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize(
+    ("path", "old", "new", "mode", "unshown"),
+    [
+        ("app.py", b"print()\n", b"import os\n#\0\n", "0644", True),
+        ("run", None, b"#!/bin/sh\nrm -rf /\n#\0", "0644", True),
+        ("run", None, b"\x7fELF\0", "0755", True),
+        ("notes.txt", None, b"a\0", "0644", True),
+        ("pic.png", None, b"\x89PNG\0", "0644", False),
+        ("pic.png", b"\x89PNG\0", b"\x89PNG\0\1", "0644", False),
+        ("app.py", b"print()\n", b"print(1)\n", "0755", False),
+        ("app.py", b"print()\n", None, "0", False),
+    ],
+)
+def test_what_is_executed_or_read_and_not_shown(path: str, old, new, mode: str, unshown: bool):
+    assert is_unshown(path, old, new, mode) is unshown
+    found = assess(Facts(SpecKind.WRITE, path, True, 0, 0, unshown=unshown), LIMITS)
+    assert (found[0] is Risk.HIGH) is unshown

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import CopyFailed, NotFound, PathRefused
+from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
 from ringi.text import Text
-from ringi.workspace.copy import CopyChange, Supervisor, WorkCopy
+from ringi.workspace.copy import LARGEST_FILE, CopyChange, Supervisor, WorkCopy
 from ringi.workspace.shadow import Shadow
 from tests.unit.workspace.repositories import (
     as_another_user,
@@ -168,6 +168,39 @@ class TestMake:
         (copy.tree / ".agent/.gitignore").unlink()
         assert changed(copy) == {}
         assert set(left_out(copy)) == {".agent/config.yaml", ".agent/more", ".agent/.gitignore"}
+
+    def test_own_folder_that_leads_elsewhere(self, tmp_path, make, monkeypatch):
+        """Whatever an agent makes of it: a link is not followed, and no file is read without end."""
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        write(tmp_path / "elsewhere", {"secret": "x"})
+        read = []
+        real = Path.read_bytes
+        monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path.name), real(path))[1])
+        (copy.tree / ".agent").symlink_to(tmp_path / "elsewhere")
+        assert set(left_out(copy)) == {".agent"}
+        (copy.tree / ".agent").unlink()
+        (copy.tree / ".agent").mkdir()
+        with (copy.tree / ".agent" / "sparse").open("wb") as file:
+            file.truncate(LARGEST_FILE + 1)
+        assert set(left_out(copy)) == {".agent/sparse"}
+        assert not {"secret", "sparse"} & set(read)
+
+    def test_a_record_that_cannot_be_written_is_told_and_stays(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        (copy.folder / "copy.json.fresh").mkdir()
+        with pytest.raises(StorageFailed, match=r"copy\.json"):
+            copy.note(plan_id="1")
+        assert WorkCopy.open(copy.folder).record.plan_id == ""
+
+    def test_who_claims_it_reads_what_was_noted_last(self, tmp_path, make):
+        copy = make(repository(tmp_path / "r", {"a": "1"}))
+        other = WorkCopy.open(copy.folder)
+        copy.note(plan_id="1")
+        with other.claimed():
+            assert other.record.plan_id == "1"
+        (copy.folder / "copy.json").unlink()
+        with pytest.raises(CopyFailed), other.claimed():
+            pass
 
     def test_submodule_and_nested(self, tmp_path, make):
         inner = repository(tmp_path / "inner", {"x": "1"})

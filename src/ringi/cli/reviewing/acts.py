@@ -33,16 +33,18 @@ class Review:
         self.tool = app.workspace.plan
         self.ledger = app.workspace.parts.ledger
         self.plan_id = plan_id
+        self._before: dict[int, int] = {}
+        """Of a version that the person made in this review the one that it was made of."""
         self.look()
-        self._before: list[int] = []
-        """The versions that the person's changes in this review were made of."""
 
     def look(self) -> PlanDocument:
         """The plan as it is now; from here on this is what was shown."""
-        self.revision = self.ledger.revision(self.plan_id)
-        self.document = self.tool.get(self.plan_id)
+        return self._take(self.ledger.revision(self.plan_id), self.tool.get(self.plan_id))
+
+    def _take(self, revision: int, document: PlanDocument) -> PlanDocument:
+        self.revision, self.document = revision, document
         self.ref: PlanRef = self.ledger.ref(self.plan_id)
-        return self.document
+        return document
 
     @property
     def name(self) -> str:
@@ -73,48 +75,33 @@ class Review:
         self.look()
         if self.document.plan.version == before:
             raise InvalidSpecs(plan=self.name, issues=Text("nothing would be different"))
-        self._before.append(before)
+        self._before[before + 1] = before
 
     @property
     def can_take_back(self) -> bool:
-        return bool(self._before)
+        return self.document.plan.version in self._before
 
     def take_back(self) -> Text:
         """The last change of this review, by the version before it."""
-        if self.moved_on():
-            raise PlanChanged(plan=self.name)
-        parts = self.app.workspace.parts
-        specs = self.ledger.specs(self.plan_id, self._before[-1]) or ()
+        self.require_as_shown()
+        parts, now = self.app.workspace.parts, self.document.plan.version
+        before = self._before[now]
+        specs = self.ledger.specs(self.plan_id, before) or ()
         if wrong := differing(parts.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = summary(amendments(self.document)[-1:])
-        report = self.tool.revert(self.plan_id, self._before[-1], actor=Actor.USER)
+        report = self.tool.revert(self.plan_id, before, actor=Actor.USER)
         if not report.ok:
             raise InvalidSpecs(plan=self.name, issues=report.issues[0])
-        self._before.pop()
+        if before in self._before:
+            self._before[now + 1] = self._before[before]
         self.look()
         return Text("taken back: {what}", what=did)
 
     def comment(self, path: str, line: int, text: str, side: Side) -> LineComment:
         given = self.tool.comment(self.plan_id, path, line, text, side=side, seen=self.document)
-        self.look()
+        self.require_as_shown()
         return given
-
-    def update(self) -> Text:
-        """The same specs, measured against the files as they are now."""
-        bases = [spec.base for spec in self.specs()]
-        reason = "brought to the files as they are now"
-        report = self.tool.set_action_specs(self.plan_id, bases, actor=Actor.USER, reason=reason)
-        if not report.ok:
-            return Text("It does not fit your files as they are: {why}", why=report.issues[0])
-        self.look()
-        return Text("Measured against your files as they are; lines you wrote since may go.")
-
-    @property
-    def must_be_taken_up(self) -> bool:
-        if self.document.change and self.document.change.superseded_at:
-            raise Superseded(plan=self.name)
-        return self.document.state.status in {PlanStatus.PROPOSED, PlanStatus.ABORTED}
 
     def moved_on(self) -> PlanDocument | None:
         """The plan, where it is no longer the one that was shown."""
@@ -124,8 +111,13 @@ class Review:
         now = self.tool.get(self.plan_id)
         if _decided_by(now) != _decided_by(self.document):
             return now
-        self.look()  # somebody asked, checked or commented
+        # Somebody asked, checked or commented. Not looked at anew: what came since was not compared.
+        self._take(revision, now)
         return None
+
+    def require_as_shown(self) -> None:
+        if self.moved_on():
+            raise PlanChanged(plan=self.name)
 
     def ask(self) -> ApprovalRequest | None:
         """What exactly the person is asked; None where a standing approval has answered."""
@@ -138,6 +130,29 @@ class Review:
     def approve(self, asked: ApprovalRequest, typed: str, note: str = "") -> None:
         who = self.app.workspace.parts.person.user()
         self.tool.approve(self.plan_id, who, ALL_SPECS, TypedAnswer(asked.digest, typed), note)
+
+
+def reject(review: Review, feedback: str) -> None:
+    review.require_as_shown()
+    review.tool.reject(review.plan_id, feedback)
+
+
+def update(review: Review) -> Text:
+    """The same specs, measured against the files as they are now."""
+    review.require_as_shown()
+    bases = [spec.base for spec in review.specs()]
+    reason = "brought to the files as they are now"
+    report = review.tool.set_action_specs(review.plan_id, bases, actor=Actor.USER, reason=reason)
+    if not report.ok:
+        return Text("It does not fit your files as they are: {why}", why=report.issues[0])
+    review.look()
+    return Text("Measured against your files as they are; lines you wrote since may go.")
+
+
+def must_be_taken_up(review: Review) -> bool:
+    if review.document.change and review.document.change.superseded_at:
+        raise Superseded(plan=review.name)
+    return review.document.state.status in {PlanStatus.PROPOSED, PlanStatus.ABORTED}
 
 
 def take_up(review: Review) -> None:

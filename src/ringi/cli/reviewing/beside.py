@@ -1,16 +1,17 @@
 """What is found out about a plan while the person reads: nothing on the first screen waits for it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
 from ringi.cli import words
 from ringi.cli.app import App
+from ringi.cli.describing import commit_line, mixed_lines
 from ringi.cli.reviewing.model import Facts, Message
 from ringi.cli.reviewing.render import Highlights
 from ringi.cli.reviewing.rows import Part
 from ringi.cli.term.cells import Line
-from ringi.cli.term.highlight import highlight
+from ringi.cli.term.highlight import highlighting
 from ringi.domain.plan import (
     OPEN,
     CheckResult,
@@ -28,7 +29,6 @@ from ringi.errors import NoCommit
 from ringi.text import Text
 
 _LAST_LINES: Final = 6
-_LONGEST_COLOURED: Final = 64_000
 # How the usual test programs say how many they were: 12 passed, Ran 12 tests, 12 tests, ok 12.
 _COUNTED: Final = re.compile(r"\d+ (tests? )?passed|\bRan \d+ tests?|\b\d+ tests?\b", re.IGNORECASE)
 _RISKS: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
@@ -91,17 +91,8 @@ def _commit(app: App, document: PlanDocument) -> Iterator[Message]:
         return
     if found is None:
         return
-    subject, title = found.subject, title_of(found.subject.message)
-    hooks = Text("hooks: {hooks}", hooks=", ".join(subject.hooks)) if subject.hooks else Text("no hooks")
-    branch = subject.branch or Text("a detached HEAD")
-    yield Message(
-        Text("then commits on {branch}: {title} ({hooks})", branch=branch, title=title, hooks=hooks), "bold"
-    )
-    for path in found.mixed:
-        line = Text(
-            "! {path} has changes that are not committed yet; they go into the same commit", path=path
-        )
-        yield Message(line, "yellow")
+    yield Message(commit_line(found), "bold")
+    yield from (Message(line, "yellow") for line in mixed_lines(found))
 
 
 def stale_of(document: PlanDocument, parts: Sequence[Part]) -> tuple[str, ...]:
@@ -111,19 +102,19 @@ def stale_of(document: PlanDocument, parts: Sequence[Part]) -> tuple[str, ...]:
     return tuple(part.path for part in parts if part.loaded and not part.content.fits)
 
 
-def highlighted(part: Part, highlights: Highlights) -> None:
-    content = part.content
-    highlights.put(part, _lines(part.path, content.old), _lines(part.path, content.new))
+def highlighted(part: Part, highlights: Highlights) -> Iterator[None]:
+    """A little at a time, so that no key waits for it."""
+    old = yield from _lines(part.path, part.content.old)
+    new = yield from _lines(part.path, part.content.new)
+    highlights.put(part, old, new)
 
 
-def _lines(path: str, data: bytes | None) -> list[Line] | None:
-    # A longer one would keep a key waiting.
-    if not data or len(data) > _LONGEST_COLOURED:
-        return None
+def _lines(path: str, data: bytes | None) -> Generator[None, None, list[Line] | None]:
     try:
-        return highlight(path, data.decode())
+        text = (data or b"").decode()
     except UnicodeDecodeError:
         return None
+    return (yield from highlighting(path, text)) if text else None
 
 
 def told_of(results: Sequence[CheckResult]) -> tuple[Message, Sequence[str]]:

@@ -1,7 +1,8 @@
 """The plan's checks run again while the person looks on: in a process of their own, which can be stopped."""
 
 import contextlib
-import pickle
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ringi.cli.app import App
 from ringi.errors import Interrupted, NoSandbox, RingiError
+from ringi.text import Text
 from ringi.wiring.assemble import commands_of
 
 _PATIENCE_SEC: Final = 5.0
@@ -42,9 +44,10 @@ class Checking:
         self._began = time.monotonic()
         self._wake = wake
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(root), plan_id],
+            # -P: the project's folder answers for no import.
+            [sys.executable, "-P", "-m", __name__, str(root), plan_id],
             env=dict(environment),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             # Keys that are typed here are not for them.
@@ -55,9 +58,10 @@ class Checking:
         self._thread.start()
 
     def _listen(self) -> None:
-        self._said = self._process.communicate()[0]
-        with contextlib.suppress(OSError):  # the screen was left meanwhile
-            self._wake()
+        with self._process as process:
+            # Not `communicate`, which would close its standard input: that says that we have gone.
+            self._said = process.stdout.read() if process.stdout else b""
+        self._wake()
 
     def wait(self) -> None:
         while not self.ended:
@@ -72,12 +76,11 @@ class Checking:
         return not self._thread.is_alive()
 
     @property
-    def error(self) -> RingiError | None:
+    def why_not(self) -> Text | None:
         """Why they could not run; None where they did, whatever they said."""
-        if not self._said:
-            return None if self._process.returncode == 0 else Interrupted()
-        found = pickle.loads(self._said)  # noqa: S301  # of our own process
-        return found if isinstance(found, RingiError) else Interrupted()
+        if self._process.returncode == 0:
+            return None
+        return _heard(json.loads(self._said)) if self._said else Text(Interrupted.message)
 
     def stop(self) -> None:
         """Ends the checks and what they started."""
@@ -88,14 +91,43 @@ class Checking:
             self._process.kill()
 
 
+def _told(value: object) -> object:
+    """A sentence on its way to the other process, which translates it."""
+    if isinstance(value, Text):
+        return [value.template, {name: _told(detail) for name, detail in value.details.items()}]
+    return str(value)
+
+
+def _heard(told: Any) -> Any:
+    if isinstance(told, str):
+        return told
+    template, details = told
+    return Text(template, **{name: _heard(detail) for name, detail in details.items()})
+
+
+def _end_with_review() -> None:
+    """The other end of standard input is closed when the review ends, however it does."""
+    review = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what is started from here has nobody to listen to
+    os.close(nothing)
+
+    def wait() -> None:
+        os.read(review, 1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def main(root: str, plan_id: str) -> int:
     from ringi.api import open_workspace  # noqa: PLC0415  # only in the other process
 
+    _end_with_review()
     try:
         with open_workspace(root) as workspace:
             workspace.plan.check_again(plan_id)
     except RingiError as error:
-        sys.stdout.buffer.write(pickle.dumps(error))
+        sys.stdout.write(json.dumps(_told(Text(error.message, **error.details))))
         return 1
     except KeyboardInterrupt:
         return 1

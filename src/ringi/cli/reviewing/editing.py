@@ -67,14 +67,15 @@ def in_editor(path: str, new: bytes, environment: Mapping[str, str]) -> tuple[by
     words = _words(environment.get("VISUAL") or environment.get("EDITOR") or _USUAL)
     if shutil.which(words[0], path=environment.get("PATH")) is None:
         raise NoSuchProgram(name=words[0])
-    # A folder of its own, so that the copy can have the file's own name, by which editors know its language.
-    with tempfile.TemporaryDirectory(prefix="ringi-review-") as folder:
-        copy = Path(folder, PurePosixPath(path).name[-_LONGEST_NAME:] or "file")
-        copy.write_bytes(new)
-        try:
+    try:
+        # A folder of its own, so that the copy can have the file's own name, by which editors know its
+        # language.
+        with tempfile.TemporaryDirectory(prefix="ringi-review-") as folder:
+            copy = Path(folder, PurePosixPath(path).name[-_LONGEST_NAME:] or "file")
+            copy.write_bytes(new)
             ended = subprocess.run([*words, str(copy)], env=dict(environment), check=False)
+            if not copy.exists():
+                raise StorageFailed(what=path, why=Text("the editor left no file"))
             return copy.read_bytes(), ended.returncode
-        except FileNotFoundError:
-            raise StorageFailed(what=path, why=Text("the editor left no file")) from None
-        except OSError as error:
-            raise StorageFailed(what=path, why=why_failed(error)) from None
+    except OSError as error:
+        raise StorageFailed(what=path, why=why_failed(error)) from None

@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.cli.ask import is_yes
 from ringi.cli.reviewing import editing
-from ringi.cli.reviewing.acts import to_type
+from ringi.cli.reviewing.acts import reject, to_type, update
 from ringi.cli.reviewing.beside import overlaps_of, preview_of
 from ringi.cli.reviewing.ends import End
 from ringi.cli.reviewing.loading import delta_parts
@@ -273,21 +273,18 @@ def _approved(session: Session, note: str, end: End) -> End | None:
 
 
 def _reject(session: Session) -> End | None:
-    review = session.review
     feedback = (session.ask_line(Text("What should the proposer change?")) or "").strip()
     if not feedback:
         session.say(Text("A reject needs a word of feedback; nothing was decided."), "yellow")
         return None
-    if review.moved_on():
-        raise PlanChanged(plan=review.name)
-    review.tool.reject(review.plan_id, feedback)
+    reject(session.review, feedback)
     return End.REJECTED
 
 
 def _back_or_update(session: Session) -> End | None:
     review, risk = session.review, risk_of(session.review.document)
     if session.model.stale and not review.document.change:
-        words = review.update()
+        words = update(review)
         session.show_again(anew=True)
         session.say(words, "yellow")
     elif review.can_take_back:

@@ -1,24 +1,26 @@
 """The parts of a plan, each read when somebody looks at it."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
+import msgspec
+
 from ringi.api import Workspace
 from ringi.cli import words
+from ringi.cli.describing import sandbox, terms
 from ringi.cli.reviewing.rows import Content, Note, Part
 from ringi.cli.ui import stored
+from ringi.domain import codec
 from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
 from ringi.domain.feedback import LineComment
 from ringi.domain.plan import CHANGING, ActionSpecExt, PlanDocument, PlanStatus, SpecKind, comments_now
-from ringi.errors import BadPatch, NoSandbox, Refused, StorageFailed
+from ringi.errors import BadPatch, Refused, StorageFailed
 from ringi.patching.model import Hunk
 from ringi.patching.parse import parse_patch
 from ringi.plans.effects import Effect, Invalid, effects_of, looking
 from ringi.plans.rendering import rendering
 from ringi.text import Text
-from ringi.wiring.assemble import commands_of
 
 _IN_LINES: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 _MOST_NOTES: Final = 500
@@ -92,45 +94,22 @@ class Loader:
         return Content(hunks, (*notes, *beside), added, removed, fits=fits)
 
     def _notes(self, spec: ActionSpecExt) -> Iterator[Note]:
-        base = spec.base
         if not spec.validated:
             yield Note(Text("cannot be carried out: {why}", why=stored(spec.notes)), "red")
-        if base.kind is SpecKind.RUN:
-            seconds, folder = base.timeout_sec or 0, base.path or "."
-            how = self._sandbox
-            yield Note(
-                Text("in {folder}, at most {seconds} s, {how}", folder=folder, seconds=seconds, how=how)
-            )
-        if base.arguments is not None:
-            yield Note(Text("with {arguments}", arguments=json.dumps(base.arguments, ensure_ascii=False)))
-        if mode := _new_mode(spec):
-            yield Note(Text("permission bits become {mode}", mode=mode))
-        if base.optional:
-            yield Note(Text("optional: where it fails, the rest goes on"))
+        how = self._sandbox if spec.base.kind is SpecKind.RUN else None
+        yield from map(Note, terms(spec, how))
         for given in spec.risk_reasons:
-            yield Note(words.reason(base.path, given), words.RISK_STYLE[spec.risk])
+            yield Note(words.reason(spec.base.path, given), words.RISK_STYLE[spec.risk])
 
     @cached_property
     def _sandbox(self) -> Text:
-        workspace = self._workspace
-        config, environment = workspace.configuration.config, workspace.parts.environment
-        try:
-            inside = commands_of(workspace.places, config, environment).sandboxed()
-        except NoSandbox as error:
-            return Text("not at all: {why}", why=Text(error.message, **error.details))
-        return Text("in a sandbox without network") if inside else Text("NOT in a sandbox")
+        return sandbox(self._workspace)
 
 
 def key_of(spec: ActionSpecExt) -> str:
-    """The same only where the spec would still do the same to the same file."""
-    states = [state.sha256 + state.mode if state else "" for state in (spec.before, spec.after)]
-    return " ".join([spec.id, spec.base.kind, spec.base.path, *states, str(spec.validated)])
-
-
-def _new_mode(spec: ActionSpecExt) -> str | None:
-    if spec.before and spec.after and spec.before.mode != spec.after.mode:
-        return spec.after.mode
-    return spec.base.mode or None
+    """The same only where everything that is shown of the spec is; what it writes is in the hash after."""
+    bare = msgspec.structs.replace(spec, base=msgspec.structs.replace(spec.base, content=None))
+    return codec.canonical(bare).decode()
 
 
 def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[Note]) -> Content:

@@ -8,7 +8,7 @@ from ringi.cli.app import App
 from ringi.cli.ask import LONGEST_DIFF, ask, digest_typed, is_yes
 from ringi.cli.describing import describe, totals
 from ringi.cli.reviewing import editing
-from ringi.cli.reviewing.acts import Review, joined, take_up, to_type
+from ringi.cli.reviewing.acts import Review, joined, must_be_taken_up, reject, take_up, to_type, update
 from ringi.cli.reviewing.beside import told_of
 from ringi.cli.reviewing.checking import Checking, can_check
 from ringi.cli.reviewing.ends import End
@@ -49,8 +49,14 @@ class Dialogue:
         self.preview: PlanPreview | None = None
 
     def run(self) -> End:
+        try:
+            return self._run()
+        except EOFError:
+            return End.LEFT
+
+    def _run(self) -> End:
         self.show()
-        if self.review.must_be_taken_up:
+        if must_be_taken_up(self.review):
             question = Text("{plan} does not wait now. Take it up again? [y/n]", plan=self.review.name)
             if not is_yes(self.ask(question)):
                 return End.LEFT
@@ -65,10 +71,8 @@ class Dialogue:
                 return ended
 
     def ask(self, question: Text) -> str:
-        try:
-            return ask(self.app, question)
-        except EOFError:
-            return "q"
+        """What is typed. Where the terminal is closed that is no answer to anything: EOFError."""
+        return ask(self.app, question)
 
     def show(self) -> None:
         """All of it; from here on this is what the person has seen."""
@@ -140,12 +144,15 @@ class Dialogue:
             checking.stop()
             self.say(Text("the tests were stopped"))
             return
-        if (error := checking.error) is not None:
-            self.say(Text("tests not run: {why}", why=Text(error.message, **error.details)))
+        if (why := checking.why_not) is not None:
+            self.say(Text("tests not run: {why}", why=why))
             return
-        self.review.look()
-        message, output = told_of(self.review.document.state.checks)
-        self.say(message.words, message.style)
+        # They ran on the plan as it was when they began, which need not be the one that was shown.
+        self.review.require_as_shown()
+        results = self.review.document.state.checks
+        message, output = told_of(results) if results else (None, ())
+        if message is not None:
+            self.say(message.words, message.style)
         for line in output:
             self.ui.line(Text("{line}", line=line), indent=6)
 
@@ -169,10 +176,7 @@ def _approved(dialogue: Dialogue, note: str, end: End) -> End | None:
         return end
     typed = "a"
     if to_type(review.document, asked) is not None:
-        try:
-            given = digest_typed(dialogue.app, asked)
-        except EOFError:
-            return End.LEFT
+        given = digest_typed(dialogue.app, asked)
         if given is None:
             return None
         typed = given.answer
@@ -273,21 +277,18 @@ def _number(text: str, most: int) -> int | None:
 
 
 def _reject(dialogue: Dialogue) -> End | None:
-    review = dialogue.review
     feedback = dialogue.ask(Text("What should the proposer change?"))
     if not feedback:
         dialogue.say(Text("A reject needs a word of feedback; nothing was decided."))
         return None
-    if review.moved_on():
-        raise PlanChanged(plan=review.name)
-    review.tool.reject(review.plan_id, feedback)
+    reject(dialogue.review, feedback)
     return End.REJECTED
 
 
 def _back_or_update(dialogue: Dialogue) -> None:
     review = dialogue.review
     if dialogue.stale and not review.document.change:
-        dialogue.say(review.update())
+        dialogue.say(update(review))
         dialogue.show()
     elif review.can_take_back:
         risk = risk_of(review.document)

@@ -149,21 +149,19 @@ def _row(model: Model, place: Place, columns: int, highlights: Highlights) -> Li
         room = columns - 2 - gutter
         text = pad(_code(part, row, model.left, room, highlights), room if _TINTS[row.kind] else 0)
         return clip((mark, beside, sign, *text), columns)
-    if row.kind is Kind.FILE:
-        return _file_line(model, part, mark, columns)
-    return clip((mark, *_other(part, row, gutter)), columns)
+    if row.kind is Kind.HUNK:
+        return clip((mark, *_other(part, row, gutter)), columns)
+    said = _file_line(model, part) if row.kind is Kind.FILE else _other(part, row, gutter)
+    return clip((mark, *_fitted(tuple(said), model.left, columns - 1)), columns)
 
 
-def _file_line(model: Model, part: Part, mark: Span, columns: int) -> Line:
-    folded = part.key in model.folded
-    size = ""
+def _file_line(model: Model, part: Part) -> Iterator[Span]:
+    yield Span("▸ " if part.key in model.folded else "▾ ")
+    yield Span(shown(translated(part.title)), f"bold {part.style}".strip())
     if part.loaded and (part.content.added or part.content.removed):
-        size = f"  +{part.content.added} -{part.content.removed}"
-    line = [mark, Span("▸ " if folded else "▾ "), Span(translated(part.title), f"bold {part.style}".strip())]
-    line.append(Span(size))
+        yield Span(f"  +{part.content.added} -{part.content.removed}")
     if part.loaded and not part.content.fits:
-        line.append(Span("  " + translated(Text("changed since the proposer saw it")), "yellow"))
-    return clip(pad(tuple(line), columns), columns)
+        yield Span("  " + translated(Text("changed since the proposer saw it")), "yellow")
 
 
 def _other(part: Part, row: Row, gutter: int) -> Iterator[Span]:
@@ -192,7 +190,11 @@ def _code(part: Part, row: Row, left: int, room: int, highlights: Highlights) ->
         coloured = tuple(
             Span(span.text, style) for span in plain(row.data.decode("utf-8", "backslashreplace"))
         )
-    line = tuple(Span(span.text, f"{span.style} {tint}".strip()) for span in coloured)
+    return _fitted(tuple(Span(span.text, f"{span.style} {tint}".strip()) for span in coloured), left, room)
+
+
+def _fitted(line: Line, left: int, room: int) -> Line:
+    """From column `left` on, with a mark that says how much more there is."""
     size = sum(width(span.text) for span in line) - left
     if size <= room:
         return clip(line, room, start=left)
@@ -224,7 +226,7 @@ def _below(model: Model, columns: int, rows: int) -> tuple[list[Line], Cursor]:
 
 
 def _asked(model: Model, question: Question, columns: int, rows: int) -> tuple[list[Line], Cursor]:
-    asked = wrapped((Span(translated(question.words), "bold"),), columns)
+    asked = wrapped((Span(shown(translated(question.words)), "bold"),), columns)
     room = max(0, rows - len(asked) - 3)
     above = [line for one in question.above for line in wrapped((Span(shown(translated(one))),), columns)]
     if question.editor is None:

@@ -109,6 +109,7 @@ class Session:
         model.delta = None
         model.output, model.stale = (), ()
         model.show(Loader(self.app.workspace, review.document).parts(() if anew else model.parts))
+        self.overlaps = None
         self._idle = False
         self._work = self._idle_work()
         self.draw()
@@ -143,11 +144,8 @@ class Session:
         self.checking = None
         if self.model.message is WAIT:
             self.model.message = None
-        error = checking.error
-        if error is not None:
-            self.model.checks = Message(
-                Text("tests not run: {why}", why=Text(error.message, **error.details)), "yellow"
-            )
+        if (why := checking.why_not) is not None:
+            self.model.checks = Message(Text("tests not run: {why}", why=why), "yellow")
             return
         self.review.moved_on()
         results = self.review.document.state.checks
@@ -189,7 +187,7 @@ class Session:
             yield
         for part in self._seen if self._colour else ():
             if not self._highlights.known(part):
-                highlighted(part, self._highlights)
+                yield from highlighted(part, self._highlights)
                 yield
         for part in model.parts:
             if not part.loaded:

@@ -4,7 +4,8 @@ import contextlib
 import re
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
 from functools import lru_cache
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,9 @@ _MOST_CHARACTERS: Final = 200_000
 _LONGEST_LINE: Final = 2_000
 _TAB: Final = 4
 # Lexers are made of expressions that a text written for it can keep busy for years.
-_MOST_SEC: Final = 0.5
+_MOST_SEC: Final = 0.2
+_STEP_SEC: Final = 0.02
+_MOST_STEPS: Final = 200
 
 # Where several languages share an ending, the one that is met most.
 _PREFERRED: Final = {
@@ -47,18 +50,33 @@ class _TimeIsUp(BaseException):
 
 def highlight(path: str, text: str) -> list[Line] | None:
     """One styled line for each line of the text; None where there is no lexer, or it would take too long."""
+    steps = highlighting(path, text)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # the type of what a generator returns is lost here
+
+
+def highlighting(path: str, text: str) -> Generator[None, None, list[Line] | None]:
+    """As `highlight`, a little at a time: whoever types meanwhile need not wait for all of it."""
     if len(text) > _MOST_CHARACTERS or any(len(line) > _LONGEST_LINE for line in text.split("\n")):
         return None
+    lines = _Lines()
     try:
-        with _at_most(_MOST_SEC):
-            lexer = _lexer_for(path.rpartition("/")[2])
-            tokens = [] if lexer is None else [(str(kind), value) for _, kind, value in _lexed(lexer, text)]
+        lexer = _lexer_for(path.rpartition("/")[2])
+        if lexer is None:
+            return None
+        tokens = _lexed(lexer, text)
+        for _ in range(_MOST_STEPS):
+            yield
+            with _at_most(_MOST_SEC):
+                if lines.take(tokens, time.monotonic() + _STEP_SEC):
+                    # A lexer that leaves something out, or puts something in, would show what is not there.
+                    return lines.ended() if "".join(lines.text) == text else None
     except (*_LEXER_FAULTS, _TimeIsUp):
-        return None
-    # A lexer that leaves something out, or puts something in, would show what is not there.
-    if "".join(value for _, value in tokens) != text:
-        return None
-    return _lines(tokens)
+        pass
+    return None
 
 
 def plain(text: str) -> Line:
@@ -93,22 +111,40 @@ def _lexer_for(name: str) -> "Lexer | None":
     return None
 
 
-def _lines(tokens: list[tuple[str, str]]) -> list[Line]:
-    lines: list[Line] = []
-    spans: list[Span] = []
-    column = 0
-    for kind, value in tokens:
-        style = _style(kind)
+class _Lines:
+    """Made of tokens, as far as they have come."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self._lines: list[Line] = []
+        self._spans: list[Span] = []
+        self._column = 0
+
+    def take(self, tokens: Iterator[tuple[int, object, str]], until: float) -> bool:
+        """Until that moment; whether those were all."""
+        for _, kind, value in tokens:
+            self._add(_style(str(kind)), value)
+            if time.monotonic() > until:
+                return False
+        return True
+
+    def _add(self, style: str, value: str) -> None:
+        self.text.append(value)
         for number, piece in enumerate(value.split("\n")):
             if number:
-                lines.append(tuple(spans))
-                spans, column = [], 0
+                self._end_line()
             if piece:
-                shown = _shown(piece, column)
-                column += width(shown)
-                _add(spans, shown, style)
-    lines.append(tuple(spans))
-    return lines
+                shown = _shown(piece, self._column)
+                self._column += width(shown)
+                _add(self._spans, shown, style)
+
+    def _end_line(self) -> None:
+        self._lines.append(tuple(self._spans))
+        self._spans, self._column = [], 0
+
+    def ended(self) -> list[Line]:
+        self._end_line()
+        return self._lines
 
 
 def _add(spans: list[Span], text: str, style: str) -> None:

@@ -10,12 +10,9 @@ _CANCELLING: Final = frozenset(["esc", "ctrl-c", "ctrl-g", "eof", "stop"])
 
 
 class LineEditor:
-    """With `multiline`, line breaks in what is pasted stay, and Ctrl-O types one; Enter still ends it."""
-
-    def __init__(self, text: str = "", *, multiline: bool = False) -> None:
+    def __init__(self, text: str = "") -> None:
         self._before = text
         self._after = ""
-        self._multiline = multiline
         self._first_column = 0
 
     @property
@@ -28,12 +25,9 @@ class LineEditor:
         if key in _CANCELLING or (key == "ctrl-d" and not self.text):
             return "cancel"
         if key.startswith(_PASTED):
-            pasted = key.removeprefix(_PASTED)
-            self._before += pasted if self._multiline else pasted.replace("\n", " ")
+            self._before += key.removeprefix(_PASTED).replace("\n", " ")
         elif len(key) == 1:
             self._before += key
-        elif key == "ctrl-o" and self._multiline:
-            self._before += "\n"
         else:
             self._move_or_remove(key)
         return None

@@ -134,10 +134,11 @@ class Terminal:
         """The person's own screen and modes, as for an editor; afterwards everything is drawn anew."""
         self._leave()
         try:
-            yield
+            with self._wakeups.stoppable():
+                yield
         finally:
             # An interrupt typed there was meant for the other program.
-            self._wakeups.taken(signal.SIGINT)
+            self._wakeups.taken(signal.SIGINT, signal.SIGCONT)
             self._take_over()
             self.discard_pending()
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Final, Self
 
@@ -73,10 +74,20 @@ class Wakeups:
         with contextlib.suppress(BlockingIOError):
             self._noted.update(os.read(self.reader, _CHUNK))
 
+    @contextlib.contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """What stops the whole job stops us too: a shell waits for all of it."""
+        noted = signal.SIGTSTP in self._before
+        if noted:
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        try:
+            yield
+        finally:
+            if noted:
+                signal.signal(signal.SIGTSTP, self._note)
+
     def stop_as_job(self) -> None:
         """As Ctrl-Z does: the shell takes over. Where there is none, the system does not stop us."""
-        if signal.SIGTSTP not in self._before:
-            return
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        os.kill(0, signal.SIGTSTP)
-        signal.signal(signal.SIGTSTP, self._note)
+        if signal.SIGTSTP in self._before:
+            with self.stoppable():
+                os.kill(0, signal.SIGTSTP)

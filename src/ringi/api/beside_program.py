@@ -1,0 +1,69 @@
+"""Which program a command means: the one that the person sees from where they stand."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from ringi.errors import NoSuchProgram
+
+_INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
+
+
+def proposer_of(argv: Sequence[str]) -> str:
+    """The program's name; for an interpreter, that of the script it runs."""
+    return PurePosixPath(argv[1] if _runs_a_file(argv) else argv[0]).name
+
+
+def _runs_a_file(argv: Sequence[str]) -> bool:
+    name = PurePosixPath(argv[0]).name
+    return len(argv) > 1 and not argv[1].startswith("-") and _INTERPRETER.fullmatch(name) is not None
+
+
+def program_of(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
+    """The file that is executed. Raises NoSuchProgram."""
+    name = argv[0]
+    if "/" in name:
+        found = folder / name
+        if not found.is_file() or not os.access(found, os.X_OK):
+            raise NoSuchProgram(name=name)
+        return found
+    there = shutil.which(name, path=environment.get("PATH", os.defpath))
+    if there is None:
+        raise NoSuchProgram(name=name)
+    return folder / there
+
+
+def from_here(argv: Sequence[str], here: Path, root: Path) -> tuple[str, ...]:
+    """The same command for whoever stands at the top of the workspace, or of a copy of it.
+
+    Its program, and the script that an interpreter is given, are named from there; in full, where they lie
+    outside.
+    """
+    words, top = list(argv), Path(os.path.realpath(root))
+    for at in _relative(argv):
+        path = here / words[at]
+        # A bare name at the top is the same there; it may also be that of a package.
+        if path.is_file() and ("/" in words[at] or Path(os.path.realpath(here)) != top):
+            real = Path(os.path.realpath(path.parent), path.name)
+            words[at] = f"./{real.relative_to(top)}" if real.is_relative_to(top) else str(real)
+    return tuple(words)
+
+
+def in_copy(argv: Sequence[str], tree: Path, root: Path) -> tuple[str, ...]:
+    """What git ignores is not in the copy: there the workspace's own file is meant."""
+    words = list(argv)
+    for at in _relative(argv):
+        if "/" in words[at] and not (tree / words[at]).exists() and (root / words[at]).is_file():
+            words[at] = str(root / words[at])
+    return tuple(words)
+
+
+def _relative(argv: Sequence[str]) -> Iterator[int]:
+    """Where in the command files of its own may stand. A program without a slash is looked for in PATH."""
+    if "/" in argv[0] and not argv[0].startswith("/"):
+        yield 0
+    if _runs_a_file(argv) and not argv[1].startswith("/"):
+        yield 1
