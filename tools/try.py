@@ -146,6 +146,9 @@ def journey(folder: Path) -> int:
         return 0
     if stage.undone and contents(project) != before:
         return say_bug()
+    if not stage.undone:
+        say("\nIt stays as you left it, so the tour ends here: its second half needs the files as they were.")
+        return 0
     by_script(stage, folder)
     if stage.undone and contents(project) != before:
         return say_bug()
@@ -155,7 +158,7 @@ def journey(folder: Path) -> int:
 
 def beside_an_agent(stage: "Stage", folder: Path) -> bool:
     """False where nobody could decide, or nobody wanted to."""
-    check = f"{sys.executable} -m unittest -q"
+    check = "python3 -m unittest -q"
     stage.run(["with", "--check", check, "--", sys.executable, str(folder / "demo-agent.py")])
     stage.run([])
     say("\nA line in it is not wanted. Whoever proposed it is told, and goes on in the same copy.")
@@ -173,11 +176,11 @@ def beside_an_agent(stage: "Stage", folder: Path) -> bool:
         return not_decided(stage)
     if code == DECLINED:
         stage.run(["with", "--resume"])
-    say("\nThe version bump was not asked for either: it is dropped, and the rest taken.")
-    code = stage.review(
-        [(MENU, "d"), (r"1 to 3:", "1"), (MENU, "a")],
-        hint="drop pyproject.toml with D, then take the rest with a",
-    )
+        say("\nThe version bump was not asked for either: it is dropped, and the rest taken.")
+        code = stage.review(
+            [(MENU, "d"), (r"1 to 3:", "1"), (MENU, "a")],
+            hint="drop pyproject.toml with D, then take the rest with a",
+        )
     if code != 0:
         return not_decided(stage)
     stage.run(["verify"])
@@ -223,7 +226,11 @@ class Stage:
 
     def review(self, answers: list[tuple[str, str]], hint: str) -> int:
         """Full screen where a person sits; where this script presses the keys, the dialogue can be read."""
-        return self.run(["review"] if self.by_hand else ["review", "--plain"], answers, hint)
+        if self.by_hand:
+            say(f"\nThe review fills the screen. You decide; for example: {hint}.")
+            input("Enter opens it. ")
+            return self.run(["review"])
+        return self.run(["review", "--plain"], answers)
 
     def undo(self, words: list[str]) -> None:
         signed = "--sign" in words

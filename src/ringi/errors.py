@@ -58,6 +58,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NoSandbox             a command must run in a sandbox, and there is none
 │   ├── NoCommit              nothing can be committed here
 │   ├── NotLocal              a server that others could reach
+│   ├── NotTaken              a text of the person's that the plan cannot take
 │   ├── NotYours              a plan that somebody else proposed
 │   ├── NoTool                an outside tool that is not there
 │   ├── CheckFailed           a check before or after an execution
@@ -450,6 +451,12 @@ class NotLocal(Refused):
     code = "not_local"
     message = "{address} can be reached from other machines."
     hint = "Serve on 127.0.0.1 or ::1."
+
+
+class NotTaken(Refused):
+    code = "not_taken"
+    message = "{why} Your text is kept in {file}"
+    hint = "Look at the plan again, then edit it once more: ringi review"
 
 
 class NotYours(Refused):

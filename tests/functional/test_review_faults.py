@@ -236,3 +236,36 @@ def test_the_arguments_of_a_call_are_seen_in_the_dialogue(shop: Desk) -> None:
         plan_id = workspace.plan.propose("tell them", proposer="the agent")
         workspace.plan.set_action_specs(plan_id, [call])
     assert '{"to": "everybody"}' in shop.run("show", "p1").stdout
+
+
+@pytest.mark.req("PT-8")
+def test_words_typed_where_none_are_taken_press_no_keys(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("home", "c")
+    screen.wait("comments are about lines")
+    screen.type("all of this is wrong")
+    screen.settle(0.3)
+    assert screen.alive
+    assert state(shop, name).status is PlanStatus.PENDING_REVIEW
+    time.sleep(1.6)
+    screen.press("a")
+    assert screen.exit_code == 0
+
+
+@pytest.mark.req("PT-8", "PT-16")
+def test_a_failed_check_asks_once_more(shop: Desk, screens: Screens) -> None:
+    commit_all(shop)
+    name = shop.agent(BY_AGENT, "--check", "false")
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("a")
+    screen.wait("A check failed")
+    screen.press("a")
+    screen.wait("Nothing was approved")
+    assert state(shop, name).status is PlanStatus.PENDING_REVIEW
+    screen.press("a")
+    screen.wait("A check failed")
+    screen.press("y")
+    assert screen.exit_code == 0

@@ -56,7 +56,8 @@ def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
             raise NothingToResume(why=Text("{plan} has no copy, or it is gone.", plan=plan.name))
         _refuse_unusable(copies[-1])
         return copies[-1]
-    for copy in sorted(reversed(found), key=_is_a_plan):
+    newest_first = found[::-1]
+    for copy in sorted(newest_first, key=_was_cut_off, reverse=True):
         if not is_running(copy) and not copy.is_gone and _can_go_on(workspace, copy):
             return copy
     raise NothingToResume(why=Text("no copy of an open plan is left."))
@@ -70,15 +71,15 @@ def _refuse_unusable(copy: WorkCopy) -> None:
         raise NothingToResume(why=Text("its copy {path} is gone.", path=str(copy.tree)))
 
 
-def _is_a_plan(copy: WorkCopy) -> bool:
-    """Or was cut off before it became one."""
-    return copy.record.taken or bool(copy.record.plan_id)
+def _was_cut_off(copy: WorkCopy) -> bool:
+    """Before it was a plan."""
+    return not copy.record.taken and not copy.record.plan_id
 
 
 def _can_go_on(workspace: Workspace, copy: WorkCopy) -> bool:
     if not copy.record.command:
         return False
-    if not _is_a_plan(copy):
+    if _was_cut_off(copy):
         return True
     plan = plan_of(workspace, copy)
     return plan is not None and plan.status in OPEN

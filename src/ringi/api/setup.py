@@ -36,6 +36,9 @@ _CONFIG: Final = """\
 #   checks: ["make test"]       # after an agent has worked, in its copy; needs: ringi trust
 #   sandbox: required           # no agent without one
 #   writable: ["~/.cache/pip"]  # what it may write to beside its copy; needs: ringi trust
+#   keep_days: 14               # so long the copy of an open plan stays for ringi with --resume
+# notify:
+#   how: desktop                # when something waits: bell, desktop or off
 """
 
 

@@ -15,6 +15,9 @@ LONGEST_DIFF: Final = 300
 """Lines of one that are shown before a question."""
 
 
+FAILED: Final = Text("A check failed. Apply it all the same? [y/n]")
+
+
 def require_terminal(app: App, command: str) -> None:
     """Before anything is shown: where nobody can answer, say so and name the command for a person."""
     if refusal := app.workspace.parts.person.refusal():
@@ -37,7 +40,7 @@ def ask(app: App, question: Text) -> str:
 
 
 def is_yes(answer: str) -> bool:
-    return answer.lower() in YES
+    return answer.lower() in YES - {"a"}  # which applies a plan, and is no word
 
 
 def digest_typed(app: App, asked: ApprovalRequest) -> TypedAnswer | None:

@@ -27,6 +27,7 @@ from ringi.domain.plan import (
     PlanStatus,
     SpecKind,
     SpecSelection,
+    comments_now,
     risk_of,
     selected,
 )
@@ -68,6 +69,9 @@ def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevie
     _describe_commit(app, document)
     for given_back in state.feedback:
         ui.line(Text("its proposer is told: {text}", text=given_back.text), indent=2)
+    for comment in comments_now(document):
+        where = Text("{path}:{line}: {text}", path=comment.path, line=comment.line, text=comment.text)
+        ui.line(Text("your comment on {where}", where=where), indent=2)
     _describe_approvals(app, document)
     _describe_last_execution(app, document)
 

@@ -167,9 +167,9 @@ def test_after_a_change_the_cursor_stays_near() -> None:
     model.show([model.parts[0], part_of("f1", "a", "b"), model.parts[2]])
     assert model.cursor == Place(1, model.rows_of(1) - 1)
     model.show([model.parts[0], model.parts[2]])
-    assert model.cursor == Place(1, model.parts[1].start(1))
+    assert model.cursor == Place(1, model.parts[1].first_change(1))
     model.show([model.parts[0]])
-    assert model.cursor == Place(0, model.parts[0].start(1))
+    assert model.cursor == Place(0, model.parts[0].first_change(1))
     assert model.top <= model.cursor
 
 

@@ -502,3 +502,13 @@ def test_whatever_is_staged_only_the_plans_own_paths_go_along(
 def test_a_commit_that_is_gone(repo: Path):
     with pytest.raises(NoCommit):
         commits_in(repo).files("0" * 40, ["README.md"])
+
+
+def test_what_is_staged_and_in_no_file_is_not_lost(repo: Path):
+    oid = git(repo, "hash-object", "-w", "--stdin", stdin=b"# Only staged\n").strip()
+    git(repo, "update-index", "--cacheinfo", f"100644,{oid},README.md")
+    with pytest.raises(NoCommit, match=r"README\.md is staged otherwise"):
+        commits_in(repo).place(["README.md"])
+    assert commits_in(repo).place(["app/hello.py"]).parent
+    (repo / "README.md").write_text("# Only staged\n")
+    assert commits_in(repo).place(["README.md"]).parent

@@ -4,12 +4,13 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ringi.cli.reviewing.rows import Kind, Row
-from ringi.errors import NoSuchProgram, StorageFailed
+from ringi.errors import NoSuchProgram, NotTaken, RingiError, StorageFailed
 from ringi.text import Text, why_failed
 
 _USUAL: Final = "vi"
@@ -60,6 +61,20 @@ def _words(command: str) -> list[str]:
         return shlex.split(command) or [_USUAL]
     except ValueError:  # quotes that do not end
         return [command]
+
+
+@contextmanager
+def kept(path: str, made: bytes) -> Iterator[None]:
+    """What the person wrote is not lost where the plan cannot take it: the error says where it lies."""
+    try:
+        yield
+    except RingiError as error:
+        with tempfile.NamedTemporaryFile(
+            prefix="ringi-edit-", suffix="-" + PurePosixPath(path).name[-_LONGEST_NAME:], delete=False
+        ) as file:
+            file.write(made)
+        why = Text(error.message, **error.details)
+        raise NotTaken(why=why, file=file.name) from None
 
 
 def in_editor(path: str, new: bytes, environment: Mapping[str, str]) -> tuple[bytes, int]:

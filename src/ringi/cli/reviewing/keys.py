@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ringi.cli.ask import is_yes
+from ringi.cli.ask import FAILED, is_yes
 from ringi.cli.reviewing import editing
 from ringi.cli.reviewing.acts import reject, to_type, update
 from ringi.cli.reviewing.beside import overlaps_of, preview_of
@@ -15,7 +15,16 @@ from ringi.cli.reviewing.rows import LINES, Kind, Row
 from ringi.cli.reviewing.session import GONE, WAIT, Session
 from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpecExt, PlanStatus, risk_of
-from ringi.errors import BadTransition, LostRace, NotRequested, PlanChanged, RingiError, Stale, Superseded
+from ringi.errors import (
+    BadTransition,
+    LostRace,
+    NotRequested,
+    NotTaken,
+    PlanChanged,
+    RingiError,
+    Stale,
+    Superseded,
+)
 from ringi.text import Text
 
 Act = Callable[[Session], End | None]
@@ -28,6 +37,8 @@ def press(session: Session, key: str) -> End | None:
     model = session.model
     if key in GONE:
         return End.LEFT if key == "eof" else End.INTERRUPTED
+    if session.is_deaf(key):
+        return None
     if key == "ctrl-z":
         session.terminal.suspend_self()
     elif model.page is not None:
@@ -55,7 +66,7 @@ def _done(session: Session, act: Act) -> End | None:
         session.review.look()
         session.show_again()
         session.fail(error)
-    except Stale as error:
+    except (Stale, NotTaken) as error:
         session.review.look()
         session.show_again(anew=True)
         session.fail(error)
@@ -139,11 +150,11 @@ def _line(session: Session, kinds: frozenset[Kind]) -> tuple[ActionSpecExt, Row,
         return None
     row, new = model.row, model.part.content.new
     if model.part.key in model.folded or row.kind not in kinds:
-        session.say(Text("The cursor is on no line that can be edited."))
+        session.refuse(Text("The cursor is on no line that can be edited."))
     elif new is None:
-        session.say(Text("It can only be dropped whole."))
+        session.refuse(Text("It can only be dropped whole."))
     elif len(row.data) > editing.LONGEST_LINE:
-        session.say(Text("The line is too long to be edited here; [E] opens your editor."))
+        session.refuse(Text("The line is too long to be edited here; [E] opens your editor."))
     else:
         return spec, row, new
     return None
@@ -199,7 +210,8 @@ def _in_editor(session: Session) -> End | None:
     elif made == new:
         session.say(Text("Nothing was changed."))
     else:
-        _rewrite(session, spec, made)
+        with editing.kept(spec.base.path, made):
+            _rewrite(session, spec, made)
     return None
 
 
@@ -209,7 +221,7 @@ def _comment(session: Session) -> End | None:
         return None
     row = model.row
     if model.part.key in model.folded or row.kind not in LINES:
-        session.say(Text("The cursor is on no line; comments are about lines."))
+        session.refuse(Text("The cursor is on no line; comments are about lines."))
         return None
     side, line = (Side.OLD, row.old) if row.kind is Kind.REMOVED else (Side.NEW, row.new)
     path = _path_of(spec, side)
@@ -255,6 +267,10 @@ def _waits_for_checks(session: Session) -> bool:
 def _approved(session: Session, note: str, end: End) -> End | None:
     review = session.review
     if _waits_for_checks(session):
+        return None
+    failed = any(result.exit_code for result in review.document.state.checks)
+    if failed and not is_yes(session.ask_key(FAILED)):
+        session.say(Text("Nothing was approved."))
         return None
     asked = review.ask()
     if asked is None:

@@ -115,9 +115,9 @@ class Model:
 
 
 def beginning(model: Model, part: int) -> Place:
-    """Of a file its first hunk, where keys that drop and edit have something to do; else its name."""
+    """Of a file its first change, where keys that drop and edit have something to do; else its name."""
     hunks = _open_hunks(model, part)
-    return Place(part, model.shown[part].start(1) if hunks else 0)
+    return Place(part, model.shown[part].first_change(1) if hunks else 0)
 
 
 def step(model: Model, place: Place, count: int) -> Place:
@@ -160,7 +160,7 @@ def to_hunk(model: Model, direction: int) -> None:
     part, row = model.cursor
     hunk = 0 if model.part.key in model.folded else model.part.hunk_at(row)
     wanted = hunk + direction
-    if direction < 0 and hunk and row > model.part.start(hunk):
+    if direction < 0 and hunk and row > model.part.first_change(hunk):
         wanted = hunk
     while not 1 <= wanted <= _open_hunks(model, part):
         part += direction
@@ -171,8 +171,9 @@ def to_hunk(model: Model, direction: int) -> None:
             # A part without hunks is a stop of its own: a command must not be passed unseen.
             model.cursor, model.reach = Place(part, 0), model.rows_of(part) - 1
             return
-    model.cursor = Place(part, model.shown[part].start(wanted))
-    model.reach = model.shown[part].length(wanted)
+    found = model.shown[part]
+    model.cursor = Place(part, found.first_change(wanted))
+    model.reach = found.start(wanted) + found.length(wanted) - model.cursor.row
 
 
 def _open_hunks(model: Model, part: int) -> int:

@@ -9,7 +9,7 @@ from ringi.cli.reviewing.model import Page
 from ringi.cli.reviewing.render import shown
 from ringi.cli.term.cells import Line, Span
 from ringi.cli.ui import Ui, translated
-from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, comments_now
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef
 from ringi.text import Text
 
 KEYS: Final = (
@@ -57,9 +57,6 @@ def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevi
     beside = copy.copy(app)
     beside.ui = writing
     describe(beside, ref, document, preview)
-    for comment in comments_now(document):
-        where = Text("{path}:{line}: {text}", path=comment.path, line=comment.line, text=comment.text)
-        writing.line(Text("your comment on {where}", where=where), indent=2)
     totals(beside, document)
     title, *lines = writing.lines
     return Page(title, tuple(lines))

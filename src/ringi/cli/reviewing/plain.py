@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.cli import words
 from ringi.cli.app import App
-from ringi.cli.ask import LONGEST_DIFF, ask, digest_typed, is_yes
+from ringi.cli.ask import FAILED, LONGEST_DIFF, ask, digest_typed, is_yes
 from ringi.cli.describing import describe, totals
 from ringi.cli.reviewing import editing
 from ringi.cli.reviewing.acts import Review, joined, must_be_taken_up, reject, take_up, to_type, update
@@ -16,7 +16,7 @@ from ringi.cli.reviewing.loading import Loader
 from ringi.cli.reviewing.rows import Kind, Row
 from ringi.cli.versions import show_comparison
 from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpecExt, PlanPreview, PlanStatus, comments_now, risk_of
+from ringi.domain.plan import ActionSpecExt, PlanPreview, PlanStatus, risk_of
 from ringi.domain.risk import Risk
 from ringi.errors import BadTransition, LostRace, NotRequested, PlanChanged, RingiError, Stale, Superseded
 from ringi.plans.checking import commands_of
@@ -84,9 +84,6 @@ class Dialogue:
                 self.ui.diff(part.diff, most=LONGEST_DIFF)
                 self.ui.line()
         describe(self.app, self.review.ref, document, self.preview)
-        for comment in comments_now(document):
-            where = Text("{path}:{line}: {text}", path=comment.path, line=comment.line, text=comment.text)
-            self.ui.line(Text("your comment on {where}", where=where), indent=2)
         totals(self.app, document)
 
     def say(self, text: Text, style: str = "yellow") -> None:
@@ -171,6 +168,10 @@ def _approve_with_note(dialogue: Dialogue) -> End | None:
 
 def _approved(dialogue: Dialogue, note: str, end: End) -> End | None:
     review = dialogue.review
+    failed = any(result.exit_code for result in review.document.state.checks)
+    if failed and not is_yes(dialogue.ask(FAILED)):
+        dialogue.say(Text("Nothing was approved."))
+        return None
     asked = review.ask()
     if asked is None:
         return end
@@ -231,7 +232,9 @@ def _edit(dialogue: Dialogue) -> None:
         dialogue.say(Text("Nothing was changed."))
         return
     risk = risk_of(dialogue.review.document)
-    dialogue.changed(dialogue.review.rewrite(spec, made), risk)
+    with editing.kept(spec.base.path, made):
+        what = dialogue.review.rewrite(spec, made)
+    dialogue.changed(what, risk)
 
 
 def _indented(before: str, text: str) -> str:

@@ -83,10 +83,21 @@ def _above(model: Model, columns: int, rows: int) -> Iterator[Line]:
     if rows < _ROOM_FOR_SUMMARY:
         return
     if model.facts.said:
-        yield clip(_joined([Span(translated(one.words), one.style) for one in model.facts.said]), columns)
+        yield _shortened(
+            _joined([Span(translated(one.words), one.style) for one in model.facts.said]), columns
+        )
     if rows >= _ROOM_FOR_WARNINGS:
-        yield from (_one(one.words, one.style, columns) for one in _warnings(model))
+        yield from (
+            _shortened(((Span(translated(one.words), one.style)),), columns) for one in _warnings(model)
+        )
     yield _where(model, columns)
+
+
+def _shortened(line: Line, columns: int) -> Line:
+    """What does not fit is not cut without a sign; [i] shows all of it."""
+    if sum(width(span.text) for span in line) <= columns:
+        return line
+    return (*clip(line, columns - 1), Span("…"))
 
 
 def _title(model: Model, columns: int) -> Line:
@@ -119,6 +130,8 @@ def _warnings(model: Model) -> Iterator[Message]:
         line = Text("! {path} changed since the proposer saw it", path=words.some(model.stale, 2))
         yield Message(line, "yellow")
     yield from model.warnings[:_MOST_WARNINGS]
+    if len(model.warnings) > _MOST_WARNINGS:
+        yield Message(Text("… and {count} more", count=len(model.warnings) - _MOST_WARNINGS), "yellow")
 
 
 def _where(model: Model, columns: int) -> Line:

@@ -28,6 +28,7 @@ class Kind(Enum):
 
 _KINDS = {b" ": Kind.KEPT, b"+": Kind.ADDED, b"-": Kind.REMOVED}
 LINES = frozenset(_KINDS.values())
+_CHANGES = LINES - {Kind.KEPT}
 
 
 class Row(NamedTuple):
@@ -146,6 +147,12 @@ class Part:
         """The row of a hunk's header; hunks count from 1."""
         self.load()
         return self._starts[hunk - 1]
+
+    def first_change(self, hunk: int) -> int:
+        """The row of its first line that comes or goes: keys that drop, edit and comment mean that one."""
+        start = self.start(hunk)
+        rows = range(start + 1, start + 1 + self.length(hunk))
+        return next((row for row in rows if self.row(row).kind in _CHANGES), start)
 
     def length(self, hunk: int) -> int:
         """How many rows of it follow its header."""

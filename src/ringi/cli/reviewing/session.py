@@ -1,5 +1,6 @@
 """A review on a full screen: what is drawn, what is typed, what is done while nobody types."""
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ from ringi.plans.checking import commands_of
 from ringi.text import Text
 
 _LOOK_SEC: Final = 1.0
+_DEAF_SEC: Final = 1.5
 GONE: Final = frozenset(["eof", "stop", "ctrl-c"])
 """Whoever could answer has gone, or wants to."""
 
@@ -41,6 +43,7 @@ class Session:
         self._colour = colour
         self._seen: Sequence[Part] = ()
         self._work: Iterator[None] = self._idle_work()
+        self._deaf_until = 0.0
         self._idle = False
         """Nothing is left to do but wait."""
         self._told: tuple[int, PlanStatus] | None = None
@@ -72,6 +75,19 @@ class Session:
 
     def say(self, text: Text, style: str = "") -> None:
         self.model.message = Message(text, style)
+
+    def refuse(self, text: Text) -> None:
+        """Where words were to be typed: whoever types on, not looking, must not press keys with them."""
+        self.say(text)
+        self._deaf_until = time.monotonic() + _DEAF_SEC
+
+    def is_deaf(self, key: str) -> bool:
+        now = time.monotonic()
+        if len(key) > 1 or now >= self._deaf_until:
+            self._deaf_until = 0.0
+            return False
+        self._deaf_until = now + _DEAF_SEC
+        return True
 
     def fail(self, error: RingiError) -> None:
         self.say(Text(error.message, **error.details), "yellow")
