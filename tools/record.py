@@ -5,6 +5,7 @@ drawn. Nothing in the picture is made up; `make picture` draws it anew.
 """
 
 import argparse
+import copy
 import html
 import importlib.util
 import os
@@ -81,18 +82,30 @@ class Recorder:
     def __init__(self, project: Path, environment: Mapping[str, str]) -> None:
         self.screen = pyte.Screen(COLUMNS, ROWS)
         self.stream = pyte.ByteStream(self.screen)
+        self._before: tuple[object, int, int] | None = None
         self.child, self.terminal = pty.fork()
         if self.child == 0:
             os.chdir(project)
             os.execve("/bin/sh", ["sh"], dict(environment))
         ioctl(self.terminal, TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
 
+    def feed(self, data: bytes) -> None:
+        """The screen that a full-screen program takes and gives back, which pyte does not know."""
+        for piece in re.split(rb"(\x1b\[\?1049[hl])", data):
+            if piece == b"\x1b[?1049h":
+                cursor = self.screen.cursor
+                self._before = copy.deepcopy(self.screen.buffer), cursor.x, cursor.y
+            elif piece == b"\x1b[?1049l" and self._before is not None:
+                self.screen.buffer, self.screen.cursor.x, self.screen.cursor.y = self._before
+            else:
+                self.stream.feed(piece)
+
     def settle(self) -> None:
         """Until nothing changes any more."""
         end = time.monotonic() + LONGEST_SEC
         while time.monotonic() < end and select.select([self.terminal], [], [], QUIET_SEC)[0]:
             try:
-                self.stream.feed(os.read(self.terminal, 65536))
+                self.feed(os.read(self.terminal, 65536))
             except OSError:
                 return
 
@@ -118,7 +131,7 @@ class Recorder:
 
     def settle_briefly(self) -> None:
         while select.select([self.terminal], [], [], 0.03)[0]:
-            self.stream.feed(os.read(self.terminal, 65536))
+            self.feed(os.read(self.terminal, 65536))
 
     def frame(self, hold: float) -> Frame:
         return Frame(tuple(self._row(number) for number in range(ROWS)), hold)
@@ -210,7 +223,7 @@ def drawn(frames: list[Frame]) -> str:
     groups = [f'<g class="s s{number}">{_placed(screen, names)}</g>' for number, screen in enumerate(screens)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        f'aria-label="{WORDS}">\n<style>{_palette()}{"".join(styles)}</style>\n'
+        f'xml:space="preserve" aria-label="{WORDS}">\n<style>{_palette()}{"".join(styles)}</style>\n'
         f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>\n'
         "<defs>\n" + "\n".join(defined) + "\n</defs>\n" + "\n".join(groups) + "\n</svg>\n"
     )

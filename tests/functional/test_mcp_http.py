@@ -123,7 +123,7 @@ def check_own_token(served: Served) -> None:
     assert place.stat().st_mode & 0o777 == 0o600
     assert len(served.token) > 40
     taken = Desk(served.root).run("mcp", "--http", str(served.port))
-    assert taken.returncode == 7
+    assert taken.returncode == 1
     for host in ("0.0.0.0", "192.0.2.1", "::", "example.org"):
         refused = Desk(served.root).run("--json", "mcp", "--http", "0", "--host", host)
         assert refused.returncode == 6

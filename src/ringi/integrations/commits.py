@@ -111,7 +111,18 @@ class GitCommits:
                 )
         if torn := [wanted[name] for _, stage, name in known if stage != b"0" and name in wanted]:
             raise NoCommit(why=Text("{path} is in conflict", path=torn[0]))
-        self._require_nothing_only_staged({name: entry.oid for entry, _, name in known}, wanted)
+        head = self._head()
+        staged = self._git.look("diff-index", "--cached", "--name-only", "-z", head) if head else b""
+        index = {name: os.fsdecode(entry.oid) for entry, _, name in known}
+        for name in wanted.keys() & set(staged.split(b"\0")):
+            # After a commit the index has what was committed; what is in no file would be gone.
+            if not _holds(self._root / wanted[name], index.get(name, "")):
+                raise NoCommit(
+                    why=Text(
+                        "{path} is staged otherwise than the file is; commit or unstage that",
+                        path=wanted[name],
+                    )
+                )
         new = wanted.keys() - {name for _, _, name in known}
         if not new:
             return
@@ -120,22 +131,6 @@ class GitCommits:
         if out := self._git.look("check-ignore", "-z", "--stdin", stdin=asked, fine=(0, 1)):
             ignored = os.fsdecode(out.split(b"\0")[0]).removeprefix("./")
             raise NoCommit(why=Text("git ignores {path}", path=ignored))
-
-    def _require_nothing_only_staged(self, index: Mapping[bytes, bytes], wanted: Mapping[bytes, str]) -> None:
-        """What is staged and in no file would be gone: after a commit the index has what was committed."""
-        head = self._head()
-        out = self._git.look("diff-index", "--cached", "--name-only", "-z", head) if head else b""
-        for name in wanted.keys() & set(out.split(b"\0")):
-            oid = os.fsdecode(index.get(name, b""))
-            if not oid or not self._holds(wanted[name], oid):
-                why = Text(
-                    "{path} is staged otherwise than the file is; commit or unstage that", path=wanted[name]
-                )
-                raise NoCommit(why=why)
-
-    def _holds(self, path: str, oid: str) -> bool:
-        file = self._root / path
-        return file.is_file() and blob_id(file.read_bytes(), like=oid) == oid
 
     def _repository_around(self, name: bytes, links: Collection[bytes]) -> str:
         parts, top = name.split(b"/"), os.fsencode(self._root) + b"/"
@@ -226,6 +221,10 @@ class GitCommits:
         except GitFailed as error:
             raise NoCommit(why=str(error)) from None
         return {path: data.get(entry.oid) if entry else None for path, entry in found.items()}
+
+
+def _holds(file: Path, oid: str) -> bool:
+    return bool(oid) and file.is_file() and blob_id(file.read_bytes(), like=oid) == oid
 
 
 def _parents(parent: str) -> list[str]:

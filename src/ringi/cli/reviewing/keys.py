@@ -37,7 +37,7 @@ def press(session: Session, key: str) -> End | None:
     model = session.model
     if key in GONE:
         return End.LEFT if key == "eof" else End.INTERRUPTED
-    if session.is_deaf(key):
+    if session.deaf.swallows(key):
         return None
     if key == "ctrl-z":
         session.terminal.suspend_self()

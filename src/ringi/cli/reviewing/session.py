@@ -29,6 +29,23 @@ GONE: Final = frozenset(["eof", "stop", "ctrl-c"])
 WAIT: Final = Message(Text("Wait for the tests, or stop them with esc; then answer."), "yellow")
 
 
+class Deaf:
+    """For as long as somebody types on; a key that is no letter ends it."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def begin(self) -> None:
+        self._until = time.monotonic() + _DEAF_SEC
+
+    def swallows(self, key: str) -> bool:
+        if len(key) > 1 or time.monotonic() >= self._until:
+            self._until = 0.0
+            return False
+        self.begin()
+        return True
+
+
 class Session:
     def __init__(self, app: App, review: Review, terminal: Terminal, *, colour: bool) -> None:
         self.app = app
@@ -43,7 +60,7 @@ class Session:
         self._colour = colour
         self._seen: Sequence[Part] = ()
         self._work: Iterator[None] = self._idle_work()
-        self._deaf_until = 0.0
+        self.deaf = Deaf()
         self._idle = False
         """Nothing is left to do but wait."""
         self._told: tuple[int, PlanStatus] | None = None
@@ -79,15 +96,7 @@ class Session:
     def refuse(self, text: Text) -> None:
         """Where words were to be typed: whoever types on, not looking, must not press keys with them."""
         self.say(text)
-        self._deaf_until = time.monotonic() + _DEAF_SEC
-
-    def is_deaf(self, key: str) -> bool:
-        now = time.monotonic()
-        if len(key) > 1 or now >= self._deaf_until:
-            self._deaf_until = 0.0
-            return False
-        self._deaf_until = now + _DEAF_SEC
-        return True
+        self.deaf.begin()
 
     def fail(self, error: RingiError) -> None:
         self.say(Text(error.message, **error.details), "yellow")
