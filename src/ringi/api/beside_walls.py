@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ _LEADING_OUT: Final = frozenset(
 # The last one holds sockets by which keys can be typed into a terminal of the person's.
 _SECRET: Final = (".ssh", ".gnupg", ".screen")
 _TMP: Final = Path(os.path.realpath("/tmp"))  # noqa: S108  # only compared with
+# The agent may call `ringi mcp`.
+_OURS: Final = (Path(sys.executable), Path(__file__).parents[1])
 
 
 class Walls(NamedTuple):
@@ -83,7 +86,7 @@ def enclosed(
     program = program_of(argv, copy.tree, env)
     # A script that an interpreter is given is as much the program as the interpreter.
     named = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
-    seen = [folder for path in [program, *named] for folder in _seen_with(path)]
+    seen = [folder for path in [program, *named, *_OURS] for folder in _seen_with(path)]
     places = _places(workspace, copy, agent or argv, env, [*visible, *seen])
     chosen = sandbox.agent_mounts(places)
     for path in (program, Path(os.path.realpath(program))):
@@ -189,6 +192,8 @@ def _seen_with(program: Path) -> list[Path]:
     found = []
     for path in dict.fromkeys([program, Path(os.path.realpath(program))]):
         folder = Path(os.path.realpath(path.parent))
+        if (folder.parent / "pyvenv.cfg").is_file():  # an environment of Python is more than its programs
+            folder = folder.parent
         if folder.is_relative_to(_TMP):
             found.append(path if folder == _TMP else folder)
     return found
