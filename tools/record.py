@@ -160,7 +160,7 @@ def style_of(cell: pyte.screens.Char) -> str:
 
 def record() -> list[Frame]:
     tour = _tour()
-    folder = Path(tempfile.mkdtemp(prefix="ringi-picture-", dir=Path.home()))
+    folder = Path(tempfile.mkdtemp(prefix="ringi-tour-", dir="/var/tmp"))
     try:
         project, environment = tour.make_project(folder)
         agent = folder / "bin" / "demo-agent"
