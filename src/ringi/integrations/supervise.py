@@ -9,16 +9,16 @@ import select
 import signal
 import subprocess
 import termios
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from ringi.errors import Interrupted
 from ringi.integrations.doorway import Doorway
 from ringi.integrations.processes import adopting, exit_code_of
+from ringi.integrations.signals import SignalPipe
 from ringi.integrations.terminal import copy_size, dress, make_raw, raw, take_terminal
 
 _TICK: Final = 0.05
@@ -245,42 +245,16 @@ def discard_pending_input(fd: int = 0) -> None:
         termios.tcflush(fd, termios.TCIFLUSH)
 
 
-class _Wakeups:
-    """Signals as bytes in a pipe, so that waiting for a descriptor ends when one comes.
-
-    Only the main thread can listen to signals; another one looks around at short intervals.
-    """
+class _Wakeups(SignalPipe):
+    """Where no signal can be heard, it looks around at short intervals."""
 
     stop: int | None = None
 
-    def __enter__(self) -> Self:
-        self._reader, self._writer = os.pipe()
-        os.set_blocking(self._reader, False)
-        os.set_blocking(self._writer, False)
-        self._noted: set[int] = set()
-        self._before: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            # Written by the interpreter at once: our own handler may have to wait until `select` returns,
-            # for ever if the signal came just before it was called.
-            self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-            for number in _NOTED:
-                before = signal.getsignal(number)
-                ignored = before == signal.SIG_IGN and number in _STOPPING  # as nohup does, and it is meant
-                if before is not None and not ignored:
-                    self._before[number] = before
-                    signal.signal(number, self._note)
-        return self
+    def __init__(self) -> None:
+        super().__init__(_NOTED, leave_ignored=_STOPPING)
 
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
-        if self._before:
-            signal.set_wakeup_fd(self._wakeup)
-        os.close(self._reader)
-        os.close(self._writer)
-
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        self._noted.add(number)
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        super()._note(number, frame)
         if number in _STOPPING and self.stop is None:
             self.stop = number
 
@@ -293,10 +267,10 @@ class _Wakeups:
     ) -> tuple[list[int], list[int]]:
         if signal.SIGCHLD not in self._before:
             seconds = _TICK if seconds is None else min(seconds, _TICK)
-        ready, free, _ = select.select([*reading, self._reader], writing, [], seconds)
-        if self._reader in ready:
+        ready, free, _ = select.select([*reading, self.reader], writing, [], seconds)
+        if self.reader in ready:
             with contextlib.suppress(BlockingIOError):
-                os.read(self._reader, _CHUNK)
+                os.read(self.reader, _CHUNK)
         return ready, free
 
 

@@ -5,8 +5,9 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from types import FrameType
-from typing import Any, Final, Self
+from typing import Final, Self
+
+from ringi.integrations.signals import SignalPipe
 
 _CHUNK: Final = 4096
 _WAKE: Final = 0
@@ -14,36 +15,22 @@ _STOPPING: Final = frozenset([signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 _NOTED: Final = (*_STOPPING, signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP)
 
 
-class Wakeups:
-    """Only the main thread can listen to signals; elsewhere only `wake` is heard."""
+class Wakeups(SignalPipe):
+    """Where no signal can be heard, `wake` still is."""
+
+    def __init__(self) -> None:
+        super().__init__(_NOTED, leave_ignored=_NOTED)
 
     def __enter__(self) -> Self:
         self._lock = threading.Lock()
-        self.reader, self._writer = os.pipe()
+        super().__enter__()
         self._open = True
-        for end in (self.reader, self._writer):
-            os.set_blocking(end, False)
-        self._noted: set[int] = set()
-        self._before: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            # Written by the interpreter at once: a handler of ours may have to wait until `select` returns.
-            self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-            for number in _NOTED:
-                before = signal.getsignal(number)
-                if before is not None and before != signal.SIG_IGN:  # ignored, as nohup does, is meant so
-                    self._before[number] = before
-                    signal.signal(number, self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
-        if self._before:
-            signal.set_wakeup_fd(self._wakeup)
-        with self._lock:
+        with self._lock:  # whoever wakes us must not write into what is closed
             self._open = False
-            os.close(self.reader)
-            os.close(self._writer)
+            super().__exit__()
 
     def wake(self) -> None:
         with self._lock, contextlib.suppress(BlockingIOError):
@@ -65,10 +52,6 @@ class Wakeups:
 
     def woken(self) -> bool:
         return self.taken(_WAKE)
-
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        # Also when another listener had the pipe for a while, as one that runs a command.
-        self._noted.add(number)
 
     def _collect(self) -> None:
         with contextlib.suppress(BlockingIOError):
