@@ -14,6 +14,15 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NoPort                a port that cannot be served on
 │   ├── NotProven             what was carried out is not what was approved
 │   ├── LogBroken             the log is not what was written
+│   ├── SessionFailed         a planning session stopped; it can be resumed
+│   ├── ModelFailed           a language model gave no usable answer
+│   │   ├── ModelRejected     its service refused the call: the key, the name, the request
+│   │   ├── ModelUnreachable  there is no connection, or it was cut
+│   │   ├── ModelBusy         too many calls, or an error of the service, until the budget was used up
+│   │   ├── ModelTimeout      the budget was used up
+│   │   ├── ModelDeclined     it answered nothing, or refused to
+│   │   ├── BadModelAnswer    what it answered is not what was asked for
+│   │   └── NotRecorded       a recording has no such answer
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
@@ -24,6 +33,8 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── NoState               no project state was captured yet
 │   ├── NothingToAdopt        no ledger of an earlier place
 │   ├── NoWorkspace           there is no workspace here
+│   ├── UnknownModel          the configuration names a model in a way nobody knows
+│   ├── NoModelKey            the key for a model is not in the environment
 │   └── BadConfiguration      a configuration file or variable is wrong
 ├── PersonNeeded        3     an approval or an answer is missing
 │   ├── NotApproved           execute without approval
@@ -46,6 +57,10 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── BadDocument
 │   ├── BadTransition
 │   ├── EmptyPlan             a plan without words
+│   ├── BadInstruction        a planning session cannot begin with it
+│   ├── BadAnswer             it does not answer what was asked
+│   ├── NotAsked              an answer to another question
+│   ├── SessionOver           a planning session that has ended
 │   ├── InvalidSpecs          specs of a plan that cannot be carried out
 │   ├── UnfitSpecs            specs that did not become a plan
 │   ├── WrongAnswer           typed for something else, or not what was asked
@@ -81,11 +96,12 @@ RingiError                    code, message, hint, exit code; the words are temp
 │       ├── StateIncomplete   the project state it rests on is not whole
 │       └── RiskMismatch      its risk is not what its files say
 ├── Busy                7     someone else holds the lock
-│   └── LostRace              somebody saved the same plan first
+│   ├── LostRace              somebody saved the same plan first
+│   └── SessionRace           somebody went on with the same planning session
 └── Interrupted         130
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class RingiError(Exception):
@@ -161,6 +177,65 @@ class CommitFailed(Failed):
     code = "commit_failed"
     message = "The files of {plan} are written, but there is no commit: {why}"
     hint = "Commit them yourself, or take them back: ringi undo {plan}"
+
+
+class SessionFailed(Failed):
+    code = "session_failed"
+    message = "Planning session {session} stopped: {why}"
+    hint = "Nothing you said is lost. Once the cause is gone, go on: ringi plan --resume {session}"
+
+
+class ModelFailed(Failed):
+    code = "model_failed"
+    message = "{model} gave no usable answer: {why}"
+    hint = "Try again, or take another model: RINGI_MODEL=playbook needs none."
+
+    exchanges: tuple[Any, ...] = ()
+    """What was tried, for the log."""
+    usage: Any = None
+    """What it took all the same."""
+
+
+class ModelRejected(ModelFailed):
+    code = "model_rejected"
+    message = "{model} refused the call: {why}"
+    hint = "Check the key in the environment and the name of the model: ringi config show"
+
+
+class ModelUnreachable(ModelFailed):
+    code = "model_unreachable"
+    message = "{model} cannot be reached: {why}"
+    hint = "Check the network and llm.base_url, or do without a model: RINGI_MODEL=playbook"
+
+
+class ModelBusy(ModelFailed):
+    code = "model_busy"
+    message = "{model} takes no calls now: {why}"
+    hint = "Try again later, or give it more time: llm.timeout_sec"
+
+
+class ModelTimeout(ModelFailed):
+    code = "model_timeout"
+    message = "{model} did not answer within {seconds} seconds."
+    hint = "Give it more time: llm.timeout_sec"
+
+
+class ModelDeclined(ModelFailed):
+    code = "model_declined"
+    message = "{model} did not answer the question: {why}"
+    hint = "Put the instruction in other words, or take another model."
+
+
+class BadModelAnswer(ModelFailed):
+    code = "bad_model_answer"
+    message = "{model} answered in a form that cannot be used: {why}"
+    hint = "Try again, or take a larger model."
+
+
+class NotRecorded(ModelFailed):
+    code = "not_recorded"
+    message = "The recording {model} has no answer to this: {why}"
+    hint = "Record it again: RINGI_MODEL=record:FILE,MODEL"
 
 
 class Unsupported(Failed):
@@ -247,6 +322,21 @@ class NoWorkspace(Usage):
     code = "no_workspace"
     message = "{path} is neither a git repository nor a ringi workspace."
     hint = "Go to your project, or make this folder a workspace: ringi init"
+
+
+class UnknownModel(Usage):
+    code = "unknown_model"
+    message = "{model} is no model that can be asked: {why}"
+    hint = (
+        "Set model to playbook, openai:NAME, anthropic:NAME, ollama:NAME, command:claude, command:codex, "
+        "command:gemini, command:PROGRAM …, record:FILE,MODEL or replay:FILE"
+    )
+
+
+class NoModelKey(Usage):
+    code = "no_model_key"
+    message = "{model} needs a key, and {variable} is not set."
+    hint = "Set {variable} in the environment, or do without a model: RINGI_MODEL=playbook"
 
 
 class BadConfiguration(Usage):
@@ -392,6 +482,30 @@ class EmptyPlan(Refused):
     code = "empty_plan"
     message = "A plan needs a text that says what it is about."
     hint = "Its first line becomes the title."
+
+
+class BadInstruction(Refused):
+    code = "bad_instruction"
+    message = "A planning session cannot begin with that: {why}"
+    hint = 'Say in a sentence what should change: ringi plan "…"'
+
+
+class BadAnswer(Refused):
+    code = "bad_answer"
+    message = "That does not answer {asked}: {why}"
+    hint = "See what is asked: ringi status --session {session}"
+
+
+class NotAsked(Refused):
+    code = "not_asked"
+    message = "{given} is not what is asked now: {asked}"
+    hint = "See what is asked: ringi status --session {session}"
+
+
+class SessionOver(Refused):
+    code = "session_over"
+    message = "Planning session {session} is {status}; nothing was changed."
+    hint = 'Begin another one: ringi plan "…"'
 
 
 class WrongAnswer(Refused):
@@ -598,6 +712,12 @@ class LostRace(Busy):
     code = "lost_race"
     message = "Plan {plan} was saved by someone else in the meantime; your change was not applied."
     hint = "Run the same command again; it will see the newer plan."
+
+
+class SessionRace(Busy):
+    code = "session_race"
+    message = "Somebody else went on with planning session {session} in the meantime; this was not taken."
+    hint = "See where it stands now: ringi plan --resume {session}"
 
 
 class Interrupted(RingiError):

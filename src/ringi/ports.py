@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:  # every start would load documents that most commands never see
     from ringi.domain.approval import Approval, ApprovalRequest
@@ -20,7 +20,12 @@ if TYPE_CHECKING:  # every start would load documents that most commands never s
     from ringi.domain.grant import Grant
     from ringi.domain.plan import ActionSpecExt, CheckPhase, CheckResult, PlanDocument, PlanRef
     from ringi.domain.project_state import ProjectState
+    from ringi.domain.prompt import Budget, ModelAnswer, OnWorking, Prompt
+    from ringi.domain.run import Run
+    from ringi.domain.session import LogEntry, PlanningSession, SessionApproval, SessionFacts, SessionRef
     from ringi.text import Text
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -139,6 +144,15 @@ class CheckRunner(Protocol):
         """
 
 
+class LanguageModel(Protocol):
+    @property
+    def name(self) -> str:
+        """As people name it in the configuration."""
+
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+        """An answer of this kind, validated. Raises a ModelFailed whose `exchanges` say what was tried."""
+
+
 class NewEvent(NamedTuple):
     kind: EventKind
     actor: Actor
@@ -167,6 +181,61 @@ class StoredCommand(NamedTuple):
 class StoredGrant(NamedTuple):
     grant: Grant
     revoked_at: str | None
+
+
+class StoredSession(NamedTuple):
+    session: PlanningSession
+    facts: SessionFacts
+    revision: int
+    """Counts saves; a save names the revision it read and fails if another came first."""
+
+
+class SessionTransaction(Protocol):
+    """What a call about planning sessions saves, together or not at all."""
+
+    def last_hash(self) -> str: ...
+    def session(self, session_id: str) -> StoredSession: ...
+    def add_session(
+        self, session: PlanningSession, facts: SessionFacts, event: NewEvent, logs: Sequence[LogEntry] = ()
+    ) -> StoredSession: ...
+    def save_session(
+        self,
+        stored: StoredSession,
+        session: PlanningSession,
+        facts: SessionFacts,
+        event: NewEvent,
+        logs: Sequence[LogEntry] = (),
+    ) -> StoredSession:
+        """Raises SessionRace where somebody saved it since it was read."""
+
+    def add_session_approval(self, approval: SessionApproval) -> None:
+        """Its event is the one that the session is saved with, and has it as evidence."""
+
+    def add_run(self, run: Run, event: NewEvent) -> None: ...
+    def save_run(self, run: Run, event: NewEvent) -> None: ...
+
+
+class SessionStore(Protocol):
+    """The ledger, as far as planning sessions and runs go."""
+
+    def transaction(self) -> AbstractContextManager[SessionTransaction]: ...
+    def find_session(self, name: str) -> str:
+        """The id that people mean: all of it, or its beginning, with or without `planning-`."""
+
+    def session(self, session_id: str) -> StoredSession: ...
+    def session_refs(self, *, open_only: bool = False) -> list[SessionRef]:
+        """The newest first."""
+
+    def session_logs(self, session_id: str) -> tuple[LogEntry, ...]: ...
+    def session_approval(self, session_id: str) -> SessionApproval | None: ...
+    def find_run(self, name: str) -> str: ...
+    def run(self, run_id: str) -> Run: ...
+    def runs(self) -> list[Run]:
+        """The newest first."""
+
+    def last_hash(self) -> str: ...
+    def has_event(self, hash_: str) -> bool: ...
+    def workspace_id(self) -> str: ...
 
 
 class Transaction(Protocol):

@@ -1,5 +1,6 @@
 """The append-only log (PT-11): every event carries the hash of the one before it."""
 
+import re
 from enum import StrEnum
 from typing import Final
 
@@ -36,6 +37,18 @@ class EventKind(StrEnum):
     AMENDED = "amended"
     GRANTED = "granted"
     GRANT_REVOKED = "grant_revoked"
+    SESSION_STARTED = "session_started"
+    SESSION_PREPARED = "session_prepared"
+    SESSION_ANSWERED = "session_answered"
+    SESSION_DECIDED = "session_decided"
+    SESSION_APPROVED = "session_approved"
+    SESSION_REJECTED = "session_rejected"
+    SESSION_CANCELLED = "session_cancelled"
+    SESSION_FAILED = "session_failed"
+    SESSION_RESUMED = "session_resumed"
+    SESSION_TAKEN_IN = "session_taken_in"
+    RUN_CREATED = "run_created"
+    RUN_CANCELLED = "run_cancelled"
 
 
 class Actor(StrEnum):
@@ -54,6 +67,7 @@ class Event(Versioned, frozen=True, kw_only=True):
     at: str
     event: EventKind
     plan_id: str
+    """The plan, the planning session or the run that it speaks of; empty for a standing approval."""
     actor: Actor
     reason: str
     counts: Counts
@@ -73,3 +87,9 @@ class LoggedEvent(Document, frozen=True):
 
 
 FIRST_PREVIOUS: Final = "0" * 64
+_PLAN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def speaks_of_plan(subject_id: str) -> bool:
+    """Whether what an event names is a plan, and no session, run or standing approval."""
+    return _PLAN_ID.fullmatch(subject_id) is not None

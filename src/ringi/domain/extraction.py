@@ -18,3 +18,5 @@ class Extraction(Document, frozen=True):
     specs: tuple[ActionSpec, ...]
     """In the order of the text."""
     unplaced: tuple[Unplaced, ...]
+    from_model: tuple[int, ...] = ()
+    """Which of the specs a language model made of what the parser could not place, counted from 0."""

@@ -250,6 +250,8 @@ class PlanState(Document, frozen=True):
     comments: tuple[LineComment, ...] | UnsetType = UNSET
     amended_from: int | UnsetType = UNSET
     """The proposer's own version, where the person dropped or edited parts of it since."""
+    from_model: tuple[str, ...] | UnsetType = UNSET
+    """Ids of specs that a language model made of the plan's text; they are checked like any other."""
 
 
 class PlanDocument(Versioned, frozen=True, kw_only=True):

@@ -17,6 +17,9 @@ from ringi.domain import (
     plan,
     project_state,
     proof,
+    run,
+    session,
+    session_view,
 )
 
 SCHEMAS: Final[Mapping[str, Any]] = {
@@ -44,6 +47,12 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "change-plan": change_view.ChangePlan,
     "project-state": project_state.ProjectState,
     "editor-state": project_state.EditorState,
+    "planning-session": session.PlanningSession,
+    "planning-facts": session.SessionFacts,
+    "planning-subject": session.SessionSubject,
+    "planning-approval": session.SessionApproval,
+    "planning-view": session_view.SessionView,
+    "run": run.Run,
 }
 
 

@@ -100,10 +100,10 @@ def executable(workspace: Path) -> tuple[Part, ...]:
 def _executable(project: Mapping[str, Node], workspace: Path) -> tuple[Part, ...]:
     signers = signers_part(workspace)
     commands = (
-        commands_part(name, value)
+        commands_part(name, value if isinstance(value, tuple) else (str(value),))
         for name, key in KEYS.items()
         if name in project and key.rule.guard is Guard.TRUSTED
-        if isinstance(value := _value(key, project[name]), tuple)
+        for value in [_value(key, project[name])]
     )
     return (*commands, signers) if signers else tuple(commands)
 
@@ -180,6 +180,8 @@ def _value(key: Key, node: Node) -> Value:
         if not isinstance(node.value, list):
             wrong(node, Text("{key} must be a list, not {found}", key=name, found=found))
         return tuple(dict.fromkeys(_item(key, item) for item in node.value))
+    if isinstance(key.default, str) and not key.choices:
+        return _item(key, node)
     if isinstance(key.default, str):
         if not (isinstance(node.value, str) and node.text and node.value in key.choices):
             known = ", ".join(key.choices)

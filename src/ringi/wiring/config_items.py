@@ -43,6 +43,21 @@ def name(item: str) -> str | None:
     return item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None
 
 
+def address(item: str) -> str | None:
+    """Of a service, without a password: a key belongs into the environment."""
+    match = re.fullmatch(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?(?:/[^\s?#@]*)?", item)
+    return item.rstrip("/") if match and _clean(item) else None
+
+
+def expression(item: str) -> str | None:
+    """A regular expression that matches something, but not nothing."""
+    try:
+        empty = re.compile(item).match("") is not None
+    except (re.error, OverflowError, RecursionError):
+        return None
+    return None if empty or not _clean(item) else item
+
+
 def rule_of(item: Callable[[str], str | None] | None) -> Text:
     if item is extension:
         return Text("an extension looks like .exe")
@@ -50,6 +65,10 @@ def rule_of(item: Callable[[str], str | None] | None) -> Text:
         return Text("a command is one line")
     if item is place:
         return Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it")
+    if item is address:
+        return Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
+    if item is expression:
+        return Text("it is no regular expression, or it matches the empty text")
     if item is name:
         return Text("a variable's name has letters, digits and _")
     return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_ar
 
 import msgspec
 
-from ringi.wiring.config_items import command, extension, folder, glob, name, place
+from ringi.wiring.config_items import address, command, expression, extension, folder, glob, name, place
 
 _EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
@@ -106,9 +106,33 @@ class Notify(Section, frozen=True):
     how: Annotated[Literal["off", "bell", "desktop"], Rule()] = "bell"
 
 
+class Llm(Section, frozen=True):
+    """Language models. Keys for them come from the environment alone."""
+
+    base_url: Annotated[str, Rule(Guard.TRUSTED, item=address)] = ""
+    """Where an OpenAI-compatible, Anthropic or Ollama service is, if not at its usual place."""
+    timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 120.0
+    """For one question, retries included."""
+    max_output_tokens: Annotated[int, Rule(least=64, most=1_000_000)] = 4_096
+
+
+class Planning(Section, frozen=True):
+    skip_after_sec: Annotated[float, Rule(most=_LONGEST_WAIT_SEC)] = 300.0
+    """After so long without an answer, skipping the question is offered; 0 never."""
+
+
+class Logs(Section, frozen=True):
+    detail: Annotated[Literal["off", "on"], Rule()] = "on"
+    """Whether the words that went to a model and came back are kept in the logs."""
+    mask: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=expression)] = ()
+    """Regular expressions for secrets beside the built-in shapes."""
+
+
 # The one table of keys: type, default and guard stand together; `KEYS` is read from it.
 class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
+    model: Annotated[str, Rule(Guard.TRUSTED, item=command)] = "playbook"
+    """Which language model is asked; the playbook needs none."""
     approval: Approval = Approval()
     risk: Risk = Risk()
     limits: Limits = Limits()
@@ -119,6 +143,9 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     keep: Keep = Keep()
     beside: Beside = Beside()
     notify: Notify = Notify()
+    llm: Llm = Llm()
+    planning: Planning = Planning()
+    logs: Logs = Logs()
 
 
 DEFAULTS: Final = Config()
@@ -159,7 +186,6 @@ VARIABLES: Final = frozenset(
     [
         "RINGI_STATE_DIR",
         "RINGI_CACHE_DIR",
-        "RINGI_MODEL",
         "RINGI_WITH",
         "RINGI_MCP_SOCKET",
         "RINGI_FEEDBACK",

@@ -1,0 +1,72 @@
+"""What a language model is asked, and what its answer took."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Generic, NamedTuple, TypeVar
+
+from ringi.domain.session import Brief
+from ringi.domain.usage import Usage
+
+T = TypeVar("T")
+
+
+class Purpose(StrEnum):
+    DISCOVERY = "discovery"
+    DESIGN = "design"
+    REVIEW = "review"
+    EXTRACTION = "extraction"
+
+
+class Material(NamedTuple):
+    """A text from outside: data for the model, never an instruction. Adapters fence it."""
+
+    name: str
+    text: str
+
+
+class Prompt(NamedTuple):
+    purpose: Purpose
+    rules: str
+    """Ours: what to do, and how to answer."""
+    material: tuple[Material, ...]
+    brief: Brief | None = None
+    """The same as a document, for the playbook, which reads no prompts."""
+
+
+class Budget(NamedTuple):
+    """For one question, all its retries included."""
+
+    seconds: float
+    output_tokens: int
+
+
+class Exchange(NamedTuple):
+    """One request to a model and what came back, for the log."""
+
+    request: str
+    """The prompt as it was sent."""
+    reply: str
+    """What came back, or as much as there was of it."""
+    problem: str = ""
+    """Why it was not good enough; empty where it was."""
+
+
+class ModelAnswer(NamedTuple, Generic[T]):
+    value: T
+    usage: Usage
+    exchanges: tuple[Exchange, ...]
+    model: str
+    """Which one answered, as people name it: openai:gpt-5."""
+
+
+class Working(NamedTuple):
+    """Where a call stands, for those who wait."""
+
+    elapsed_sec: float
+    output_tokens: int
+    """As far as they are known; models that do not stream say nothing until the end."""
+    note: str = ""
+    """Why it takes longer: the answer was asked for again, or the service said to wait."""
+
+
+OnWorking = Callable[[Working], None]

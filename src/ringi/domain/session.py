@@ -1,0 +1,235 @@
+"""The planning session (IP-2, IP-7): from an instruction to a design that a person approved."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from ringi.domain.approval import ProofRecord
+from ringi.domain.base import KNOWN_VERSION, CamelDocument, Versioned
+from ringi.domain.machine import Machine
+from ringi.domain.usage import Usage
+from ringi.errors import NewerVersion
+
+Language = Literal["en", "ja"]
+MOST_REJECTS: Final = 3
+"""The third one cancels the session."""
+MOST_MESSAGES: Final = 100
+SESSION_PREFIX: Final = "planning-"
+_Index = Annotated[int, Meta(ge=0)]
+
+
+class SessionStatus(StrEnum):
+    DISCOVERY = "discovery"
+    DESIGN = "design"
+    REVIEW = "review"
+    APPROVED = "approved"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+_S = SessionStatus
+SESSION_TRANSITIONS: Final[Mapping[SessionStatus, frozenset[SessionStatus]]] = {
+    _S.DISCOVERY: frozenset([_S.DESIGN, _S.CANCELLED, _S.FAILED]),
+    # Where the position contradicts the answers: discovery.
+    _S.DESIGN: frozenset([_S.REVIEW, _S.DISCOVERY, _S.CANCELLED, _S.FAILED]),
+    # Rejected, or without a summary: design.
+    _S.REVIEW: frozenset([_S.APPROVED, _S.DESIGN, _S.DISCOVERY, _S.CANCELLED, _S.FAILED]),
+    _S.APPROVED: frozenset([_S.CANCELLED, _S.FAILED]),
+    _S.CANCELLED: frozenset(),
+    # Resumed in the phase that it failed in.
+    _S.FAILED: frozenset([_S.DISCOVERY, _S.DESIGN, _S.REVIEW, _S.APPROVED, _S.CANCELLED]),
+}
+SESSION_MACHINE: Final = Machine("planning session", SESSION_TRANSITIONS)
+OPEN_SESSIONS: Final = frozenset([_S.DISCOVERY, _S.DESIGN, _S.REVIEW, _S.FAILED])
+"""Those that a person can go on with."""
+
+
+class QuestionType(StrEnum):
+    CLARIFICATION = "clarification"
+    SCOPE = "scope"
+    TECHNICAL = "technical"
+    PRIORITY = "priority"
+    CONSTRAINT = "constraint"
+
+
+HANDED_ON: Final = frozenset([QuestionType.CLARIFICATION, QuestionType.SCOPE, QuestionType.TECHNICAL])
+"""Types whose answers stand in the enhanced instruction; the summary has the others."""
+
+
+class Question(CamelDocument, frozen=True, kw_only=True):
+    id: str
+    """q-1, q-2 …"""
+    type: QuestionType
+    question: str
+    context: str | None = None
+    """Why it matters."""
+    options: tuple[str, ...] | None = None
+    answer: str | None = None
+    """None where it is not answered, or was skipped."""
+    answered_at: str | None = None
+    """Set where it was answered or skipped."""
+
+    @property
+    def done(self) -> bool:
+        return self.answered_at is not None
+
+    @property
+    def skipped(self) -> bool:
+        return self.done and self.answer is None
+
+
+class Tradeoffs(CamelDocument, frozen=True):
+    pros: tuple[str, ...]
+    cons: tuple[str, ...]
+
+
+class DesignOption(CamelDocument, frozen=True, kw_only=True):
+    id: str
+    """opt-a, opt-b …"""
+    name: str
+    description: str
+    tradeoffs: Tradeoffs
+    recommendation: bool | None = None
+
+
+class DecisionPoint(CamelDocument, frozen=True, kw_only=True):
+    id: str
+    """d-1, d-2 …"""
+    topic: str
+    options: tuple[DesignOption, ...]
+    selected_option_id: str | None = None
+    rationale: str | None = None
+    decided_at: str | None = None
+
+    @property
+    def selected(self) -> DesignOption | None:
+        return next((option for option in self.options if option.id == self.selected_option_id), None)
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+class ConversationMessage(CamelDocument, frozen=True, kw_only=True):
+    role: Role
+    phase: SessionStatus
+    content: str
+    created_at: str
+
+
+class PlanningSession(CamelDocument, frozen=True, kw_only=True):
+    """Field by field as the specification has it; what else is known stands in SessionFacts."""
+
+    schema_version: Annotated[int, Meta(ge=1)] = 1
+    session_id: str
+    instruction: str
+    status: SessionStatus
+    current_question_index: _Index = 0
+    """How many questions were dealt with."""
+    current_decision_index: _Index = 0
+    questions: tuple[Question, ...]
+    decisions: tuple[DecisionPoint, ...]
+    design_summary: str | None
+    conversation_history: tuple[ConversationMessage, ...]
+    reject_count: _Index = 0
+    error_message: str | None = None
+    planner_session_id: str | None
+    """The run, once it is approved."""
+    discovery_log_path: str | None = None
+    design_log_path: str | None = None
+    review_log_path: str | None = None
+    created_at: str
+    updated_at: str
+
+    def __post_init__(self) -> None:
+        if self.schema_version > KNOWN_VERSION:
+            raise NewerVersion(what=type(self).__name__, found=self.schema_version, known=KNOWN_VERSION)
+
+
+class ProjectFacts(CamelDocument, frozen=True):
+    """What can be seen of a project at a glance; questions and prompts are fitted to it."""
+
+    languages: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    """Folders or commands."""
+    entries: tuple[str, ...] = ()
+    """Names at the top."""
+
+
+class SessionFacts(CamelDocument, frozen=True, kw_only=True):
+    """Beside the session, because its specification has no place for it."""
+
+    language: Language = "en"
+    """Of the instruction; questions come in it."""
+    model: str = ""
+    """Which one answered last."""
+    usage: Usage = Usage()
+    failed_in: SessionStatus | None = None
+    designed: bool = False
+    """Decision points were drawn up; there may be none to decide."""
+    feedback: tuple[str, ...] = ()
+    """Of every reject."""
+    project: ProjectFacts = ProjectFacts()
+
+
+class Brief(CamelDocument, frozen=True, kw_only=True):
+    """All that questions, decisions and a summary are made from."""
+
+    instruction: str
+    language: Language = "en"
+    project: ProjectFacts = ProjectFacts()
+    questions: tuple[Question, ...] = ()
+    decisions: tuple[DecisionPoint, ...] = ()
+    feedback: tuple[str, ...] = ()
+
+
+class SessionRef(CamelDocument, frozen=True, kw_only=True):
+    """A session as one line."""
+
+    session_id: str
+    title: str
+    status: SessionStatus
+    questions_done: int
+    questions: int
+    decisions_done: int
+    decisions: int
+    created_at: str
+    updated_at: str
+    error_message: str | None = None
+
+
+class LogEntry(CamelDocument, frozen=True):
+    """A piece of one of the three log files of a session."""
+
+    phase: SessionStatus
+    text: str
+
+
+class SessionSubject(Versioned, frozen=True, kw_only=True):
+    """The bytes of this document, as stored, are what the person said yes to."""
+
+    kind: Literal["planning_session"] = "planning_session"
+    workspace: str
+    session_id: str
+    reject_count: int
+    instruction: str
+    """The enhanced instruction: what the run gets."""
+
+
+class SessionApproval(Versioned, frozen=True, kw_only=True):
+    id: str
+    session_id: str
+    run_id: str
+    approver: str
+    timestamp: str
+    digest: str
+    """SHA-256 of `subject`."""
+    subject: str
+    """The canonical JSON of the SessionSubject, verbatim."""
+    proof: ProofRecord
+    after_event: str

@@ -1,0 +1,47 @@
+"""What differs between models: how words get there and back. All else is the same for them, in `asking`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+
+class Turn(NamedTuple):
+    """One message of the exchange; the last one is for the model to answer."""
+
+    role: str
+    """system, user or assistant."""
+    text: str
+
+
+class Call(NamedTuple):
+    turns: Sequence[Turn]
+    schema: Mapping[str, Any]
+    """JSON Schema of the answer, for those that can be held to it."""
+    seconds: float
+    """What is left of the budget."""
+    output_tokens: int
+    on_tokens: Callable[[int], None]
+    """Called with the count so far, where it is known."""
+
+
+class Reply(NamedTuple):
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+
+class RetryLater(Exception):
+    """The service takes no call now; `after` is its own wish in seconds, if it named one."""
+
+    def __init__(self, why: str, after: float | None = None) -> None:
+        super().__init__(why)
+        self.after = after
+
+
+class Backend(Protocol):
+    @property
+    def name(self) -> str:
+        """As people name it in the configuration."""
+
+    def send(self, call: Call) -> Reply:
+        """Raises RetryLater, or a ModelFailed that says what happened; never with a key in its words."""

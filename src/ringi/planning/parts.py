@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # only names of types
+    from contextlib import AbstractContextManager
+
+    from ringi.domain.prompt import Budget
+    from ringi.domain.session import ProjectFacts
+    from ringi.ports import Clock, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
+
+
+class PlanningParts(NamedTuple):
+    """What planning sessions are made of."""
+
+    store: SessionStore
+    clock: Clock
+    ids: Ids
+    model: Callable[[], LanguageModel]
+    """The one that is configured. Raises UnknownModel, NoModelKey, NoExtra."""
+    budget: Budget
+    person: PersonChannel
+    signatures: Signatures
+    project: Callable[[], ProjectFacts]
+    mask: Callable[[str], str]
+    """Takes the secrets out of what goes into a log."""
+    detailed: bool
+    """Whether the words that went to a model and came back are logged."""
+    working_on: Callable[[str], AbstractContextManager[None]]
+    """Held while a model works for this session, so that nobody pays for it twice. Raises Busy."""
+    sleep: Callable[[float], None]
