@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power history lint bench catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model history lint bench catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -59,6 +59,11 @@ campaign: ## kill -9 at every system call of every plan, links swapped in by a r
 test-power: ## power loss for real on loop-mounted ext4 and xfs, cut before every operation; needs root, takes minutes
 	@$(DEV)
 	@RINGI_POWER=1 $(RUN) -m pytest tests/power $(ARGS)
+
+test-model: ## a whole planning session with a real, small language model on this machine; takes minutes
+	@$(DEV)
+	@$(RUN) tools/real_model.py
+	@RINGI_REAL_MODEL=1 $(RUN) -m pytest tests/model $(ARGS)
 
 REPO ?= .
 history: ## every patch in the history of REPO= (this one) applied, forward and back, and compared with git

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import dependencies, desk, patching, plans, snapshots
+from bench import dependencies, desk, patching, planning, plans, snapshots
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
@@ -92,7 +92,15 @@ def syncs() -> Iterator[Figure]:
 def main() -> int:
     missed = 0
     ours = (start_up, transition, many_plans, syncs)
-    jobs = (plans.figures, *ours, patching.figures, snapshots.figures, dependencies.figures, desk.figures)
+    jobs = (
+        plans.figures,
+        *ours,
+        patching.figures,
+        snapshots.figures,
+        dependencies.figures,
+        desk.figures,
+        planning.figures,
+    )
     for job in jobs:
         for figure in job():
             missed += not figure.met

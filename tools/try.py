@@ -1,7 +1,7 @@
 """`make try`: the whole way, in a scratch repository of its own. Offline, without a model.
 
-First beside an agent, then by script. At a terminal you press the keys. Without one the script presses them,
-through a pseudo-terminal, and says so.
+First beside an agent, then by script, then from a request. At a terminal you press the keys. Without one the
+script presses them, through a pseudo-terminal, and says so.
 """
 
 import os
@@ -152,6 +152,7 @@ def journey(folder: Path) -> int:
     by_script(stage, folder)
     if stage.undone and contents(project) != before:
         return say_bug()
+    from_a_request(stage)
     say("\nNow in your own repository:  ringi init   then   ringi with -- your-agent")
     return 0
 
@@ -214,6 +215,25 @@ def by_script(stage: "Stage", folder: Path) -> None:
         stage.run(["verify"])
         say("\nUndo brings back what the command did, too: report.txt was its work.")
         stage.undo(["undo", *signed])
+
+
+def from_a_request(stage: "Stage") -> None:
+    say(
+        "\nFrom a request: a sentence, what is not clear about it, what is to be decided. No model is asked here."
+    )
+    stage.run(
+        ["plan", "Add a total line below the report; only report.py and its test, no new dependency"],
+        [
+            (r"Question 1 of 1[\s\S]*\n> ", "Readers of the report; below the two rows it says: total: 8"),
+            (r"Decision 1 of 1[\s\S]*\n> ", "1"),
+            (r"Why\?[\s\S]*\n> ", "nobody asked for a switch"),
+            (MENU, "a"),
+            (r"\[y/n\]", "y"),
+            (r"Execute now\? \[y/n\]", "n"),
+        ],
+        hint="answer, choose with 1, approve with a and y",
+    )
+    stage.run(["status"])
 
 
 class Stage:

@@ -27,7 +27,9 @@ READS_ENVIRONMENT: Final = (
     "src/ringi/integrations/person.py",
     BOUNDARY,
 )
-WRITES_NOTHING: Final = tuple(f"src/ringi/{layer}/" for layer in ("plans", "policy", "domain", "patching"))
+WRITES_NOTHING: Final = tuple(
+    f"src/ringi/{layer}/" for layer in ("planning", "plans", "policy", "domain", "patching")
+)
 
 _WRITING: Final = re.compile(
     r"os\.(?:f?chmod|chown|copy_file_range|f?truncate|link|makedirs|mkdir|open|p?write|remove|removedirs"

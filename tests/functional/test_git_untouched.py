@@ -119,6 +119,17 @@ def refuses_an_edit(desk: Desk) -> None:
     assert done.returncode == 2
 
 
+def plans_a_session(desk: Desk) -> None:
+    """With the playbook, up to the summary."""
+    path = desk.root.parent / "answers.yaml"
+    path.write_text("otherwise: recommended\n")
+    done = desk.run("plan", "Add an option to the tool", "--answers", str(path))
+    assert done.returncode == 3, done.stderr
+    [session] = desk.json("status")["planning"]
+    desk.json("status", "--session", session["sessionId"])
+    assert desk.run("plan", "--resume", session["sessionId"], "--cancel").returncode == 5
+
+
 class Case(NamedTuple):
     use: Callable[[Desk], None]
     writes: frozenset[str] = frozenset()
@@ -149,6 +160,8 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("verify", Case(runs("verify", "verify --all"))),
     ("grant", Case(runs("grant list"))),
     ("recover", Case(runs("recover"))),
+    ("plan", Case(plans_a_session)),
+    ("status", Case(runs("status", "--json status"))),
     ("mcp", Case(serves)),
     ("with", Case(works_beside)),
     ("", Case(runs("", "--json"))),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ringi.wiring.checks import MARK
 from ringi.wiring.places import places_of
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
+from tests.functional.planning_desk import imported
 from tests.functional.screens import Screen
 
 NOTHING = "Nothing waits for you."
@@ -64,7 +66,7 @@ def test_nothing_at_all(desk: Desk) -> None:
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == NOTHING
     assert "→ ringi with" in done.stdout
-    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": []}
+    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": [], "planning": []}
 
 
 def test_one_plan_with_its_reasons_and_tests(desk: Desk) -> None:
@@ -217,7 +219,28 @@ def test_a_record_that_is_damaged_stops_nothing(desk: Desk, written: bytes) -> N
 
 def test_a_copy_of_a_plan_that_is_not_there(desk: Desk) -> None:
     copied(desk.root, plan_id="no-such-plan", taken=True)
-    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": []}
+    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": [], "planning": []}
+
+
+@pytest.mark.req("IP-6")
+def test_sessions_that_are_open(desk: Desk) -> None:
+    for words in ("Add an option to the tool", "evil \x1b[2J " + "長い題名" * 30):
+        assert desk.run("plan", words).returncode == 3
+    lines = desk.run().stdout.splitlines()
+    assert lines[:2] == [NOTHING, "2 being planned"]
+    assert lines[2].startswith(r"  evil \x1b[2J 長い題名")
+    assert re.fullmatch(r"  Add an option to the tool   just now   0 of \d questions", lines[4])
+    found = desk.json()["planning"]
+    assert [line.strip() for line in lines[3::2]] == [
+        f"→ ringi plan --resume {ref['sessionId'][:17]}" for ref in found
+    ]
+    with Screen.ringi(desk.root, columns=60) as screen:
+        assert screen.exit_code == 0
+        assert max(map(width, screen.lines)) <= 60
+        assert "…   just now   0 of" in screen.text
+    assert desk.run("plan", "--resume", found[0]["sessionId"], "--cancel").returncode == 5
+    assert len(desk.json()["planning"]) == 1
+    assert not {name for name in imported(desk.root) if name.startswith(("ringi.planning", "ringi.llm"))}
 
 
 def test_in_japanese(desk: Desk) -> None:

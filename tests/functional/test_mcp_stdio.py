@@ -21,6 +21,7 @@ from tests.functional.mcp_desk import MODERN, OLDEST, SPEC, Talk, approve, talks
 talk = talks
 
 VERSIONS = [version for version in mcp_types.version.KNOWN_PROTOCOL_VERSIONS if version >= OLDEST]
+PLANNING = ["planning_start", "planning_answer", "planning_decide", "planning_get"]
 NAMES = [
     "propose",
     "set_action_specs",
@@ -77,7 +78,7 @@ def test_a_real_client_gets_there_with_a_person_and_not_without(repo: Path):
     async def main() -> None:
         async with Client(stdio_client(server)) as client:
             tools = (await client.list_tools()).tools
-            assert [tool.name for tool in tools] == [f"plan_{name}" for name in NAMES]
+            assert [tool.name for tool in tools] == [*(f"plan_{name}" for name in NAMES), *PLANNING]
             await through(client, repo)
 
     anyio.run(main)
@@ -221,10 +222,10 @@ def test_no_tool_approves_and_no_answer_could(talk, repo: Path):
     client = talk()
     client.greet()
     tools = client.request("tools/list")["result"]["tools"]
-    assert {tool["name"] for tool in tools} == {f"plan_{name}" for name in NAMES}
+    assert {tool["name"] for tool in tools} == {*(f"plan_{name}" for name in NAMES), *PLANNING}
     hints = {tool["name"].removeprefix("plan_"): tool["annotations"] for tool in tools}
     reading = {name for name, hint in hints.items() if hint["readOnlyHint"]}
-    assert reading == {"preview", "wait", "get_state", "get_current", "list"}
+    assert reading == {"preview", "wait", "get_state", "get_current", "list", "planning_get"}
     assert {name for name, hint in hints.items() if hint["destructiveHint"]} == {"execute"}
     name = client.waiting_plan()
     for tool in ("plan_approve", "plan_reject", "plan_undo", "approve"):

@@ -2,7 +2,7 @@
 that were signed once by a key that exists no more.
 
 Files that people have must stay readable, and their approvals provable. A new format gets a folder of
-its own, and the old ones stay: PYTHONPATH=src python -m tests.golden.golden plan-4 signed-2
+its own, and the old ones stay: PYTHONPATH=src python -m tests.golden.golden plan-4 signed-2 session-2
 """
 
 import itertools
@@ -14,11 +14,13 @@ from pathlib import Path
 from ringi.api import Workspace
 from ringi.domain import codec
 from ringi.domain.amendment import NewContent
+from ringi.domain.approval import TypedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
 from ringi.domain.risk import Risk
 from ringi.integrations.signing import SignerList, SshSignatures
 from ringi.plans.tool import PlanTool
+from tests.fakes.models import Desk
 from tests.fakes.signing import RealKey
 from tests.helpers import FILES, SetClock, answer, create, delete, open_scratch, set_clock, undo, write
 
@@ -139,11 +141,35 @@ def _carried_out(workspace: Workspace, clock: SetClock, spec: ActionSpec, key: R
     return plan_id
 
 
+def make_session(tmp_path: Path, folder: Path) -> None:
+    """A planning session from its instruction over a reject to its run."""
+    numbers = itertools.count(1)
+    ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"  # noqa: E731  # as in the ledger
+    desk = Desk(tmp_path / "state", ids=ids)
+    desk.ledger.set_meta("workspace_id", ids())
+    session_id = desk.at_review("ログインを追加")
+    desk.tool.reject(session_id, "小さく始める")
+    desk.led(session_id)
+    digest = desk.tool.request(session_id)
+    desk.tool.approve(session_id, "Hanako", TypedAnswer(digest, "y"))
+    stored = desk.tool.get(session_id)
+    approval, [run] = desk.ledger.session_approval(session_id), desk.ledger.runs()
+    folder.mkdir()
+    documents = {"session": stored.session, "facts": stored.facts, "approval": approval, "run": run}
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_bytes(codec.pretty(document))
+    lines = [codec.canonical(logged) for logged in desk.ledger.events()]
+    (folder / "events.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    desk.ledger.close()
+
+
 def main(names: list[str]) -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             if name.startswith("signed"):
                 make_signed(Path(folder), HERE / name)
+            elif name.startswith("session"):
+                make_session(Path(folder), HERE / name)
             else:
                 shutil.copytree(make(Path(folder)), HERE / name, ignore=shutil.ignore_patterns(".*"))
 

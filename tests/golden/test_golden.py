@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,12 @@ from ringi.domain.events import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.grant import Grant, GrantSubject
 from ringi.domain.plan import PlanDocument, with_state
-from ringi.store.transaction import evidence_of
+from ringi.domain.run import Run
+from ringi.domain.session import PlanningSession, SessionApproval, SessionFacts, SessionSubject
+from ringi.planning.handing_over import enhanced_instruction
+from ringi.store.chain import evidence_of
 from tests.fakes.signing import assert_signed
-from tests.golden.golden import HERE, make, make_signed
+from tests.golden.golden import HERE, make, make_session, make_signed
 
 KINDS = {
     "plan-1": ["write", "create", "create", "delete"],
@@ -32,6 +36,7 @@ FOLDERS = [HERE / name for name in KINDS]
 NEWEST = FOLDERS[-1]
 SIGNED = sorted(HERE.glob("signed-*"))
 by_name = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+SESSIONS = sorted(HERE.glob("session-*"))
 by_signed_name = pytest.mark.parametrize("folder", SIGNED, ids=lambda folder: folder.name)
 
 
@@ -175,3 +180,28 @@ def test_signed_files_can_be_made_again(tmp_path: Path):
     make_signed(tmp_path, tmp_path / "signed")
     assert SIGNED
     assert set(shown(tmp_path / "signed")) == set(shown(SIGNED[-1]))
+
+
+@pytest.mark.req("IP-7", "IP-8")
+@pytest.mark.parametrize("folder", SESSIONS, ids=lambda folder: folder.name)
+def test_a_session_is_read_and_its_approval_still_fits(folder: Path):
+    def written(name: str, kind: type) -> Any:
+        return codec.foreign((folder / f"{name}.json").read_bytes(), kind, name)
+
+    session, approval = written("session", PlanningSession), written("approval", SessionApproval)
+    run = written("run", Run)
+    assert (session.status, session.planner_session_id) == ("approved", run.run_id)
+    assert written("facts", SessionFacts).feedback == ("小さく始める",)
+    subject = codec.foreign(approval.subject.encode(), SessionSubject, "subject")
+    assert codec.digest(approval.subject.encode()) == approval.digest
+    assert subject.instruction == run.instruction == enhanced_instruction(session)
+    events = log(folder)
+    assert_chained(events)
+    at = [logged.event.evidence for logged in events].index(evidence_of(approval))
+    assert approval.after_event == events[at - 1].hash
+
+
+@pytest.mark.req("IP-7")
+def test_sessions_are_still_written_like_that(tmp_path: Path):
+    make_session(tmp_path, tmp_path / "again")
+    assert shown(tmp_path / "again") == shown(SESSIONS[-1])

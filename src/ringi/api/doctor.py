@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ringi.api.beside_copies import abandoned, kept, remove_settled, size_of
-from ringi.api.takein import take_in, written_plans
+from ringi.api.takein import take_in, take_in_sessions, written_plans, written_sessions
 from ringi.api.workspace import Workspace, open_workspace
 from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.fs import OsFileSystem
@@ -121,6 +121,9 @@ def _ledger(workspace: Workspace) -> Iterator[Finding]:
     if ledger.count() == 0 and (lost := len(list(written_plans(workspace.places.root)))):
         text = Text("the ledger has no plan, but .agent has {count}", count=lost)
         yield Finding(Mark.BAD, text, REPAIR)
+    if not ledger.session_ids() and (lost := len(list(written_sessions(workspace.places.root)))):
+        text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
+        yield Finding(Mark.BAD, text, REPAIR)
 
 
 def _try_to_write(ledger: Ledger) -> None:
@@ -228,6 +231,12 @@ def repair(
         if count:
             yield Text(
                 "{count} plans came back from .agent as proposed; approvals do not come back", count=count
+            )
+        yield from problems
+        count, problems = take_in_sessions(places.root, ledger)
+        if count:
+            yield Text(
+                "{count} planning sessions came back from .agent; approvals do not come back", count=count
             )
         yield from problems
         workspace.flush()

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import InTheWay, StorageFailed
-from ringi.store.projection import IGNORE_RULES
+from ringi.store.agentfolder import IGNORE_RULES
 from ringi.text import Text
 
 _CONFIG: Final = """\

@@ -1,5 +1,6 @@
-"""When the ledger is lost, plans come back from `.agent/` as proposed; no approval does."""
+"""When the ledger is lost, plans and planning sessions come back from `.agent/`; no approval does."""
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +10,14 @@ import msgspec
 from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
-from ringi.errors import NotFound, RingiError, Unreadable
+from ringi.domain.session import SESSION_PREFIX, LogEntry, PlanningSession, SessionFacts, SessionStatus
+from ringi.errors import BadDocument, NotFound, RingiError, SessionRace, Unreadable
+from ringi.planning.language import language_of
 from ringi.ports import NewEvent
 from ringi.store.ledger import Ledger
 from ringi.store.projection import PLANS
+from ringi.store.sessionfiles import LOGS, SESSIONS, log_name
+from ringi.store.sessionrows import LOG_PHASES, is_session_id
 from ringi.text import Text
 
 _LARGEST = codec.MAX_DOCUMENT_BYTES
@@ -22,7 +27,18 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def written_plans(root: Path) -> Iterator[Path]:
     # Only regular files: opening a pipe would wait for whoever put it there.
     found = sorted(root.joinpath(*PLANS).glob("*/plan.json"))
-    yield from (path for path in found if path.is_file() and not path.is_symlink())
+    yield from filter(_is_regular, found)
+
+
+def written_sessions(root: Path) -> Iterator[Path]:
+    folder = root.joinpath(*SESSIONS)
+    # Below a link lies something that is not ours.
+    if not folder.is_symlink() and not folder.parent.is_symlink():
+        yield from filter(_is_regular, sorted(folder.glob(f"{SESSION_PREFIX}*.json")))
+
+
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
@@ -32,7 +48,7 @@ def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
         try:
             document = _read(path)
         except RingiError as error:
-            problems.append(Text("{path}: {why}", path=str(path.relative_to(root)), why=str(error)))
+            problems.append(_problem(root, path, error))
             continue
         named = document.plan.id == path.parent.name and _UUID.fullmatch(document.plan.id)
         if named and not _known(ledger, document.plan.id):
@@ -44,13 +60,85 @@ def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
     return len(taken), problems
 
 
-def _read(path: Path) -> PlanDocument:
+def take_in_sessions(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
+    """How many planning sessions came back, and why others did not. Those the ledger has are left alone."""
+    known = set(ledger.session_ids())
+    found, problems, count = [], [], 0
+    for path in written_sessions(root):
+        if path.stem not in known:
+            try:
+                found.append(_read_session(path))
+            except RingiError as error:
+                problems.append(_problem(root, path, error))
+    for session in sorted(found, key=lambda session: session.created_at):
+        logs = _read_logs(root, session.session_id)
+        session = _with_log_paths(session, logs)  # noqa: PLW2901  # as it is kept
+        reason = "from .agent, as the ledger had no such session"
+        event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, reason)
+        try:
+            with ledger.transaction() as transaction:
+                transaction.add_session(session, _facts_of(session), event, logs)
+        except SessionRace:
+            # Another process took it in just now.
+            continue
+        count += 1
+    return count, problems
+
+
+def _facts_of(session: PlanningSession) -> SessionFacts:
+    """What the session itself shows; the rest is lost."""
+    return SessionFacts(language=language_of(session.instruction), designed=bool(session.decisions))
+
+
+def _problem(root: Path, path: Path, error: RingiError) -> Text:
+    return Text("{path}: {why}", path=str(path.relative_to(root)), why=Text(error.message, **error.details))
+
+
+def _read_session(path: Path) -> PlanningSession:
+    session = codec.foreign(_bytes_of(path), PlanningSession, path.name)
+    if session.session_id != path.stem or not is_session_id(session.session_id):
+        why = Text("its id is {id}, not the name of the file", id=session.session_id)
+        raise BadDocument(what=path.name, why=why)
+    # Nothing that a person decided at the end is believed from a file that anybody can write.
+    approved = session.status is SessionStatus.APPROVED
+    return msgspec.structs.replace(
+        session, status=SessionStatus.REVIEW if approved else session.status, planner_session_id=None
+    )
+
+
+def _read_logs(root: Path, session_id: str) -> list[LogEntry]:
+    """The logs as they stand there: they prove nothing, and would be gone otherwise."""
+    entries = []
+    for phase in LOG_PHASES:
+        path = root.joinpath(*LOGS, session_id, log_name(phase))
+        if _is_regular(path) and not path.parent.is_symlink():
+            with contextlib.suppress(Unreadable):
+                if data := _bytes_of(path):
+                    entries.append(LogEntry(phase, data.decode("utf-8", "backslashreplace")))
+    return entries
+
+
+def _with_log_paths(session: PlanningSession, logs: list[LogEntry]) -> PlanningSession:
+    """What the file says of them could lead anywhere."""
+    paths = {entry.phase: f"logs/{session.session_id}/{log_name(entry.phase)}" for entry in logs}
+    return msgspec.structs.replace(
+        session,
+        discovery_log_path=paths.get(SessionStatus.DISCOVERY),
+        design_log_path=paths.get(SessionStatus.DESIGN),
+        review_log_path=paths.get(SessionStatus.REVIEW),
+    )
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
+            return file.read(_LARGEST + 1)
     except OSError as error:
         raise Unreadable(what=path.name, why=error.strerror or str(error)) from None
-    document = codec.foreign(data, PlanDocument, path.name)
+
+
+def _read(path: Path) -> PlanDocument:
+    document = codec.foreign(_bytes_of(path), PlanDocument, path.name)
     # Nothing that a person decided is believed from a file that anybody can write.
     specs = tuple(
         msgspec.structs.replace(spec, validated=False, notes="to be set again")

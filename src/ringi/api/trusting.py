@@ -8,7 +8,7 @@ from ringi.api.workspace import Workspace
 from ringi.domain.approval import TypedAnswer
 from ringi.errors import NoChannel, WrongAnswer
 from ringi.integrations.person import TerminalPerson
-from ringi.plans.approving import TYPED_LENGTH
+from ringi.plans.proofs import TYPED_LENGTH
 from ringi.text import Text
 from ringi.wiring.config import executable
 from ringi.wiring.system import SystemClock

@@ -18,7 +18,7 @@ from ringi.domain.grant import NO_PLAN, Grant, GrantScope, GrantSubject
 from ringi.domain.plan import PlanDocument, SpecKind
 from ringi.domain.risk import Risk, highest
 from ringi.errors import NotFound, RingiError, SignatureRefused, UnlistedKey
-from ringi.plans.approving import TYPED_LENGTH, YES
+from ringi.plans.proofs import TYPED_LENGTH, YES
 from ringi.policy.globs import within
 from ringi.ports import Signatures
 from ringi.store.ledger import Ledger

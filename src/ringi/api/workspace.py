@@ -1,11 +1,13 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ringi.domain.events import LoggedEvent
 from ringi.domain.execution import ExecutionResult
+from ringi.domain.session import is_session
 from ringi.errors import Busy
 from ringi.plans.tool import PlanTool
 from ringi.ports import EventSink, PersonChannel
@@ -16,6 +18,9 @@ from ringi.wiring.config import Loaded
 from ringi.wiring.copies import supervisors_in
 from ringi.wiring.places import Places, find_root, places_of
 from ringi.wiring.system import process_environment
+
+if TYPE_CHECKING:
+    from ringi.planning.tool import PlanningTool
 
 
 class Workspace:
@@ -45,6 +50,13 @@ class Workspace:
         """Write out what waits to be written into `.agent/`; otherwise that happens within a moment."""
         self.parts.flush()
 
+    @cached_property
+    def planning(self) -> "PlanningTool":
+        """Planning sessions: from an instruction to a design that a person approved."""
+        from ringi.wiring.planning import planning_of  # noqa: PLC0415  # most workspaces are opened without
+
+        return planning_of(self.parts)
+
     @property
     def places(self) -> Places:
         return self.parts.places
@@ -57,9 +69,12 @@ class Workspace:
         """What people call it: p7."""
         return self.parts.ledger.ref(self.parts.ledger.find(plan_id)).name
 
-    def log(self, plan_id: str | None = None) -> Iterator[LoggedEvent]:
-        found = self.parts.ledger.find(plan_id) if plan_id else None
-        return self.parts.ledger.events(found)
+    def log(self, name: str | None = None) -> Iterator[LoggedEvent]:
+        """Of all, of a plan, or of a planning session."""
+        ledger = self.parts.ledger
+        if name is None:
+            return ledger.events()
+        return ledger.events(ledger.find_session(name) if is_session(name) else ledger.find(name))
 
     def verify_log(self) -> list[Text]:
         """Every place where the ledger is not what was written; empty when all holds together."""

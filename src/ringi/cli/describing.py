@@ -39,6 +39,7 @@ from ringi.wiring.assemble import commands_of
 if TYPE_CHECKING:
     from ringi.api import Workspace
 
+BY_MODEL: Final = Text("made by the model from the plan's text")
 _ON_FAILURE: Final = {
     CheckFailure.UNDO: Text("if one fails, everything is taken back"),
     CheckFailure.KEEP: Text("if one fails, what was written stays"),
@@ -98,9 +99,10 @@ def _describe_specs(app: App, document: PlanDocument, preview: PlanPreview) -> N
     ui, specs = app.ui, document.state.action_specs
     runs = any(spec.base.kind is SpecKind.RUN for spec in specs)
     how = sandbox(app.workspace) if runs else None
+    by_model = set(document.state.from_model or ())
     for number, (spec, part) in enumerate(zip(specs, preview.diffs, strict=True), 1):
         ui.line(_spec_line(number, spec, part), style=words.RISK_STYLE[part.risk], indent=2)
-        for note in terms(spec, how):
+        for note in terms(spec, how, by_model=spec.id in by_model):
             ui.line(note, indent=7)
         for given in part.reasons:
             ui.line(words.reason(part.path, given), indent=7)
@@ -120,8 +122,10 @@ def _spec_line(number: int, spec: ActionSpecExt, part: DiffSummary) -> Text:
     )
 
 
-def terms(spec: ActionSpecExt, how: Text | None) -> Iterator[Text]:
+def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> Iterator[Text]:
     """What else of a spec is approved, beside what it does to its files."""
+    if by_model:
+        yield BY_MODEL
     if spec.base.kind is SpecKind.RUN and how is not None:
         seconds, folder = spec.base.timeout_sec or 0, spec.base.path or "."
         yield Text("in {folder}, at most {seconds} s, {how}", folder=folder, seconds=seconds, how=how)

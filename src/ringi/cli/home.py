@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,9 @@ from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
 from ringi.text import Text, visible
+
+if TYPE_CHECKING:
+    from ringi.domain.session import SessionRef
 
 _MOST: Final = 20
 _MOST_REASONS: Final = 3
@@ -43,17 +46,21 @@ def home(app: App) -> None:
     waiting = sorted(app.plans.refs(waiting=True), key=lambda ref: _URGENT.index(ref.status))
     sessions = _sessions(app.places.copies)
     working = [session for session in sessions if session.running or not session.taken]
+    planning = app.plans.session_refs(open_only=True)
     idle = dict.fromkeys(session.plan_id for session in sessions if not session.running)
     sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
-        app.ui.document({"waiting": waiting, "sent_back": sent_back, "sessions": at_work})
+        app.ui.document(
+            {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
+        )
         return
-    anything = waiting or sent_back or working
+    anything = waiting or sent_back or working or planning
     if not anything and not app.plans.count() and _was_elsewhere(app):
         return
     _show_waiting(app, waiting)
     _show_sent_back(app, sent_back)
+    _show_planning(app, planning)
     for session in working:
         _show_session(app, session)
     if not anything:
@@ -195,6 +202,24 @@ def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
     for ref in sent_back:
         app.ui.line(_facts(ref, _columns(app)), indent=2)
         _step(app, f"ringi with --resume {ref.name}")
+
+
+def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
+    if not planning:
+        return
+    from ringi.cli.planning.naming import age, phase, short_names  # noqa: PLC0415  # only where one is open
+
+    app.ui.line(Text("{count} being planned", count=len(planning)), style="bold")
+    names = short_names(ref.session_id for ref in planning)
+    columns = _columns(app)
+    for ref in planning[:_MOST]:
+        facts = Text("{age}   {phase}", age=age(ref.updated_at), phase=phase(ref))
+        room = None if columns is None else max(columns - 5 - width(translated(facts)), _LEAST_TITLE)
+        app.ui.line(Text("{title}   {facts}", title=_cut(ref.title, room), facts=facts), indent=2)
+        _step(app, f"ringi plan --resume {names[ref.session_id]}")
+    if len(planning) > _MOST:
+        app.ui.line(Text("and {count} more", count=len(planning) - _MOST), indent=2)
+        app.ui.next_step("ringi status")
 
 
 def _show_session(app: App, session: Session) -> None:

@@ -13,6 +13,8 @@ STDIN: Final = "-"
 def read_named(name: str) -> bytes:
     """A dash is standard input."""
     if name == STDIN:
+        if sys.stdin is None:  # closed by whoever started us
+            raise Unreadable(what=Text("standard input"), why=Text("it is closed"))
         return sys.stdin.buffer.read()
     try:
         return Path(name).read_bytes()

@@ -3,8 +3,10 @@
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.domain.events import LoggedEvent
+from ringi.domain.events import LoggedEvent, speaks_of_plan
+from ringi.domain.session import is_session
 from ringi.errors import LogBroken
+from ringi.planning.state import short
 from ringi.text import Text
 
 
@@ -13,7 +15,7 @@ from ringi.text import Text
 @click.option("--verify", is_flag=True, help="Check that nothing in the log was changed, removed or moved.")
 @pass_app
 def log(app: App, plan: str | None, verify: bool) -> None:
-    """Show the events of a plan, or of all."""
+    """Show the events of a plan, of a planning session, or of all."""
     if verify:
         _verify(app)
         return
@@ -28,6 +30,15 @@ def log(app: App, plan: str | None, verify: bool) -> None:
 
 def console_line(logged: LoggedEvent, name: str) -> Text:
     event = logged.event
+    if event.plan_id and not speaks_of_plan(event.plan_id):
+        return Text(
+            "{at}  {session}  {event}  {actor}  {reason}",
+            at=event.at[:19].replace("T", " "),
+            session=short(event.plan_id) if is_session(event.plan_id) else event.plan_id,
+            event=event.event,
+            actor=event.actor,
+            reason=event.reason[:100],
+        )
     return Text(
         "{at}  {plan}  {event}  {actor}  {files} files, risk {risk}  {reason}",
         at=event.at[:19].replace("T", " "),
@@ -51,5 +62,6 @@ def _verify(app: App) -> None:
         raise LogBroken(count=len(breaks))
     if not app.ui.as_json:
         app.ui.line(
-            Text("✓ {count} events, unbroken; plans, approvals and results agree", count=count), style="green"
+            Text("✓ {count} events, unbroken; plans, sessions, approvals and results agree", count=count),
+            style="green",
         )

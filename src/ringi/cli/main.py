@@ -38,6 +38,10 @@ BESIDE: Final = {
     "review": "ringi.cli.review:review",
     "undo": "ringi.cli.undo:undo",
 }
+FROM_REQUEST: Final = {
+    "plan": "ringi.cli.plan:plan",
+    "status": "ringi.cli.status:status",
+}
 BY_SCRIPT: Final = {
     "propose": "ringi.cli.propose:propose",
     "specs": "ringi.cli.specs:specs",
@@ -60,7 +64,7 @@ INSPECT: Final = {
 }
 PROVE: Final = {"verify": "ringi.cli.verify:verify", "log": "ringi.cli.log:log"}
 CARE: Final = {"recover": "ringi.cli.recover:recover"}
-COMMANDS: Final = {**START, **BESIDE, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
+COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
 
 
 class RingiGroup(click.Group):
@@ -94,6 +98,7 @@ class RingiGroup(click.Group):
         groups = {
             _("Start"): START,
             _("Beside an agent"): BESIDE,
+            _("From a request"): FROM_REQUEST,
             _("By script"): BY_SCRIPT,
             _("Inspect"): INSPECT,
             _("Prove"): PROVE,

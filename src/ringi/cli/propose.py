@@ -12,7 +12,15 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.describing import describe
 from ringi.cli.input import STDIN, read_named
-from ringi.cli.specs import read_specs, tell_report, tell_unplaced, with_unplaced
+from ringi.cli.specs import (
+    extracted_with_model,
+    read_specs,
+    require_extract,
+    tell_added,
+    tell_report,
+    tell_unplaced,
+    with_unplaced,
+)
 from ringi.cli.words import subject
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.domain.extraction import Extraction
@@ -54,6 +62,7 @@ class _NewFile(click.ParamType[tuple[str, str]]):
 @click.argument("words", metavar="[FILE|-]", required=False)
 @click.option("--specs", metavar="FILE|-", help="The plan's specs, as JSON.")
 @click.option("--extract", is_flag=True, help="Take the specs from the text of FILE.")
+@click.option("--with-model", is_flag=True, help="With --extract: ask the model about what was not placed.")
 @click.option("--patch", metavar="FILE|-", help="A unified diff, as git diff writes it.")
 @click.option("--file", "files", type=_NewFile(), multiple=True, help="PATH gets the content of FILE.")
 @click.option("--delete", "deleted", metavar="PATH", multiple=True, help="PATH goes away.")
@@ -76,6 +85,7 @@ def propose(
     words: str | None,
     specs: str | None,
     extract: bool,
+    with_model: bool,
     patch: str | None,
     files: tuple[tuple[str, str], ...],
     deleted: tuple[str, ...],
@@ -96,6 +106,7 @@ def propose(
     """
     source = Source(specs, extract, patch, files, deleted, tree, again, normalise)
     _check_usage(source, words, title, trigger)
+    require_extract(extract=extract, with_model=with_model)
     of_changes: dict[str, object] = {"--diagnostic": diagnostics, "--explain": explain}
     if again is not None:
         others = {"--title": title, "--as": proposer, "--trigger": trigger, "FILE": words}
@@ -112,7 +123,7 @@ def propose(
     elif again is not None:
         tell(app, _again(app, again))
     elif extract:
-        _extracted(app, _content(words, title, ""), proposer)
+        _extracted(app, _content(words, title, ""), proposer, with_model=with_model)
     else:
         tell(app, _plan(app, source, words, title, proposer))
 
@@ -204,13 +215,17 @@ def _title_of(specs: Sequence[ActionSpec]) -> str:
     return f"Run {subject(specs[0])}" if specs else "Specs"
 
 
-def _extracted(app: App, content: str, proposer: str) -> None:
+def _extracted(app: App, content: str, proposer: str, *, with_model: bool) -> None:
     """The plan is kept with its text, whatever could be made of it."""
     tool = app.workspace.plan
     plan_id = tool.propose(content, proposer=proposer)
-    found = tool.extract(plan_id)
-    report = tool.set_action_specs(plan_id, found.specs) if found.specs else None
+    found = extracted_with_model(app, plan_id) if with_model else tool.extract(plan_id)
+    report = None
+    if found.specs:
+        report = tool.set_action_specs(plan_id, found.specs, from_model=found.from_model)
     tell(app, plan_id, found)
+    if with_model:
+        tell_added(app, found)
     if report is not None:
         tell_report(app, report, app.workspace.plan_name(plan_id))
 

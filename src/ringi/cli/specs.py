@@ -8,14 +8,16 @@ import msgspec
 
 from ringi.cli import words
 from ringi.cli.app import App, pass_app
+from ringi.cli.describing import BY_MODEL
 from ringi.cli.input import read_named
 from ringi.cli.ui import stored, translated
 from ringi.domain import codec
 from ringi.domain.base import Document
 from ringi.domain.extraction import Extraction
 from ringi.domain.plan import ActionSpec, ActionSpecExt, ValidationReport
-from ringi.errors import InvalidSpecs, Refused
+from ringi.errors import InvalidSpecs, ModelFailed, Refused
 from ringi.text import Text
+from ringi.wiring.config_keys import DEFAULTS
 
 
 class SpecList(Document, frozen=True):
@@ -26,22 +28,67 @@ class SpecList(Document, frozen=True):
 @click.argument("plan")
 @click.option("--file", "source", metavar="FILE|-", help="Set the specs that stand in this JSON.")
 @click.option("--extract", is_flag=True, help="Set the specs that the plan's own text holds.")
+@click.option("--with-model", is_flag=True, help="With --extract: ask the model about what was not placed.")
 @pass_app
-def specs(app: App, plan: str, source: str | None, extract: bool) -> None:
+def specs(app: App, plan: str, source: str | None, extract: bool, with_model: bool) -> None:
     """List the specs of a plan, or set them.
 
     New ones make a new version of it. The JSON is a list of specs, or an object that holds one as "specs".
     """
     if source is not None and extract:
         raise click.UsageError(_("Only one of --file and --extract can be given"))
+    require_extract(extract=extract, with_model=with_model)
     plan_id = app.workspace.parts.ledger.find(plan)
     if source is not None:
         _set(app, plan_id, read_specs(source), None)
     elif extract:
-        found = app.workspace.plan.extract(plan_id)
-        _set(app, plan_id, found.specs, found)
+        _set_extracted(app, plan_id, with_model=with_model)
     else:
         _list(app, plan_id)
+
+
+def require_extract(*, extract: bool, with_model: bool) -> None:
+    if with_model and not extract:
+        raise click.UsageError(_("--with-model belongs to --extract"))
+
+
+def _set_extracted(app: App, plan_id: str, *, with_model: bool) -> None:
+    if not with_model:
+        found = app.workspace.plan.extract(plan_id)
+        _set(app, plan_id, found.specs, found)
+        return
+    found = extracted_with_model(app, plan_id)
+    tell_added(app, found)
+    _set(app, plan_id, found.specs, found)
+
+
+def extracted_with_model(app: App, plan_id: str) -> Extraction:
+    """Where the model fails, the plan stays as it is, and what the parser alone can do is named."""
+    from ringi.cli.planning.progress import Progress  # noqa: PLC0415  # only while a model works
+
+    rewrites = app.ui.out.isatty() and app.environment.get("TERM") != "dumb"
+    try:
+        with Progress(app.ui, rewrites=rewrites) as progress:
+            return app.workspace.plan.extract(plan_id, with_model=True, on_working=progress)
+    except ModelFailed:
+        name = app.workspace.plan_name(plan_id)
+        app.ui.line(Text("{plan} stays as it is. Without the model:", plan=name))
+        app.ui.next_step(f"ringi specs {name} --extract")
+        raise
+
+
+def tell_added(app: App, found: Extraction) -> None:
+    """What became of the wish to have the model asked."""
+    if found.from_model:
+        line = Text("The model added specs: {count}. Look at them closely.", count=len(found.from_model))
+        app.ui.line(line, style="yellow")
+    elif app.workspace.configuration.config.model == DEFAULTS.model:
+        app.ui.line(Text("No model is configured, so nothing was added to it."), style="yellow")
+        app.ui.line(Text("Name one as model in your configuration, or for once: RINGI_MODEL=command:claude"))
+    elif found.specs and not found.unplaced:
+        app.ui.line(Text("The text left nothing open that the model could be asked about."))
+    else:
+        app.ui.line(Text("The model added nothing."), style="yellow")
 
 
 def read_specs(source: str) -> tuple[ActionSpec, ...]:
@@ -58,7 +105,8 @@ def _set(app: App, plan_id: str, given: Sequence[ActionSpec], found: Extraction 
             tell_unplaced(app, found)
         why = Text("nothing in its text could be made a spec") if found else Text("there are no specs")
         raise InvalidSpecs(plan=name, issues=why)
-    report = app.workspace.plan.set_action_specs(plan_id, given)
+    from_model = found.from_model if found else ()
+    report = app.workspace.plan.set_action_specs(plan_id, given, from_model=from_model)
     if app.ui.as_json:
         app.ui.document(with_unplaced(report, found))
     if found:
@@ -69,10 +117,11 @@ def _set(app: App, plan_id: str, given: Sequence[ActionSpec], found: Extraction 
 
 
 def with_unplaced(document: Document, found: Extraction | None) -> object:
-    """The document, with what the text held and no spec was made of."""
+    """The document, with what the text held and no spec was made of, and which specs a model made."""
     if found is None:
         return document
-    return {**msgspec.to_builtins(document), "unplaced": found.unplaced}
+    marked = {"from_model": [f"s{index + 1}" for index in found.from_model]} if found.from_model else {}
+    return {**msgspec.to_builtins(document), "unplaced": found.unplaced, **marked}
 
 
 def tell_unplaced(app: App, found: Extraction) -> None:
@@ -93,21 +142,28 @@ def tell_report(app: App, report: ValidationReport, name: str) -> None:
 
 
 def _list(app: App, plan_id: str) -> None:
-    found = app.workspace.plan.get_state(plan_id).action_specs
+    state = app.workspace.plan.get_state(plan_id)
+    found, by_model = state.action_specs, set(state.from_model or ())
     if app.ui.as_json:
-        app.ui.document(found)
+        app.ui.document([_marked(spec) if spec.id in by_model else spec for spec in found])
         return
     name = app.workspace.plan_name(plan_id)
     if not found:
         app.ui.line(Text("{plan} has no specs yet.", plan=name))
         app.ui.next_step(f"ringi specs {name} --extract")
         return
-    app.ui.table([_row(spec) for spec in found], [words.RISK_STYLE[spec.risk] for spec in found])
+    rows = [_row(spec, by_model=spec.id in by_model) for spec in found]
+    app.ui.table(rows, [words.RISK_STYLE[spec.risk] for spec in found])
     app.ui.next_step(f"ringi show {name} --diff")
 
 
-def _row(spec: ActionSpecExt) -> list[str]:
-    terms = [Text("optional")] if spec.base.optional else []
+def _marked(spec: ActionSpecExt) -> object:
+    return {**msgspec.to_builtins(spec), "from_model": True}
+
+
+def _row(spec: ActionSpecExt, *, by_model: bool) -> list[str]:
+    terms = [BY_MODEL] if by_model else []
+    terms += [Text("optional")] if spec.base.optional else []
     terms += [Text("group {group}", group=spec.base.group)] if spec.base.group else []
     terms += [] if spec.validated else [Text("cannot be carried out: {why}", why=stored(spec.notes))]
     return [

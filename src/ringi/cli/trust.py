@@ -9,9 +9,9 @@ from ringi.api import trusting
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, require_terminal
 from ringi.domain.approval import TypedAnswer
-from ringi.plans.approving import TYPED_LENGTH
+from ringi.plans.proofs import TYPED_LENGTH
 from ringi.text import Text
-from ringi.wiring.trust import SIGNERS, Part, TrustState, Verdict
+from ringi.wiring.trust import MODEL, MODEL_ADDRESS, SIGNERS, Part, TrustState, Verdict
 
 _ = gettext.gettext
 _STATES: Mapping[TrustState, tuple[Text, str]] = {
@@ -27,7 +27,7 @@ _STATES: Mapping[TrustState, tuple[Text, str]] = {
 @click.option("--revoke", is_flag=True, help="Trust it no longer.")
 @pass_app
 def trust(app: App, show: bool, revoke: bool) -> None:
-    """Allow the commands and signers that the project itself names.
+    """Allow the commands, the model and the signers that the project itself names.
 
     Until you do, they do nothing; when one of them changes, you are asked again. The answer has to be typed
     by a person at a terminal.
@@ -104,9 +104,18 @@ def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> Non
 def _explain(app: App, verdict: Verdict) -> None:
     ui = app.ui
     names = {part.name for part in verdict.parts}
-    if names - {SIGNERS}:
+    if names - {SIGNERS, MODEL, MODEL_ADDRESS}:
         ui.line(Text("Once trusted, these commands run with your rights, in copies of the project."))
         ui.line(Text("Only their words are pinned: a script or Makefile that they run can change unnoticed."))
+    if MODEL in names:
+        ui.line(Text("The model is told what you ask; if it is named command:, it runs with your rights."))
+    if MODEL_ADDRESS in names:
+        ui.line(
+            Text(
+                "The address of {key} gets all that is sent to the model, and your key for it.",
+                key=MODEL_ADDRESS,
+            )
+        )
     if SIGNERS in names:
         ui.line(Text("Whoever holds one of the keys in {file} can approve plans.", file=SIGNERS))
     ui.line(Text("When a line of it changes, nothing of it counts until you have looked again."))

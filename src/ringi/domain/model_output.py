@@ -1,6 +1,6 @@
 """What a model answers with. Every length is bounded: a small model would never stop otherwise."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -9,6 +9,7 @@ from ringi.domain.session import QuestionType
 
 MOST_QUESTIONS = 5
 MOST_DECISIONS = 3
+MOST_SPECS = 50
 
 _Line = Annotated[str, Meta(min_length=1, max_length=300)]
 _Phrase = Annotated[str, Meta(min_length=1, max_length=120)]
@@ -38,6 +39,11 @@ class NewDecision(Document, frozen=True):
     topic: _Phrase
     options: Annotated[tuple[NewOption, ...], Meta(min_length=2, max_length=4)]
 
+    def __post_init__(self) -> None:
+        names = {option.name.strip().casefold() for option in self.options}
+        if len(names) < len(self.options) or "" in names:
+            raise ValueError("the options of a decision need names of their own")
+
 
 class NewDecisions(Document, frozen=True):
     decisions: Annotated[tuple[NewDecision, ...], Meta(max_length=MOST_DECISIONS)]
@@ -46,3 +52,28 @@ class NewDecisions(Document, frozen=True):
 class NewSummary(Document, frozen=True):
     summary: Annotated[str, Meta(min_length=1, max_length=4000)]
     """Markdown."""
+
+    def __post_init__(self) -> None:
+        if not self.summary.strip():
+            raise ValueError("the summary is empty")
+
+
+_Path = Annotated[str, Meta(max_length=300)]
+_Words = Annotated[tuple[Annotated[str, Meta(max_length=1000)], ...], Meta(max_length=64)]
+
+
+class NewSpec(Document, frozen=True):
+    """A step of a plan's text; what its kind does not need is empty. A model names no outside tool."""
+
+    kind: Literal["create", "write", "patch", "delete", "move", "mkdir", "read", "analyze", "run"]
+    path: _Path = ""
+    content: Annotated[str, Meta(max_length=200_000)] = ""
+    target: _Path = ""
+    argv: _Words = ()
+    description: Annotated[str, Meta(max_length=200)] = ""
+    line: Annotated[int, Meta(ge=0)] = 0
+    """Of those that were not placed, the one that it is made of; 0 where it is none of them."""
+
+
+class NewSpecs(Document, frozen=True):
+    specs: Annotated[tuple[NewSpec, ...], Meta(max_length=MOST_SPECS)]

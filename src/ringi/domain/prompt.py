@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ringi.domain.session import Brief
 from ringi.domain.usage import Usage
+from ringi.text import Text
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class Working(NamedTuple):
     elapsed_sec: float
     output_tokens: int
     """As far as they are known; models that do not stream say nothing until the end."""
-    note: str = ""
+    note: Text | str = ""
     """Why it takes longer: the answer was asked for again, or the service said to wait."""
 
 

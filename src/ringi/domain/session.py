@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from ringi.domain.approval import ProofRecord
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Versioned
@@ -17,6 +17,13 @@ MOST_REJECTS: Final = 3
 """The third one cancels the session."""
 MOST_MESSAGES: Final = 100
 SESSION_PREFIX: Final = "planning-"
+
+
+def is_session(name: str) -> bool:
+    """Whether an id is that of a planning session."""
+    return name.startswith(SESSION_PREFIX)
+
+
 _Index = Annotated[int, Meta(ge=0)]
 
 
@@ -63,9 +70,9 @@ class Question(CamelDocument, frozen=True, kw_only=True):
     """q-1, q-2 …"""
     type: QuestionType
     question: str
-    context: str | None = None
+    context: str | UnsetType = UNSET
     """Why it matters."""
-    options: tuple[str, ...] | None = None
+    options: tuple[str, ...] | UnsetType = UNSET
     answer: str | None = None
     """None where it is not answered, or was skipped."""
     answered_at: str | None = None
@@ -91,7 +98,7 @@ class DesignOption(CamelDocument, frozen=True, kw_only=True):
     name: str
     description: str
     tradeoffs: Tradeoffs
-    recommendation: bool | None = None
+    recommendation: bool | UnsetType = UNSET
 
 
 class DecisionPoint(CamelDocument, frozen=True, kw_only=True):

@@ -12,6 +12,10 @@ class Turn(NamedTuple):
     text: str
 
 
+def _unheard(_: str) -> None:
+    pass
+
+
 class Call(NamedTuple):
     turns: Sequence[Turn]
     schema: Mapping[str, Any]
@@ -21,6 +25,8 @@ class Call(NamedTuple):
     output_tokens: int
     on_tokens: Callable[[int], None]
     """Called with the count so far, where it is known."""
+    on_text: Callable[[str], None] = _unheard
+    """Called with each piece of the answer, where it comes in pieces: the log keeps what there was of it."""
 
 
 class Reply(NamedTuple):
@@ -28,6 +34,8 @@ class Reply(NamedTuple):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+    cut_short: bool = False
+    """The limit of output tokens ended it."""
 
 
 class RetryLater(Exception):
@@ -38,10 +46,20 @@ class RetryLater(Exception):
         self.after = after
 
 
+class ConnectionCut(Exception):
+    """The connection ended in the middle of a call."""
+
+
 class Backend(Protocol):
     @property
     def name(self) -> str:
         """As people name it in the configuration."""
 
+    def prepare(self) -> None:
+        """Loads what a call needs. That takes none of the budget, which is for the model."""
+
     def send(self, call: Call) -> Reply:
-        """Raises RetryLater, or a ModelFailed that says what happened; never with a key in its words."""
+        """Raises RetryLater, ConnectionCut, or a ModelFailed that says what happened.
+
+        Never with a key in its words.
+        """

@@ -93,6 +93,93 @@ class List(Document, frozen=True):
     ] = False
 
 
+SessionName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=100,
+        description="The planning session: its id, or the beginning of its id.",
+    ),
+]
+WorkSeconds = Annotated[
+    float,
+    Meta(
+        ge=0,
+        le=LONGEST_WAIT_SEC,
+        description="How long to wait at most for the model. Then the answer says to call planning_get.",
+    ),
+]
+
+
+class PlanningStart(Document, frozen=True):
+    instruction: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=1_000_000,
+            description="What your user wants done, in their own words and language.",
+        ),
+    ]
+    seconds: WorkSeconds = USUAL_WAIT_SEC
+
+
+class PlanningAnswer(Document, frozen=True):
+    """Exactly one of answer, skip and resume."""
+
+    session_id: SessionName
+    answer: Annotated[
+        str,
+        Meta(
+            max_length=1_000_000,
+            description="What your user said: their words, or the number of an option they chose.",
+        ),
+    ] = ""
+    skip: Annotated[bool, Meta(description="true: your user does not want to answer this question.")] = False
+    question_id: Annotated[
+        str,
+        Meta(
+            max_length=100,
+            description='The question that was answered ("q-1"). Refused where another one is asked by now.',
+        ),
+    ] = ""
+    resume: Annotated[
+        bool, Meta(description="true: a session that failed, or whose model was stopped, goes on.")
+    ] = False
+    seconds: WorkSeconds = USUAL_WAIT_SEC
+
+
+class PlanningDecide(Document, frozen=True):
+    session_id: SessionName
+    option: Annotated[
+        str,
+        Meta(
+            min_length=1, max_length=1000, description='The option that your user chose: its id, as "opt-a".'
+        ),
+    ]
+    reason: Annotated[
+        str, Meta(max_length=1_000_000, description="Why, if your user said so; in their words.")
+    ] = ""
+    decision_id: Annotated[
+        str,
+        Meta(
+            max_length=100,
+            description='What was decided ("d-1"). Refused where another decision is asked for by now.',
+        ),
+    ] = ""
+    seconds: WorkSeconds = USUAL_WAIT_SEC
+
+
+class PlanningGet(Document, frozen=True):
+    session_id: Annotated[
+        str,
+        Meta(
+            max_length=100,
+            description="The planning session; left out: those that can be gone on with.",
+        ),
+    ] = ""
+    seconds: WorkSeconds = USUAL_WAIT_SEC
+
+
 class Nothing(Document, frozen=True):
     """No arguments."""
 

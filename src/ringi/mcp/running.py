@@ -72,7 +72,7 @@ def _workers(settings: Settings) -> Workers:
         opening = Opening(settings.start, settings.environment)
         return Worker(opening.open, opening.is_current)
 
-    return Workers(worker(), worker())
+    return Workers(worker(), worker(), worker())
 
 
 def _surroundings(settings: Settings) -> Surroundings:

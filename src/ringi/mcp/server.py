@@ -20,7 +20,8 @@ from ringi.mcp.worker import Workers
 from ringi.text import Text, visible
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
-    from ringi.mcp.tools import Answered, Caller, Tool
+    from ringi.mcp.leading import Leading, Led
+    from ringi.mcp.toolkit import Answered, Caller, Tool
     from ringi.mcp.waiting import Client, Waiting
 
 _LONGEST_LABEL: Final = 100
@@ -46,6 +47,7 @@ class PlanServer:
         self._around = surroundings
         self._fixed: dict[tuple[str, str], dict[str, Any]] = {}
         self._waiting: Waiting | None = None
+        self._leading: Leading | None = None
         self._asked: dict[tuple[str, int], float] = {}
         self.server = self._make()
 
@@ -107,6 +109,8 @@ class PlanServer:
         # Through the one strict door for what comes from outside: numbers, depth, characters, unknown fields.
         what = f"The arguments of {name}"
         given: Any = foreign(_written(raw, what), tool.arguments, what)
+        if name == "planning_get" or tool.step is not None:
+            return await self._plan(ctx, tool, given)
         if tool.work is None:
             return await self._wait(ctx, given.plan_id, given.seconds)
         work, caller = tool.work, self._caller(ctx)
@@ -117,7 +121,7 @@ class PlanServer:
         return answered
 
     def _caller(self, ctx: Context) -> "Caller":
-        from ringi.mcp.tools import Caller  # noqa: PLC0415  # see above
+        from ringi.mcp.toolkit import Caller  # noqa: PLC0415  # see above
 
         client = ctx.session.client_params
         label = self._around.label or (client.client_info.name if client else "")
@@ -154,10 +158,47 @@ class PlanServer:
 
     async def _wait(self, ctx: Context, plan_id: str, seconds: float) -> "Answered":
         from ringi.mcp import wording  # noqa: PLC0415  # see above
-        from ringi.mcp.tools import Answered  # noqa: PLC0415  # see above
+        from ringi.mcp.toolkit import Answered  # noqa: PLC0415  # see above
 
         found = await self._waiter().wait(plan_id, seconds, _client(ctx))
         return Answered(found, wording.waited(found))
+
+    def _leader(self) -> "Leading":
+        from ringi.mcp.leading import Leading  # noqa: PLC0415  # see above
+
+        if self._leading is None:
+            self._leading = Leading(self._workers.reading, self._workers.planning)
+        return self._leading
+
+    async def _plan(self, ctx: Context, tool: "Tool", given: Any) -> "Answered":
+        from ringi.mcp import planning_answers, planning_wording  # noqa: PLC0415  # see above
+        from ringi.mcp.toolkit import Answered  # noqa: PLC0415  # see above
+
+        leader, step = self._leader(), tool.step
+        if step is not None:
+            led = await leader.take(lambda planning: step(planning, given), given.seconds, _client(ctx))
+            await self._tell_of_session(led)
+            found = planning_wording.stated(led.view, working=led.working)
+            return Answered(found, planning_wording.session(found))
+        if given.session_id:
+            led = await leader.look(given.session_id, given.seconds, _client(ctx))
+            shown = planning_answers.Sessions(planning_wording.stated(led.view, working=led.working), ())
+        else:
+            shown = planning_answers.listed(await leader.open_sessions())
+        return Answered(shown, planning_wording.sessions(shown))
+
+    async def _tell_of_session(self, led: "Led") -> None:
+        """A summary waits for the person, who may be looking elsewhere."""
+        from ringi.domain.session_view import ApprovalPending  # noqa: PLC0415  # see above
+        from ringi.mcp.planning_answers import title_of  # noqa: PLC0415  # see above
+        from ringi.planning.state import short  # noqa: PLC0415  # see above
+
+        view = led.view
+        if isinstance(view.pending, ApprovalPending) and self._is_news(view.session_id, 0):
+            how = await self._workers.reading.call(
+                lambda workspace: workspace.configuration.config.notify.how
+            )
+            self._around.asked(how, short(view.session_id), title_of(view.instruction))
 
     def _hidden(self) -> Iterable[str]:
         try:
@@ -204,7 +245,7 @@ def _result(
 def _client(ctx: Context) -> "Client":
     from ringi.mcp.waiting import Client  # noqa: PLC0415  # see above
 
-    async def progress(done: float, total: float, words: str) -> None:
+    async def progress(done: float, total: float | None, words: str) -> None:
         await ctx.session.report_progress(done, total, words)
 
     async def gone() -> bool:

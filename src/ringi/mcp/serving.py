@@ -1,4 +1,4 @@
-"""Three threads: the main one changes things, another one looks, a third one talks.
+"""Four threads: the main one changes things, another one looks, a third one plans, a fourth one talks.
 
 Only the main thread hears signals, and a command that a plan runs must end with one.
 """
@@ -52,16 +52,19 @@ def serve(workers: Workers, talk: Talk) -> bool:
     # They must not keep a process alive that is to end.
     talker = threading.Thread(target=talking, name="talking", daemon=True)
     reader = threading.Thread(target=workers.reading.run, name="reading", daemon=True)
+    planner = threading.Thread(target=workers.planning.run, name="planning", daemon=True)
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup does, and it is meant
             signal.signal(number, lambda *_: workers.changing.stop())
-    reader.start()
-    talker.start()
+    for thread in (reader, planner, talker):
+        thread.start()
     try:
         workers.changing.run()
     finally:
         ending.now()
+        workers.planning.stop()  # a model that works is told to end, and is not waited for
         talker.join(_ENDING_SEC)
         workers.reading.stop()
-        reader.join(_ENDING_SEC)
+        for thread in (reader, planner):
+            thread.join(_ENDING_SEC)
     return ended.is_set() or talker.is_alive()  # one that hangs at a client's pipe is no mistake

@@ -1,7 +1,7 @@
 """The plan tool's calls as tools (PT-4). There is none that approves, and none that could be."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -9,44 +9,12 @@ from ringi.domain.answer import OutcomeKind
 from ringi.domain.approval import ApprovedPlan
 from ringi.domain.base import Document
 from ringi.errors import InvalidSpecs, NotYours
-from ringi.mcp import answers, arguments, wording
+from ringi.mcp import answers, arguments, planning_tools, wording
+from ringi.mcp.toolkit import Answered, Caller, Hints, Tool
 from ringi.text import Text
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
-
-
-class Caller(NamedTuple):
-    """Who asks, as far as the program can tell."""
-
-    label: str
-    """For people; the client says so itself."""
-    requester: Callable[[], str]
-    """As the program sees it; empty where it is the user whose process this is."""
-
-
-class Answered(NamedTuple):
-    document: Document
-    text: str
-
-
-class Hints(NamedTuple):
-    """Honest, and only hints: what a client may do by itself is its person's decision."""
-
-    read_only: bool = False
-    destructive: bool = False
-    idempotent: bool = False
-    open_world: bool = False
-
-
-class Tool(NamedTuple):
-    title: str
-    description: str
-    arguments: type[Document]
-    answer: type[Document]
-    hints: Hints
-    work: "Callable[[Workspace, Any, Caller], Answered] | None"
-    """None where the server itself waits."""
 
 
 _READS: Final = Hints(read_only=True, idempotent=True)
@@ -257,6 +225,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         Hints(idempotent=True),
         _clear_current,
     ),
+    **planning_tools.TOOLS,
 }
 
 

@@ -26,7 +26,7 @@ _MOST_WAITING: Final = 100
 class Client(NamedTuple):
     """Of the one call that waits."""
 
-    progress: Callable[[float, float, str], Awaitable[None]]
+    progress: Callable[[float, float | None, str], Awaitable[None]]
     gone: Callable[[], Awaitable[bool]]
 
 

@@ -30,12 +30,20 @@ _HINTS: Final = {
     "expired": "Ask again: plan_request_approval",
     "stale": "Look at the files as they are now, set the specs anew (plan_set_action_specs), then ask again.",
     "already_done": "It is done; see plan_get_state. For more changes propose another plan.",
+    "session_failed": "Nothing your user said is lost. Once the cause is gone, go on: planning_answer with "
+    "resume: true. Or your user types: ringi plan --resume {session}",
+    "session_race": "See where it stands now: planning_get",
+    "session_over": "Begin another one, if your user wants that: planning_start",
+    "bad_instruction": "Say in a sentence what your user wants to change: planning_start",
+    "bad_answer": "See what is asked: planning_get. Then ask your user again.",
+    "not_asked": "See what is asked: planning_get. Ask your user that; do not answer for them.",
 }
+_SEEN: Final = {"ringi list": "plan_list", "ringi plan --resume": "planning_get"}
 
 
 def error_document(error: RingiError, hidden: Iterable[str] = ()) -> dict[str, Any]:
     """`hidden` are folders whose place is nobody's business here."""
-    hint = _HINTS.get(error.code) or ("See what there is: plan_list" if _no_plan(error) else error.hint)
+    hint = _HINTS.get(error.code) or _where_to_see(error) or error.hint
     words = {
         "code": error.code,
         "message": str(error),
@@ -46,8 +54,9 @@ def error_document(error: RingiError, hidden: Iterable[str] = ()) -> dict[str, A
     return {"error": {name: visible(word) for name, word in words.items()}}
 
 
-def _no_plan(error: RingiError) -> bool:
-    return error.code == "not_found" and error.details.get("see") == "ringi list"
+def _where_to_see(error: RingiError) -> str:
+    tool = _SEEN.get(str(error.details.get("see"))) if error.code == "not_found" else None
+    return f"See what there is: {tool}" if tool else ""
 
 
 def error_text(error: RingiError, hidden: Iterable[str] = ()) -> str:

@@ -67,6 +67,10 @@ class Worker:
         finally:
             self._close()
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopping
+
     def stop(self) -> None:
         """From any thread, and from a signal's handler: after the call under way nothing more is done."""
         self._stopping = True
@@ -108,7 +112,8 @@ class _HandingOver:
 
 
 class Workers(NamedTuple):
-    """Two, so that looking goes on while something is carried out."""
+    """Looking goes on while something is carried out, and both while a model works."""
 
     reading: Worker
     changing: Worker
+    planning: Worker

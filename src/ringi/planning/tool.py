@@ -1,30 +1,77 @@
 """Planning sessions as calls (IP-2): each is saved before it comes back, and none needs a terminal."""
 
+from typing import Final, TypeVar
+
+from ringi.domain import codec
 from ringi.domain.approval import Proof
-from ringi.domain.events import Actor
+from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import OnWorking, Working
-from ringi.domain.session import SessionRef
-from ringi.domain.session_view import SessionView
+from ringi.domain.session import OPEN_SESSIONS, SESSION_PREFIX, SessionFacts, SessionRef, SessionStatus
+from ringi.domain.session_view import (
+    ApprovalPending,
+    DecisionPending,
+    Pending,
+    QuestionPending,
+    SessionView,
+)
+from ringi.errors import NotAsked, SessionOver
+from ringi.planning import approving, operations
+from ringi.planning.language import language_of
 from ringi.planning.parts import PlanningParts
-from ringi.ports import StoredSession
+from ringi.planning.saving import add, save
+from ringi.planning.state import State, pending, short, state_of, view
+from ringi.planning.taking_in import read_session
+from ringi.planning.working import work
+from ringi.ports import NewEvent, StoredSession
+from ringi.text import Text
+
+P = TypeVar("P", QuestionPending, DecisionPending, ApprovalPending)
+_WAITING_FOR: Final = {
+    "question": Text("a question"),
+    "decision": Text("a decision"),
+    "approval": Text("the approval of the summary"),
+    "work": Text("the model is next"),
+    "failed": Text("it failed and can be resumed"),
+}
 
 
 def _quietly(_: Working) -> None:
     pass
 
 
-class PlanningTool:
+class _Sessions:
     """A session is named by its id or the beginning of it, with or without `planning-`."""
 
     def __init__(self, parts: PlanningParts) -> None:
         self._parts = parts
+
+    def view(self, session_id: str) -> SessionView:
+        return _view(self.get(session_id))
+
+    def get(self, session_id: str) -> StoredSession:
+        return self._parts.store.session(self._parts.store.find_session(session_id))
+
+    def list(self, *, open_only: bool = False) -> list[SessionRef]:
+        return self._parts.store.session_refs(open_only=open_only)
+
+    def _save(self, stored: StoredSession, state: State, kind: EventKind, actor: Actor) -> SessionView:
+        return _view(save(self._parts, stored, state, NewEvent(kind, actor)))
+
+
+class PlanningTool(_Sessions):
+    """What can be done with one."""
 
     def start(self, instruction: str, *, actor: Actor = Actor.USER) -> SessionView:
         """A new session, saved; the model is next.
 
         Raises BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
-        raise NotImplementedError
+        parts = self._parts
+        session_id = f"{SESSION_PREFIX}{parts.ids()}"
+        facts = SessionFacts(language=language_of(instruction), project=parts.project())
+        state = operations.begun(session_id, instruction, facts, parts.clock.now())
+        parts.model()  # one that cannot be had is told before anything is kept
+        return _view(add(parts, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
     def go_on(self, session_id: str, on_working: OnWorking = _quietly) -> SessionView:
         """Lets the model do what is due, until a person is needed or the session has ended.
@@ -32,7 +79,7 @@ class PlanningTool:
         Where nothing is due it changes nothing. Raises SessionFailed where the model failed: the session is
         saved as failed then, and `resume` goes on. Raises Busy where another process is at it.
         """
-        raise NotImplementedError
+        return _view(work(self._parts, self.get(session_id), on_working))
 
     def answer(
         self, session_id: str, text: str, *, question_id: str = "", actor: Actor = Actor.USER
@@ -42,15 +89,23 @@ class PlanningTool:
         With `question_id`, raises NotAsked where another one is asked meanwhile. Raises BadAnswer where it is
         empty or too long, SessionOver. The model may be next: `go_on`.
         """
-        raise NotImplementedError
+        stored = self.get(session_id)
+        _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
+        state = operations.answered(state_of(stored), text, self._parts.clock.now())
+        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
     def skip(self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER) -> SessionView:
         """The question keeps no answer and is not asked again."""
-        raise NotImplementedError
+        stored = self.get(session_id)
+        _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
+        state = operations.skipped(state_of(stored), self._parts.clock.now())
+        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
     def back(self, session_id: str) -> SessionView:
         """To the question or decision before; its answer stays until another one is given."""
-        raise NotImplementedError
+        stored = self.get(session_id)
+        _require_open(stored)
+        return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, Actor.USER)
 
     def decide(
         self,
@@ -62,49 +117,94 @@ class PlanningTool:
         actor: Actor = Actor.USER,
     ) -> SessionView:
         """Takes an option by its id, its number, its letter or its name. Raises BadAnswer, NotAsked."""
-        raise NotImplementedError
+        stored = self.get(session_id)
+        _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
+        state = operations.decided(state_of(stored), option, rationale, self._parts.clock.now())
+        return self._save(stored, state, EventKind.SESSION_DECIDED, actor)
 
     def request(self, session_id: str) -> str:
         """The digest of what a person is asked to approve now: what the run would get."""
-        raise NotImplementedError
+        return codec.digest(approving.subject_of(self._parts, self.get(session_id).session))
 
     def statement(self, session_id: str, approver: str) -> str:
         """The bytes that a key signs to approve it."""
-        raise NotImplementedError
+        return approving.statement(self._parts, self.get(session_id).session, approver)
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Makes the run, which waits in phase planning. Typed answers count only where a person sits."""
-        raise NotImplementedError
+        stored = self.get(session_id)
+        _require(stored, ApprovalPending, Text("an approval"))
+        return _view(approving.approve(self._parts, stored, approver, proof))
 
     def reject(self, session_id: str, feedback: str, *, actor: Actor = Actor.USER) -> SessionView:
         """Back to design, where decisions are made anew with the feedback; the third one cancels."""
-        raise NotImplementedError
+        stored = self.get(session_id)
+        _require(stored, ApprovalPending, Text("a rejection"))
+        state = operations.rejected(state_of(stored), feedback, self._parts.clock.now())
+        return self._save(stored, state, EventKind.SESSION_REJECTED, actor)
 
     def cancel(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
-        raise NotImplementedError
+        """From any state but its own; an approved one as long as its run has not begun."""
+        stored = self.get(session_id)
+        if stored.session.status is SessionStatus.CANCELLED:
+            _require_open(stored)
+        return _view(approving.cancel(self._parts, stored, actor))
 
     def fail(self, session_id: str, why: str) -> SessionView:
-        raise NotImplementedError
+        """Stops it with a reason, from any state that is not an end already; `resume` goes on."""
+        stored = self.get(session_id)
+        state = operations.failed(state_of(stored), self._parts.mask(why))
+        return self._save(stored, state, EventKind.SESSION_FAILED, Actor.SYSTEM)
 
     def resume(self, session_id: str) -> SessionView:
         """Goes on at the exact question or decision; what is inconsistent is put right first (IP-14, IP-16).
 
         A failed session is back in the phase that it failed in. Where nothing is wrong it changes nothing.
         """
-        raise NotImplementedError
+        stored = self.get(session_id)
+        if stored.session.status not in OPEN_SESSIONS:
+            return _view(stored)
+        state = operations.resumed(state_of(stored))
+        if state == state_of(stored):
+            return _view(stored)
+        return self._save(stored, state, EventKind.SESSION_RESUMED, Actor.SYSTEM)
 
     def take_in(self, data: bytes, what: str) -> SessionView:
         """A session from a file; nothing that a person approved is believed from it.
 
         A session with an id that is known comes in under a new one.
         """
-        raise NotImplementedError
+        state = read_session(self._parts, data, what)
+        return _view(add(self._parts, state, NewEvent(EventKind.SESSION_TAKEN_IN, Actor.USER, what)))
 
-    def view(self, session_id: str) -> SessionView:
-        raise NotImplementedError
 
-    def get(self, session_id: str) -> StoredSession:
-        raise NotImplementedError
+def _view(stored: StoredSession) -> SessionView:
+    return view(state_of(stored))
 
-    def list(self, *, open_only: bool = False) -> list[SessionRef]:
-        raise NotImplementedError
+
+def _require_open(stored: StoredSession) -> None:
+    session = stored.session
+    if session.status not in OPEN_SESSIONS:
+        raise SessionOver(session=short(session.session_id), status=str(session.status))
+
+
+def _require(stored: StoredSession, kind: type[P], given: str | Text, wanted: str = "") -> P:
+    """What is asked now, if it is this. Raises NotAsked or SessionOver."""
+    _require_open(stored)
+    due = pending(state_of(stored))
+    if isinstance(due, kind) and wanted in {"", _id_of(due)}:
+        return due
+    name = due.__struct_config__.tag
+    asked = Text("{what} {id}", what=_WAITING_FOR[str(name)], id=_id_of(due)) if _id_of(due) else None
+    raise NotAsked(
+        given=given, asked=asked or _WAITING_FOR[str(name)], session=short(stored.session.session_id)
+    )
+
+
+def _id_of(due: Pending) -> str:
+    match due:
+        case QuestionPending():
+            return due.question.id
+        case DecisionPending():
+            return due.decision.id
+    return ""

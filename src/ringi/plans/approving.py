@@ -14,11 +14,8 @@ from ringi.domain.approval import (
     CommitSubject,
     FileChange,
     Proof,
-    ProofKind,
-    ProofRecord,
     SignedAct,
     SignedAnswer,
-    Strength,
     SubjectKind,
     SubjectSpec,
     TypedAnswer,
@@ -29,14 +26,9 @@ from ringi.errors import NoChannel, WrongAnswer
 from ringi.plans.committing import commit_subject
 from ringi.plans.effects import content_of
 from ringi.plans.parts import Parts
-from ringi.plans.proofs import Wanted, signed
+from ringi.plans.proofs import ELSE, Wanted, require_answer, signed, typed
 from ringi.text import Text
 
-YES: Final = frozenset(["a", "y", "yes", "はい"])
-"""What counts as a yes where the risk is not high."""
-TYPED_LENGTH: Final = 6
-"""So many characters of the digest are typed for a high risk."""
-_ELSE: Final = Text("the answer was given for something else than what stands there now")
 _WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])
 """Kinds whose content is the file's; what a patch makes of its file is compared when it is carried out."""
 
@@ -107,11 +99,9 @@ def subject_of(
 
 
 def require_person(parts: Parts, plan: str, proof: Proof | None) -> Proof:
-    """A typed answer counts only where a person can have typed it; a signature counts anywhere."""
     if proof is None:
         raise NoChannel(why=Text("no answer of a person was given"), plan=plan)
-    if isinstance(proof, TypedAnswer) and (refusal := parts.person.refusal()):
-        raise NoChannel(why=refusal, plan=plan)
+    require_answer(parts, proof, f"ringi review {plan}")
     return proof
 
 
@@ -131,9 +121,9 @@ def decide(
     data = codec.canonical(subject)
     digest = codec.digest(data)
     if digest != request.digest:
-        raise WrongAnswer(why=_ELSE)
+        raise WrongAnswer(why=ELSE)
     if isinstance(proof, TypedAnswer):
-        record = _typed(parts, proof, digest, risk)
+        record = typed(parts, proof, digest, risk)
     else:
         _require_unused(parts, request.plan_id, proof)
         wanted = Wanted(act, digest, approver, note, request.requested_at, request.expires_at)
@@ -151,22 +141,6 @@ def decide(
         proof=record,
         after_event=after_event,
         note=note,
-    )
-
-
-def _typed(parts: Parts, answer: TypedAnswer, digest: str, risk: Risk) -> ProofRecord:
-    if answer.digest != digest:
-        raise WrongAnswer(why=_ELSE)
-    if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
-        raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
-    if answer.answer.lower() not in {*YES, digest[:TYPED_LENGTH]}:
-        raise WrongAnswer(why=Text("{answer} is no yes", answer=answer.answer))
-    return ProofRecord(
-        kind=ProofKind.TYPED,
-        strength=Strength.WEAK,
-        user=parts.person.user(),
-        channel=parts.person.name(),
-        answer=answer.answer,
     )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # only names of types
     from ringi.domain.plan import PlannedChecks
+    from ringi.domain.prompt import Budget
     from ringi.policy.risk import Thresholds
     from ringi.ports import (
         CheckRunner,
@@ -12,6 +13,7 @@ if TYPE_CHECKING:  # only names of types
         Commands,
         Commits,
         Ids,
+        LanguageModel,
         PersonChannel,
         Signatures,
         Store,
@@ -59,3 +61,6 @@ class Parts(NamedTuple):
     """What can be said about a file mechanically."""
     commits: Callable[[], Commits] | None = None
     """None where nothing can be committed."""
+    model: Callable[[], LanguageModel] | None = None
+    """For what the parser cannot place in a plan's text. Raises UnknownModel, NoModelKey, NoExtra."""
+    model_budget: Budget | None = None

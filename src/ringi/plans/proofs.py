@@ -1,6 +1,6 @@
-"""Proof by signature (rule 4): what a key is given to sign, and whether what comes back counts."""
+"""Proof of a person (rule 4): an answer typed where one sits, or a signature by a key that is listed."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from ringi.domain import codec
 from ringi.domain.approval import (
@@ -14,12 +14,35 @@ from ringi.domain.approval import (
     TypedAnswer,
 )
 from ringi.domain.events import FIRST_PREVIOUS
-from ringi.errors import BadDocument, BadSignature, WrongAnswer
-from ringi.plans.parts import Parts
-from ringi.ports import Signer
+from ringi.domain.risk import Risk
+from ringi.errors import BadDocument, BadSignature, NoChannel, WrongAnswer
+from ringi.ports import Clock, PersonChannel, Signatures, Signer
 from ringi.text import Text
 
-_WHAT = "signed statement"
+YES: Final = frozenset(["a", "y", "yes", "はい"])
+"""What counts as a yes where the risk is not high."""
+TYPED_LENGTH: Final = 6
+"""So many characters of the digest are typed for a high risk."""
+ELSE: Final = Text("the answer was given for something else than what stands there now")
+_WHAT: Final = "signed statement"
+
+
+class Log(Protocol):
+    def last_hash(self) -> str: ...
+    def has_event(self, hash_: str) -> bool: ...
+
+
+class Proving(Protocol):
+    """What proofs are checked with."""
+
+    @property
+    def store(self) -> Log: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def person(self) -> PersonChannel: ...
+    @property
+    def signatures(self) -> Signatures: ...
 
 
 class Wanted(NamedTuple):
@@ -33,7 +56,7 @@ class Wanted(NamedTuple):
     until: str
 
 
-def compose(parts: Parts, act: SignedAct, digest: str, approver: str, note: str = "") -> str:
+def compose(parts: Proving, act: SignedAct, digest: str, approver: str, note: str = "") -> str:
     """The bytes that a key signs."""
     said = Statement(
         act=act,
@@ -51,7 +74,29 @@ def claimed(proof: Proof) -> str:
     return proof.digest if isinstance(proof, TypedAnswer) else _read(proof.statement).digest
 
 
-def signed(parts: Parts, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
+def require_answer(parts: Proving, proof: Proof, command: str) -> None:
+    """A typed answer counts only where a person can have typed it; a signature counts anywhere."""
+    if isinstance(proof, TypedAnswer) and (refusal := parts.person.refusal()):
+        raise NoChannel(why=refusal, command=command)
+
+
+def typed(parts: Proving, answer: TypedAnswer, digest: str, risk: Risk) -> ProofRecord:
+    if answer.digest != digest:
+        raise WrongAnswer(why=ELSE)
+    if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
+        raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
+    if answer.answer.lower() not in {*YES, digest[:TYPED_LENGTH]}:
+        raise WrongAnswer(why=Text("{answer} is no yes", answer=answer.answer))
+    return ProofRecord(
+        kind=ProofKind.TYPED,
+        strength=Strength.WEAK,
+        user=parts.person.user(),
+        channel=parts.person.name(),
+        answer=answer.answer,
+    )
+
+
+def signed(parts: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
     said = _read(answer.statement)
     if why := _unlike(said, wanted):
         raise WrongAnswer(why=why)
@@ -73,7 +118,7 @@ def signed(parts: Parts, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
     )
 
 
-def signer_now(parts: Parts, record: ProofRecord, digest: str) -> Signer:
+def signer_now(parts: Proving, record: ProofRecord, digest: str) -> Signer:
     """Who signed it, by the lists as they are now: a key that left them proves nothing any more."""
     if not record.statement or not record.signature:
         raise BadSignature(why=Text("there is none"))

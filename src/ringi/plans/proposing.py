@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
@@ -123,6 +123,10 @@ def propose_whole(
 ) -> str:
     """A plan together with its specs, all or nothing."""
     document, plan = with_specs(parts, next_version(document), validated), document.plan
+    if plan.forked_from:
+        origin = parts.store.plan(plan.forked_from).document
+        marked = still_from_model(origin, validated.report.normalized)
+        document = with_state(document, from_model=marked)
     with parts.store.transaction() as transaction:
         transaction.add_plan(
             document,
@@ -154,6 +158,7 @@ def set_specs(
     actor: Actor,
     reason: str = "",
     keep_good: bool = False,
+    from_model: Sequence[int] = (),
 ) -> Validated:
     validated = validate(specs, parts.tree, parts.rules, basis)
     if keep_good and not validated.report.ok and parts.store.plan(plan_id).document.state.action_specs:
@@ -165,9 +170,28 @@ def set_specs(
         if actor is Actor.USER and stored.document.state.action_specs:
             document = by_person(stored.document, document)
         document = with_specs(parts, document, validated)
+        marked = tuple(validated.report.normalized[index].id for index in from_model)
+        document = with_state(document, from_model=marked or UNSET)
+        if marked and not reason:
+            reason = f"by the model: {', '.join(marked)}"
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(validated))
     return validated
+
+
+def still_from_model(before: PlanDocument, specs: Sequence[ActionSpecExt]) -> tuple[str, ...] | UnsetType:
+    """The ids of specs that a model made, as another version or another plan knows it.
+
+    They may have other numbers here, and a person may have edited them since: what is of the same kind and
+    about the same is marked. A mark too many does less harm than one that is missing.
+    """
+    marked = set(before.state.from_model or ())
+    made = {_about(spec) for spec in before.state.action_specs if spec.id in marked}
+    return tuple(spec.id for spec in specs if _about(spec) in made) or UNSET
+
+
+def _about(spec: ActionSpecExt) -> tuple[object, ...]:
+    return spec.base.kind, spec.base.path, spec.base.target, spec.base.argv
 
 
 def keep_specs(
@@ -182,7 +206,7 @@ def keep_specs(
     report = ValidationReport(ok=True, issues=(), normalized=specs)
     validated = Validated(report, (), tuple(render_now(parts, spec) for spec in specs))
     specs_set = NewEvent(EventKind.SPECS_SET, actor, reason)
-    document = next_version(stored.document)
+    document = with_state(next_version(stored.document), from_model=still_from_model(stored.document, specs))
     if actor is Actor.USER:
         document = by_person(stored.document, document)
     save_version(parts, stored, document, validated, specs_set)

@@ -1,7 +1,7 @@
 """The plan tool (PT-4): the one door to the workspace, with the specification's names."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ringi.domain.amendment import Amendment
 from ringi.domain.answer import PlanAnswer
@@ -51,6 +51,9 @@ from ringi.plans.changing import Change, Dependents
 from ringi.plans.effects import Effect
 from ringi.plans.parts import Parts
 from ringi.plans.validation import Basis, Validated
+
+if TYPE_CHECKING:
+    from ringi.domain.prompt import OnWorking
 
 _WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
 
@@ -108,14 +111,28 @@ class PlanTool:
         return proposing.effects(self._parts, self._parts.store.plan(self._id(plan_id)))
 
     def set_action_specs(
-        self, plan_id: str, specs: Sequence[ActionSpec], *, actor: Actor = Actor.AI, reason: str = ""
+        self,
+        plan_id: str,
+        specs: Sequence[ActionSpec],
+        *,
+        actor: Actor = Actor.AI,
+        reason: str = "",
+        from_model: Sequence[int] = (),
     ) -> ValidationReport:
         """Replacing specs makes a new version of the plan, which no earlier approval covers.
 
-        Specs that fail validation do not replace others.
+        Specs that fail validation do not replace others. `from_model` says which of them, counted from 0, a
+        language model made of the plan's text.
         """
         return proposing.set_specs(
-            self._parts, self._id(plan_id), specs, basis={}, actor=actor, reason=reason, keep_good=True
+            self._parts,
+            self._id(plan_id),
+            specs,
+            basis={},
+            actor=actor,
+            reason=reason,
+            keep_good=True,
+            from_model=from_model,
         ).report
 
     def set_specs_on(
@@ -256,11 +273,23 @@ class PlanTool:
         """A person says of a command that was cut off: it is done, or it is to run again."""
         carrying.settle(self._parts, self._id(plan_id), spec_id, done=done)
 
-    def extract(self, plan_id: str) -> Extraction:
-        """Specs from the plan's own text, and what in it could not be placed. Nothing is set by it."""
+    def extract(
+        self, plan_id: str, *, with_model: bool = False, on_working: "OnWorking | None" = None
+    ) -> Extraction:
+        """Specs from the plan's own text, and what in it could not be placed. Nothing is set by it.
+
+        `with_model` hands what could not be placed to the configured model. Raises ModelFailed, UnknownModel,
+        NoModelKey, NoExtra.
+        """
         from ringi.plans.extracting import extract  # noqa: PLC0415  # dozens of patterns that only this needs
 
-        return extract(self.get(plan_id).plan.content)
+        content = self.get(plan_id).plan.content
+        found = extract(content)
+        if not with_model:
+            return found
+        from ringi.plans.extracting_model import with_model as more  # noqa: PLC0415  # seldom asked for
+
+        return more(self._parts, content, found, on_working)
 
     def fork(
         self,

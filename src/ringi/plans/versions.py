@@ -25,7 +25,7 @@ from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.patching.render import Side, render
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.parts import Parts
-from ringi.plans.proposing import after_bytes, effects_now, new_plan, propose_whole
+from ringi.plans.proposing import after_bytes, effects_now, new_plan, propose_whole, still_from_model
 from ringi.plans.revising import by_person, next_version, refuse_fixed, save_version
 from ringi.plans.validation import validate
 from ringi.ports import NewEvent, StoredPlan
@@ -83,6 +83,8 @@ def revert(parts: Parts, plan_id: str, version: int, *, actor: Actor) -> Validat
         basis = {file.path: file.before for spec in specs for file in spec.touched}
     validated = validate([spec.base for spec in specs], parts.tree, parts.rules, basis)
     if validated.report.ok:
+        marked = still_from_model(stored.document, validated.report.normalized)
+        document = with_state(document, from_model=marked)
         reverted = NewEvent(EventKind.REVERTED, actor, str(version))
         specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
         save_version(parts, stored, document, validated, reverted, specs_set)

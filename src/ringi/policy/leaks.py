@@ -26,6 +26,11 @@ _NO_SECRET: Final = re.compile(
     rb"|output|action|resume|sync|product|publickey)[_-]?token\Z|::\w*\Z"
 )
 _LONGEST_NAME: Final = 32
+_LONGEST_BODY: Final = 16_384
+"""The largest private keys have less, in base64."""
+_BODY: Final = re.compile(
+    rb"[A-Za-z0-9+/=]*(?:(?:\s|\\[nr])+(?:[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,15}={1,2}))*"
+)
 
 
 class _Shape(NamedTuple):
@@ -35,12 +40,26 @@ class _Shape(NamedTuple):
     pattern: re.Pattern[bytes]
     """Group 1 is what would be random in a real one."""
     placeholder: re.Pattern[bytes] = _EXAMPLE
+    whole: bool = False
+    """All of the match is the secret, not only what is random."""
+    closing: bytes = b""
+    """What ends a secret of many lines."""
 
 
 def _token(kind: Text, anchor: bytes, body: bytes, behind: bytes = rb"[A-Za-z0-9_-]") -> _Shape:
     # The check of what stands before comes after the anchor, or the search could not begin with it.
     start = re.escape(anchor)
-    return _Shape(kind, anchor, re.compile(start + rb"(?<!" + behind + start + rb")(" + body + rb")"))
+    pattern = re.compile(start + rb"(?<!" + behind + start + rb")(" + body + rb")")
+    return _Shape(kind, anchor, pattern, whole=not anchor.endswith(b"="))
+
+
+class Leak(NamedTuple):
+    kind: Text
+    at: int
+    """Where the eye finds it: its name or its first line."""
+    start: int
+    end: int
+    """Of the secret itself."""
 
 
 _GITHUB: Final = Text("a GitHub token")
@@ -57,11 +76,15 @@ _SHAPES: Final = (
             rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
             rb"(?:[^-]|-(?!----)){0,400}?([A-Za-z0-9+/]{40})"
         ),
+        whole=True,
+        closing=b"-----",
     ),
     _Shape(
         Text("a private key"),
         b"PuTTY-User-Key-File-",
         re.compile(rb"PuTTY-User-Key-File-[23]: [^\n]{0,200}\n(?:[^\n]{0,200}\n){0,8}?([A-Za-z0-9+/]{40})"),
+        whole=True,
+        closing=b"Private-MAC",
     ),
     _token(Text("a private key"), b"AGE-SECRET-KEY-1", rb"[0-9A-Z]{58}"),
     _token(_AWS, b"AKIA", rb"[0-9A-Z]{16}(?![0-9A-Za-z])", rb"[A-Za-z0-9]"),
@@ -110,10 +133,11 @@ _SHAPES: Final = (
 )
 
 # In lower case. `token_url` names no token, so the word ends the name.
+# Possessive: no value is tried again at a shorter length.
 _VALUE: Final = (
     rb"[0-9]?[\"'`]?\]?[ \t]{0,8}(?::[ \t]{0,4}[a-z_&][a-z0-9_ \[\]|.&]{0,40}=|:=|=>|[:=])[ \t]{0,8}"
-    rb"(?:[rbuf@]{0,2}([\"'`])([^\s\"'`\\]{8,256})\1(?![ \t]{0,4}[+%.])"
-    rb"|([a-z0-9+/=_~-]{20,256})(?=[ \t\r]{0,8}(?:\n|\Z)))"
+    rb"(?:[rbuf@]{0,2}([\"'`])([^\s\"'`\\]{8,256}+)\1(?![ \t]{0,4}[+%.])"
+    rb"|([a-z0-9+/=_~-]{20,256}+)(?=[ \t\r]{0,8}(?:\n|\Z)))"
 )
 _ASSIGNED: Final = tuple(
     (anchor, re.compile(start + _VALUE))
@@ -134,21 +158,41 @@ _ASSIGNED: Final = tuple(
     )
 )
 _A_SECRET: Final = Text("a password or another secret")
+KINDS: Final = frozenset([_A_SECRET, *(shape.kind for shape in _SHAPES)])
 
 
 def secrets(text: bytes) -> Iterator[tuple[Text, int]]:
     """What each is, and where it begins."""
+    return ((leak.kind, leak.at) for leak in leaks(text))
+
+
+def leaks(text: bytes) -> Iterator[Leak]:
     for shape in _SHAPES:
         if shape.anchor not in text:
             continue
+        closing = 0
         for match in shape.pattern.finditer(text):
             value = match[1]
-            if len(set(value)) >= _FEWEST_DIFFERENT and not shape.placeholder.search(value.lower()):
-                yield shape.kind, match.start()
+            if len(set(value)) < _FEWEST_DIFFERENT or shape.placeholder.search(value.lower()):
+                continue
+            start, end = match.start(0 if shape.whole else 1), match.end(1)
+            if shape.closing:
+                # Looked for once, however many begin before it.
+                closing = closing if closing >= end or closing < 0 else text.find(shape.closing, end)
+                end = _body_end(text, end, closing)
+            yield Leak(shape.kind, match.start(), start, end)
     yield from _assigned(text)
 
 
-def _assigned(text: bytes) -> Iterator[tuple[Text, int]]:
+def _body_end(text: bytes, end: int, closing: int) -> int:
+    """Of a secret of many lines; one that was cut off goes as far as it looks like one."""
+    if 0 <= closing - end <= _LONGEST_BODY:
+        return closing
+    more = _BODY.match(text, end, end + _LONGEST_BODY)
+    return more.end() if more else end
+
+
+def _assigned(text: bytes) -> Iterator[Leak]:
     lowered = text.lower()
     for anchor, pattern in _ASSIGNED:
         if anchor not in lowered:
@@ -158,8 +202,9 @@ def _assigned(text: bytes) -> Iterator[tuple[Text, int]]:
             if _NO_SECRET.search(lowered, *name):
                 continue
             group = 2 if match[2] else 3
-            if _secret(text[match.start(group) : match.end(group)], quoted=group == 2):  # noqa: PLR2004
-                yield _A_SECRET, match.start()
+            start, end = match.span(group)
+            if _secret(text[start:end], quoted=group == 2):  # noqa: PLR2004
+                yield Leak(_A_SECRET, match.start(), start, end)
 
 
 def _secret(value: bytes, *, quoted: bool) -> bool:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from ringi.text import Text
 
 DATABASE: Final = "ringi.db"
 _PRIMARY_CODE: Final = 0xFF
+_PAUSE_SEC: Final = 0.01
 _CORRUPT: Final = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB])
 _NO_VERSION: Final = "its version is not a number"
 # Our statements are constants: they fail like this only where the tables are not ours.
@@ -52,11 +54,23 @@ def connect(folder: Path, wait_sec: float) -> sqlite3.Connection:
         # Files of the database take the folder's protection; the umask of the caller does not matter.
         database = sqlite3.connect(path, timeout=wait_sec, isolation_level=None, check_same_thread=False)
         try:
-            _prepare(database)
+            _prepare_patiently(database, wait_sec)
         except BaseException:
             database.close()
             raise
     return database
+
+
+def _prepare_patiently(database: sqlite3.Connection, wait_sec: float) -> None:
+    """Where several make the ledger at once: SQLite does not wait by itself when it switches its journal."""
+    end = time.monotonic() + wait_sec
+    while True:
+        try:
+            return _prepare(database)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _PRIMARY_CODE not in _BUSY or time.monotonic() >= end:
+                raise
+            time.sleep(_PAUSE_SEC)
 
 
 def _prepare(database: sqlite3.Connection) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import RingiError
+from ringi.store.chain import Changed
 from ringi.store.ledger import LedgerReader
 from ringi.store.projection import Projection
-from ringi.store.transaction import Changed
 
 _MOMENT_SEC: Final = 0.1
 
@@ -26,7 +26,7 @@ class Later:
         self._timer: threading.Timer | None = None
 
     def __call__(self, _: LedgerReader, changed: Changed) -> None:
-        if not changed.plans:
+        if not changed.has_files:
             return
         with self._changing:
             if self._waiting is None:

@@ -14,16 +14,17 @@ from ringi.domain.project_state import ProjectState
 from ringi.errors import Busy, StorageFailed
 from ringi.ports import Clock, Ids, StoredCommand, StoredGrant, StoredIntent
 from ringi.store import rows, sql
+from ringi.store.chain import Changed
 from ringi.store.connection import translated
 from ringi.store.contents import Contents
 from ringi.store.planrows import as_bytes
-from ringi.store.reading import PlanReader
-from ringi.store.transaction import Changed, LedgerTransaction
+from ringi.store.sessionreading import SessionReader
+from ringi.store.transaction import LedgerTransaction
 
 # From the end: what is asked for is nearly always among the newest.
 
 
-class LedgerReader(PlanReader):
+class LedgerReader(SessionReader):
     """The whole of it, to be read."""
 
     def __init__(self, folder: Path, wait_sec: float) -> None:
@@ -91,7 +92,7 @@ class LedgerReader(PlanReader):
         return codec.trusted(as_bytes(found[0][0]), ProjectState, "project state") if found else None
 
     def changed_after(self, seq: int) -> list[tuple[int, str]]:
-        """Number and plan of every event since, in their order."""
+        """Number of every event since, and what it speaks of, in their order."""
         return [(int(str(number)), str(plan_id)) for number, plan_id in self._select(sql.EVENTS_AFTER, seq)]
 
 

@@ -1,7 +1,6 @@
 """`.agent/`: the ledger written out for people, editors and grep. Compared, never trusted."""
 
 import contextlib
-import errno
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,24 +9,21 @@ from typing import Final
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.change_view import change_plan_of
-from ringi.domain.events import LoggedEvent
-from ringi.domain.grant import NO_PLAN
+from ringi.domain.events import LoggedEvent, speaks_of_plan
 from ringi.domain.plan import PlanDocument, PlanPage
-from ringi.errors import Busy, InTheWay, RingiError, StorageFailed
-from ringi.fs import OsFileSystem, opened, publish
+from ringi.errors import Busy, RingiError, StorageFailed
+from ringi.fs import OsFileSystem, publish
+from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
+from ringi.store.chain import Changed
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import wait_for
-from ringi.store.transaction import Changed
+from ringi.store.sessionfiles import SessionFiles
 from ringi.text import Text
 
-AGENT_FOLDER: Final = ".agent"
 PLANS: Final = (AGENT_FOLDER, "logs", "plans")
 IDENTITY: Final = (AGENT_FOLDER, "workspace.json")
 RECENT: Final = 100
 PAGE_SIZE: Final = 100
-IGNORE_RULES: Final = (
-    b"# Written by ringi: everything here but these two can be rebuilt.\n*\n!config.yaml\n!allowed_signers\n"
-)
 _EVENTS: Final = "events.jsonl"
 _PREVIEW: Final = "preview"
 _SOMETIMES: Final = frozenset(["change-plan.json", "approval.json", "result.json"])
@@ -47,24 +43,23 @@ class Projection:
         self._root = root
         self._lock = lock
         self._fs = OsFileSystem()
+        self._agent = AgentFolder(root)
+        self._sessions = SessionFiles(self._agent)
         self._identity_written = False
         self.problem: RingiError | None = None
         """The last failure to write; the ledger has everything all the same."""
 
     def __call__(self, ledger: LedgerReader, changed: Changed) -> None:
-        if not changed.plans or changed.held_back:
+        if not changed.has_files or changed.held_back:
             return
         try:
-            with self._locked() as marker, self._folder(*PLANS) as plans:
+            with self._locked() as marker:
                 since = ledger.changed_after(_marked(marker)) or [
                     (logged.event.seq, logged.event.plan_id) for logged in changed.events
                 ]
                 if not self._identity_written:
                     self._write_identity(ledger)
-                if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
-                    self._write_all(ledger, changed.diffs)
-                else:
-                    self._write_changed(ledger, plans, changed, {plan_id for _, plan_id in since})
+                self._show(ledger, changed, {name for _, name in since})
                 if since:
                     _mark(marker, since[-1][0])
         except RingiError as error:
@@ -74,23 +69,34 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             )
 
-    def _write_changed(self, ledger: LedgerReader, plans: int, changed: Changed, since: set[str]) -> None:
+    def _show(self, ledger: LedgerReader, changed: Changed, since: set[str]) -> None:
+        """With what a process committed that died before it came here."""
+        missed = {name for name in since if speaks_of_plan(name)} - changed.plans.keys()
+        if changed.plans or missed:
+            with self._agent.folder(*PLANS) as plans:
+                if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
+                    self._write_all(ledger, changed.diffs)
+                else:
+                    self._write_changed(ledger, plans, changed, missed)
+        self._sessions.show(ledger, changed.sessions, since)
+
+    def _write_changed(self, ledger: LedgerReader, plans: int, changed: Changed, missed: set[str]) -> None:
         for plan_id, stored in changed.plans.items():
             newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
             self._write_plan(ledger, plans, newest.document, changed.diffs.get(plan_id))
             self._write_pages(ledger, plans, stored.number, new=plan_id in changed.new)
         self._write_index(ledger, plans)
-        # What a process committed that died before it came here.
-        for plan_id in since - changed.plans.keys() - {NO_PLAN}:
-            missed = ledger.plan(plan_id)
-            self._write_plan(ledger, plans, missed.document, None)
-            self._write_pages(ledger, plans, missed.number, new=True)
+        for plan_id in missed:
+            found = ledger.plan(plan_id)
+            self._write_plan(ledger, plans, found.document, None)
+            self._write_pages(ledger, plans, found.number, new=True)
 
     def rebuild(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         try:
             with self._locked() as marker:
                 since = ledger.changed_after(0)
                 self._write_all(ledger, diffs or {})
+                self._sessions.write_all(ledger)
                 _mark(marker, since[-1][0] if since else 0)
         except OSError as error:
             raise StorageFailed(
@@ -104,35 +110,29 @@ class Projection:
         for plan_id in ledger.plan_ids():
             expected = _plan_files(ledger, ledger.plan(plan_id).document)
             expected[_EVENTS] = _event_lines(ledger, plan_id, after=0)
-            found += [f"{base}/{plan_id}/{name}" for name in self._differing((*PLANS, plan_id), expected)]
+            found += [
+                f"{base}/{plan_id}/{name}" for name in self._agent.differing((*PLANS, plan_id), expected)
+            ]
             folder = self._root.joinpath(*PLANS, plan_id)
             unknown = [name for name in sorted(_SOMETIMES - {*expected}) if os.path.lexists(folder / name)]
             found += [f"{base}/{plan_id}/{name}" for name in unknown]
         if ledger.count():
-            found += [f"{base}/{name}" for name in self._differing(PLANS, {"index.json": _index(ledger)})]
+            found += [
+                f"{base}/{name}" for name in self._agent.differing(PLANS, {"index.json": _index(ledger)})
+            ]
         for page in range(1, _page_of(ledger.count() - RECENT) + 1):
             expected = {_page_name(page): _page(ledger, page)}
-            found += [f"{base}/{_HISTORY}/{name}" for name in self._differing((*PLANS, _HISTORY), expected)]
-        return found
-
-    def _differing(self, folder: tuple[str, ...], expected: Mapping[str, bytes]) -> list[str]:
-        path = self._root.joinpath(*folder)
-        wrong = []
-        for name, data in expected.items():
-            try:
-                same = (path / name).read_bytes() == data
-            except OSError:
-                same = False
-            if not same:
-                wrong.append(name)
-        return wrong
+            found += [
+                f"{base}/{_HISTORY}/{name}" for name in self._agent.differing((*PLANS, _HISTORY), expected)
+            ]
+        return found + self._sessions.differences(ledger)
 
     def _write_all(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         self._write_identity(ledger)
-        with self._folder(*PLANS) as plans:
+        with self._agent.folder(*PLANS) as plans:
             for plan_id in ledger.plan_ids():
                 stored = ledger.plan(plan_id)
-                with self._subfolder(plans, plan_id) as folder, contextlib.suppress(FileNotFoundError):
+                with self._agent.subfolder(plans, plan_id) as folder, contextlib.suppress(FileNotFoundError):
                     self._fs.remove(folder, _EVENTS)
                 self._write_plan(ledger, plans, stored.document, (diffs or {}).get(plan_id))
             for page in range(1, _page_of(ledger.count() - RECENT) + 1):
@@ -142,7 +142,7 @@ class Projection:
     def _write_plan(
         self, ledger: LedgerReader, plans: int, document: PlanDocument, diffs: Mapping[str, bytes] | None
     ) -> None:
-        with self._subfolder(plans, document.plan.id) as folder:
+        with self._agent.subfolder(plans, document.plan.id) as folder:
             files = _plan_files(ledger, document)
             for name, data in files.items():
                 publish(folder, name, data)
@@ -152,7 +152,7 @@ class Projection:
                     self._fs.remove(folder, name)
             self._append_events(ledger, folder, document.plan.id)
             if diffs is not None:
-                with self._subfolder(folder, _PREVIEW) as preview:
+                with self._agent.subfolder(folder, _PREVIEW) as preview:
                     for name in set(self._fs.names(preview)) - set(diffs):
                         self._fs.remove(preview, name)
                     for name, data in diffs.items():
@@ -173,10 +173,10 @@ class Projection:
 
     def _write_identity(self, ledger: LedgerReader) -> None:
         """So that a workspace that was moved can find its ledger again."""
-        with self._folder(AGENT_FOLDER) as folder:
+        with self._agent.folder(AGENT_FOLDER) as folder:
             expected = codec.pretty({"schema_version": 1, "workspace_id": ledger.meta("workspace_id")})
             # A copied folder, or a ledger that was lost, brings the identity of another.
-            if self._differing((AGENT_FOLDER,), {IDENTITY[-1]: expected}):
+            if self._agent.differing((AGENT_FOLDER,), {IDENTITY[-1]: expected}):
                 publish(folder, IDENTITY[-1], expected)
             self._identity_written = True
 
@@ -191,7 +191,7 @@ class Projection:
             self._write_page(ledger, plans, _page_of(number - RECENT))
 
     def _write_page(self, ledger: LedgerReader, plans: int, page: int) -> None:
-        with self._subfolder(plans, _HISTORY) as folder:
+        with self._agent.subfolder(plans, _HISTORY) as folder:
             publish(folder, _page_name(page), _page(ledger, page))
 
     @contextlib.contextmanager
@@ -204,32 +204,6 @@ class Projection:
             yield descriptor
         finally:
             os.close(descriptor)
-
-    @contextlib.contextmanager
-    def _folder(self, *names: str) -> Iterator[int]:
-        """Made where missing, reached without following a link."""
-        with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
-            for name in names:
-                folder = stack.enter_context(self._subfolder(folder, name))
-            yield folder
-
-    @contextlib.contextmanager
-    def _subfolder(self, at: int, name: str) -> Iterator[int]:
-        try:
-            folder = self._fs.open_folder(at, name)
-        except FileNotFoundError:
-            with contextlib.suppress(FileExistsError):
-                self._fs.make_folder(at, name, 0o755)
-            folder = self._fs.open_folder(at, name)
-        except OSError as error:
-            if error.errno in {errno.ELOOP, errno.ENOTDIR}:
-                raise InTheWay(what=name, why=Text("it is a link or a file, not a folder")) from None
-            raise
-        with opened(self._fs, folder):
-            if name == AGENT_FOLDER and self._fs.entry(folder, ".gitignore") is None:
-                publish(folder, ".gitignore", IGNORE_RULES)
-            yield folder
 
 
 def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ from ringi.store.planrows import Row, as_bytes, as_ref, load_document, load_plan
 from ringi.text import Text
 
 if TYPE_CHECKING:
+    from ringi.domain.session import SessionRef
     from ringi.ports import StoredPlan
 
 _SHORTEST_ID: Final = 4
@@ -19,7 +20,7 @@ _EVERYTHING: Final = -1
 
 
 class PlanReader:
-    """Plans alone: what lists need, and nothing that would slow their start."""
+    """Plans, and sessions as lines: what lists need, and nothing that would slow their start."""
 
     def __init__(self, folder: Path, wait_sec: float) -> None:
         self.folder = folder
@@ -75,6 +76,15 @@ class PlanReader:
 
     def refs_between(self, first: int, last: int) -> list[PlanRef]:
         return [as_ref(row) for row in self._select(sql.REFS_BETWEEN, first, last)]
+
+    def session_refs(self, *, open_only: bool = False) -> list["SessionRef"]:
+        """Planning sessions, the newest first; the open ones are those that a person can go on with."""
+        found = self._select(sql.OPEN_SESSION_REFS if open_only else sql.SESSION_REFS)
+        if not found:
+            return []
+        from ringi.store.sessionrows import as_session_ref  # noqa: PLC0415  # only where there is one
+
+        return [as_session_ref(row) for row in found]
 
     def count(self) -> int:
         return int(str(self._select(sql.COUNT_PLANS)[0][0]))

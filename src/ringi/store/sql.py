@@ -97,6 +97,36 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE approvals ADD COLUMN granted_by TEXT",
         "CREATE INDEX approvals_granted ON approvals (granted_by) WHERE granted_by IS NOT NULL",
     ),
+    (
+        # `at` is the order in which they came; `logs` counts the rows of session_logs.
+        """CREATE TABLE sessions (
+            at INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            revision INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            logs INTEGER NOT NULL,
+            ref TEXT NOT NULL,
+            document TEXT NOT NULL,
+            facts TEXT NOT NULL,
+            approval TEXT
+        )""",
+        "CREATE INDEX sessions_status ON sessions (status, at)",
+        # `ends` is how long the phase's log is with this entry: a file's length tells what it lacks.
+        """CREATE TABLE session_logs (
+            session_id TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            phase TEXT NOT NULL,
+            ends INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            PRIMARY KEY (session_id, seq)
+        )""",
+        "CREATE INDEX session_logs_phase ON session_logs (session_id, phase, ends)",
+        """CREATE TABLE runs (
+            at INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            document TEXT NOT NULL
+        )""",
+    ),
 )
 
 GET_META: Final = "SELECT value FROM meta WHERE key = ?"
@@ -214,3 +244,46 @@ KEEP_CONTENT: Final = (
 CONTENT: Final = "SELECT body FROM contents WHERE sha256 = ?"
 OLD_CONTENTS: Final = "SELECT sha256, body IS NULL FROM contents WHERE kept_until < ?"
 DROP_CONTENTS: Final = "DELETE FROM contents WHERE kept_until < ?"
+
+SESSION: Final = "SELECT document, facts, revision FROM sessions WHERE id = ?"
+ADD_SESSION: Final = (
+    "INSERT INTO sessions (at, id, revision, status, logs, ref, document, facts)"
+    " VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM sessions), ?, 1, ?, ?, ?, ?, ?)"
+)
+SAVE_SESSION: Final = (
+    "UPDATE sessions SET revision = revision + 1, status = ?, logs = ?, ref = ?, document = ?, facts = ?"
+    " WHERE id = ? AND revision = ?"
+)
+APPROVE_SESSION: Final = "UPDATE sessions SET approval = ? WHERE id = ? AND approval IS NULL"
+SESSION_APPROVAL: Final = "SELECT approval FROM sessions WHERE id = ?"
+SESSION_REVISION: Final = "SELECT revision FROM sessions WHERE id = ?"
+SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
+# The statuses of OPEN_SESSIONS: to load the documents takes longer than a list without any session.
+OPEN_SESSION_REFS: Final = (
+    "SELECT ref FROM sessions WHERE status IN ('discovery', 'design', 'review', 'failed') ORDER BY at DESC"
+)
+SESSION_IDS: Final = "SELECT id FROM sessions ORDER BY at"
+SESSIONS_FROM: Final = "SELECT id FROM sessions WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
+SESSION_ROWS: Final = (
+    "SELECT at, id, revision, status, logs, CAST(ref AS BLOB), CAST(document AS BLOB), CAST(facts AS BLOB),"
+    " CAST(approval AS BLOB) FROM sessions ORDER BY at"
+)
+
+ADD_LOG: Final = "INSERT INTO session_logs (session_id, seq, phase, ends, text) VALUES (?, ?, ?, ?, ?)"
+COUNT_LOGS: Final = "SELECT logs FROM sessions WHERE id = ? AND revision = ?"
+LOGS: Final = "SELECT phase, text FROM session_logs WHERE session_id = ? ORDER BY seq"
+LOG_END: Final = "SELECT COALESCE(MAX(ends), 0) FROM session_logs WHERE session_id = ? AND phase = ?"
+LOG_END_BEFORE: Final = LOG_END + " AND ends <= ?"
+LOG_AFTER: Final = (
+    "SELECT text FROM session_logs WHERE session_id = ? AND phase = ? AND ends > ? ORDER BY ends"
+)
+LOG_COUNTS: Final = "SELECT session_id, COUNT(*), MIN(seq), MAX(seq) FROM session_logs GROUP BY session_id"
+
+RUN: Final = "SELECT document FROM runs WHERE id = ?"
+RUNS: Final = "SELECT document FROM runs ORDER BY at DESC"
+ADD_RUN: Final = (
+    "INSERT INTO runs (at, id, document) VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM runs), ?, ?)"
+)
+SAVE_RUN: Final = "UPDATE runs SET document = ? WHERE id = ?"
+RUNS_FROM: Final = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
+RUN_ROWS: Final = "SELECT at, id, CAST(document AS BLOB) FROM runs ORDER BY at"

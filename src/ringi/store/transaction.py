@@ -2,111 +2,43 @@
 
 import sqlite3
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import msgspec
 
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest
-from ringi.domain.base import Document
-from ringi.domain.events import FIRST_PREVIOUS, Actor, Counts, Event, EventKind, LoggedEvent
+from ringi.domain.events import Actor, Counts, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import NO_PLAN, Grant
 from ringi.domain.plan import OPEN, PlanDocument, with_state
 from ringi.domain.project_state import ProjectState
 from ringi.errors import LostRace
-from ringi.ports import Clock, NewEvent, StoredPlan
+from ringi.ports import NewEvent, StoredPlan
 from ringi.store import sql
-from ringi.store.contents import Contents
+from ringi.store.chain import About, EventLog, text_of
 from ringi.store.planrows import load_plan, ref_of
 from ringi.store.rows import load_grants
+from ringi.store.sessionwriting import SessionWriting
 
 
-class Changed:
-    """What a committed transaction leaves to be shown: plans, events, diffs."""
-
-    def __init__(self) -> None:
-        self.plans: dict[str, StoredPlan] = {}
-        self.events: list[LoggedEvent] = []
-        self.diffs: dict[str, Mapping[str, bytes]] = {}
-        self.new: set[str] = set()
-        """Plans that were not there before."""
-        self.held_back = False
-        """To be shown together with what follows at once."""
-
-    def take(self, later: "Changed") -> None:
-        """What was changed afterwards, to be shown together."""
-        self.plans |= later.plans
-        self.events += later.events
-        self.diffs |= later.diffs
-        self.new |= later.new
-
-
-class _About(NamedTuple):
-    """What an event speaks of."""
-
-    plan_id: str
-    text: str
-    """The document as it is saved with the event."""
-    counts: Counts = Counts(files=0, specs=0)
-    risk_score: float = 0.0
-
-
-class _Log:
-    """The chain of events, and what a transaction adds to it."""
-
-    def __init__(self, database: sqlite3.Connection, contents: Contents, clock: Clock) -> None:
-        self._database = database
-        self._contents = contents
-        self._clock = clock
-        self.changed = Changed()
-
-    def last_hash(self) -> str:
-        row = self._database.execute(sql.LAST_EVENT).fetchone()
-        return str(row[1]) if row else FIRST_PREVIOUS
-
-    def _add_event(self, about: _About, now: str, new: NewEvent) -> None:
-        row = self._database.execute(sql.LAST_EVENT).fetchone()
-        seq, previous = row or (0, FIRST_PREVIOUS)
-        event = Event(
-            seq=seq + 1,
-            at=now,
-            event=new.kind,
-            plan_id=about.plan_id,
-            actor=new.actor,
-            reason=new.reason,
-            counts=about.counts,
-            risk_score=about.risk_score,
-            document=codec.digest(about.text.encode()),
-            evidence=evidence_of(new.evidence) if new.evidence else "",
-            previous=previous,
-        )
-        data = codec.canonical(event)
-        logged = LoggedEvent(event, codec.digest(data))
-        self._database.execute(sql.ADD_EVENT, (event.seq, event.plan_id, data.decode(), logged.hash))
-        # The end of the chain stands elsewhere too, so that a log cut short is noticed.
-        self._database.execute(sql.SET_META, ("head", f"{event.seq} {logged.hash}"))
-        self.changed.events.append(logged)
-
-
-class _Decisions(_Log):
+class _Decisions(EventLog):
     """What people said, and the standing approvals, which belong to no plan."""
 
     def add_request(self, request: ApprovalRequest) -> None:
-        self._database.execute(sql.ADD_REQUEST, (request.id, request.plan_id, _text(request)))
+        self._database.execute(sql.ADD_REQUEST, (request.id, request.plan_id, text_of(request)))
 
     def add_approval(self, approval: Approval) -> None:
         grant = approval.proof.grant or None
-        self._database.execute(sql.ADD_APPROVAL, (approval.id, approval.plan_id, grant, _text(approval)))
+        self._database.execute(sql.ADD_APPROVAL, (approval.id, approval.plan_id, grant, text_of(approval)))
 
     def spend(self, approval_id: str, execution_id: str) -> None:
         self._database.execute(sql.SPEND, (execution_id, approval_id))
 
     def add_grant(self, grant: Grant) -> None:
-        text = _text(grant)
+        text = text_of(grant)
         self._database.execute(sql.ADD_GRANT, (grant.id, text))
         event = NewEvent(EventKind.GRANTED, Actor.USER, grant.id, grant)
-        self._add_event(_About(NO_PLAN, text), self._clock.now(), event)
+        self._add_event(About(NO_PLAN, text), self._clock.now(), event)
 
     def revoke_grant(self, grant_id: str, reason: str) -> None:
         """Once; the log keeps when, and the row says the same."""
@@ -116,10 +48,10 @@ class _Decisions(_Log):
                 stored.grant for stored in load_grants(self._database) if stored.grant.id == grant_id
             )
             event = NewEvent(EventKind.GRANT_REVOKED, Actor.USER, f"{grant_id} {reason}".rstrip())
-            self._add_event(_About(NO_PLAN, _text(found)), now, event)
+            self._add_event(About(NO_PLAN, text_of(found)), now, event)
 
 
-class LedgerTransaction(_Decisions):
+class LedgerTransaction(_Decisions, SessionWriting):
     def plan(self, plan_id: str) -> StoredPlan:
         return load_plan(self._database, plan_id)
 
@@ -152,7 +84,7 @@ class LedgerTransaction(_Decisions):
         return stored
 
     def set_state(self, state: ProjectState) -> list[str]:
-        self._database.execute(sql.SET_STATE, (state.snapshot_id, _text(state)))
+        self._database.execute(sql.SET_STATE, (state.snapshot_id, text_of(state)))
         rows = self._database.execute(sql.OTHER_CHANGES, (state.snapshot_id,))
         return [str(row[0]) for row in rows]
 
@@ -178,23 +110,23 @@ class LedgerTransaction(_Decisions):
         self.changed.held_back = True
 
     def add_intent(self, intent: ExecutionIntent) -> None:
-        self._database.execute(sql.ADD_INTENT, (intent.id, intent.plan_id, _text(intent)))
+        self._database.execute(sql.ADD_INTENT, (intent.id, intent.plan_id, text_of(intent)))
 
     def add_result(self, result: ExecutionResult) -> None:
-        self._database.execute(sql.ADD_RESULT, (_text(result), result.execution_id))
+        self._database.execute(sql.ADD_RESULT, (text_of(result), result.execution_id))
 
     def start_command(self, start: CommandStart) -> None:
-        self._database.execute(sql.START_COMMAND, (start.execution_id, start.spec_id, _text(start)))
+        self._database.execute(sql.START_COMMAND, (start.execution_id, start.spec_id, text_of(start)))
 
     def end_command(self, end: CommandEnd) -> None:
-        self._database.execute(sql.END_COMMAND, (_text(end), end.execution_id, end.spec_id))
+        self._database.execute(sql.END_COMMAND, (text_of(end), end.execution_id, end.spec_id))
 
 
-def _about(document: PlanDocument, text: str) -> _About:
+def _about(document: PlanDocument, text: str) -> About:
     state = document.state
     paths = {spec.base.path for spec in state.action_specs if spec.base.path}
     counts = Counts(files=len(paths), specs=len(state.action_specs))
-    return _About(document.plan.id, text, counts, state.previews.risk_score if state.previews else 0.0)
+    return About(document.plan.id, text, counts, state.previews.risk_score if state.previews else 0.0)
 
 
 def _write_specs(
@@ -243,15 +175,5 @@ def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:
     return str(document.state.status), document.plan.version, ref
 
 
-def evidence_of(document: Document) -> str:
-    if isinstance(document, Approval):
-        return document.evidence
-    return codec.digest(codec.canonical(document))
-
-
 def _without_specs(document: PlanDocument) -> str:
-    return _text(with_state(document, action_specs=()))
-
-
-def _text(document: Document) -> str:
-    return codec.canonical(document).decode()
+    return text_of(with_state(document, action_specs=()))

@@ -2,24 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
 
 import msgspec
 
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest, Statement
-from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
+from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind, speaks_of_plan
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
-from ringi.domain.grant import NO_PLAN, Grant
+from ringi.domain.grant import Grant
 from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
-from ringi.errors import RingiError
+from ringi.domain.session import SessionApproval
 from ringi.store import sql
 from ringi.store.connection import translated
 from ringi.store.ledger import LedgerReader
 from ringi.store.planrows import Row, as_bytes, ref_of
+from ringi.store.sessionverify import SessionChain, as_written
 from ringi.text import Text
-
-T = TypeVar("T")
 
 
 def verify(ledger: LedgerReader) -> list[Text]:
@@ -33,6 +31,7 @@ def verify(ledger: LedgerReader) -> list[Text]:
             *chain.commands(),
             *chain.approvals(),
             *chain.grants(),
+            *chain.sessions(),
             *chain.missing(),
             *chain.requests(),
         ]
@@ -54,6 +53,7 @@ class _Chain:
         self._spent: dict[str, str] = {}
         """The newest execution of each approval."""
         self._last: Counter[str] = Counter()
+        self._sessions = SessionChain(self._rows)
 
     def _rows(self, statement: str) -> Iterator[Row]:
         return iter(self._ledger.database.execute(statement))
@@ -66,7 +66,7 @@ class _Chain:
                 yield Text("event {seq}: {count} events before it are missing", seq=seq, count=seq - expected)
             if codec.digest(data) != hash_:
                 yield Text("event {seq}: its text was changed", seq=seq)
-            event = _read(data, Event)
+            event = as_written(data, Event)
             if event is None:
                 yield Text("event {seq}: it cannot be read", seq=seq)
             else:
@@ -82,9 +82,11 @@ class _Chain:
             yield Text("event {seq}: the log ends here, but it was longer", seq=expected - 1)
 
     def _note(self, event: Event) -> None:
-        if event.plan_id != NO_PLAN:
+        if speaks_of_plan(event.plan_id):
             self._numbers.setdefault(event.plan_id, len(self._numbers) + 1)
             self._documents[event.plan_id] = (event.seq, event.document, event.at)
+        else:
+            self._sessions.note(event)
         if event.evidence:
             self._evidence[event.evidence] = event.seq
             self._before[event.seq] = event.previous
@@ -98,7 +100,7 @@ class _Chain:
             plan_id, number = str(listed[0]), listed[1]
             data = as_bytes(document)
             seq, expected, at = self._documents.pop(plan_id, (0, "", ""))
-            read = _read(data, PlanDocument)
+            read = as_written(data, PlanDocument)
             if codec.digest(data) != expected or read is None or read.plan.id != plan_id:
                 yield Text(
                     "plan p{number}: it is not what event {seq} says was saved", number=number, seq=seq
@@ -113,7 +115,7 @@ class _Chain:
     def _listed_right(
         self, listed: Sequence[object], document: PlanDocument, specs: bytes, saved_at: str
     ) -> bool:
-        document = with_state(document, action_specs=_read(specs, tuple[ActionSpecExt, ...]) or ())
+        document = with_state(document, action_specs=as_written(specs, tuple[ActionSpecExt, ...]) or ())
         plan_id, number = document.plan.id, self._numbers.get(document.plan.id, 0)
         ref = msgspec.json.encode(ref_of(document, number, saved_at))
         expected = [plan_id, number, str(document.state.status), document.plan.version, ref]
@@ -122,13 +124,13 @@ class _Chain:
     def executions(self) -> Iterator[Text]:
         """Intents and results, each in the order of the log."""
         for row_id, plan_id, intent, result in self._rows(sql.EXECUTION_ROWS):
-            read = _read(as_bytes(intent), ExecutionIntent)
+            read = as_written(as_bytes(intent), ExecutionIntent)
             right = read is not None and (read.id, read.plan_id) == (row_id, plan_id)
             right &= self._follows(as_bytes(intent), "intents")
             if read is not None:
                 self._spent[read.approval_id] = read.id
             if result is not None:
-                ended = _read(as_bytes(result), ExecutionResult)
+                ended = as_written(as_bytes(result), ExecutionResult)
                 right &= ended is not None and (ended.execution_id, ended.plan_id) == (row_id, plan_id)
                 right &= self._follows(as_bytes(result), "results")
             if not right:
@@ -137,12 +139,12 @@ class _Chain:
     def commands(self) -> Iterator[Text]:
         """Starts in the order of the log. A person may have told an end much later, but after its start."""
         for execution_id, spec_id, started, ended in self._rows(sql.COMMAND_ROWS):
-            start = _read(as_bytes(started), CommandStart)
+            start = as_written(as_bytes(started), CommandStart)
             key = (execution_id, spec_id)
             right = start is not None and (start.execution_id, start.spec_id) == key
             right &= self._follows(as_bytes(started), "commands")
             if ended is not None:
-                end = _read(as_bytes(ended), CommandEnd)
+                end = as_written(as_bytes(ended), CommandEnd)
                 right &= end is not None and (end.execution_id, end.spec_id) == key
                 right &= self._evidence.pop(codec.digest(as_bytes(ended)), 0) > self._last["commands"]
             if not right:
@@ -151,10 +153,10 @@ class _Chain:
     def approvals(self) -> Iterator[Text]:
         granted = {row[0]: row[1] for row in self._rows(sql.GRANTED_BY)}
         for row_id, plan_id, document, spent_by in self._rows(sql.APPROVAL_ROWS):
-            approval = _read(as_bytes(document), Approval)
+            approval = as_written(as_bytes(document), Approval)
             right = approval is not None and (approval.id, approval.plan_id) == (row_id, plan_id)
             right &= self._follows(as_bytes(document), "approvals")
-            right &= approval is not None and self._agrees(approval, "approvals")
+            right &= approval is not None and self._agrees(approval, self._last["approvals"])
             right &= approval is not None and (approval.proof.grant or None) == granted[row_id]
             if not right or spent_by != self._spent.get(str(row_id)):
                 yield _changed(plan_id)
@@ -162,21 +164,24 @@ class _Chain:
     def grants(self) -> Iterator[Text]:
         for row_id, document, revoked_at in self._rows(sql.GRANT_ROWS):
             data = as_bytes(document)
-            grant = _read(data, Grant)
+            grant = as_written(data, Grant)
             right = grant is not None and grant.id == row_id and self._follows(data, "grants")
-            right &= grant is not None and self._agrees(grant, "grants")
+            right &= grant is not None and self._agrees(grant, self._last["grants"])
             if not right:
                 yield Text("standing approval {id}: it was changed or put in", id=row_id)
             if revoked_at != self._revoked.pop(codec.digest(data), None):
                 yield Text("standing approval {id}: the log says otherwise of its end", id=row_id)
 
-    def _agrees(self, given: Approval | Grant, kind: str) -> bool:
+    def sessions(self) -> Iterator[Text]:
+        return self._sessions.breaks(self._evidence, self._agrees)
+
+    def _agrees(self, given: Approval | Grant | SessionApproval, seq: int) -> bool:
         """A past that was written anew contradicts what was approved, and what was signed."""
-        seq, proof = self._last[kind], given.proof
+        proof = given.proof
         right = given.after_event == self._before.get(seq)
         right &= given.digest == codec.digest(given.subject.encode())
         if proof.statement:
-            said = _read(proof.statement.encode(), Statement)
+            said = as_written(proof.statement.encode(), Statement)
             signed = codec.digest((proof.grant_subject or given.subject).encode())
             right &= said is not None and (said.digest, said.approver) == (signed, given.approver)
             right &= said is not None and self._hashes.get(said.after_event, seq) < seq
@@ -194,7 +199,7 @@ class _Chain:
 
     def requests(self) -> Iterator[Text]:
         for row_id, plan_id, document in self._rows(sql.REQUEST_ROWS):
-            request = _read(as_bytes(document), ApprovalRequest)
+            request = as_written(as_bytes(document), ApprovalRequest)
             key = (str(plan_id), request.digest if request else "")
             right = request is not None and (request.id, request.plan_id) == (row_id, plan_id)
             if not right or self._requested[key] < 1:
@@ -207,10 +212,3 @@ class _Chain:
 
 def _changed(plan_id: object) -> Text:
     return Text("plan {plan}: an approval, intent or result was changed or put in", plan=plan_id)
-
-
-def _read(data: bytes, kind: type[T]) -> T | None:
-    try:
-        return codec.trusted(data, kind, "")
-    except RingiError:
-        return None

@@ -14,17 +14,18 @@ from ringi.plans.parts import Parts, Rules
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, EventSink, PersonChannel
+from ringi.store.chain import Changed
 from ringi.store.connection import private_folder
 from ringi.store.later import Later
 from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock
 from ringi.store.projection import Projection
-from ringi.store.transaction import Changed
 from ringi.text import Text
 from ringi.wiring.analysing import analyse
 from ringi.wiring.checks import CopyChecks
 from ringi.wiring.config import Loaded, load
 from ringi.wiring.config_keys import Config
+from ringi.wiring.models import budget_of, choose
 from ringi.wiring.places import Places, places_of, user_folder
 from ringi.wiring.signers import signer_lists
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
@@ -131,6 +132,8 @@ def _parts(
         ),
         analyse=lambda path: analyse(places, tree, path, critical=config.risk.critical),
         commits=lambda: commits_of(places, environment, on_progress),
+        model=lambda: choose(config.model, config, environment, Path.cwd()),
+        model_budget=budget_of(config),
     )
 
 

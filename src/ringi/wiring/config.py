@@ -125,7 +125,7 @@ def _settle(
         value, source = _value(key, user), Source(Origin.USER, user.where)
     theirs = value if project is None else _value(key, project)
     if project is not None and guard is Guard.TRUSTED and not (trust and trust.trusted):
-        notes.append(_ignored(project.where, key.name, trust))
+        notes.append(_ignored(project.where, key, trust))
         if user is None:
             source = Source(Origin.IGNORED, project.where)
     elif project is not None and guard is not Guard.ADDED:
@@ -146,18 +146,21 @@ def _settle(
     return value, source
 
 
-def _ignored(where: str, key: str, trust: Verdict | None) -> Text:
+def _ignored(where: str, key: Key, trust: Verdict | None) -> Text:
+    name = key.name
     if trust is not None and trust.state is TrustState.CHANGED:
-        return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=key)
+        return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=name)
+    if isinstance(key.default, str):
+        return Text("{where}: {key} is ignored until the project is trusted", where=where, key=name)
     return Text(
-        "{where}: {key} is ignored; commands from a project count once it is trusted", where=where, key=key
+        "{where}: {key} is ignored; commands from a project count once it is trusted", where=where, key=name
     )
 
 
 def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
-    if isinstance(value, tuple) or isinstance(theirs, tuple):
-        return
     guard, order = key.rule.guard, _order(key)
+    if isinstance(value, tuple) or isinstance(theirs, tuple) or guard not in {Guard.SMALLER, Guard.LARGER}:
+        return
     now, wanted = order(value), order(theirs)
     if (guard is Guard.SMALLER and wanted > now) or (guard is Guard.LARGER and wanted < now):
         problem = Text(
@@ -221,6 +224,8 @@ def _number(key: Key, node: Node) -> int | float:
 def _item(key: Key, node: Node) -> str:
     name, found = key.name, shown(node)
     if not (isinstance(node.value, str) and node.text):
+        if isinstance(key.default, str):
+            wrong(node, Text("{key} is a text, not {found}; quotes make a text", key=name, found=found))
         wrong(node, Text("{key} holds texts, not {found}; quotes make a text", key=name, found=found))
     item = node.value if key.rule.item is None else key.rule.item(node.value)
     if item is None:

@@ -1,9 +1,13 @@
-"""One item of a list of the configuration in its normal form; None when it is no such thing."""
+"""A text of the configuration, alone or in a list, in its normal form; None when it is no such thing."""
 
 import re
+import warnings
 from collections.abc import Callable
+from typing import Final
 
 from ringi.text import Text
+
+_LAST_PORT: Final = 65_535
 
 
 def _clean(item: str) -> bool:
@@ -43,19 +47,32 @@ def name(item: str) -> str | None:
     return item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None
 
 
+def model_name(item: str) -> str | None:
+    return command(item)
+
+
 def address(item: str) -> str | None:
-    """Of a service, without a password: a key belongs into the environment."""
-    match = re.fullmatch(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?(?:/[^\s?#@]*)?", item)
-    return item.rstrip("/") if match and _clean(item) else None
+    """Of a service, without a password: a key belongs into the environment. Nothing means the usual place."""
+    match = re.fullmatch(
+        r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?(?:/[^\s?#@]*)?", item
+    )
+    if item and not (match and _clean(item) and int(match[1] or 0) <= _LAST_PORT):
+        return None
+    return item.rstrip("/")
 
 
 def expression(item: str) -> str | None:
-    """A regular expression that matches something, but not nothing."""
+    """A regular expression that matches something, but not nothing, and that comes to an end."""
+    from ringi.wiring.config_expressions import could_take_for_ever  # noqa: PLC0415  # seldom needed
+
     try:
-        empty = re.compile(item).match("") is not None
+        with warnings.catch_warnings():  # Python may once read it in another way; that is no help here
+            warnings.simplefilter("ignore")
+            empty = re.compile(item).match("") is not None
+            slow = could_take_for_ever(item)
     except (re.error, OverflowError, RecursionError):
         return None
-    return None if empty or not _clean(item) else item
+    return None if empty or slow or not _clean(item) else item
 
 
 def rule_of(item: Callable[[str], str | None] | None) -> Text:
@@ -68,7 +85,12 @@ def rule_of(item: Callable[[str], str | None] | None) -> Text:
     if item is address:
         return Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
     if item is expression:
-        return Text("it is no regular expression, or it matches the empty text")
+        return Text(
+            "it is no regular expression, or it matches the empty text, "
+            "or it repeats what repeats itself and could take for ever"
+        )
+    if item is model_name:
+        return Text("a model is named like openai:gpt-5, ollama:llama3, command:claude or playbook")
     if item is name:
         return Text("a variable's name has letters, digits and _")
     return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")

@@ -7,7 +7,17 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_ar
 
 import msgspec
 
-from ringi.wiring.config_items import address, command, expression, extension, folder, glob, name, place
+from ringi.wiring.config_items import (
+    address,
+    command,
+    expression,
+    extension,
+    folder,
+    glob,
+    model_name,
+    name,
+    place,
+)
 
 _EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
@@ -23,7 +33,7 @@ class Guard(StrEnum):
     SMALLER = "smaller"
     LARGER = "larger"
     ADDED = "added"
-    TRUSTED = "trusted"  # commands: nothing, until a person has trusted the project
+    TRUSTED = "trusted"  # what is run or told everything: nothing, until a person has trusted the project
 
 
 class Rule(NamedTuple):
@@ -31,7 +41,7 @@ class Rule(NamedTuple):
     least: float = 0
     most: float = _EXACT
     item: Callable[[str], str | None] | None = None
-    """One item of a list in its normal form; None when it is no such thing."""
+    """A text, or one of a list, in its normal form; None when it is no such thing."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -113,7 +123,8 @@ class Llm(Section, frozen=True):
     """Where an OpenAI-compatible, Anthropic or Ollama service is, if not at its usual place."""
     timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 120.0
     """For one question, retries included."""
-    max_output_tokens: Annotated[int, Rule(least=64, most=1_000_000)] = 4_096
+    max_output_tokens: Annotated[int, Rule(Guard.SMALLER, least=64, most=1_000_000)] = 4_096
+    """They cost money: a project may not have more of them written."""
 
 
 class Planning(Section, frozen=True):
@@ -122,7 +133,7 @@ class Planning(Section, frozen=True):
 
 
 class Logs(Section, frozen=True):
-    detail: Annotated[Literal["off", "on"], Rule()] = "on"
+    detail: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
     """Whether the words that went to a model and came back are kept in the logs."""
     mask: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=expression)] = ()
     """Regular expressions for secrets beside the built-in shapes."""
@@ -131,7 +142,7 @@ class Logs(Section, frozen=True):
 # The one table of keys: type, default and guard stand together; `KEYS` is read from it.
 class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
-    model: Annotated[str, Rule(Guard.TRUSTED, item=command)] = "playbook"
+    model: Annotated[str, Rule(Guard.TRUSTED, item=model_name)] = "playbook"
     """Which language model is asked; the playbook needs none."""
     approval: Approval = Approval()
     risk: Risk = Risk()

@@ -39,6 +39,11 @@ def places_of(root: Path, environment: Mapping[str, str]) -> Places:
     return Places(root=root, state=states / name, states=states, copies=copies / name)
 
 
+def models_folder(environment: Mapping[str, str]) -> Path:
+    """Where a command-line agent that answers as a model gets an empty folder to run in."""
+    return _base(environment, "RINGI_CACHE_DIR", "XDG_CACHE_HOME", ".cache", "ringi") / "models"
+
+
 def state_name(root: Path) -> str:
     import hashlib  # noqa: PLC0415  # 3 ms that help and version need not spend
 

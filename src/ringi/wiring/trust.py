@@ -18,6 +18,9 @@ from ringi.wiring.config_file import guarded, project_bytes
 from ringi.wiring.places import signers_file, state_name, trust_file
 
 SIGNERS: Final = "allowed_signers"
+MODEL: Final = "model"
+MODEL_ADDRESS: Final = "llm.base_url"
+"""Keys that name who is told things, not only what is run."""
 _MAX_HISTORY: Final = 1000
 _WAIT_SEC: Final = 10.0
 _OTHERS_WRITE: Final = 0o022

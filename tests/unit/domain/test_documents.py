@@ -27,6 +27,10 @@ from ringi.domain import (
     project_state,
     proof,
     risk,
+    run,
+    session,
+    session_view,
+    usage,
 )
 from ringi.domain.base import CamelDocument, Document, Versioned
 from ringi.domain.schemas import SCHEMAS, json_schema
@@ -38,7 +42,8 @@ FIELDS: dict[type[Document], str] = {
     " requester forked_from left_out",
     plan.MessageRef: "message_id timestamp",
     plan.PlanState: "status action_specs selection approvals previews checks planned_checks"
-    " check_commands commit feedback executions comments amended_from",
+    " check_commands commit feedback executions comments amended_from"
+    " from_model",
     plan.ActionSpec: "kind path content description optional encoding mode group target argv"
     " timeout_sec tool arguments",
     plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also",
@@ -124,7 +129,7 @@ FIELDS: dict[type[Document], str] = {
     comparison.SpecDifference: "path what diff",
     comparison.PlanComparison: "plan_id version other_plan_id other_version differences",
     extraction.Unplaced: "line text why",
-    extraction.Extraction: "specs unplaced",
+    extraction.Extraction: "specs unplaced from_model",
     grant.GrantScope: "requester globs kinds max_risk files_per_use lines_per_use files_total lines_total",
     grant.GrantUse: "approval_id plan_id at files lines",
     grant.GrantState: "grant scope expires_at uses revoked_at",
@@ -139,6 +144,34 @@ FIELDS: dict[type[Document], str] = {
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     proof.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents",
+    usage.Usage: "requests inputTokens outputTokens costUsd durationSec",
+    session.Question: "id type question context options answer answeredAt",
+    session.Tradeoffs: "pros cons",
+    session.DesignOption: "id name description tradeoffs recommendation",
+    session.DecisionPoint: "id topic options selectedOptionId rationale decidedAt",
+    session.ConversationMessage: "role phase content createdAt",
+    session.PlanningSession: "schemaVersion sessionId instruction status currentQuestionIndex"
+    " currentDecisionIndex questions decisions designSummary"
+    " conversationHistory rejectCount errorMessage plannerSessionId"
+    " discoveryLogPath designLogPath reviewLogPath createdAt updatedAt",
+    session.ProjectFacts: "languages manifests tests entries",
+    session.SessionFacts: "language model usage failedIn designed feedback project",
+    session.Brief: "instruction language project questions decisions feedback",
+    session.SessionRef: "sessionId title status questionsDone questions decisionsDone decisions"
+    " createdAt updatedAt errorMessage",
+    session.LogEntry: "phase text",
+    session_view.QuestionPending: "question number of",
+    session_view.DecisionPending: "decision number of",
+    session_view.ApprovalPending: "summary rejectsLeft",
+    session_view.WorkPending: "purpose",
+    session_view.FailedPending: "error",
+    session_view.ApprovedSession: "runId",
+    session_view.CancelledSession: "",
+    session_view.SessionView: "sessionId instruction status pending usage model",
+    run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at",
+    session.SessionSubject: "schema_version kind workspace session_id reject_count instruction",
+    session.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
+    " proof after_event",
 }
 VALUES = {
     plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted",
@@ -159,7 +192,10 @@ VALUES = {
     " commit_failed approval_requested approved declined sent_back found_stale"
     " superseded approval_expired executed completed aborted undo_approved"
     " undo_started undone undo_aborted taken_in command_started command_ended"
-    " forked reverted amended granted grant_revoked",
+    " forked reverted amended granted grant_revoked session_started"
+    " session_prepared session_answered session_decided session_approved"
+    " session_rejected session_cancelled session_failed session_resumed"
+    " session_taken_in run_created run_cancelled",
     approval.SignedAct: "approve undo grant",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
@@ -168,6 +204,10 @@ VALUES = {
     feedback.FeedbackKind: "declined amended not_approved",
     feedback.Side: "old new",
     answer.OutcomeKind: "approved declined cancelled expired no_channel",
+    run.RunPhase: "planning executing integrating completed needs_input cancelled failed",
+    session.SessionStatus: "discovery design review approved cancelled failed",
+    session.QuestionType: "clarification scope technical priority constraint",
+    session.Role: "user assistant system",
 }
 # What `ringi schema` promises as always present.
 REQUIRED = {
@@ -196,6 +236,13 @@ REQUIRED = {
     "project-state": "snapshotId capturedAt source files diagnostics dependencies criticalFiles"
     " mutableStateFiles complete gaps",
     "editor-state": "editor",
+    "planning-session": "sessionId instruction status questions decisions designSummary conversationHistory"
+    " plannerSessionId createdAt updatedAt",
+    "planning-facts": "",
+    "planning-subject": "workspace session_id reject_count instruction",
+    "planning-approval": "id session_id run_id approver timestamp digest subject proof after_event",
+    "planning-view": "sessionId instruction status pending",
+    "run": "run_id planning_session_id phase instruction created_at updated_at",
 }
 
 
@@ -208,7 +255,8 @@ KINDS = sorted(
         kind
         for kind in below(Document)
         if kind.__module__.startswith("ringi.domain") and kind not in {Versioned, CamelDocument}
-        if kind.__module__ != "ringi.domain.workspace_edit"  # another specification's, with tests of its own
+        # Another specification's, and what models answer with: with tests of their own.
+        if kind.__module__ not in {"ringi.domain.workspace_edit", "ringi.domain.model_output"}
     ),
     key=lambda kind: kind.__name__,
 )
@@ -312,7 +360,8 @@ def first(kind: type[Document]) -> dict[str, Any]:
             case inspect.DictType():
                 return {}
             case inspect.UnionType():
-                return None
+                kinds = [type(one) for one in info.types]
+                return None if inspect.NoneType in kinds else of(info.types[0])
             case inspect.VarTupleType():
                 return []
         return plain[type(info)]

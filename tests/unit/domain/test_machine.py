@@ -5,6 +5,8 @@ import itertools
 import pytest
 
 from ringi.domain.plan import PLAN_MACHINE, PLAN_TRANSITIONS, WAITING, PlanStatus
+from ringi.domain.run import RUN_MACHINE, RunPhase
+from ringi.domain.session import OPEN_SESSIONS, SESSION_MACHINE, SessionStatus
 from ringi.errors import BadTransition
 
 # Written from the specification and the design, not from the code.
@@ -49,3 +51,47 @@ def test_the_table_names_every_state():
 
 def test_what_waits_for_a_person_can_be_decided_or_carried_on():
     assert {str(status) for status in WAITING} == {"pending_review", "approved", "aborted"}
+
+
+# The specification's table, then what the design adds: resuming, no summary, an inconsistent position.
+SESSION_ALLOWED = {
+    ("discovery", "design"),
+    ("design", "review"),
+    ("review", "approved"),
+    ("review", "design"),
+    *((state, "cancelled") for state in ("discovery", "design", "review", "approved", "failed")),
+    *((state, "failed") for state in ("discovery", "design", "review", "approved")),
+    *(("failed", state) for state in ("discovery", "design", "review", "approved")),
+    ("design", "discovery"),
+    ("review", "discovery"),
+}
+RUN_ALLOWED = {
+    ("planning", "executing"),
+    ("executing", "integrating"),
+    ("integrating", "completed"),
+    *(
+        (phase, stop)
+        for phase in ("planning", "executing", "integrating")
+        for stop in ("needs_input", "cancelled", "failed")
+    ),
+    *(("needs_input", phase) for phase in ("planning", "executing", "integrating", "cancelled", "failed")),
+}
+
+
+@pytest.mark.req("IP-1", "IP-2")
+@pytest.mark.parametrize(
+    ("current", "target"), list(itertools.product(SessionStatus, SessionStatus)), ids=str
+)
+def test_every_pair_of_a_session(current: SessionStatus, target: SessionStatus):
+    assert SESSION_MACHINE.allows(current, target) is ((current, target) in SESSION_ALLOWED)
+
+
+@pytest.mark.req("IP-1")
+@pytest.mark.parametrize(("current", "target"), itertools.product(RunPhase, RunPhase), ids=str)
+def test_every_pair_of_a_run(current: RunPhase, target: RunPhase):
+    assert RUN_MACHINE.allows(current, target) is ((current, target) in RUN_ALLOWED)
+
+
+def test_open_sessions_are_those_that_go_on():
+    ended = {SessionStatus.APPROVED, SessionStatus.CANCELLED}
+    assert set(SessionStatus) - ended == OPEN_SESSIONS

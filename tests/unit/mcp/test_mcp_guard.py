@@ -146,7 +146,10 @@ def test_a_client_that_goes_while_it_waits_leaves_nothing_running(tmp_path: Path
         proposed(person, write("README.md", "# Other\n"))
     reading = Counting(lambda: open_scratch(tmp_path))
     around = Surroundings("", lambda: "", tuple, lambda *_: None)
-    server = PlanServer(Workers(reading, Worker(lambda: open_scratch(tmp_path))), around).server
+    server = PlanServer(
+        Workers(reading, Worker(lambda: open_scratch(tmp_path)), Worker(lambda: open_scratch(tmp_path))),
+        around,
+    ).server
     listening, address = loopback.listen("127.0.0.1", 0)
     ending = Ending()
     talk = http.talking(server, listening, address, "secret")

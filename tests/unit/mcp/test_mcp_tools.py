@@ -16,7 +16,9 @@ from ringi.domain.risk import Risk
 from ringi.errors import BadDocument, NotYours
 from ringi.mcp import arguments, teaching
 from ringi.mcp.schemas import input_schema, object_schema
-from ringi.mcp.tools import TOOLS, Caller, structured
+from ringi.mcp.toolkit import Caller
+from ringi.mcp.tools import TOOLS, structured
+from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, create, open_scratch, proposed, write
@@ -40,8 +42,11 @@ def test_every_tool_is_described_by_schemas_of_objects(name: str):
 @pytest.mark.req("PT-4")
 def test_the_names_are_those_of_the_plan_tool():
     for name in TOOLS:
-        assert name == "plan_wait" or hasattr(PlanTool, name.removeprefix("plan_"))
-    for forbidden in ("approve", "reject", "undo", "grant", "settle", "statement", "trust"):
+        if name.startswith("planning_"):
+            assert hasattr(PlanningTool, name.removeprefix("planning_"))
+        else:
+            assert name == "plan_wait" or hasattr(PlanTool, name.removeprefix("plan_"))
+    for forbidden in ("approve", "reject", "undo", "grant", "settle", "statement", "trust", "cancel"):
         assert not any(forbidden in name.replace("request_approval", "") for name in TOOLS)
 
 

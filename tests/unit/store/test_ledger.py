@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ STATE = ProjectState(
     gaps=(),
 )
 TABLES |= {"project_state", "open_changes", "commands", "grants", "open_paths"}
+TABLES |= {"sessions", "session_logs", "runs"}
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
     before = path.read_bytes()
-    with pytest.raises(NewerVersion, match="format 99, this one knows 3") as caught:
+    with pytest.raises(NewerVersion, match="format 99, this one knows 4") as caught:
         open_scratch(tmp_path)
     assert caught.value.exit_code == 1
     assert path.read_bytes() == before
@@ -210,6 +212,26 @@ def test_a_busy_ledger_is_told_after_the_wait(tmp_path: Path):
             assert caught.value.exit_code == 7
             assert ws.plan.get_state(plan_id).status is PlanStatus.PROPOSED
         assert ws.plan.mark_pending(plan_id, True).status is PlanStatus.PENDING_REVIEW
+
+
+@pytest.mark.parametrize("wait_sec", [0.1, 20])
+def test_who_makes_the_ledger_is_waited_for(tmp_path: Path, wait_sec: float):
+    """To switch its journal SQLite needs the file alone, and does not wait for that by itself."""
+    path = private_folder(tmp_path / "state") / "ringi.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    with contextlib.closing(other):
+        other.execute("BEGIN IMMEDIATE")
+        ending = threading.Timer(0.5, other.execute, ["ROLLBACK"])
+        ending.start()
+        try:
+            if wait_sec < 1:
+                with pytest.raises(Busy):
+                    connect(path.parent, wait_sec)
+            else:
+                connect(path.parent, wait_sec).close()
+        finally:
+            ending.join()
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal" if wait_sec > 1 else "delete",)
 
 
 def test_large_bytes_lie_beside_the_database(ws):

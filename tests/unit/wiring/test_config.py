@@ -25,6 +25,7 @@ from ringi.wiring.places import project_file, user_file
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {
     "language": ("ja", "en"),
+    "model": ("openai:gpt-5", "command:claude -p"),
     "approval.expires_sec": (3600, 60),
     "approval.together": ("none", "none"),
     "risk.large_overwrite_lines": (100, 0),
@@ -54,6 +55,12 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "with.writable": (["~/.cache/uv", "/var/cache/x"], ["/opt/y"]),
     "with.keep_days": (7, 0),
     "notify.how": ("off", "desktop"),
+    "llm.base_url": ("http://127.0.0.1:8080/v1", "https://models.internal"),
+    "llm.timeout_sec": (30.0, 900.0),
+    "llm.max_output_tokens": (4096, 100),
+    "planning.skip_after_sec": (0.0, 60.0),
+    "logs.detail": ("off", "off"),
+    "logs.mask": (["EMP-[0-9]+", "case (\\d+)"], ["x y"]),
 }
 
 
@@ -129,8 +136,12 @@ def test_the_table_has_every_field_of_the_configuration_and_no_other():
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 def test_a_rule_fits_the_type_it_stands_beside(key: module.Key):
     assert key.of(DEFAULTS) == key.default
-    assert (key.rule.item is not None) == isinstance(key.default, tuple)
-    assert bool(key.choices) == isinstance(key.default, str)
+    free = isinstance(key.default, str) and not key.choices
+    assert (key.rule.item is not None) == (isinstance(key.default, tuple) or free)
+    if free:  # its own default can be written down
+        assert key.rule.item is not None
+        assert key.rule.item(str(key.default)) == key.default
+        assert key.rule.guard in {Guard.NONE, Guard.TRUSTED}
     if isinstance(key.default, int | float):
         assert key.rule.least <= key.default <= key.rule.most
         assert key.rule.guard in {Guard.NONE, Guard.SMALLER, Guard.LARGER}
@@ -139,6 +150,7 @@ def test_a_rule_fits_the_type_it_stands_beside(key: module.Key):
 def test_the_defaults_are_the_promised_ones():
     assert msgspec.json.decode(msgspec.json.encode(Config())) == {
         "language": "auto",
+        "model": "playbook",
         "approval": {"expires_sec": 86400, "together": "none"},
         "risk": {"large_overwrite_lines": 300, "large_overwrite_bytes": 65536, "critical": [], "mutable": []},
         "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": []},
@@ -155,6 +167,9 @@ def test_the_defaults_are_the_promised_ones():
         "keep": {"replaced_days": 30},
         "with": {"carry": [], "checks": [], "sandbox": "auto", "writable": [], "keep_days": 14},
         "notify": {"how": "bell"},
+        "llm": {"base_url": "", "timeout_sec": 120.0, "max_output_tokens": 4096},
+        "planning": {"skip_after_sec": 300.0},
+        "logs": {"detail": "on", "mask": []},
     }
 
 
@@ -181,6 +196,11 @@ def test_what_guards_is_named():
         "with.checks": Guard.TRUSTED,
         "with.sandbox": Guard.LARGER,
         "with.writable": Guard.TRUSTED,
+        "model": Guard.TRUSTED,
+        "llm.base_url": Guard.TRUSTED,
+        "llm.max_output_tokens": Guard.SMALLER,
+        "logs.detail": Guard.LARGER,
+        "logs.mask": Guard.ADDED,
     }
 
 
@@ -303,7 +323,10 @@ def test_without_files_neither_yaml_nor_difflib_is_loaded():
 def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: str):
     key = KEYS[name]
     if key.choices:
-        looser: object = key.choices[key.choices.index(str(key.default)) - 1]
+        strictest = key.choices[-1]
+        place.user.write_text(written({name: strictest}))
+        key = key._replace(default=strictest)
+        looser: object = key.choices[key.choices.index(strictest) - 1]
     else:
         assert isinstance(key.default, int)
         looser = key.default + (1 if key.rule.guard is Guard.SMALLER else -1)
@@ -367,7 +390,7 @@ def some_values(name: str) -> st.SearchStrategy[Any]:
     if isinstance(key.default, tuple):
         return st.lists(st.sampled_from([*SAMPLES[name][0], *SAMPLES[name][1]]))
     if isinstance(key.default, str):
-        return st.sampled_from(key.choices)
+        return st.sampled_from(key.choices or SAMPLES[name])
     if isinstance(key.default, float):
         return st.floats(key.rule.least, 10_000).map(lambda number: round(number, 3))
     near = st.integers(max(int(key.rule.least), key.default - 3), key.default + 3)
@@ -463,7 +486,7 @@ def test_an_unknown_variable_is_noted_with_the_nearest(place: Place):
 
 
 def test_variables_with_another_meaning_are_left_alone(place: Place):
-    others = dict.fromkeys(["RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_MODEL", "RINGI_WITH"], "x")
+    others = dict.fromkeys(["RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_WITH"], "x")
     assert place.load(**others) == place.load()
 
 
@@ -515,6 +538,18 @@ def test_an_empty_variable_is_not_set(place: Place):
         ("risk: {critical: [2020-01-01]}", "risk.critical holds texts, not 2020-01-01; quotes make a text"),
         ("risk: {critical: [[a]]}", "risk.critical holds texts, not a list; quotes make a text"),
         ("risk: {critical: [~]}", "risk.critical holds texts, not nothing; quotes make a text"),
+        ("model: 5", "model is a text, not 5; quotes make a text"),
+        ("model: true", "model is a text, not true; quotes make a text"),
+        ("model:", "model is a text, not nothing; quotes make a text"),
+        ("model: [playbook]", "model is a text, not a list; quotes make a text"),
+        ("model: {openai: gpt}", "model is a text, not a section; quotes make a text"),
+        ("llm: {base_url: 8080}", "llm.base_url is a text, not 8080; quotes make a text"),
+        ("llm: {base_url: [http://x]}", "llm.base_url is a text, not a list; quotes make a text"),
+        ("llm: {max_output_tokens: 63}", "llm.max_output_tokens must be from 64 to 1000000, not 63"),
+        ("llm: {timeout_sec: 0}", "llm.timeout_sec must be from 0.1 to 1000000, not 0"),
+        ("planning: {skip_after_sec: -1}", "planning.skip_after_sec must be from 0 to 1000000, not -1"),
+        ("logs: {detail: true}", "logs.detail is one of on, off, not true"),
+        ("logs: {mask: secret}", "logs.mask must be a list, not secret"),
         ("risk: 5", "risk is a section: its keys stand below it, indented"),
         ("risk: [critical]", "risk is a section: its keys stand below it, indented"),
     ],
@@ -534,6 +569,7 @@ def test_a_value_of_the_wrong_kind_is_refused(place: Place, content: str, proble
         ("limits.forbidden_extensions", ["", ".", "*.exe", "a/b", "a b", ". exe", ".exe.", "[ab]"]),
         ("with.carry", ["", "/", "/usr", "..", "../other", "a/..", ".", "~", "~/.ssh", "a\nb"]),
         ("with.checks", ["", "  ", "a\nb", "a\x1b[0m"]),
+        ("logs.mask", ["", "x*", "a|", "(", "[", "*", "a\nb", "(a+)+$", "a?" * 30 + "a" * 30, "a" * 501]),
     ],
 )
 def test_an_item_that_would_mean_nothing_or_too_much_is_refused(place: Place, name: str, items: list[str]):
@@ -543,8 +579,81 @@ def test_an_item_that_would_mean_nothing_or_too_much_is_refused(place: Place, na
 
 
 @pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("model", ["", "  ", "a\nb", "openai:\x1b[0m"]),
+        (
+            "llm.base_url",
+            ["127.0.0.1:8080", "ftp://x", "http://", "http://me:pw@x", "http://x:99999", "http://x/v1?key=1",
+             "http://x y", "http://x/#a", "file:///etc/passwd", "http://x\n"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_text_that_would_mean_nothing_is_refused(place: Place, name: str, texts: list[str]):
+    for text in texts:
+        place.user.write_text(written({name: text}))
+        assert f"{name} cannot hold" in str(place.refused()), text
+
+
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(
+    ("written_so", "model"),
+    [
+        ("openai:gpt-5", "openai:gpt-5"),
+        ("'anthropic:claude-sonnet-4-5'", "anthropic:claude-sonnet-4-5"),
+        ("ollama:qwen2.5-coder:7b", "ollama:qwen2.5-coder:7b"),
+        ("command:my-agent --print 'two words'", "command:my-agent --print 'two words'"),
+        ("record:talk.jsonl,openai:gpt-5", "record:talk.jsonl,openai:gpt-5"),
+        ("replay:/var/talks/1.jsonl  # offline", "replay:/var/talks/1.jsonl"),
+        ("  playbook  ", "playbook"),
+    ],
+)
+def test_a_model_is_named_as_people_write_it(place: Place, written_so: str, model: str):
+    place.user.write_text(f"model: {written_so}\n")
+    assert place.load().config.model == model
+    assert place.load(RINGI_MODEL="playbook").config.model == "playbook"
+    assert place.load(RINGI_MODEL="").config.model == model
+    # A comma is no list here.
+    assert place.load(RINGI_MODEL="record:x,ollama:y").config.model == "record:x,ollama:y"
+
+
+def test_an_address_is_taken_with_and_without_its_last_slash(place: Place):
+    for text, wanted in (
+        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
+        ("https://models.internal", "https://models.internal"),
+        ("http://[::1]:11434", "http://[::1]:11434"),
+        ("''", ""),
+    ):
+        place.user.write_text(f"llm:\n  base_url: {text}\n")
+        assert place.load().config.llm.base_url == wanted
+
+
+@pytest.mark.req("PP-17")
+def test_a_project_masks_more_and_never_less(place: Place):
+    place.user.write_text("logs: {mask: ['EMP-[0-9]+']}\n")
+    place.project.write_text("logs: {mask: [PIN], detail: 'off'}\n")
+    loaded = place.load()
+    assert loaded.config.logs == module.Logs(detail="off", mask=("EMP-[0-9]+", "PIN"))
+    assert not loaded.notes
+
+
+def test_a_projects_model_and_address_are_ignored_until_it_is_trusted(place: Place):
+    place.project.write_text("model: command:evil\nllm:\n  base_url: http://evil.invalid\n  timeout_sec: 5\n")
+    loaded = place.load()
+    assert (loaded.config.model, loaded.config.llm) == ("playbook", module.Llm(timeout_sec=5.0))
+    assert [str(note) for note in loaded.notes] == [
+        f"{place.project}:1: model is ignored until the project is trusted",
+        f"{place.project}:3: llm.base_url is ignored until the project is trusted",
+    ]
+    place.user.write_text("model: ollama:x\n")
+    assert place.load().config.model == "ollama:x"
+
+
+@pytest.mark.parametrize(
     ("variable", "value"),
     [
+        ("RINGI_LLM_BASE_URL", "localhost"),
+        ("RINGI_LOGS_MASK", "(a+)+b"),
         ("RINGI_LANGUAGE", "fr"),
         ("RINGI_APPROVAL_EXPIRES_SEC", "soon"),
         ("RINGI_APPROVAL_EXPIRES_SEC", " 5"),

@@ -100,6 +100,27 @@ def test_commands_count_once_they_are_pinned_and_not_after_a_change(place: Place
     assert place.load().config.beside.checks == ("make test",)
 
 
+def test_a_model_and_its_address_count_once_they_are_pinned(place: Place):
+    place.configure("model: openai:gpt-5\nllm: {base_url: 'http://models.internal/v1/'}\n")
+    assert [(part.name, part.lines) for part in executable(place.workspace)] == [
+        ("model", ("openai:gpt-5",)),
+        ("llm.base_url", ("http://models.internal/v1",)),
+    ]
+    assert place.load().config.model == "playbook"
+    place.pin()
+    loaded = place.load()
+    assert (loaded.config.model, loaded.config.llm.base_url) == ("openai:gpt-5", "http://models.internal/v1")
+    assert loaded.sources["model"].origin is Origin.PROJECT
+    assert place.load(RINGI_MODEL="playbook").config.model == "playbook"
+    place.configure("model: openai:gpt-5\nllm: {base_url: 'http://evil.invalid/v1'}\n")
+    loaded = place.load()
+    assert (loaded.config.model, loaded.config.llm.base_url) == ("playbook", "")
+    assert "what was trusted here changed since" in str(loaded.notes[0])
+    # A model alone is not what was pinned either.
+    place.configure("model: openai:gpt-5\n")
+    assert place.look().state is TrustState.CHANGED
+
+
 def test_the_users_own_commands_need_no_trust(place: Place):
     place.configure(CHECKS)
     user = place.file.with_name("config.yaml")

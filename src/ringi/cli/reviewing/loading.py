@@ -97,7 +97,8 @@ class Loader:
         if not spec.validated:
             yield Note(Text("cannot be carried out: {why}", why=stored(spec.notes)), "red")
         how = self._sandbox if spec.base.kind is SpecKind.RUN else None
-        yield from map(Note, terms(spec, how))
+        by_model = spec.id in (self._document.state.from_model or ())
+        yield from map(Note, terms(spec, how, by_model=by_model))
         for given in spec.risk_reasons:
             yield Note(words.reason(spec.base.path, given), words.RISK_STYLE[spec.risk])
 

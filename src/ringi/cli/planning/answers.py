@@ -1,0 +1,155 @@
+"""A file of answers, so that a session needs no terminal: strict, and every mistake has its line."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple, NoReturn
+
+from ringi.cli.input import STDIN
+from ringi.domain.session import DecisionPoint, Question
+from ringi.errors import BadConfiguration, BadDocument
+from ringi.text import Text
+from ringi.wiring.config_file import MAX_FILE_BYTES, Node, nearest_of, shown, tree
+
+_KEYS: Final = ("answers", "decisions", "otherwise")
+_DECISION_KEYS: Final = ("option", "reason")
+
+
+class Otherwise(StrEnum):
+    """What becomes of a question or decision that the file says nothing about."""
+
+    STOP = "stop"
+    SKIP = "skip"
+    """Questions are skipped; decisions stop."""
+    RECOMMENDED = "recommended"
+    """Questions are skipped, and decisions take what is recommended; where nothing is, they stop."""
+
+
+class Reply(NamedTuple):
+    """To a question, or to a decision."""
+
+    where: str
+    text: str | None
+    """None skips the question."""
+    reason: str = ""
+
+
+Replies = Mapping[str, Reply] | Sequence[Reply]
+"""By the id of what they reply to, or in order."""
+
+
+class Answers(NamedTuple):
+    answers: Replies
+    decisions: Replies
+    otherwise: Otherwise
+
+    def to_question(self, questions: Sequence[Question], index: int) -> Reply | None:
+        """Raises BadDocument where the file speaks of a question that does not exist."""
+        _require_known(self.answers, [question.id for question in questions], Text("question"))
+        found = _found(self.answers, questions[index].id, index)
+        if found is None and self.otherwise is not Otherwise.STOP:
+            return Reply("", None)
+        return found
+
+    def to_decision(self, decisions: Sequence[DecisionPoint], index: int) -> Reply | None:
+        _require_known(self.decisions, [decision.id for decision in decisions], Text("decision"))
+        found = _found(self.decisions, decisions[index].id, index)
+        if found is None and self.otherwise is Otherwise.RECOMMENDED:
+            recommended = [option for option in decisions[index].options if option.recommendation]
+            return Reply("", recommended[0].id) if len(recommended) == 1 else None
+        return found
+
+
+def read_answers(data: bytes, name: str) -> Answers:
+    what = "standard input" if name == STDIN else name
+    if len(data) > MAX_FILE_BYTES:
+        raise BadDocument(what=what, why=Text("it has more than {limit} bytes", limit=MAX_FILE_BYTES))
+    try:
+        return _answers(tree(data, Path(what)))
+    except BadConfiguration as error:
+        raise BadDocument(what=error.details["where"], why=error.details["problem"]) from None
+
+
+def refuse(where: str, problem: object) -> NoReturn:
+    raise BadDocument(what=where, why=problem)
+
+
+def _answers(nodes: dict[str, Node]) -> Answers:
+    for key, node in nodes.items():
+        if key not in _KEYS:
+            _unknown(node, key, _KEYS)
+    return Answers(
+        _replies(nodes.get("answers"), _answer),
+        _replies(nodes.get("decisions"), _decision),
+        _otherwise(nodes.get("otherwise")),
+    )
+
+
+def _unknown(node: Node, key: str, known: Sequence[str]) -> NoReturn:
+    near = nearest_of(key, list(known))
+    refuse(node.where, Text("there is no key {key}; did you mean {near}?", key=key[:80], near=near))
+
+
+def _replies(node: Node | None, read: Callable[[Node], Reply]) -> Replies:
+    match node:
+        case None | Node(value=None):
+            return ()
+        case Node(value=list(items)):
+            return tuple(read(item) for item in items)
+        case Node(value=dict(pairs)):
+            return {key: read(value) for key, value in pairs.items()}
+    refuse(node.where, Text("it must be a list, or keys and values; not {found}", found=shown(node)))
+
+
+def _answer(node: Node) -> Reply:
+    if node.value is None:
+        return Reply(node.where, None)
+    return Reply(node.where, _words(node))
+
+
+def _words(node: Node) -> str:
+    if not isinstance(node.value, str):
+        refuse(node.where, Text("it must be a text, not {found}", found=shown(node)))
+    if not node.value.strip():
+        refuse(node.where, Text("an empty text is no answer; ~ skips a question"))
+    return node.value
+
+
+def _decision(node: Node) -> Reply:
+    if not isinstance(node.value, dict):
+        return Reply(node.where, _words(node))
+    for key, value in node.value.items():
+        if key not in _DECISION_KEYS:
+            _unknown(value, key, _DECISION_KEYS)
+    if "option" not in node.value:
+        refuse(node.where, Text("the option is missing"))
+    reason = node.value.get("reason")
+    why = _words(reason) if reason is not None and reason.value is not None else ""
+    return Reply(node.where, _words(node.value["option"]), why)
+
+
+def _otherwise(node: Node | None) -> Otherwise:
+    if node is None:
+        return Otherwise.STOP
+    if node.value not in list(Otherwise):
+        known = ", ".join(Otherwise)
+        refuse(node.where, Text("it must be one of {known}, not {found}", known=known, found=shown(node)))
+    return Otherwise(str(node.value))
+
+
+def _require_known(replies: Replies, ids: Sequence[str], what: Text) -> None:
+    if isinstance(replies, Mapping):
+        for key, reply in replies.items():
+            if key not in ids:
+                problem = Text("there is no {what} {id}; there are: {known}",
+                               what=what, id=key[:80], known=", ".join(ids))  # fmt: skip
+                refuse(reply.where, problem)
+    elif len(replies) > len(ids):
+        problem = Text("one too many: there are {count} of the kind {what}", count=len(ids), what=what)
+        refuse(replies[len(ids)].where, problem)
+
+
+def _found(replies: Replies, key: str, index: int) -> Reply | None:
+    if isinstance(replies, Mapping):
+        return replies.get(key)
+    return replies[index] if index < len(replies) else None

@@ -1,0 +1,70 @@
+"""What a session is called in commands, and how far it is. Light, because `ringi` alone needs it."""
+
+import time
+from calendar import timegm
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ringi.domain.session import SESSION_PREFIX, SessionRef, SessionStatus
+from ringi.text import Text
+
+_SHORTEST: Final = 8
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+
+PHASE: Final = {
+    SessionStatus.DISCOVERY: Text("in its questions"),
+    SessionStatus.DESIGN: Text("in its decisions"),
+    SessionStatus.REVIEW: Text("waits for your approval"),
+    SessionStatus.APPROVED: Text("approved"),
+    SessionStatus.CANCELLED: Text("cancelled"),
+    SessionStatus.FAILED: Text("stopped by an error"),
+}
+
+
+def short_names(ids: Iterable[str]) -> dict[str, str]:
+    """The shortest beginnings that no other of them has: planning-1a2b3c4d."""
+    known = list(ids)
+    return {one: _short(one, [other for other in known if other != one]) for one in known}
+
+
+def _short(session_id: str, others: Sequence[str]) -> str:
+    length = len(SESSION_PREFIX) + _SHORTEST
+    while length < len(session_id) and any(other.startswith(session_id[:length]) for other in others):
+        length += 1
+    return session_id[:length]
+
+
+def _progress(ref: SessionRef) -> Text | None:
+    if ref.status is SessionStatus.DESIGN and ref.decisions:
+        return Text("{done} of {count} decisions", done=ref.decisions_done, count=ref.decisions)
+    if ref.questions and ref.status in {SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatus.FAILED}:
+        return Text("{done} of {count} questions", done=ref.questions_done, count=ref.questions)
+    return None
+
+
+def phase(ref: SessionRef) -> Text:
+    """With how far it is, where there is something to count."""
+    far = _progress(ref)
+    if far is None:
+        return PHASE[ref.status]
+    if ref.status is SessionStatus.FAILED:
+        return Text("{phase}, {progress}", phase=PHASE[ref.status], progress=far)
+    return far
+
+
+def age(moment: str) -> Text:
+    """How long ago, as a person would say it."""
+    try:
+        then = timegm(time.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        return Text("{moment}", moment=moment)
+    seconds = max(0, int(time.time()) - then)
+    if seconds < _MINUTE:
+        return Text("just now")
+    if seconds < _HOUR:
+        return Text("{count} min ago", count=seconds // _MINUTE)
+    if seconds < _DAY:
+        return Text("{count} h ago", count=seconds // _HOUR)
+    return Text("{count} days ago", count=seconds // _DAY)

@@ -1,0 +1,82 @@
+"""While a model works: one line that says for how long, with how many tokens, and why it takes longer."""
+
+import contextlib
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+from ringi.cli.planning.wrapping import columns, folded
+from ringi.cli.ui import Ui, translated, width
+from ringi.domain.prompt import Working
+from ringi.text import Text
+
+_QUIET_SEC: Final = 0.3
+"""So long nothing is shown: whoever answers at once needs no progress."""
+_TICK_SEC: Final = 0.25
+_PATIENCE_SEC: Final = 5.0
+"""Where the line cannot be rewritten, one is written after so long."""
+
+
+class Progress:
+    """Called with what the model reports; the seconds go on by themselves."""
+
+    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None) -> None:
+        self._ui = ui
+        self._out = out or (ui.out if rewrites else sys.stderr)
+        self._rewrites = rewrites
+        self._last = Working(0.0, 0)
+        self._began = time.monotonic()
+        self._shown = ""
+        self._ended = threading.Event()
+        self._ticking = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._began = time.monotonic()
+        self._ticking.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._ticking.join()
+        if self._rewrites and self._shown:
+            self._write(_blank(self._shown))
+
+    def __call__(self, working: Working) -> None:
+        self._last = working
+
+    def _tick(self) -> None:
+        wait = _QUIET_SEC if self._rewrites else _PATIENCE_SEC
+        while not self._ended.wait(wait):
+            if not self._rewrites:
+                self._write(self._words() + "\n")
+                return
+            self._rewrite(self._words())
+            wait = _TICK_SEC
+
+    def _words(self) -> str:
+        seconds = int(time.monotonic() - self._began)
+        tokens, note = self._last.output_tokens, self._last.note
+        words = Text("The model works … {seconds} s", seconds=seconds)
+        if tokens:
+            words = Text("{words} · {tokens} tokens", words=words, tokens=f"{tokens:,}")
+        return translated(Text("{words} · {note}", words=words, note=note) if note else words)
+
+    def _rewrite(self, words: str) -> None:
+        """In place, without any escape: a carriage return, and blanks over what was longer."""
+        line = folded(words, columns(self._ui) - 1)[0]
+        self._write(_blank(self._shown) + line)
+        self._shown = line
+
+    def _write(self, words: str) -> None:
+        # Whoever looked may be gone; the work goes on.
+        with contextlib.suppress(OSError, ValueError):
+            self._out.write(words)
+            self._out.flush()
+
+
+def _blank(line: str) -> str:
+    return f"\r{' ' * width(line)}\r"

@@ -1,0 +1,273 @@
+"""Asks a model until its answer is what was asked for or the budget is used up; the same for all backends."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Generic, TypeVar
+
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Working
+from ringi.domain.usage import Usage
+from ringi.errors import (
+    BadModelAnswer,
+    ModelBusy,
+    ModelDeclined,
+    ModelFailed,
+    ModelTimeout,
+    ModelUnreachable,
+)
+from ringi.llm.backend import Backend, Call, ConnectionCut, Reply, RetryLater, Turn
+from ringi.llm.reading import Unusable, read
+from ringi.llm.rendering import asked_again, compact_schema, turns, with_schema, written
+from ringi.text import Text
+
+T = TypeVar("T")
+
+_REPAIRS: Final = 2
+_TICK_SEC: Final = 0.4
+_SILENCE_SEC: Final = 0.5
+_FIRST_WAIT_SEC: Final = 0.5
+_LONGEST_WAIT_SEC: Final = 20.0
+_KEPT_LENGTH: Final = 64 * 1024
+_CUT_MARK: Final = " […]"
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+class Asking:
+    """A language model over a backend.
+
+    An answer that cannot be used is asked for again, twice, with what was wrong. An empty one is such an
+    answer: small models often do better the second time; where the last one is empty the model declined. A
+    refusal is final. A connection cut in the middle is tried once more, and a service that takes no call now
+    for as long as the budget allows: where the wait would be longer, nobody is kept waiting for nothing.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        schema_in_text: bool = True,
+        scrub: Callable[[str], str] = _as_it_is,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._backend = backend
+        self._schema_in_text = schema_in_text
+        self._scrub = scrub
+        self._clock = clock
+        self._sleep = sleep
+
+    @property
+    def name(self) -> str:
+        return self._backend.name
+
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+        schema = compact_schema(kind)
+        first = turns(prompt, schema if self._schema_in_text else None)
+        self._backend.prepare()
+        progress = _Progress(on_working, self._clock)
+        question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
+        # A service that answered out of shape was not held to the schema, whatever it had said.
+        second = first if self._schema_in_text else with_schema(first, schema)
+        with progress.told():
+            try:
+                value = question.answer(first, second)
+            except ModelFailed as error:
+                error.exchanges, error.usage = tuple(question.exchanges), question.usage()
+                raise
+        return ModelAnswer(value, question.usage(), tuple(question.exchanges), self.name)
+
+
+class _Progress:
+    """Tells those who wait, also while nothing arrives.
+
+    In the thread that asks wherever its backend is heard of, so that who is told can stop it by an error; a
+    thread of its own only fills the silence.
+    """
+
+    def __init__(self, on_working: OnWorking, clock: Callable[[], float]) -> None:
+        self._on_working = on_working
+        self._clock = clock
+        self._begun = clock()
+        self._done = threading.Event()
+        self._telling = threading.Lock()
+        self._told_at = 0.0
+        self._heard_at = 0.0
+        self.tokens = 0
+        self.note: Text | str = ""
+
+    def elapsed(self) -> float:
+        return self._clock() - self._begun
+
+    def tell(self) -> None:
+        with self._telling:
+            self._told_at = self.elapsed()
+            self._on_working(Working(self._told_at, self.tokens, self.note))
+
+    def heard(self, tokens: int) -> None:
+        """Of the backend; so many pieces come that not each is worth a word."""
+        self.tokens = tokens
+        now = self.elapsed()
+        if now - self._heard_at >= _TICK_SEC:
+            self._heard_at = now
+            self.tell()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        self.tell()
+        thread = threading.Thread(target=self._tick, name="ringi-model-progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._done.set()
+            thread.join()
+
+    def _tick(self) -> None:
+        silent = 0.0
+        while not self._done.wait(max(_SILENCE_SEC - silent, 0.01)):
+            silent = self.elapsed() - self._told_at
+            if silent >= _SILENCE_SEC:
+                self.tell()
+                silent = 0.0
+
+
+class _Question(Generic[T]):
+    """One question with all its tries."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        kind: type[T],
+        schema: Any,
+        budget: Budget,
+        progress: _Progress,
+        scrub: Callable[[str], str],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._backend = backend
+        self._kind = kind
+        self._schema = schema
+        self._budget = budget
+        self._progress = progress
+        self._scrub = scrub
+        self._sleep = sleep
+        self._pieces: list[str] = []
+        self._used = Usage()
+        self._waits = 0
+        self._cuts = 0
+        self.exchanges: list[Exchange] = []
+
+    def usage(self) -> Usage:
+        return self._used.plus(Usage(duration_sec=self._progress.elapsed()))
+
+    def answer(self, first: Sequence[Turn], second: Sequence[Turn]) -> T:
+        """`second` is how it is put where the first answer could not be used."""
+        now = first
+        for repairs_left in range(_REPAIRS, -1, -1):
+            reply = self._reply(now)
+            try:
+                value = read(reply.text, self._kind)
+            except Unusable as problem:
+                why = self._why(problem, reply)
+                self._keep(now, reply.text, str(why))
+                if not repairs_left:
+                    if problem.empty:
+                        raise ModelDeclined(
+                            model=self._backend.name, why=Text("its answer is empty")
+                        ) from None
+                    raise BadModelAnswer(model=self._backend.name, why=why) from None
+                now = asked_again(second, reply.text, str(why))
+                self._progress.note = Text("the answer could not be used, it was asked for again")
+            else:
+                self._keep(now, reply.text)
+                return value
+        raise AssertionError  # the last try returns or raises
+
+    def _why(self, problem: Unusable, reply: Reply) -> Text | str:
+        if reply.cut_short:
+            return Text(
+                "it is longer than {limit} tokens and was cut off (llm.max_output_tokens): {problem}",
+                limit=self._budget.output_tokens,
+                problem=problem.why,
+            )
+        return self._scrub(problem.why) if isinstance(problem.why, str) else problem.why
+
+    def _reply(self, now: Sequence[Turn]) -> Reply:
+        while True:
+            self._pieces.clear()
+            try:
+                return self._send(now)
+            except RetryLater as error:
+                self._keep(now, self._heard(), str(error))
+                self._wait(error)
+            except ConnectionCut as error:
+                self._keep(now, self._heard(), str(error))
+                self._cuts += 1
+                if self._cuts > 1:
+                    raise ModelUnreachable(model=self._backend.name, why=self._scrub(str(error))) from error
+                self._progress.note = Text("the connection was cut, it is tried again")
+            except ModelTimeout as error:
+                late = self._too_late()
+                self._keep(now, self._heard(), str(late))
+                raise late from error
+            except ModelFailed as error:
+                self._keep(now, self._heard(), str(error))
+                raise
+
+    def _send(self, now: Sequence[Turn]) -> Reply:
+        left = self._left()
+        if left <= 0:
+            raise self._too_late()
+        tokens_before = self._used.output_tokens
+
+        def count(tokens: int) -> None:
+            self._progress.heard(tokens_before + tokens)
+
+        self._used = self._used.plus(Usage(requests=1))
+        reply = self._backend.send(
+            Call(now, self._schema, left, self._budget.output_tokens, count, self._pieces.append)
+        )
+        self._used = self._used.plus(
+            Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, cost_usd=reply.cost_usd)
+        )
+        self._progress.tokens = self._used.output_tokens
+        return reply
+
+    def _wait(self, error: RetryLater) -> None:
+        grown = min(_FIRST_WAIT_SEC * 2.0**self._waits, _LONGEST_WAIT_SEC)
+        self._waits += 1
+        wished = error.after if error.after is not None and error.after >= 0 else None
+        # Even who says 0 is not called without a pause.
+        seconds = grown if wished is None else max(wished, _FIRST_WAIT_SEC)
+        if seconds >= self._left():
+            raise ModelBusy(model=self._backend.name, why=self._scrub(str(error))) from error
+        self._progress.note = Text(
+            "the service takes no call now; next try in {seconds} s", seconds=round(seconds, 1)
+        )
+        self._progress.tell()
+        self._sleep(seconds)
+
+    def _left(self) -> float:
+        return self._budget.seconds - self._progress.elapsed()
+
+    def _too_late(self) -> ModelTimeout:
+        return ModelTimeout(model=self._backend.name, seconds=f"{self._budget.seconds:g}")
+
+    def _heard(self) -> str:
+        return "".join(self._pieces)
+
+    def _keep(self, now: Sequence[Turn], reply: str, problem: str = "") -> None:
+        """Scrubbed before it is cut, or half a key would stay."""
+        texts = (written(now), reply, problem)
+        self.exchanges.append(Exchange(*(_cut(self._scrub(text)) for text in texts)))
+
+
+def _cut(text: str) -> str:
+    data = text.encode("utf-8", "replace")
+    if len(data) <= _KEPT_LENGTH:
+        return text
+    return data[:_KEPT_LENGTH].decode("utf-8", "ignore") + _CUT_MARK

@@ -1,0 +1,273 @@
+"""A command-line agent that is already logged in, asked as a model: no key is needed."""
+
+import contextlib
+import fcntl
+import os
+import re
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ringi.errors import (
+    BadModelAnswer,
+    ModelFailed,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnreachable,
+    StorageFailed,
+    UnknownModel,
+)
+from ringi.llm.backend import Call, Reply, RetryLater, Turn
+from ringi.llm.command_agents import AGENTS, FILES, PLAIN, Said
+from ringi.llm.command_process import Ended, NotStarted, run
+from ringi.text import Text, why_failed
+
+PREFIX: Final = "command:"
+MOST_BYTES: Final = 1024 * 1024
+LONGEST_WORD: Final = 100_000
+"""In bytes. Linux takes 131,072 in one argument, and what a script makes of it has to fit too."""
+_PROMPT: Final = "{prompt}"
+_BYTES_A_TOKEN: Final = 4  # about; nobody counts the tokens of a plain command
+_ERROR_LINES: Final = 8
+_ERROR_LENGTH: Final = 600
+_SHORTEST_SECRET: Final = 6  # shorter values stand in other words by chance
+_SCRATCH: Final = "ringi-model-"
+_NEW_SEC: Final = 60.0
+_BUSY: Final = 429
+_REFUSING: Final = frozenset([400, 401, 402, 403, 404])
+_FAULT: Final = 500
+
+# Set by agents for what they start: another one would refuse to start below, or take itself for a part of the
+# first. The last ones lead to the person's editor or terminal.
+_INSIDE_AN_AGENT: Final = frozenset(
+    {
+        "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID",
+        "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI",
+        "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "OPENCODE_SESSION_ID", "CURSOR_AGENT", "COPILOT_CLI",
+        "AI_AGENT",
+        "CLAUDE_CODE_SSE_PORT", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH",
+    }
+)  # fmt: skip
+# They lead from the empty folder to somewhere else, or colour what is to be read.
+_ELSEWHERE: Final = frozenset(
+    {
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_COMMON_DIR",
+        "OLDPWD",
+        "FORCE_COLOR",
+        "CLICOLOR_FORCE",
+    }
+)
+_SECRET_NAME: Final = re.compile(
+    r"(?:^|_)(?:KEY|TOKEN|SECRET|PAT|CREDENTIALS?)(?:_|$)|PASSWORD|PASSWD", re.IGNORECASE
+)
+_TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_HEADINGS: Final[Mapping[str, str]] = {"user": "User", "assistant": "You, earlier"}
+_NO_TOOLS: Final = "Answer at once, in text alone: use no tools, read no files, ask nothing back."
+
+
+class CommandBackend:
+    def __init__(
+        self,
+        template: str,
+        environment: Mapping[str, str],
+        *,
+        folder: Path | None = None,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """`folder` is where scratch folders are made; agents read settings from all folders above them."""
+        self.name = PREFIX + template
+        self._environment = environment
+        self._folder = folder
+        self._most_bytes = most_bytes
+        built_in = AGENTS.get(template.strip())
+        self._agent = built_in or PLAIN
+        try:
+            self._words = built_in.words if built_in else tuple(shlex.split(template))
+        except ValueError as error:
+            raise UnknownModel(model=self.name, why=str(error)) from None
+        if not self._words or not self._words[0]:
+            raise UnknownModel(model=self.name, why=Text("it names no program"))
+
+    def prepare(self) -> None:
+        pass
+
+    def send(self, call: Call) -> Reply:
+        program = self._program()
+        prompt = flat(call.turns)
+        words, given = self._told(prompt)
+        with _scratch(self._folder, self._agent.files) as scratch:
+            try:
+                ended = run(
+                    [program, *(word.replace(FILES, str(scratch.files)) for word in words)],
+                    given,
+                    cwd=scratch.work,
+                    env=self._passed(scratch),
+                    mark=scratch.temporary,
+                    seconds=call.seconds,
+                    most_bytes=self._most_bytes,
+                    on_beat=self._beat(call.on_tokens),
+                )
+            except NotStarted as error:
+                why = Text("{program} cannot be started: {why}", program=self._words[0], why=str(error))
+                raise ModelUnreachable(model=self.name, why=why) from None
+        return self._reply(ended, call)
+
+    def _program(self) -> str:
+        program = self._words[0]
+        found = shutil.which(program, path=self._environment.get("PATH", os.defpath))
+        if found is None:
+            raise ModelUnreachable(model=self.name, why=Text("{program} is not installed", program=program))
+        return os.path.abspath(found)  # noqa: PTH100  # a link must keep its name; it starts in another folder
+
+    def _told(self, prompt: str) -> tuple[Sequence[str], bytes | None]:
+        """The words after the program's name, and what goes to its standard input."""
+        words = self._words[1:]
+        data = prompt.encode("utf-8", errors="replace")
+        if not any(_PROMPT in word for word in words):
+            return words, data
+        if len(data) > LONGEST_WORD:
+            why = Text(
+                "the prompt has {size} bytes and an argument takes {most}; "
+                "without {placeholder} in the command line it goes to standard input",
+                size=len(data),
+                most=LONGEST_WORD,
+                placeholder=_PROMPT,
+            )
+            raise ModelRejected(model=self.name, why=why)
+        word = data.replace(b"\0", b"?").decode()  # no system takes that character in an argument
+        return [one.replace(_PROMPT, word) for one in words], None
+
+    def _passed(self, scratch: "_Scratch") -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in self._environment.items()
+            if name not in _INSIDE_AN_AGENT and name not in _ELSEWHERE and not name.startswith("RINGI_")
+        }
+        ours = {"PWD": str(scratch.work), "TMPDIR": str(scratch.temporary), "TERM": "dumb", "NO_COLOR": "1"}
+        return {**kept, **ours, **self._agent.environment}
+
+    def _beat(self, on_tokens: Callable[[int], None]) -> Callable[[int], None]:
+        streams = self._agent.streams
+        return lambda size: on_tokens(size // _BYTES_A_TOKEN if streams else 0)
+
+    def _reply(self, ended: Ended, call: Call) -> Reply:
+        output, errors = _text(ended.output), _text(ended.errors)
+        said = self._agent.read(output, errors, ended.exit_code)
+        if not (ended.too_long or ended.timed_out or ended.exit_code or said.problem):
+            if said.output_tokens:
+                call.on_tokens(said.output_tokens)
+            return Reply(said.text, said.input_tokens, said.output_tokens, said.cost_usd)
+        call.on_text(self._scrubbed(output))
+        if ended.too_long:
+            why = Text("it printed more than {most} bytes", most=self._most_bytes)
+            raise BadModelAnswer(model=self.name, why=why)
+        if ended.timed_out:
+            raise ModelTimeout(model=self.name, seconds=round(call.seconds, 1))
+        raise self._failure(ended.exit_code, said, errors or output)
+
+    def _failure(self, exit_code: int, said: Said, printed: str) -> Exception:
+        words = _end_of(self._scrubbed(said.problem or printed))
+        if said.status == _BUSY or said.status >= _FAULT:
+            return RetryLater(words)
+        details: dict[str, Any] = {"model": self.name, "why": words}
+        if said.status in _REFUSING:
+            return ModelRejected(**details)
+        if not said.problem:
+            details["why"] = Text("it ended with exit code {code}: {words}", code=exit_code, words=words)
+        return ModelFailed(**details)
+
+    def _scrubbed(self, words: str) -> str:
+        secrets = {
+            value
+            for name, value in self._environment.items()
+            if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET
+        }
+        for secret in sorted(secrets, key=len, reverse=True):
+            words = words.replace(secret, "***")
+        return words
+
+
+def flat(turns: Sequence[Turn]) -> str:
+    """The whole exchange as one text: the rules first, then the conversation."""
+    rules = [turn.text.strip() for turn in turns if turn.role == "system"]
+    said = [turn for turn in turns if turn.role != "system"]
+    parts = ["# Rules", *rules, _NO_TOOLS]
+    if len(said) == 1:
+        parts += ["# Task", said[0].text.strip()]
+    else:
+        parts.append("# Conversation, the last message is the one to answer")
+        for turn in said:
+            parts += [f"## {_HEADINGS.get(turn.role, turn.role)}", turn.text.strip()]
+    return "\n\n".join(parts) + "\n"
+
+
+class _Scratch(NamedTuple):
+    work: Path
+    """Empty: the agent starts here."""
+    temporary: Path
+    files: Path
+
+
+@contextlib.contextmanager
+def _scratch(folder: Path | None, files: Mapping[str, str]) -> Iterator[_Scratch]:
+    with contextlib.ExitStack() as stack:
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            top = Path(os.path.realpath(tempfile.mkdtemp(prefix=_SCRATCH, dir=folder)))
+            stack.callback(_remove, top)
+            stack.enter_context(_claimed(top))
+            _sweep(top.parent)
+            scratch = _Scratch(top / "work", top / "tmp", top / "files")
+            for place in scratch:
+                place.mkdir()
+            for name, text in files.items():
+                (scratch.files / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StorageFailed(what=Text("A scratch folder"), why=why_failed(error)) from None
+        yield scratch
+
+
+@contextlib.contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """As long as the process lives. Raises BlockingIOError where another one has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(parent: Path) -> None:
+    """What was left by those that were killed, once it is not new: a new one may not be claimed yet."""
+    for old in parent.glob(f"{_SCRATCH}*"):
+        with contextlib.suppress(OSError):
+            seen = old.lstat()
+            if seen.st_uid == os.getuid() and time.time() - seen.st_mtime > _NEW_SEC:
+                with _claimed(old):
+                    _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    for place, folders, _ in os.walk(folder):
+        for name in folders:  # one that may not be entered could not be emptied
+            with contextlib.suppress(OSError):
+                Path(place, name).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _text(data: bytes) -> str:
+    return _TERMINAL_CODES.sub("", data.decode("utf-8", errors="replace"))
+
+
+def _end_of(words: str) -> str:
+    lines = [line.rstrip() for line in words.strip().splitlines() if line.strip()]
+    return "\n".join(lines[-_ERROR_LINES:])[-_ERROR_LENGTH:]

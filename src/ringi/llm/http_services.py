@@ -1,0 +1,142 @@
+"""Where the services are, how they are reached, and which class of pydantic-ai speaks to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+from ringi.errors import NoExtra, UnknownModel
+from ringi.llm.http_keys import key
+from ringi.text import Text
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.models import Model
+
+_OPENAI_URL: Final = "https://api.openai.com/v1"
+_ANTHROPIC_URL: Final = "https://api.anthropic.com"
+_OLLAMA_URL: Final = "http://127.0.0.1:11434"
+_OLLAMA_PORT: Final = 11434
+_NO_KEY: Final = "no-key"  # the SDKs want some
+
+
+Speaker: TypeAlias = "Callable[[httpx2.AsyncClient], Model[Any]]"
+
+
+class Service(NamedTuple):
+    name: str
+    """As people name it: openai:gpt-5."""
+    url: str
+    speaker: Callable[[], Speaker]
+    """Imports pydantic-ai, which takes a while."""
+    held: bool
+    """Whether it can be held to a schema, as far as is known beforehand."""
+
+
+def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
+    name = f"openai:{model}"
+    url = _address(name, base_url or environment.get("OPENAI_BASE_URL") or _OPENAI_URL)
+    official = url == _OPENAI_URL
+    secret = key(name, "OPENAI_API_KEY", environment, needed=official)
+    _installed(name, "openai")
+    return Service(name, url, lambda: _chat(model, url, secret, official=official), held=True)
+
+
+def ollama(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
+    """Through its OpenAI-compatible side, which streams and takes a schema as well."""
+    name = f"ollama:{model}"
+    given = base_url or environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
+    url = _address(name, _ollama_address(given))
+    _installed(name, "openai")
+    return Service(name, url, lambda: _chat(model, url, None, official=False), held=True)
+
+
+def anthropic(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
+    """Only the newer models there can be held to a schema; all of them read one."""
+    name = f"anthropic:{model}"
+    given = base_url or environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
+    url = _address(name, given).removesuffix("/v1")
+    secret = key(name, "ANTHROPIC_API_KEY", environment, needed=url == _ANTHROPIC_URL)
+    _installed(name, "anthropic")
+    return Service(name, url, lambda: _messages(model, url, secret), held=False)
+
+
+def _chat(model: str, url: str, secret: str | None, *, official: bool) -> Speaker:
+    from openai import AsyncOpenAI  # noqa: PLC0415  # heavy, and only for those who ask a model
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # as above
+    from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415  # as above
+    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415  # as above
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415  # as above
+
+    profile = OpenAIModelProfile(supports_json_schema_output=True)
+    if not official:
+        # Others know the older name of the limit, and no strict mode.
+        profile |= OpenAIModelProfile(
+            openai_chat_supports_max_completion_tokens=False,
+            openai_supports_strict_tool_definition=False,
+            openai_system_prompt_role="system",
+        )
+
+    def speak(http: httpx2.AsyncClient) -> Model[Any]:
+        sdk = AsyncOpenAI(api_key=secret or _NO_KEY, base_url=url, max_retries=0, http_client=http)
+        if official:
+            return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=sdk), profile=profile)
+        provider = OpenAICompatibleProvider("compatible", openai_client=sdk)
+        return OpenAIChatModel(model, provider=provider, profile=profile)
+
+    return speak
+
+
+def _messages(model: str, url: str, secret: str | None) -> Speaker:
+    from anthropic import AsyncAnthropic  # noqa: PLC0415  # heavy, and only for those who ask a model
+    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415  # as above
+    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415  # as above
+
+    def speak(http: httpx2.AsyncClient) -> Model[Any]:
+        sdk = AsyncAnthropic(
+            api_key=secret or _NO_KEY, base_url=url, max_retries=0, http_client=http, open_telemetry=False
+        )
+        return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=sdk))
+
+    return speak
+
+
+def _installed(name: str, sdk: str) -> None:
+    """Looked for, not imported: that takes seconds, and many commands only want to know."""
+    if find_spec("pydantic_ai") is None or find_spec(sdk) is None:
+        raise NoExtra(what=name, extra="models")
+
+
+def _address(name: str, url: str) -> str:
+    try:
+        parts = urlsplit(url.strip())
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        sound = sound and "@" not in parts.netloc and not parts.query and not parts.fragment
+    except ValueError:
+        sound = False
+    if not sound:
+        raise UnknownModel(model=name, why=Text("its address is not one of a service (http:// or https://)"))
+    return url.strip().rstrip("/")
+
+
+def _ollama_address(given: str) -> str:
+    """OLLAMA_HOST is what its server listens on: often without scheme or port, and 0.0.0.0 is everywhere."""
+    given = given.strip()
+    try:
+        parts = urlsplit(given if "://" in given else f"http://{given}")
+        port = parts.port
+    except ValueError:
+        return given  # not an address; it is said where addresses are checked
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        return given
+    host = parts.hostname or ""
+    if not host and port is None:
+        return given
+    host = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
+    path = parts.path.rstrip("/").removesuffix("/v1")
+    if port is None and "://" not in given:
+        port = _OLLAMA_PORT
+    place = host if port is None else f"{host}:{port}"
+    return urlunsplit((parts.scheme, place, f"{path}/v1", "", ""))

@@ -1,0 +1,5 @@
+"""The built-in default that plans without any model, in English and Japanese."""
+
+from ringi.llm.playbook.model import Playbook
+
+__all__ = ["Playbook"]

@@ -1,0 +1,42 @@
+from typing import Final, TypeVar
+
+import msgspec
+
+from ringi.domain.base import Document
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Purpose
+from ringi.domain.session import Brief
+from ringi.domain.usage import Usage
+from ringi.llm.playbook.asking import questions
+from ringi.llm.playbook.deciding import decisions
+from ringi.llm.playbook.summing import summary
+
+T = TypeVar("T")
+
+_COMPOSERS: Final = {
+    Purpose.DISCOVERY: questions,
+    Purpose.DESIGN: decisions,
+    Purpose.REVIEW: summary,
+}
+
+
+class Playbook:
+    """Plans without any model: the same brief always gives the same bytes."""
+
+    name: Final = "playbook"
+
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+        """Reads the brief, not the prompt; needs no time and no tokens."""
+        del budget, on_working
+        document = _document(prompt)
+        value = msgspec.convert(document, kind)
+        exchange = Exchange(f"playbook: {prompt.purpose}", msgspec.json.encode(document).decode())
+        return ModelAnswer(value, Usage(requests=1), (exchange,), self.name)
+
+
+def _document(prompt: Prompt) -> object:
+    composer = _COMPOSERS.get(prompt.purpose)
+    if composer is None:
+        # To place what the parser could not, one has to understand it.
+        return {"specs": []}
+    made: Document = composer(prompt.brief or Brief(instruction=""))
+    return msgspec.to_builtins(made)

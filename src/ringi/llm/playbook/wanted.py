@@ -1,0 +1,124 @@
+"""What an instruction is about, in a few of its own words."""
+
+import re
+from typing import Final, NamedTuple
+
+from ringi.llm.playbook.quoting import one_line
+from ringi.llm.playbook.vocabulary import FAULT_ENDINGS, OBJECT_ENDS, POLITE, POLITE_ENDINGS, VERBS
+
+_MOST: Final = {"en": 70, "ja": 45}
+_LEAST_THING: Final = 2
+_LONGEST_LINE: Final = 400
+_LINE_MARKS: Final = re.compile(r"^[\s#>*+\-]+(?:\[[ xX]\]\s)?|^\d{1,3}[.)]\s+")
+_SENTENCE_END: Final = re.compile(r"[。！？!?]|[.;](?=\s|$)")  # noqa: RUF001
+_WORDED: Final = re.compile(r"[^\W_]")
+_ARTICLE: Final = re.compile(r"^(?:a|an|the|our|some|my|this|that|all)\s+", re.IGNORECASE)
+# A particle between two things, not a syllable of a word.
+_PARTICLE: Final = re.compile(
+    r"(?<=[一-龯々ァ-ヶーA-Za-z0-9)」`])(?:には|では|から|への|へ|に|で|は)\s*(?=[一-龯ァ-ヶA-Za-z0-9「`(-])"
+)
+_TOPIC: Final = re.compile(r"^(.{2,30}?)(?:が|は)(?=.)")
+_WHOLE_WORD: Final = re.compile(r"(?:[一-龯々]{2}|[ァ-ヶーA-Za-z0-9)」`])\Z")
+_SAYS_NOTHING: Final = frozenset(
+    [
+        *("it", "this", "that", "them", "things", "something", "everything", "stuff", "bug", "bugs", "issue"),
+        *("error", "errors", "problem", "tests", "test", "feature", "this bug", "this issue", "code"),
+        *(
+            "これ",
+            "それ",
+            "バグ",
+            "不具合",
+            "エラー",
+            "問題",
+            "テスト",
+            "機能",
+            "コード",
+            "対応",
+            "修正",
+            "作業",
+        ),
+    ]
+)
+
+
+class Wanted(NamedTuple):
+    subject: str
+    """The first sentence, or as much of it as fits. Empty where there are no words."""
+    matter: str
+    """Without the verb that says what to do about it; empty where nothing is left."""
+    thing: str
+    """What the verb speaks of."""
+
+
+def wanted(instruction: str, language: str) -> Wanted:
+    sentence = first_sentence(instruction)
+    most = _MOST[language]
+    if not sentence:
+        return Wanted("", "", "")
+    subject, matter, thing = (
+        _english(sentence) if sentence.isascii() or language == "en" else _japanese(sentence)
+    )
+    short = one_line(subject, most)
+    telling = one_line(matter, most) if matter.lower() not in _SAYS_NOTHING else ""
+    return Wanted(short, telling, _named(thing, most) or short)
+
+
+def first_sentence(instruction: str) -> str:
+    """Of the first line with words in it, code and marks of Markdown left out."""
+    in_code = False
+    for line in instruction[: 15 * _LONGEST_LINE].splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            in_code = not in_code
+        elif not in_code and _WORDED.search(line):
+            bare = one_line(_LINE_MARKS.sub("", line), _LONGEST_LINE)
+            end = _SENTENCE_END.search(bare)
+            return (bare[: end.start()] if end and end.start() else bare).strip(" .。:：")  # noqa: RUF001
+    return ""
+
+
+def _named(thing: str, most: int) -> str:
+    short = one_line(thing.strip(" `\"'“”「」"), most * 2 // 3)
+    usable = len(short) >= _LEAST_THING and short.lower() not in _SAYS_NOTHING
+    return short if usable and not short.endswith("…") else ""
+
+
+def _english(sentence: str) -> tuple[str, str, str]:
+    subject = _without_politeness(sentence)
+    verb, _, rest = subject.partition(" ")
+    if verb.lower() not in VERBS or not rest:
+        return subject, subject, ""
+    if rest.startswith(("up ", "out ")):
+        rest = rest.partition(" ")[2]
+    matter = _ARTICLE.sub("", rest)
+    ends = [at for end in OBJECT_ENDS if (at := f" {matter}".find(end)) >= 0]
+    thing = matter[: max(min(ends, default=len(matter) + 1) - 1, 0)]
+    # What is made so or so: the last word says how.
+    return subject, matter, thing.rpartition(" ")[0] if verb.lower() == "make" else thing
+
+
+def _without_politeness(sentence: str) -> str:
+    before = ""
+    while before != sentence:
+        before = sentence
+        for words in POLITE:
+            if sentence.lower().startswith(words):
+                sentence = sentence[len(words) :].lstrip()
+    return sentence
+
+
+def _japanese(sentence: str) -> tuple[str, str, str]:
+    subject = _without_ending(sentence, POLITE_ENDINGS)
+    matter = _without_ending(subject, FAULT_ENDINGS)
+    before, found, _ = subject.rpartition("を")
+    if not found:
+        topic = _TOPIC.match(subject)
+        return subject, matter, _PARTICLE.split(topic[1])[-1] if topic else ""
+    clause = before.rpartition("、")[2]
+    return subject, matter, _PARTICLE.split(clause)[-1]
+
+
+def _without_ending(text: str, endings: tuple[str, ...]) -> str:
+    """Not where it would tear a word apart: 直して is one."""
+    found = next((ending for ending in endings if text.endswith(ending)), "")
+    rest = text.removesuffix(found)
+    return rest if _WHOLE_WORD.search(rest) else text

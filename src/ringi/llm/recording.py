@@ -1,0 +1,276 @@
+"""What a model answered, kept in a file, so that a whole session can be repeated without it.
+
+A recording has one line of JSON for each question, in the order of the answers. A line is written whole, and
+one that a crash cut off is left out by whoever reads or writes next.
+"""
+
+import fcntl
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.base import Document, Versioned
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Working
+from ringi.domain.usage import Usage
+from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
+from ringi.ports import LanguageModel
+from ringi.text import Text, why_failed
+
+T = TypeVar("T")
+Mask = Callable[[str], str]
+_CHUNK: Final = 65536
+_BEGINNING: Final = b'{"answer":'
+"""Of every line: the first key in canonical order."""
+
+
+class RecordedExchange(Document, frozen=True):
+    request: str
+    reply: str
+    problem: str = ""
+
+
+class RecordedText(Document, frozen=True):
+    template: str
+    details: dict[str, "Detail"]
+
+
+Detail = RecordedText | str | float | int | bool | None
+
+
+class RecordedError(Document, frozen=True):
+    code: str
+    details: dict[str, Detail]
+
+
+class Recorded(Versioned, frozen=True, kw_only=True):
+    asked: str
+    """SHA-256 of the question: see `question_hash`."""
+    purpose: str
+    kind: str
+    model: str
+    answer: Any = None
+    error: RecordedError | None = None
+    """Instead of an answer."""
+    usage: Usage | None = None
+    exchanges: tuple[RecordedExchange, ...] = ()
+
+
+def question_hash(prompt: Prompt, kind: type) -> str:
+    """Of what a model is told and has to answer with; neither when, nor in which session."""
+    words = (prompt.rules, *(part for material in prompt.material for part in material))
+    told = [str(prompt.purpose), [_whole(word) for word in words]]
+    return codec.digest(codec.canonical([told, kind.__name__, msgspec.json.schema(kind)]))
+
+
+class Recording:
+    """Asks another model and writes down what came of it."""
+
+    def __init__(self, path: Path, inner: LanguageModel, mask: Mask = str) -> None:
+        """`mask` hides secrets in the exchanges and in errors; the answers stay as they are."""
+        self._path = path
+        self._inner = inner
+        self._mask = mask
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+        # Before the question: an answer that cannot be kept would have cost something for nothing.
+        with self._opened():
+            asked = question_hash(prompt, kind)
+        try:
+            answer = self._inner.ask(prompt, kind, budget, on_working)
+        except ModelFailed as error:
+            self._append(
+                Recorded(
+                    asked=asked,
+                    purpose=str(prompt.purpose),
+                    kind=kind.__name__,
+                    model=self._inner.name,
+                    error=RecordedError(error.code, _told(error.details, self._mask)),
+                    usage=error.usage,
+                    exchanges=self._masked(error.exchanges),
+                )
+            )
+            raise
+        self._append(
+            Recorded(
+                asked=asked,
+                purpose=str(prompt.purpose),
+                kind=kind.__name__,
+                model=answer.model,
+                answer=msgspec.to_builtins(answer.value),
+                usage=answer.usage,
+                exchanges=self._masked(answer.exchanges),
+            )
+        )
+        return answer
+
+    def _masked(self, exchanges: tuple[Exchange, ...]) -> tuple[RecordedExchange, ...]:
+        return tuple(
+            RecordedExchange(*(_whole(self._mask(text)) for text in exchange)) for exchange in exchanges
+        )
+
+    def _append(self, line: Recorded) -> None:
+        with self._opened() as file:
+            size = os.fstat(file).st_size
+            data = codec.canonical(line) + b"\n"
+            try:
+                while data:
+                    data = data[os.write(file, data) :]
+                os.fsync(file)
+            except OSError:
+                os.ftruncate(file, size)
+                raise
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """At its end, behind a whole line, with nobody else writing meanwhile."""
+        try:
+            file = os.open(
+                self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600
+            )
+            try:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    raise InTheWay(what=str(self._path), why=Text("it is not a regular file"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+                self._end_on_a_line(file)
+                yield file
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise StorageFailed(what=str(self._path), why=why_failed(error)) from None
+
+    def _end_on_a_line(self, file: int) -> None:
+        size = os.fstat(file).st_size
+        beginning = os.pread(file, len(_BEGINNING), 0)
+        if not _BEGINNING.startswith(beginning):
+            raise BadDocument(what=str(self._path), why=Text("it is not a recording"))
+        kept, tail = size, b""
+        while kept and b"\n" not in tail:
+            kept = max(0, size - len(tail) - _CHUNK)
+            tail = os.pread(file, size - len(tail) - kept, kept) + tail
+        rest = tail.rpartition(b"\n")[2]
+        if not rest:
+            return
+        if _is_whole(rest):
+            os.write(file, b"\n")
+        else:
+            os.ftruncate(file, size - len(rest))
+
+
+class Replay:
+    """Answers from a recording, without a model: the same question gets its answers in their order."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"replay:{path}"
+        self._path = path
+        self._answers: dict[str, deque[Recorded]] = {}
+        self._count = 0
+        for line in _read(path):
+            self._answers.setdefault(line.asked, deque()).append(line)
+            self._count += 1
+
+    def ask(self, prompt: Prompt, kind: type[T], _budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+        found = self._next(prompt, kind)
+        exchanges = tuple(Exchange(one.request, one.reply, one.problem) for one in found.exchanges)
+        on_working(Working(0.0, found.usage.output_tokens if found.usage else 0))
+        if found.error is not None:
+            error = self._error(found.error)
+            error.exchanges, error.usage = exchanges, found.usage
+            raise error
+        try:
+            value = msgspec.convert(found.answer, type=kind)
+        except msgspec.ValidationError as problem:
+            raise BadDocument(what=str(self._path), why=str(problem)) from None
+        return ModelAnswer(value, found.usage or Usage(), exchanges, found.model)
+
+    def _next(self, prompt: Prompt, kind: type) -> Recorded:
+        recorded = self._answers.get(question_hash(prompt, kind))
+        if recorded:
+            return recorded.popleft()
+        asked: dict[str, object] = {"purpose": str(prompt.purpose), "count": self._count}
+        if recorded is None:
+            why = Text(
+                "{purpose} was not asked in these words; it has {count} answers to other questions", **asked
+            )
+        else:
+            why = Text(
+                "{purpose} is asked in these words once more than it was; it has {count} answers in all",
+                **asked,
+            )
+        raise NotRecorded(model=str(self._path), why=why)
+
+    def _error(self, recorded: RecordedError) -> ModelFailed:
+        kinds = {kind.code: kind for kind in _kinds(ModelFailed)}
+        if recorded.code not in kinds:
+            why = Text("it has an error that nobody knows: {code}", code=recorded.code)
+            raise BadDocument(what=str(self._path), why=why)
+        error = kinds[recorded.code](**{name: _heard(value) for name, value in recorded.details.items()})
+        try:
+            str(error)
+        except (LookupError, ValueError, AttributeError):
+            raise BadDocument(what=str(self._path), why=Text("an error in it has no words")) from None
+        return error
+
+
+def _read(path: Path) -> Iterator[Recorded]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(what=str(path), why=why_failed(error)) from None
+    *lines, rest = data.split(b"\n")
+    if _is_whole(rest):
+        lines.append(rest)
+    for number, line in enumerate(lines, 1):
+        try:
+            yield codec.foreign(line, Recorded, str(path))
+        except BadDocument as error:
+            why = Text("line {line}: {why}", line=number, why=error.details["why"])
+            raise BadDocument(what=str(path), why=why) from None
+
+
+def _is_whole(line: bytes) -> bool:
+    """A line that was cut off is no JSON: its last bracket is missing."""
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _kinds(top: type[ModelFailed]) -> Iterator[type[ModelFailed]]:
+    yield top
+    for kind in top.__subclasses__():
+        yield from _kinds(kind)
+
+
+def _told(details: dict[str, object], mask: Mask) -> dict[str, Detail]:
+    return {name: _told_value(value, mask) for name, value in details.items()}
+
+
+def _told_value(value: object, mask: Mask) -> Detail:
+    if isinstance(value, Text):
+        return RecordedText(value.template, _told(value.details, mask))
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return _whole(mask(str(value)))
+
+
+def _heard(value: Detail) -> object:
+    if isinstance(value, RecordedText):
+        return Text(value.template, **{name: _heard(one) for name, one in value.details.items()})
+    return value
+
+
+def _whole(text: str) -> str:
+    """Half a character has no place in a document."""
+    return text.encode("utf-8", errors="replace").decode()

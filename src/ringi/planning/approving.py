@@ -1,0 +1,109 @@
+"""A person approves the design: what exactly, by what proof, and the run that comes of it (IP-9)."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.domain import codec
+from ringi.domain.approval import Proof, SignedAct, TypedAnswer
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.risk import Risk
+from ringi.domain.run import RUN_MACHINE, Run, RunPhase
+from ringi.domain.session import PlanningSession, SessionApproval, SessionStatus, SessionSubject
+from ringi.errors import NotAsked, SessionOver
+from ringi.planning import operations
+from ringi.planning.handing_over import enhanced_instruction
+from ringi.planning.parts import PlanningParts
+from ringi.planning.saving import kept, settled
+from ringi.planning.state import short, state_of
+from ringi.plans.proofs import Wanted, compose, require_answer, signed, typed
+from ringi.ports import NewEvent, SessionTransaction, StoredSession
+from ringi.text import Text
+
+_SIX: Final = 6
+
+
+def subject_of(parts: PlanningParts, session: PlanningSession) -> bytes:
+    """The bytes that the person says yes to. Raises where there is nothing to approve."""
+    if session.status is not SessionStatus.REVIEW or not session.design_summary:
+        asked = Text("the session is in {status}", status=str(session.status))
+        raise NotAsked(given=Text("an approval"), asked=asked, session=short(session.session_id))
+    subject = SessionSubject(
+        workspace=parts.store.workspace_id(),
+        session_id=session.session_id,
+        reject_count=session.reject_count,
+        instruction=enhanced_instruction(session),
+    )
+    return codec.canonical(subject)
+
+
+def statement(parts: PlanningParts, session: PlanningSession, approver: str) -> str:
+    return compose(parts, SignedAct.APPROVE, codec.digest(subject_of(parts, session)), approver)
+
+
+def approve(parts: PlanningParts, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
+    session = stored.session
+    subject = subject_of(parts, session)
+    digest, now = codec.digest(subject), parts.clock.now()
+    if isinstance(proof, TypedAnswer):
+        require_answer(parts, proof, f"ringi plan --resume {short(session.session_id)}")
+        record = typed(parts, proof, digest, Risk.LOW)
+    else:
+        wanted = Wanted(SignedAct.APPROVE, digest, approver, "", session.updated_at, now)
+        record = signed(parts, proof, wanted)
+    run = _run(parts, session, now)
+    state, entries = settled(parts, operations.approved(state_of(stored), run.run_id, now), ())
+
+    def saving(transaction: SessionTransaction) -> StoredSession:
+        approval = SessionApproval(
+            id=parts.ids(),
+            session_id=session.session_id,
+            run_id=run.run_id,
+            approver=approver,
+            timestamp=now,
+            digest=digest,
+            subject=subject.decode(),
+            proof=record,
+            after_event=transaction.last_hash(),
+        )
+        event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, digest, approval)
+        made = transaction.save_session(stored, state.session, state.facts, event, entries)
+        transaction.add_session_approval(approval)
+        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id))
+        return made
+
+    return kept(parts, saving)
+
+
+def _run(parts: PlanningParts, session: PlanningSession, now: str) -> Run:
+    """Waits in phase planning for whoever plans its steps."""
+    digits = "".join(c for c in now.partition(".")[0] if c.isdigit())
+    return Run(
+        run_id=f"{digits[:8]}-{digits[8:]}-{parts.ids()[:_SIX]}",
+        planning_session_id=session.session_id,
+        phase=RunPhase.PLANNING,
+        instruction=enhanced_instruction(session),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def cancel(parts: PlanningParts, stored: StoredSession, actor: Actor) -> StoredSession:
+    """Also of an approved session, as long as its run has not begun; the run goes with it."""
+    session, run = stored.session, None
+    if session.status is SessionStatus.APPROVED and session.planner_session_id:
+        run = parts.store.run(session.planner_session_id)
+        if run.phase is not RunPhase.PLANNING:
+            raise SessionOver(session=short(session.session_id), status=str(session.status))
+    state, entries = settled(parts, operations.cancelled(state_of(stored)), ())
+
+    def saving(transaction: SessionTransaction) -> StoredSession:
+        event = NewEvent(EventKind.SESSION_CANCELLED, actor)
+        made = transaction.save_session(stored, state.session, state.facts, event, entries)
+        if run is not None:
+            phase = RUN_MACHINE.advance(run.phase, RunPhase.CANCELLED)
+            ended = replace(run, phase=phase, updated_at=state.session.updated_at)
+            transaction.save_run(ended, NewEvent(EventKind.RUN_CANCELLED, actor))
+        return made
+
+    return kept(parts, saving)

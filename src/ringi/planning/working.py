@@ -1,0 +1,82 @@
+"""What the model does for a session: questions, decision points, a summary."""
+
+from typing import Any
+
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
+from ringi.domain.prompt import OnWorking, Purpose
+from ringi.domain.session import SessionStatus
+from ringi.domain.session_view import WorkPending
+from ringi.domain.usage import Usage
+from ringi.errors import ModelFailed, SessionFailed
+from ringi.planning import operations
+from ringi.planning.logs import call_entry, failure_entry
+from ringi.planning.parts import PlanningParts
+from ringi.planning.position import put_right
+from ringi.planning.prompts import KINDS, prompt_for
+from ringi.planning.saving import save
+from ringi.planning.state import State, pending, short, state_of
+from ringi.ports import LanguageModel, NewEvent, StoredSession
+
+
+def work(parts: PlanningParts, stored: StoredSession, on_working: OnWorking) -> StoredSession:
+    """Until it is a person's turn; each piece is saved as soon as it is there."""
+    while isinstance(pending(state_of(stored)), WorkPending):
+        # First: a model that cannot be had leaves the session as it is.
+        model = parts.model()
+        with parts.working_on(stored.session.session_id):
+            # Somebody else may have had it done while this process waited.
+            stored = parts.store.session(stored.session.session_id)
+            due = pending(state_of(stored))
+            if isinstance(due, WorkPending):
+                stored = _ask(parts, stored, due.purpose, model, on_working)
+    return stored
+
+
+def _ask(
+    parts: PlanningParts,
+    stored: StoredSession,
+    purpose: Purpose,
+    model: LanguageModel,
+    on_working: OnWorking,
+) -> StoredSession:
+    state = put_right(state_of(stored))
+    if purpose is Purpose.DESIGN and state.session.decisions and state.session.reject_count == 0:
+        # They were drawn up already; only the position was lost.
+        state = state.moved(SessionStatus.DESIGN).knowing(designed=True)
+        return save(parts, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
+    try:
+        answer = model.ask(prompt_for(state, purpose), KINDS[purpose], parts.budget, on_working)
+    except ModelFailed as error:
+        _fail(parts, stored, purpose, model.name, error)
+        raise SessionFailed(session=short(stored.session.session_id), why=_words(parts, error)) from error
+    state = _taken(state, answer.value, parts.clock.now())
+    state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
+    entry = call_entry(parts, purpose, answer.model, answer.usage, answer.exchanges)
+    event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
+    return save(parts, stored, state, event, [entry])
+
+
+def _taken(state: State, value: Any, now: str) -> State:
+    match value:
+        case NewQuestions():
+            return operations.questioned(state, value, now)
+        case NewDecisions():
+            return operations.designed(state, value, now)
+        case NewSummary():
+            return operations.summarised(state, value.summary, now)
+    raise TypeError(type(value).__name__)
+
+
+def _fail(
+    parts: PlanningParts, stored: StoredSession, purpose: Purpose, model: str, error: ModelFailed
+) -> None:
+    usage = error.usage or Usage()
+    state = operations.failed(state_of(stored), _words(parts, error))
+    state = state.knowing(usage=state.facts.usage.plus(usage), model=model)
+    entry = failure_entry(parts, purpose, model, usage, error.exchanges, error)
+    save(parts, stored, state, NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code), [entry])
+
+
+def _words(parts: PlanningParts, error: ModelFailed) -> str:
+    return parts.mask(str(error))

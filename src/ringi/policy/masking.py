@@ -1,0 +1,304 @@
+"""Secrets taken out of what goes into a log (PP-17).
+
+A finding in a plan must be worth a person's time; a log is read by many and kept for long. So more is taken
+for a secret here than in `leaks`: headers, addresses, and values of which only a part looks made up. What is
+a placeholder as a whole stays readable: masking it would hide a mistake and claim a secret that is none.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from ringi.policy.leaks import KINDS, leaks
+from ringi.text import Text
+
+_A_HEADER: Final = Text("a key in a header")
+_AN_ADDRESS: Final = Text("a key in an address")
+_A_VALUE: Final = Text("a password or another secret")
+_A_KEY: Final = Text("a key")
+_CONFIGURED: Final = Text("a configured secret")
+_OWN: Final = (_A_HEADER, _AN_ADDRESS, _A_VALUE, _A_KEY, _CONFIGURED)
+_SHORTEST_KEY: Final = 8
+"""What is shorter is what people set for a service that wants none; it would tear words apart."""
+_ROUNDS: Final = 4
+"""Where one secret is glued to another, the mark of the first uncovers the second."""
+_WINDOW: Final = 2_000
+"""In characters: an expression may take time with the square of them."""
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    kind: Text
+
+
+def masked(text: str, patterns: Sequence[re.Pattern[str]] = ()) -> str:
+    """The text with a mark in place of each secret, and everything else as it was.
+
+    Takes time in proportion to the text for the built-in shapes. The expressions are matched line by line:
+    group 1 where there is one, otherwise all that they match.
+    """
+    for _ in range(_ROUNDS):
+        before = text
+        spans = [*_built_in(text), *(span for pattern in patterns for span in _matches(text, pattern))]
+        text = _replaced(text, spans) if spans else text
+        if text == before:
+            break
+    return text
+
+
+def known(text: str, values: Iterable[str]) -> str:
+    """The text without these very values, however they are escaped."""
+    forms = {
+        form
+        for value in values
+        if len(value) >= _SHORTEST_KEY
+        for form in (value, json.dumps(value)[1:-1], quote(value, safe=""))
+    }
+    if not any(form in text for form in forms):
+        return text
+    pattern = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+    return _replaced(text, [_Span(*match.span(), _A_KEY) for match in pattern.finditer(text)])
+
+
+def _mark(kind: Text) -> str:
+    # No name of a secret ends so: a mark is never taken for one.
+    return f"(masked: {kind})"
+
+
+_MARKS: Final = re.compile("|".join(re.escape(_mark(kind)) for kind in sorted({*KINDS, *_OWN}, key=str)))
+
+
+def _replaced(text: str, spans: Iterable[_Span]) -> str:
+    """Marks that stand there already stay as they are, whatever would match in them."""
+    marks = [match.span() for match in _MARKS.finditer(text)]
+    parts, at = [], 0
+    for start, end, kind in _without(_united(spans), marks):
+        if text[start:end].strip():
+            parts += [text[at:start], _mark(kind)]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """In order; of those that overlap, one that has the name of the first."""
+    current: _Span | None = None
+    for span in sorted(spans, key=itemgetter(0)):
+        if current is None or span.start >= current.end:
+            if current:
+                yield current
+            current = span
+        else:
+            current = current._replace(end=max(current.end, span.end))
+    if current:
+        yield current
+
+
+def _without(spans: Iterable[_Span], marks: Sequence[tuple[int, int]]) -> Iterator[_Span]:
+    index = 0
+    for start, end, kind in spans:
+        at = start
+        while index < len(marks) and marks[index][0] < end:
+            first, last = marks[index]
+            if first > at:
+                yield _Span(at, first, kind)
+            at = max(at, last)
+            if last > end:  # the next span may begin in it
+                break
+            index += 1
+        if at < end:
+            yield _Span(at, end, kind)
+
+
+# The built-in shapes. In bytes, as `leaks` has them; each begins with a plain word, which is quick to find.
+
+# After a token ends as its shape says, what is glued to it may still be a part of it.
+_GLUED: Final = re.compile(rb"[A-Za-z0-9_+/=~-]*")
+
+
+def _built_in(text: str) -> list[_Span]:
+    data = text.encode("utf-8", "surrogatepass")
+    found = [_Span(leak.start, _glued(data, leak.end), leak.kind) for leak in leaks(data)]
+    found += _in_logs(data)
+    if not found or len(data) == len(text):
+        return found
+    return _in_characters(data, found)
+
+
+def _glued(data: bytes, end: int) -> int:
+    if data[end - 1 : end].isspace() or data.startswith(b"-----", end):  # a secret of many lines
+        return end
+    more = _GLUED.match(data, end)
+    return more.end() if more else end
+
+
+def _in_characters(data: bytes, spans: Iterable[_Span]) -> list[_Span]:
+    places: dict[int, int] = {}
+    characters = last = 0
+    for at in sorted({at for span in spans for at in span[:2]}):
+        characters += len(data[last:at].decode("utf-8", "surrogatepass"))
+        places[at], last = characters, at
+    return [_Span(places[span.start], places[span.end], span.kind) for span in spans]
+
+
+_QUOTE: Final = rb"(?:\\{0,4}[\"'`])?"
+_SEPARATOR: Final = rb"\\{0,4}[\"'`]?\]?[ \t]{0,8}(?::=|=>|[:=,])[ \t]{0,8}b?" + _QUOTE
+_SCHEME: Final = rb"(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,4}"
+_SHOWN: Final = rb"[a-z0-9._~+/=!*-]"
+# Up to where another address begins: what is glued together is judged piece by piece.
+_IN_ADDRESS: Final = rb"(?:[^\s&#\"'`<>{}()\[\]\\:]|:(?!//))"
+
+
+class _Shape(NamedTuple):
+    kind: Text
+    anchor: bytes
+    expression: bytes
+    """For lower case; group 1 is the value. Compiled when its anchor is found: few texts need many."""
+    digits: bool
+    """Without one it may as well be a word."""
+
+
+def _shape(kind: Text, anchor: bytes, rest: bytes, *, digits: bool = True) -> _Shape:
+    return _Shape(kind, anchor, re.escape(anchor) + rest, digits)
+
+
+_SHAPES: Final = (
+    _shape(_A_HEADER, b"authorization", _SEPARATOR + _SCHEME + rb"(" + _SHOWN + rb"{6,}+)", digits=False),
+    _shape(_A_HEADER, b"authorization", _SEPARATOR + rb"(" + _SHOWN + rb"{8,}+)"),
+    _shape(_A_HEADER, b"bearer", rb"[ \t]{1,4}(" + _SHOWN + rb"{16,}+)"),
+    *(
+        _shape(_A_HEADER, name, _SEPARATOR + rb"(" + _SHOWN + rb"{6,}+)")
+        for name in (
+            b"api-key",
+            b"auth-token",
+            b"private-token",
+            b"access-token",
+            b"security-token",
+            b"x-auth",
+        )
+    ),
+    *(
+        _shape(_AN_ADDRESS, name + b"=", rb"(?<=[?&;]" + name + rb"=)(" + _IN_ADDRESS + rb"{6,}+)")
+        for name in (b"key", b"sig", b"signature", b"code", b"auth", b"credential")
+    ),
+    *(
+        _shape(_AN_ADDRESS, name + b"=", rb"(?<![ \t]" + name + rb"=)(" + _IN_ADDRESS + rb"{8,}+)")
+        for name in (
+            b"api_key",
+            b"apikey",
+            b"access_token",
+            b"auth_token",
+            b"client_secret",
+            b"x-amz-signature",
+        )
+    ),
+    *(_shape(_AN_ADDRESS, sign + b"token=", rb"(" + _IN_ADDRESS + rb"{6,}+)") for sign in (b"?", b"&")),
+    _shape(
+        _AN_ADDRESS,
+        b"://",
+        rb"[a-z0-9._%+-]{0,64}:([^\s\"'`/@:<>{}$()\\\[\]]{3,256})@[a-z0-9\[]",
+        digits=False,
+    ),
+    _shape(_AN_ADDRESS, b"://", rb"([a-z0-9._~-]{20,256})@[a-z0-9\[]"),
+)
+_NAMES: Final = (
+    b"password",
+    b"passwd",
+    b"passphrase",
+    b"pwd",
+    b"secret",
+    b"token",
+    b"api_key",
+    b"api-key",
+    b"apikey",
+    b"access_key",
+    b"accesskey",
+    b"secret_key",
+    b"secretkey",
+    b"private_key",
+    b"signing_key",
+    b"encryption_key",
+    b"master_key",
+    b"auth_key",
+)
+
+
+def _assignment(name: bytes) -> bytes:
+    start = re.escape(name)
+    # A value is taken to its end and judged then: the search goes on behind it, whatever it was.
+    return (
+        start
+        + rb"[0-9]?\\{0,4}[\"'`]?\]?(?:[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}|(?<=--"
+        + start
+        + rb")[ \t]{1,4})"
+        + rb"[rbuf]?(?:(\\{0,4}[\"'`])([^\s\"'`\\]{6,}+)\1|((?:[^\s\"'`\\,;()\[\]{}<>:]|:(?!//)){8,}+))"
+    )
+
+
+def _in_logs(data: bytes) -> Iterator[_Span]:
+    lowered = data.lower()
+    for shape in _SHAPES:
+        if shape.anchor not in lowered:
+            continue
+        for match in re.finditer(shape.expression, lowered):
+            if _real(match[1], digits=shape.digits):
+                yield _Span(*match.span(1), shape.kind)
+    for name in _NAMES:
+        if name not in lowered:
+            continue
+        for match in re.finditer(_assignment(name), lowered):
+            group = 2 if match[2] else 3
+            start, end = match.span(group)
+            if match[3] and (_LOOKED_UP.fullmatch(match[3]) or lowered[end : end + 1] in _CALLS):
+                continue
+            if _real(match[group], digits=True):
+                yield _Span(start, end, _A_VALUE)
+
+
+# Code, not a value: config.db.token2, make_token2(), tokens[1].
+_LOOKED_UP: Final = re.compile(rb"[a-z_]\w*(?:\.[a-z_]\w*)+")
+_CALLS: Final = frozenset([b"(", b"[", b"{", b"<"])
+_MADE_UP: Final = re.compile(
+    rb"examples?|samples?|placeholder|change.?me|changeit|dummy|fake|mock|tests?|todo|fixme|redacted|masked|your|my"
+    rb"|xx+|foo|bar|baz|12345\d*|abc(?:def)?\w{0,8}|passwords?|passwd|secrets?|tokens?|api|keys?|insert|replace|here"
+    rb"|null|none|undefined|default|environ|getenv|hunter2|letmein|qwerty|lorem|value|string|user|admin|some|the"
+    rb"|access|client|auth|env|config|settings|args|self|str|optional|required|basic|bearer|credentials?|authentication|headers?"
+)
+_FILLED_IN: Final = re.compile(
+    rb"\$\{|\$\(|\{\{|<[^>]*>|%\(|%[sd]|\{[\w.]*\}|\A\$\w+\Z|\A%\w+%\Z|://|\A[./~@]"
+)
+_FEWEST_LEFT: Final = 4
+_FEWEST_DIFFERENT: Final = 4
+
+
+_DIGIT: Final = re.compile(rb"\d")
+_LETTER: Final = re.compile(rb"[a-z\x80-\xff]")
+_SIGNS: Final = re.compile(rb"[^a-z0-9\x80-\xff]")
+
+
+def _real(value: bytes, *, digits: bool) -> bool:
+    if digits and not (_DIGIT.search(value) and _LETTER.search(value)):
+        return False
+    if _FILLED_IN.search(value) or len(set(value)) < _FEWEST_DIFFERENT:
+        return False
+    return len(_SIGNS.sub(b"", _MADE_UP.sub(b"", value))) >= _FEWEST_LEFT
+
+
+# The configured expressions.
+
+
+def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[_Span]:
+    group = 1 if pattern.groups else 0
+    start = 0
+    while start < len(text):
+        newline = text.find("\n", start)
+        end = len(text) if newline < 0 else newline
+        # Each window begins in the middle of the one before: what one cuts off is whole in the other.
+        for at in range(start, max(start + 1, end - _WINDOW // 2), _WINDOW // 2):
+            for match in pattern.finditer(text, at, min(at + _WINDOW, end)):
+                if match.end(group) > match.start(group) >= 0:
+                    yield _Span(*match.span(group), _CONFIGURED)
+        start = end + 1

@@ -1,0 +1,98 @@
+"""The chain of events, which every transaction lengthens, and what a transaction leaves to be shown."""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ringi.domain import codec
+from ringi.domain.approval import Approval
+from ringi.domain.base import Document
+from ringi.domain.events import FIRST_PREVIOUS, Counts, Event, LoggedEvent
+from ringi.ports import Clock, NewEvent, StoredPlan, StoredSession
+from ringi.store import sql
+from ringi.store.contents import Contents
+
+
+class Changed:
+    """What a committed transaction leaves to be shown: plans, sessions, events, diffs."""
+
+    def __init__(self) -> None:
+        self.plans: dict[str, StoredPlan] = {}
+        self.sessions: dict[str, StoredSession] = {}
+        self.events: list[LoggedEvent] = []
+        self.diffs: dict[str, Mapping[str, bytes]] = {}
+        self.new: set[str] = set()
+        """Plans that were not there before."""
+        self.held_back = False
+        """To be shown together with what follows at once."""
+
+    @property
+    def has_files(self) -> bool:
+        """Whether anything of it is written out for people."""
+        return bool(self.plans or self.sessions)
+
+    def take(self, later: "Changed") -> None:
+        """What was changed afterwards, to be shown together."""
+        self.plans |= later.plans
+        self.sessions |= later.sessions
+        self.events += later.events
+        self.diffs |= later.diffs
+        self.new |= later.new
+
+
+class About(NamedTuple):
+    """What an event speaks of."""
+
+    plan_id: str
+    """Or the id of a planning session or a run."""
+    text: str
+    """The document as it is saved with the event."""
+    counts: Counts = Counts(files=0, specs=0)
+    risk_score: float = 0.0
+
+
+class EventLog:
+    """The chain of events, and what a transaction adds to it."""
+
+    def __init__(self, database: sqlite3.Connection, contents: Contents, clock: Clock) -> None:
+        self._database = database
+        self._contents = contents
+        self._clock = clock
+        self.changed = Changed()
+
+    def last_hash(self) -> str:
+        row = self._database.execute(sql.LAST_EVENT).fetchone()
+        return str(row[1]) if row else FIRST_PREVIOUS
+
+    def _add_event(self, about: About, now: str, new: NewEvent) -> None:
+        row = self._database.execute(sql.LAST_EVENT).fetchone()
+        seq, previous = row or (0, FIRST_PREVIOUS)
+        event = Event(
+            seq=seq + 1,
+            at=now,
+            event=new.kind,
+            plan_id=about.plan_id,
+            actor=new.actor,
+            reason=new.reason,
+            counts=about.counts,
+            risk_score=about.risk_score,
+            document=codec.digest(about.text.encode()),
+            evidence=evidence_of(new.evidence) if new.evidence else "",
+            previous=previous,
+        )
+        data = codec.canonical(event)
+        logged = LoggedEvent(event, codec.digest(data))
+        self._database.execute(sql.ADD_EVENT, (event.seq, event.plan_id, data.decode(), logged.hash))
+        # The end of the chain stands elsewhere too, so that a log cut short is noticed.
+        self._database.execute(sql.SET_META, ("head", f"{event.seq} {logged.hash}"))
+        self.changed.events.append(logged)
+
+
+def evidence_of(document: Document) -> str:
+    if isinstance(document, Approval):
+        return document.evidence
+    return codec.digest(codec.canonical(document))
+
+
+def text_of(document: Document) -> str:
+    return codec.canonical(document).decode()

@@ -1,0 +1,139 @@
+"""Planning sessions and their logs in `.agent/` (IP-17)."""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from ringi.domain import codec
+from ringi.domain.session import SESSION_PREFIX, PlanningSession, SessionStatus
+from ringi.fs import OsFileSystem, publish
+from ringi.ports import StoredSession
+from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
+from ringi.store.ledger import LedgerReader
+from ringi.store.sessionrows import LOG_PHASES
+
+SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")
+LOGS: Final = (AGENT_FOLDER, "logs")
+_LINE_END: Final = b"\n"
+_LEADS_ELSEWHERE: Final = frozenset([errno.ELOOP, errno.ENXIO])
+
+
+class SessionFiles:
+    """A session is written anew with each save; its logs only grow, and may be long."""
+
+    def __init__(self, agent: AgentFolder) -> None:
+        self._agent = agent
+        self._fs = OsFileSystem()
+
+    def show(
+        self, ledger: LedgerReader, changed: Mapping[str, StoredSession], since: Collection[str]
+    ) -> None:
+        """What was changed now, and of what was changed since the last time the sessions among it."""
+        missed = {name for name in since if name.startswith(SESSION_PREFIX)} - changed.keys()
+        if not changed and not missed:
+            return
+        with self._agent.folder(*SESSIONS) as folder:
+            names = {name for name in self._fs.names(folder) if not name.startswith(".")}
+        ids = ledger.session_ids() if not names else [*changed, *missed]
+        for session_id in ids:
+            stored = changed.get(session_id)
+            if stored is None or ledger.session_revision(session_id) != stored.revision:
+                stored = ledger.session(session_id)
+            self._write(stored.session)
+            self._append_logs(ledger, session_id)
+
+    def write_all(self, ledger: LedgerReader) -> None:
+        for session_id in ledger.session_ids():
+            self._write(ledger.session(session_id).session)
+            logs = _logs(ledger, session_id)
+            if not logs and not self._agent.differing((*LOGS, session_id), _expected(logs)):
+                continue
+            with self._agent.folder(*LOGS, session_id) as folder:
+                for name, data in _expected(logs).items():
+                    if data is not None:
+                        publish(folder, name, data)
+                    else:
+                        # Not from us: the ledger knows nothing of it.
+                        with contextlib.suppress(FileNotFoundError):
+                            self._fs.remove(folder, name)
+
+    def differences(self, ledger: LedgerReader) -> list[str]:
+        """Files that are missing or not what the ledger says, as paths below the workspace."""
+        found = []
+        for session_id in ledger.session_ids():
+            session = {file_name(session_id): codec.pretty(ledger.session(session_id).session)}
+            found += _below(SESSIONS, self._agent.differing(SESSIONS, session))
+            logs, place = _expected(_logs(ledger, session_id)), (*LOGS, session_id)
+            found += _below(place, self._agent.differing(place, logs))
+        return found
+
+    def _write(self, session: PlanningSession) -> None:
+        with self._agent.folder(*SESSIONS) as folder:
+            publish(folder, file_name(session.session_id), codec.pretty(session))
+
+    def _append_logs(self, ledger: LedgerReader, session_id: str) -> None:
+        sizes = {phase: ledger.log_size(session_id, phase) for phase in LOG_PHASES}
+        if not any(sizes.values()):
+            return
+        with self._agent.folder(*LOGS, session_id) as folder:
+            for phase, size in sizes.items():
+                if size:
+                    _append(ledger, folder, session_id, phase)
+
+
+def file_name(session_id: str) -> str:
+    return f"{session_id}.json"
+
+
+def log_name(phase: SessionStatus) -> str:
+    return f"{phase}.log"
+
+
+def _logs(ledger: LedgerReader, session_id: str) -> dict[str, bytes]:
+    found = {log_name(phase): ledger.log_after(session_id, phase, 0)[1] for phase in LOG_PHASES}
+    return {name: data for name, data in found.items() if data}
+
+
+def _expected(logs: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    return {log_name(phase): logs.get(log_name(phase)) for phase in LOG_PHASES}
+
+
+def _below(folder: tuple[str, ...], names: list[str]) -> list[str]:
+    return ["/".join((*folder, name)) for name in names]
+
+
+def _append(ledger: LedgerReader, folder: int, session_id: str, phase: SessionStatus) -> None:
+    """The file's own length says what it has; an entry that a crash cut off is written again."""
+    descriptor = _open_log(folder, log_name(phase))
+    try:
+        size = os.fstat(descriptor).st_size
+        begins, data = ledger.log_after(session_id, phase, size)
+        if begins and os.pread(descriptor, 1, begins - 1) != _LINE_END:
+            # Every entry ends with a line: somebody else wrote into it.
+            begins, data = ledger.log_after(session_id, phase, 0)
+        if begins != size:
+            os.ftruncate(descriptor, begins)
+        while data:
+            written = os.pwrite(descriptor, data, begins)
+            begins, data = begins + written, data[written:]
+    finally:
+        os.close(descriptor)
+
+
+def _open_log(folder: int, name: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(name, flags, 0o644, dir_fd=folder)
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+            return descriptor
+        os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _LEADS_ELSEWHERE:
+            raise
+    # Not ours: a link or a pipe would lead the bytes elsewhere.
+    os.unlink(name, dir_fd=folder)
+    return os.open(name, flags | os.O_EXCL, 0o644, dir_fd=folder)

@@ -1,0 +1,104 @@
+"""Chooses the language model that the configuration names. What it needs is imported only then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ringi.domain.prompt import Budget
+from ringi.errors import UnknownModel
+from ringi.text import Text
+from ringi.wiring.places import models_folder
+
+if TYPE_CHECKING:  # only names of types
+    from ringi.ports import LanguageModel
+    from ringi.wiring.config_keys import Config
+
+PLAYBOOK: Final = "playbook"
+_SERVICES: Final = ("openai", "anthropic", "ollama")
+_KINDS: Final = (PLAYBOOK, *_SERVICES, "command", "record", "replay")
+
+
+def choose(name: str, config: Config, environment: Mapping[str, str], folder: Path) -> LanguageModel:
+    """`folder` is where relative files of recordings are. Raises UnknownModel, NoModelKey, NoExtra."""
+    # ruff: noqa: PLC0415  # each branch needs a part that the others do without
+    name = name.strip()
+    kind, colon, rest = name.partition(":")
+    rest = rest.strip()
+    if kind == PLAYBOOK and not colon:
+        from ringi.llm.playbook import Playbook
+
+        return Playbook()
+    if kind not in _KINDS or kind == PLAYBOOK:
+        raise UnknownModel(model=name, why=_nearest(kind))
+    if not rest:
+        raise UnknownModel(model=name, why=_missing(kind))
+    if kind in _SERVICES:
+        return _service(kind, rest, config, environment)
+    if kind == "command":
+        from ringi.llm.asking import Asking
+        from ringi.llm.command import CommandBackend
+        from ringi.llm.http_keys import scrubber
+
+        backend = CommandBackend(rest, environment, folder=models_folder(environment))
+        return Asking(backend, scrub=scrubber(environment))
+    return _recording(name, kind, rest, config, environment, folder)
+
+
+def budget_of(config: Config) -> Budget:
+    return Budget(config.llm.timeout_sec, config.llm.max_output_tokens)
+
+
+def _service(kind: str, model: str, config: Config, environment: Mapping[str, str]) -> LanguageModel:
+    from ringi.llm import http_services
+    from ringi.llm.asking import Asking
+    from ringi.llm.http import HttpBackend
+    from ringi.llm.http_keys import scrubber
+
+    services = {
+        "openai": http_services.openai,
+        "anthropic": http_services.anthropic,
+        "ollama": http_services.ollama,
+    }
+    service = services[kind](model, config.llm.base_url, environment)
+    scrub = scrubber(environment)
+    backend = HttpBackend(service, environment, scrub)
+    return Asking(backend, schema_in_text=not service.held, scrub=scrub)
+
+
+def _recording(
+    name: str, kind: str, rest: str, config: Config, environment: Mapping[str, str], folder: Path
+) -> LanguageModel:
+    from ringi.llm.recording import Recording, Replay
+    from ringi.wiring.masking import mask_of
+
+    if kind == "replay":
+        return Replay(folder / rest)
+    file, _, inner = rest.partition(",")
+    if not file.strip():
+        raise UnknownModel(model=name, why=_missing(kind))
+    inner = inner.strip() or PLAYBOOK
+    if inner.startswith(("record:", "replay:")):
+        raise UnknownModel(model=name, why=Text("a recording cannot be made of a recording"))
+    model = choose(inner, config, environment, folder)
+    return Recording(folder / file.strip(), model, mask_of(config, environment))
+
+
+def _missing(kind: str) -> Text:
+    if kind in _SERVICES:
+        return Text("the name of the model is missing, as in {kind}:NAME", kind=kind)
+    if kind == "command":
+        return Text("the command is missing, as in command:claude")
+    return Text("the file is missing, as in {kind}:FILE", kind=kind)
+
+
+def _nearest(kind: str) -> Text:
+    from difflib import get_close_matches
+
+    near = get_close_matches(kind, _KINDS, n=1)
+    if kind == PLAYBOOK:
+        return Text("the playbook takes nothing after it")
+    if near:
+        return Text("did you mean {near}?", near=near[0])
+    return Text("nothing of that name is known")

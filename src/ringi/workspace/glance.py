@@ -1,0 +1,69 @@
+"""What can be seen of a project at a glance: two levels of names, nothing opened."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_LANGUAGES: Final = {
+    ".py": "Python", ".js": "JavaScript", ".jsx": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
+    ".go": "Go", ".rs": "Rust", ".java": "Java", ".kt": "Kotlin", ".rb": "Ruby", ".php": "PHP", ".c": "C",
+    ".h": "C", ".cc": "C++", ".cpp": "C++", ".hpp": "C++", ".cs": "C#", ".swift": "Swift", ".sh": "shell",
+    ".sql": "SQL", ".ex": "Elixir", ".scala": "Scala", ".dart": "Dart",
+}  # fmt: skip
+_MANIFESTS: Final = frozenset([
+    "pyproject.toml", "setup.py", "requirements.txt", "package.json", "go.mod", "Cargo.toml", "pom.xml",
+    "build.gradle", "build.gradle.kts", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "mix.exs",
+    "Dockerfile",
+])  # fmt: skip
+_TESTS: Final = frozenset(["test", "tests", "spec", "specs", "__tests__", "e2e"])
+_TEST_FILE: Final = re.compile(r"(?:test_.+|.+_test|.+\.(?:test|spec))(\.\w+)")
+_NOT_OURS: Final = frozenset(["__pycache__", "node_modules", "venv", "vendor", "target", "dist", "build"])
+_MOST_LOOKED_AT: Final = 2_000
+_MOST_NAMED: Final = 12
+_MOST_LANGUAGES: Final = 3
+_MOST_TESTS: Final = 3
+
+
+class Glance(NamedTuple):
+    languages: tuple[str, ...]
+    """The most frequent first."""
+    manifests: tuple[str, ...]
+    tests: tuple[str, ...]
+    entries: tuple[str, ...]
+
+
+def glance(root: Path) -> Glance:
+    top = sorted(_entries(root), key=lambda entry: entry.name)
+    below = [entry for folder in top if folder.is_dir(follow_symlinks=False) for entry in _entries(folder)]
+    seen = [*top, *below[:_MOST_LOOKED_AT]]
+    found = Counter(language for entry in seen if (language := _LANGUAGES.get(Path(entry.name).suffix)))
+    return Glance(
+        languages=tuple(name for name, _ in found.most_common(_MOST_LANGUAGES)),
+        manifests=tuple(entry.name for entry in top if entry.name in _MANIFESTS),
+        tests=_tests({entry.name for entry in seen}),
+        entries=tuple(_named(entry) for entry in top)[:_MOST_NAMED],
+    )
+
+
+def _tests(names: set[str]) -> tuple[str, ...]:
+    """Folders of tests; where there are none, some files."""
+    files = [name for name in names if (match := _TEST_FILE.fullmatch(name)) and match[1] in _LANGUAGES]
+    return tuple(sorted(names & _TESTS) or sorted(files)[:_MOST_TESTS])
+
+
+def _entries(folder: "Path | os.DirEntry[str]") -> Iterator["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as found:
+            yield from (
+                entry for entry in found if not entry.name.startswith(".") and entry.name not in _NOT_OURS
+            )
+    except OSError:  # one that cannot be looked into says nothing
+        return
+
+
+def _named(entry: "os.DirEntry[str]") -> str:
+    name = entry.name.encode("utf-8", "backslashreplace").decode()
+    return f"{name}/" if entry.is_dir(follow_symlinks=False) else name

@@ -1,0 +1,115 @@
+"""A model whose words are written down beforehand, and a desk of planning sessions around it."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Purpose
+from ringi.domain.session import ProjectFacts
+from ringi.domain.usage import Usage
+from ringi.integrations.signing import SshSignatures
+from ringi.planning.parts import PlanningParts
+from ringi.planning.tool import PlanningTool
+from ringi.store.ledger import Ledger
+from ringi.wiring.system import new_id
+from tests.fakes.people import SeatedPerson, SteppingClock
+
+QUESTIONS = {
+    "questions": [
+        {"type": "clarification", "question": "Which logins?", "options": ["password", "token"]},
+        {"type": "priority", "question": "What matters most?", "context": "it decides the order"},
+        {"type": "scope", "question": "Which part?"},
+    ]
+}
+_OPTION = {"description": "as it says", "pros": ["simple"], "cons": ["slow"]}
+DECISIONS = {
+    "decisions": [
+        {
+            "topic": "Where sessions live",
+            "options": [{"name": "Memory", "recommendation": True, **_OPTION}, {"name": "Table", **_OPTION}],
+        },
+        {"topic": "How it is tested", "options": [{"name": "Unit", **_OPTION}, {"name": "Whole", **_OPTION}]},
+    ]
+}
+SUMMARY = {"summary": "# Goal\nA login that works."}
+WORDS: dict[Purpose, Any] = {
+    Purpose.DISCOVERY: QUESTIONS,
+    Purpose.DESIGN: DECISIONS,
+    Purpose.REVIEW: SUMMARY,
+}
+KINDS = {Purpose.DISCOVERY: NewQuestions, Purpose.DESIGN: NewDecisions, Purpose.REVIEW: NewSummary}
+TOOK = Usage(requests=1, input_tokens=100, output_tokens=20, cost_usd=0.5, duration_sec=0.25)
+
+
+class ScriptedModel:
+    """Answers each purpose with its words, or raises what stands there instead."""
+
+    name = "scripted:model"
+
+    def __init__(self, **words: Any) -> None:
+        self.words = {**WORDS, **{Purpose(purpose): said for purpose, said in words.items()}}
+        self.asked: list[Prompt] = []
+
+    def ask(self, prompt: Prompt, kind: type[Any], budget: Budget, on_working: OnWorking) -> ModelAnswer[Any]:
+        del budget, on_working
+        self.asked.append(prompt)
+        said = self.words[prompt.purpose]
+        if callable(said):
+            said = said(prompt)
+        if isinstance(said, Exception):
+            raise said
+        request = "\n".join([prompt.rules, *(material.text for material in prompt.material)])
+        exchanges = (Exchange(request, str(said)),)
+        return ModelAnswer(msgspec.convert(said, kind), TOOK, exchanges, self.name)
+
+
+class Desk:
+    """Planning sessions on a real ledger; nothing of a workspace is needed."""
+
+    def __init__(self, folder: Path, model: Any = None, **parts: Any) -> None:
+        folder.mkdir(exist_ok=True)
+        self.model = model or ScriptedModel()
+        self.pauses: list[float] = []
+        self.ledger = Ledger(
+            folder, clock=SteppingClock(), ids=new_id, wait_sec=1.0, after_commit=lambda *_: None
+        )
+        given: dict[str, Any] = {
+            "store": self.ledger,
+            "clock": SteppingClock(),
+            "ids": new_id,
+            "model": lambda: self.model,
+            "budget": Budget(10.0, 1000),
+            "person": SeatedPerson(),
+            "signatures": SshSignatures(tuple),
+            "project": ProjectFacts,
+            "mask": lambda text: text.replace("hunter2hunter2", "[masked]"),
+            "detailed": True,
+            "working_on": _nobody_else,
+            "sleep": self.pauses.append,
+        }
+        self.parts = PlanningParts(**{**given, **parts})
+        self.tool = PlanningTool(self.parts)
+
+    def at_review(self, instruction: str = "Add a login") -> str:
+        """The id of a session that waits for its approval."""
+        return self.led(self.tool.start(instruction).session_id)
+
+    def led(self, session_id: str, answer: Callable[[str], str] = lambda question: f"re {question}") -> str:
+        """On to its review, whatever is asked."""
+        view = self.tool.go_on(session_id)
+        while view.pending.__struct_config__.tag in {"question", "decision"}:
+            if view.pending.__struct_config__.tag == "question":
+                self.tool.answer(session_id, answer(view.pending.question.question))
+            else:
+                self.tool.decide(session_id, "opt-a", "the simplest")
+            view = self.tool.go_on(session_id)
+        return session_id
+
+
+@contextlib.contextmanager
+def _nobody_else(_: str) -> Iterator[None]:
+    yield

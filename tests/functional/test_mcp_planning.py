@@ -1,0 +1,292 @@
+"""Planning sessions through a real MCP server: a client leads its user, and nobody waits for the model."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from ringi.api import open_workspace
+from ringi.domain.codec import foreign
+from ringi.domain.events import Actor
+from ringi.domain.session import PlanningSession
+from ringi.domain.session_view import DecisionPending, QuestionPending
+from tests.fakes.models import WORDS
+from tests.functional.desk import RINGI
+from tests.functional.mcp_desk import SPEC, Talk, approve, talks
+
+talk = talks
+INSTRUCTION = "Add a login to the API"
+
+MODEL = """
+import json, pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+(folder / "asked").open("a").write("x")
+prompt = sys.stdin.read()
+while (folder / "hold").exists():
+    time.sleep(0.02)
+if (folder / "broken").exists():
+    sys.exit("the line is dead")
+starts = {"Ask at most": "discovery", "Name at most": "design", "Summarise": "review"}
+purpose = next(name for start, name in starts.items() if start in prompt)
+print(json.dumps(json.loads((folder / "words").read_text())[purpose]))
+"""
+
+
+class Agent:
+    """A command-line agent that answers what was written down, and can be held up or broken."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        (folder / "model.py").write_text(MODEL)
+        (folder / "words").write_text(json.dumps(WORDS))
+        words = [sys.executable, "-S", str(folder / "model.py"), str(folder)]
+        self.variables = {"RINGI_MODEL": f"command:{shlex.join(words)}"}
+
+    def mark(self, name: str) -> None:
+        (self.folder / name).touch()
+
+    def unmark(self, name: str) -> None:
+        (self.folder / name).unlink()
+
+    @property
+    def asked(self) -> int:
+        file = self.folder / "asked"
+        return len(file.read_text()) if file.exists() else 0
+
+    def until_asked(self, times: int) -> None:
+        for _ in range(500):
+            if self.asked >= times:
+                return
+            time.sleep(0.02)
+        raise AssertionError(self.asked)
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    return Agent(tmp_path / "agent")
+
+
+def same(session: PlanningSession) -> dict[str, Any]:
+    """The document without what differs from session to session."""
+    text = msgspec.json.encode(session).decode().replace(session.session_id, "planning-ID")
+    return json.loads(re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)", "TIME", text))
+
+
+def saved(root: Path, session_id: str, is_there: Callable[[PlanningSession], bool]) -> PlanningSession:
+    """The file that people see, read strictly; it is written a moment after the call."""
+    file = root / ".agent/planning-sessions" / f"{session_id}.json"
+    for _ in range(200):
+        if file.exists() and is_there(found := foreign(file.read_bytes(), PlanningSession, file.name)):
+            return found
+        time.sleep(0.05)
+    raise AssertionError(file.read_text() if file.exists() else "no file")
+
+
+def answer_to(waits_for: str, number: int) -> dict[str, Any]:
+    """What the user says: a choice, nothing, words of their own; the second option, then the first."""
+    if waits_for == "decision":
+        return {"option": "opt-b", "reason": "it lasts"} if number == 1 else {"option": "1"}
+    return [{"answer": "2"}, {"skip": True}, {"answer": "the API,\nand its client ログイン"}][
+        (number - 1) % 3
+    ]
+
+
+def directly(root: Path, variables: dict[str, str]) -> PlanningSession:
+    """The same answers, without any protocol."""
+    with open_workspace(root, environment={**os.environ, **variables}) as workspace:
+        tool = workspace.planning
+        session = tool.start(INSTRUCTION, actor=Actor.AI).session_id
+        view = tool.go_on(session)
+        while isinstance(view.pending, QuestionPending | DecisionPending):
+            if isinstance(view.pending, DecisionPending):
+                said = answer_to("decision", view.pending.number)
+                tool.decide(session, said["option"], said.get("reason", ""), actor=Actor.AI)
+            elif words := answer_to("answer", view.pending.number).get("answer"):
+                tool.answer(session, words, actor=Actor.AI)
+            else:
+                tool.skip(session, actor=Actor.AI)
+            view = tool.go_on(session)
+        assert view.status == "review"
+        return tool.get(session).session
+
+
+async def led(client: Client) -> dict[str, Any]:
+    """From the instruction to the summary; the last answer."""
+    made = await client.call_tool("planning_start", {"instruction": INSTRUCTION})
+    while (now := made.structured_content)["waits_for"] in {"answer", "decision"}:
+        asked = now["decision"] or now["question"]
+        said = answer_to(now["waits_for"], asked["number"])
+        tool = "planning_decide" if now["decision"] else "planning_answer"
+        made = await client.call_tool(tool, {"session_id": now["session_id"], **said})
+        assert not made.is_error, made
+    return made.structured_content
+
+
+@pytest.mark.req("IP-2", "IP-5", "IP-6")
+@pytest.mark.parametrize("model", ["command", "playbook"])
+def test_through_a_real_client_it_is_the_same_document_as_without(repo: Path, agent: Agent, model: str):
+    variables = agent.variables if model == "command" else {"RINGI_MODEL": model}
+    environment = {**os.environ, **variables}
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "ringi", "mcp"], env=environment, cwd=str(repo)
+    )
+
+    async def main() -> str:
+        async with Client(stdio_client(server)) as client:
+            end = await led(client)
+            assert (end["status"], end["waits_for"]) == ("review", "approval")
+            listed = await client.call_tool("planning_get", {})
+            [one] = listed.structured_content["open_sessions"]
+            assert one["session_id"] == end["session_id"]
+            early = await client.call_tool(
+                "planning_answer", {"session_id": one["session_id"], "answer": "y"}
+            )
+            assert early.is_error
+            return end["session_id"]
+
+    through = saved(repo, anyio.run(main), lambda found: found.status == "review")
+    assert same(through) == same(directly(repo, variables))
+    assert through.questions[0].answer
+    assert through.questions[1].skipped
+
+
+def test_nobody_else_waits_for_the_model(talk, repo: Path, agent: Agent):
+    agent.mark("hold")
+    client: Talk = talk(**agent.variables)
+    client.greet()
+    begun = client.fine("planning_start", instruction=INSTRUCTION, seconds=0.1)
+    assert begun["waits_for"] == "model"
+    session = begun["session_id"]
+    name = client.waiting_plan()
+    waiting = client.begin("plan_wait", plan_id=name, seconds=60)
+    approve(repo, name)
+    assert client.hear(waiting)["result"]["structuredContent"]["outcome"] == "approved"
+    assert client.fine("plan_execute", plan_id=name)["status"] == "completed"
+    assert (repo / "README.md").read_text() == SPEC["content"]
+    assert client.fine("planning_get", session_id=session, seconds=0)["session"]["waits_for"] == "model"
+    params = {
+        "name": "planning_get",
+        "arguments": {"session_id": session[:17], "seconds": 60},
+        "_meta": {"progressToken": 7},
+    }
+    looking = client.ask("tools/call", params)
+    time.sleep(2.2)
+    agent.unmark("hold")
+    found = client.hear(looking)["result"]["structuredContent"]["session"]
+    assert found["question"]["id"] == "q-1"
+    told = [one["params"] for one in client.notices if one["method"] == "notifications/progress"]
+    assert [one["progressToken"] for one in told[:2]] == [7, 7]
+    assert told[0]["progress"] < told[1]["progress"]
+    assert "The model works: " in told[0]["message"]
+    assert agent.asked == 1
+    assert client.end() == 0
+
+
+def test_a_cancelled_call_stops_the_model_and_loses_nothing(talk, agent: Agent):
+    agent.mark("hold")
+    client: Talk = talk(**agent.variables)
+    client.greet()
+    call = client.begin("planning_start", instruction=INSTRUCTION)
+    agent.until_asked(1)
+    client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}})
+    [left] = client.fine("planning_get")["open_sessions"]
+    assert left["status"] == "discovery"
+    # It would have gone on for ever.
+    stopped = client.fine("planning_get", session_id=left["session_id"], seconds=20)["session"]
+    assert stopped["waits_for"] == "resume"
+    agent.unmark("hold")
+    now = client.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
+    assert now["question"]["id"] == "q-1"
+    assert agent.asked == 2
+    assert client.end() == 0
+
+
+def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with(
+    talk, repo: Path, agent: Agent
+):
+    agent.mark("hold")
+    client: Talk = talk(**agent.variables)
+    client.greet()
+    client.begin("planning_start", instruction=INSTRUCTION)
+    agent.until_asked(1)
+    assert client.end() == 0
+    agent.unmark("hold")
+    later: Talk = talk(**agent.variables)
+    later.greet()
+    [left] = later.fine("planning_get")["open_sessions"]
+    now = later.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
+    assert now["question"]["id"] == "q-1"
+    assert saved(repo, left["session_id"], lambda found: bool(found.questions)).status == "discovery"
+
+
+@pytest.mark.req("IP-12")
+def test_a_model_that_fails_leaves_a_log_and_the_session_goes_on_later(talk, repo: Path, agent: Agent):
+    agent.mark("broken")
+    client: Talk = talk(**agent.variables)
+    client.greet()
+    error = client.refused("planning_start", instruction=INSTRUCTION, seconds=60)
+    assert error["code"] == "session_failed"
+    assert "the line is dead" in error["message"]
+    [left] = client.fine("planning_get")["open_sessions"]
+    found = client.fine("planning_get", session_id=left["session_id"])["session"]
+    assert (found["status"], found["waits_for"]) == ("failed", "resume")
+    document = saved(repo, left["session_id"], lambda found: found.status == "failed")
+    assert "the line is dead" in (document.error_message or "")
+    assert "Traceback" in (repo / ".agent" / str(document.discovery_log_path)).read_text()
+    agent.unmark("broken")
+    now = client.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
+    assert (now["error"], now["question"]["id"]) == (None, "q-1")
+
+
+def test_two_servers_on_one_session_take_one_answer_each(talk, repo: Path, agent: Agent):
+    clients: list[Talk] = [talk(**agent.variables), talk(**agent.variables)]
+    for client in clients:
+        client.greet()
+    session = clients[0].fine("planning_start", instruction=INSTRUCTION, seconds=60)["session_id"]
+    calls = [
+        client.begin("planning_answer", session_id=session, answer=f"from {number}", question_id="q-1")
+        for number, client in enumerate(clients)
+    ]
+    results = [client.hear(call)["result"] for client, call in zip(clients, calls, strict=True)]
+    assert sorted(result["isError"] for result in results) == [False, True]
+    refused = next(result for result in results if result["isError"])
+    assert json.loads(refused["content"][0]["text"])["error"]["code"] in {"not_asked", "session_race"}
+    assert saved(repo, session, lambda found: found.current_question_index == 1).status == "discovery"
+    # A person goes on in a terminal; the agent that did not hear of it is told.
+    with open_workspace(repo, environment={**os.environ, **agent.variables}) as person:
+        person.planning.cancel(session)
+    assert clients[1].refused("planning_answer", session_id=session, answer="x")["code"] == "session_over"
+
+
+def test_a_model_that_cannot_be_had_is_told_before_anything_is_kept(talk):
+    client: Talk = talk(RINGI_MODEL="openai:gpt-x")
+    client.greet()
+    assert client.refused("planning_start", instruction=INSTRUCTION)["code"] == "no_model_key"
+    assert client.fine("planning_get")["open_sessions"] == []
+    other: Talk = talk(RINGI_MODEL="nonsense:x")
+    other.greet()
+    assert other.refused("planning_start", instruction=INSTRUCTION)["code"] == "unknown_model"
+
+
+def test_no_model_library_is_loaded_for_the_list_and_a_look(repo: Path):
+    script = (
+        "import sys\n"
+        "import ringi.mcp.running, ringi.mcp.tools, ringi.mcp.leading, ringi.mcp.planning_wording\n"
+        "heavy = {'pydantic_ai', 'openai', 'anthropic', 'ringi.llm', 'ringi.api'} & set(sys.modules)\n"
+        "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
+    )
+    done = subprocess.run([RINGI[0], "-c", script], cwd=repo, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

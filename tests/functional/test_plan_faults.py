@@ -1,0 +1,200 @@
+"""Planning sessions against a service that misbehaves: the right state, and on they go afterwards."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.api import Workspace, open_workspace
+from ringi.domain.session import SessionStatus
+from ringi.domain.session_view import DecisionPending, QuestionPending
+from ringi.errors import SessionFailed
+from tests.fakes.model_server import (
+    ANTHROPIC_KEY,
+    OPENAI_KEY,
+    Cut,
+    ErrorInStream,
+    Garbage,
+    Huge,
+    ModelServer,
+    Never,
+    Refuse,
+    Request,
+    Say,
+    Slowly,
+    Status,
+)
+from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY
+from tests.fakes.people import SeatedPerson
+
+ANSWERS = {"discovery": QUESTIONS, "design": DECISIONS, "review": SUMMARY}
+FAULTS: dict[str, tuple[Any, str]] = {
+    "401": (Status(401, "bad key {key}"), "refused the call"),
+    "429": (Status(429, "slow down", retry_after="30"), "takes no calls now"),
+    "500": (Status(500, "oops"), "takes no calls now"),
+    "cut": (Cut(), ""),
+    "broken": (ErrorInStream(), ""),
+    "no JSON": (Say("well, {{{ no"), "cannot be used"),
+    "wrong shape": (Say({"questions": [{"question": 5}], "decisions": 1, "summary": []}), "cannot be used"),
+    "empty": (Say(""), ""),
+    "refused": (Refuse(), "did not answer"),
+    "5 MB": (Huge(), "cannot be used"),
+    "slow": (Slowly(SUMMARY, seconds=0.2), "did not answer within"),
+    "never": (Never(), "did not answer within"),
+    "garbage": (Garbage(), ""),
+}
+
+
+def purpose_of(request: Request) -> str:
+    text = request.text + json.dumps(request.schema)
+    found = [name for name in ("questions", "decisions", "summary") if f'"{name}"' in text]
+    return {"questions": "discovery", "decisions": "design", "summary": "review"}[found[0]]
+
+
+class Service:
+    """Answers a whole session; one phase goes wrong as long as it is told to."""
+
+    def __init__(self, phase: str, fault: Any) -> None:
+        self.phase = phase
+        self.fault = fault
+
+    def __call__(self, request: Request) -> Any:
+        purpose = purpose_of(request)
+        return self.fault if self.fault is not None and purpose == self.phase else ANSWERS[purpose]
+
+
+def opened(repo: Path, server: ModelServer, model: str) -> Workspace:
+    environment = {
+        **os.environ,
+        **server.environment(),
+        "RINGI_MODEL": model,
+        "RINGI_LLM_TIMEOUT_SEC": "1.5",
+    }
+    return open_workspace(repo, environment=environment, person=SeatedPerson(), at_once=True)
+
+
+def lead(workspace: Workspace, session_id: str) -> None:
+    while True:
+        match workspace.planning.go_on(session_id).pending:
+            case QuestionPending(question=question):
+                workspace.planning.answer(session_id, f"re {question.id}")
+            case DecisionPending():
+                workspace.planning.decide(session_id, "opt-b", "it lasts")
+            case _:
+                return
+
+
+@pytest.mark.req("IP-12", "IP-14", "PP-17")
+@pytest.mark.parametrize("model", ["openai:m", "anthropic:m"])
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_ends_as_specified_and_the_session_goes_on(repo: Path, name: str, model: str):
+    fault, words = FAULTS[name]
+    # Every fault in every phase would take long; which phase it meets does not matter to the adapter.
+    phase = ["discovery", "design", "review"][(list(FAULTS).index(name) + model.startswith("a")) % 3]
+    service = Service(phase, fault)
+    with ModelServer(service) as server, opened(repo, server, model) as workspace:
+        session_id = workspace.planning.start("Add a login").session_id
+        with pytest.raises(SessionFailed) as caught:
+            lead(workspace, session_id)
+        assert words in str(caught.value)
+        session = workspace.planning.get(session_id).session
+        assert session.status is SessionStatus.FAILED
+        assert session.error_message
+        assert words in session.error_message
+        answers = [question.answer for question in session.questions]
+        written = json.loads((repo / ".agent/planning-sessions" / f"{session_id}.json").read_bytes())
+        assert (written["status"], written["errorMessage"]) == ("failed", session.error_message)
+        log = (repo / ".agent" / written[f"{phase}LogPath"]).read_text()
+        assert "Traceback (most recent call last)" in log
+        assert "ringi.errors" in log
+        everything = str(caught.value) + log + json.dumps(written)
+        assert OPENAI_KEY not in everything
+        assert ANTHROPIC_KEY not in everything
+        service.fault = None
+        workspace.planning.resume(session_id)
+        lead(workspace, session_id)
+        session = workspace.planning.get(session_id).session
+        assert (session.status, session.error_message) == (SessionStatus.REVIEW, None)
+        assert [question.answer for question in session.questions][: len(answers)] == answers
+        assert workspace.verify_log() == []
+
+
+@pytest.mark.req("IP-12")
+def test_a_wrong_answer_is_asked_for_again_and_the_session_never_notices(repo: Path):
+    steps = iter([Say("no JSON at all"), Say({"questions": "none"})])
+
+    def service(request: Request) -> Any:
+        return next(steps, None) or ANSWERS[purpose_of(request)]
+
+    with ModelServer(service) as server, opened(repo, server, "openai:m") as workspace:
+        session_id = workspace.planning.start("Add a login").session_id
+        assert isinstance(workspace.planning.go_on(session_id).pending, QuestionPending)
+        stored = workspace.planning.get(session_id)
+        assert stored.facts.usage.requests == 3
+        assert "Expected `array`" in server.requests[-1].text
+        log = (repo / ".agent" / str(stored.session.discovery_log_path)).read_text()
+        assert log.count("-- request") == 3
+
+
+@pytest.mark.req("IP-12", "IP-6")
+def test_on_the_command_line_it_says_what_to_do_next(repo: Path):
+    service = Service("discovery", Status(401, "who are you?"))
+    with ModelServer(service) as server:
+        environment = {**os.environ, **server.environment(), "RINGI_MODEL": "openai:m"}
+
+        def ringi(*words: str) -> "subprocess.CompletedProcess[str]":
+            return subprocess.run(
+                [sys.executable, "-m", "ringi", *words],
+                cwd=repo,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+
+        failed = ringi("plan", "Add a login")
+        assert failed.returncode == 1
+        assert "who are you?" in failed.stderr
+        name = failed.stderr.split("ringi plan --resume ")[1].split()[0]
+        service.fault = None
+        asked = ringi("plan", "--resume", name)
+        assert asked.returncode == 3, asked.stderr
+        assert json.loads(asked.stdout)["pending"]["question"]["id"] == "q-1"
+
+
+def test_commands_that_need_no_model_load_no_model_library(repo: Path):
+    script = (
+        "import sys, contextlib\n"
+        "from ringi.cli import main\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    main()\n"
+        "heavy = {'pydantic', 'pydantic_ai', 'openai', 'anthropic', 'httpx', 'httpx2', 'httpcore'}\n"
+        "sys.stderr.write('LOADED ' + ' '.join(sorted(heavy & set(sys.modules))) + '\\n')\n"
+    )
+    for words in (
+        ["plan", "--help"],
+        ["plan", "Add a login"],
+        ["plan", "--resume"],
+        ["status"],
+        [],
+        ["list"],
+        ["doctor"],
+        ["config", "show"],
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-c", script, *words],
+            cwd=repo,
+            env={**os.environ, "RINGI_MODEL": "playbook"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ran.stderr.splitlines()[-1] == "LOADED ", words

@@ -1,0 +1,343 @@
+"""Planning sessions without a terminal: single steps, a file of answers, and a signature at the end."""
+
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ringi.api import open_workspace
+from ringi.cli.main import main
+from tests.fakes.signing import RealKey
+from tests.functional.desk import RINGI
+from tests.functional.planning_desk import PlanningDesk, ScriptedModel, imported, question
+
+ANSWERS = """\
+answers:
+- 2
+- |
+  the names
+  and the order
+decisions:
+  d-1: opt-b
+  d-2: {option: Long, reason: it says more}
+"""
+
+
+class Room(NamedTuple):
+    desk: PlanningDesk
+    model: ScriptedModel
+    folder: Path
+
+    def file(self, text: str, name: str = "answers.yaml") -> str:
+        (self.folder / name).write_text(text)
+        return str(self.folder / name)
+
+    def resume(self, *words: str) -> tuple[int, Any]:
+        return self.desk.step("--resume", self.desk.short_id(), *words)
+
+    def key(self) -> str:
+        """One that is listed as the person's."""
+        key = RealKey(self.folder, "key")
+        signers = Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers"
+        signers.parent.mkdir(parents=True, exist_ok=True)
+        signers.write_text(f'hanako namespaces="ringi-approval" {key.public}\n')
+        signers.chmod(0o600)
+        return str(key.path)
+
+
+@pytest.fixture
+def room(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    model = ScriptedModel(tmp_path / "model")
+    monkeypatch.setenv("RINGI_MODEL", model.name)
+    return Room(PlanningDesk(repo), model, tmp_path)
+
+
+@pytest.mark.req("IP-3", "IP-4", "IP-5", "IP-9")
+def test_step_by_step_to_a_signed_approval(room: Room) -> None:
+    code, view = room.desk.step("Add", "JSON")
+    assert (code, view["instruction"], view["pending"]["kind"]) == (3, "Add JSON", "question")
+    assert view["pending"]["question"]["options"] == ["Only one", "All of them"]
+    code, view = room.resume("--answer", "2", "--to", "q-1")
+    assert (code, view["pending"]["number"], view["pending"]["of"]) == (3, 2, 2)
+    code, view = room.resume("--skip")
+    assert (code, view["pending"]["kind"]) == (3, "decision")
+    code, view = room.resume("--answer", "opt-b", "--reason", "no disk")
+    assert (code, view["pending"]["decision"]["id"]) == (3, "d-2")
+    code, view = room.resume("--answer", "Long")
+    assert (code, view["pending"]["kind"], view["pending"]["rejectsLeft"]) == (3, "approval", 3)
+    code, view = room.resume("--reject", "on disk")
+    assert (code, view["pending"]["kind"]) == (3, "decision")
+    room.resume("--answer", "a")
+    room.resume("--answer", "1")
+    code, view = room.resume("--approve", "--sign", room.key())
+    assert (code, view["status"], view["pending"]["kind"]) == (0, "approved", "approved")
+    session = room.desk.session()
+    assert session["plannerSessionId"] == view["pending"]["runId"]
+    assert room.desk.answers() == ["All of them", None]
+    assert room.desk.chosen() == ["opt-a", "opt-a"]
+    with open_workspace(room.desk.root) as workspace:
+        approval = workspace.parts.ledger.session_approval(session["sessionId"])
+    assert approval is not None
+    assert approval.proof.kind == "signed"
+    assert approval.proof.principal == "hanako"
+    again = room.resume("--answer", "1")
+    assert again == (6, None)
+
+
+@pytest.mark.req("IP-6")
+def test_a_file_answers_up_to_the_review(room: Room) -> None:
+    code, view = room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
+    assert (code, view["pending"]["kind"]) == (3, "approval")
+    assert room.desk.answers() == ["All of them", "the names\nand the order"]
+    assert room.desk.chosen() == ["opt-b", "opt-b"]
+    assert [one["rationale"] for one in room.desk.session()["decisions"]] == [None, "it says more"]
+    code, view = room.resume()
+    assert (code, view["pending"]["kind"]) == (3, "approval")
+
+
+def test_a_file_and_a_key_need_nobody(room: Room) -> None:
+    code, view = room.desk.step(
+        "Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key()
+    )
+    assert (code, view["status"]) == (0, "approved")
+    run = room.desk.json("status", "--session", view["pending"]["runId"])
+    assert run["phase"] == "planning"
+    assert run["planning_session_id"] == view["sessionId"]
+    assert "the names" not in run["instruction"]
+    assert room.desk.json("status")["planning"] == []
+
+
+def test_a_key_that_nobody_listed(room: Room) -> None:
+    RealKey(room.folder, "other")
+    answers = room.file(ANSWERS)
+    key = str(room.folder / "other")
+    assert room.desk.step("Add JSON", "--answers", answers, "--approve", "--sign", key)[0] == 6
+    assert room.desk.session()["status"] == "review"
+
+
+def test_what_the_file_does_not_say_is_asked(room: Room) -> None:
+    code, view = room.desk.step("Add JSON", "--answers", room.file("answers:\n  q-1: 1\n"))
+    assert (code, view["pending"]["question"]["id"]) == (3, "q-2")
+    code, view = room.resume("--answers", room.file("otherwise: skip\n"))
+    assert (code, view["pending"]["decision"]["id"]) == (3, "d-1")
+    code, view = room.resume("--answers", room.file("otherwise: recommended\n"))
+    assert (code, view["pending"]["kind"]) == (3, "approval")
+    assert room.desk.answers() == ["Only one", None]
+    assert room.desk.chosen() == ["opt-a", "opt-a"]
+
+
+def test_a_file_with_a_mistake_starts_nothing(room: Room) -> None:
+    done = room.desk.run("plan", "Add JSON", "--answers", room.file("anwsers: [1]\n"))
+    assert done.returncode == 6
+    assert "answers.yaml:1" in done.stderr
+    assert room.desk.json("status")["planning"] == []
+
+
+def test_a_file_that_speaks_of_something_else(room: Room) -> None:
+    for text, words in (
+        ("answers: {q-7: x}\n", "answers.yaml:1 cannot be read: there is no question q-7"),
+        ("answers: [a, b]\ndecisions:\n- a\n- zebra\n", "answers.yaml:4 cannot be read: zebra is none"),
+        ("answers: [a, b]\ndecisions: [a, b,\n c]\n", "answers.yaml:3 cannot be read: one too many"),
+    ):
+        done = room.desk.run("plan", "Add JSON", "--answers", room.file(text))
+        assert done.returncode == 6
+        assert words in done.stderr
+
+
+def test_instruction_and_answers_from_standard_input(room: Room) -> None:
+    def piped(text: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*RINGI, *words],
+            cwd=room.desk.root,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    begun = piped("Add JSON\nto all\n", "plan", "-")
+    assert begun.returncode == 3
+    assert json.loads(begun.stdout)["instruction"] == "Add JSON\nto all"
+    name = room.desk.short_id()
+    assert piped("in several\nlines\n", "plan", "--resume", name, "--answer", "-").returncode == 3
+    assert room.desk.answers()[0] == "in several\nlines"
+    assert piped("otherwise: recommended", "plan", "--resume", name, "--answers", "-").returncode == 3
+    assert piped("too wide\n", "plan", "--resume", name, "--reject", "-").returncode == 3
+    assert room.desk.session()["rejectCount"] == 1
+
+
+def test_standard_input_that_is_closed(room: Room) -> None:
+    command = " ".join([*RINGI, "plan", "-", "<&-"])
+    done = subprocess.run(
+        command, shell=True, cwd=room.desk.root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "standard input could not be read" in done.stderr
+
+
+def test_nothing_is_read_that_was_not_asked_for(room: Room) -> None:
+    """Standard input stays open and silent: a command that read it would hang."""
+    reader, writer = os.pipe()
+    try:
+        done = subprocess.run(
+            [*RINGI, "plan", "Add JSON"],
+            cwd=room.desk.root,
+            stdin=reader,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["pending"]["kind"] == "question"
+
+
+@pytest.mark.req("IP-6")
+def test_open_sessions_are_listed(room: Room) -> None:
+    assert room.desk.step("--resume") == (0, [])
+    room.desk.step("first")
+    code, refs = room.desk.step("--resume")
+    assert code == 3
+    assert [(ref["title"], ref["questionsDone"], ref["questions"]) for ref in refs] == [("first", 0, 2)]
+    [open_one] = room.desk.json("status")["planning"]
+    assert open_one == refs[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "Say what should change"),
+        (["x", "--resume", "y"], "Say what should change"),
+        (["x", "--answer", "1"], "needs a session"),
+        (["--resume", "--answer", "1"], "needs a session"),
+        (["--resume", "x", "--answer", "1", "--skip"], "One thing at a time"),
+        (["--resume", "x", "--reason", "1"], "--reason belongs"),
+        (["--resume", "x", "--to", "q-1"], "--to belongs"),
+        (["--resume", "x", "--sign", "k"], "--sign belongs"),
+        (["-", "--answers", "-"], "only once"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    words: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is opened, so that not even a workspace is needed."""
+    assert main(["--workspace", str(tmp_path), "plan", *words]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_what_cannot_be_begun(room: Room) -> None:
+    for words, code in (
+        (["--resume", "planning-00000000"], 2),
+        (["  "], 6),
+        (["--from", "missing.json"], 2),
+        (["x", "--answers", "missing.yaml"], 2),
+    ):
+        done = room.desk.run("plan", *words)
+        assert done.returncode == code
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+    assert room.desk.json("status")["planning"] == []
+
+
+def test_a_step_that_does_not_fit_changes_nothing(room: Room) -> None:
+    room.desk.step("Add JSON")
+    before, name = room.desk.session(), room.desk.short_id()
+    for words in (
+        ["--answer", "  "],
+        ["--answer", "x", "--to", "q-2"],
+        ["--answer", "x", "--reason", "y"],
+        ["--reject", "x"],
+        ["--approve"],
+        ["--skip", "--to", "d-1"],
+    ):
+        assert room.desk.step("--resume", name, *words) == (6, None)
+    assert room.desk.session() == before
+
+
+def test_without_a_terminal_only_a_signature_approves(room: Room) -> None:
+    room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
+    done = room.desk.run("plan", "--resume", room.desk.short_id(), "--approve")
+    assert done.returncode == 3
+    assert f"ringi plan --resume {room.desk.short_id()}" in done.stderr
+    assert room.resume("--answer", "x") == (6, None)
+    assert room.desk.session()["status"] == "review"
+
+
+@pytest.mark.req("IP-12")
+def test_a_model_that_fails_says_how_to_go_on(room: Room) -> None:
+    room.model.breaks("questions")
+    done = room.desk.run("plan", "Add JSON")
+    assert done.returncode == 1
+    assert f"ringi plan --resume {room.desk.short_id()}" in done.stderr
+    assert "stopped by an error" in room.desk.run("status").stdout
+    room.model.answers(questions=[question("Again?")])
+    assert room.resume()[1]["pending"]["question"]["question"] == "Again?"
+
+
+@pytest.mark.req("IP-2")
+def test_cancelled_from_the_command_line(room: Room) -> None:
+    room.desk.step("Add JSON")
+    code, view = room.resume("--cancel")
+    assert (code, view["status"]) == (5, "cancelled")
+    assert room.resume("--cancel") == (6, None)
+    assert room.resume()[0] == 5
+
+
+def test_a_session_from_a_file(room: Room) -> None:
+    room.desk.step("Add JSON")
+    room.resume("--answer", "1")
+    exported = room.file(json.dumps(room.desk.session()), "session.json")
+    code, view = room.desk.step("--from", exported)
+    assert (code, view["pending"]["question"]["id"]) == (3, "q-2")
+    assert len(room.desk.json("status")["planning"]) == 2
+    assert room.desk.step("--from", room.file("{", "cut.json")) == (6, None)
+
+
+def test_words_for_people_beside_the_document(room: Room) -> None:
+    done = room.desk.run("--json", "plan", "Add JSON")
+    assert json.loads(done.stdout)["pending"]["kind"] == "question"
+    assert "--answer" in done.stderr
+    done = room.desk.run("status", "--session", room.desk.short_id())
+    assert done.returncode == 0
+    assert "Which files?" in done.stdout
+    assert room.desk.json("status", "--session", room.desk.short_id())["pending"]["number"] == 1
+    assert room.desk.run("status", "--session", "nothing").returncode == 2
+
+
+@pytest.mark.req("IP-13")
+def test_two_processes_answer_the_same_question(room: Room) -> None:
+    room.desk.step("Add JSON")
+    name = room.desk.short_id()
+    with ThreadPoolExecutor(2) as pool:
+        codes = list(
+            pool.map(lambda word: room.desk.step("--resume", name, "--answer", word, "--to", "q-1")[0], "xy")
+        )
+    assert min(codes) == 3
+    assert max(codes) in {6, 7}
+    assert room.desk.answers()[0] in {"x", "y"}
+    assert room.desk.answers()[1] is None
+
+
+MODEL_LIBRARIES = ("pydantic_ai", "openai", "anthropic", "httpx", "pydantic")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["plan", "--help"], ["status"], ["plan", "Add JSON"], ["plan", "--resume"], []],
+    ids=lambda words: " ".join(words) or "alone",
+)
+def test_no_model_library_is_loaded(repo: Path, words: list[str]) -> None:
+    loaded = imported(repo, *words)
+    assert "ringi.cli.main" in loaded
+    assert {name.partition(".")[0] for name in loaded}.isdisjoint(MODEL_LIBRARIES)
+    if words == ["plan", "Add JSON"]:
+        assert "ringi.llm.playbook" in loaded
+    if words in ([], ["plan", "--help"]):
+        assert not {name for name in loaded if name.startswith(("ringi.planning", "ringi.llm"))}

@@ -1,0 +1,513 @@
+"""Planning sessions at a real terminal, from the instruction to the run."""
+
+import json
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pexpect
+import pytest
+
+from ringi.api import open_workspace
+from ringi.cli.ui import width
+from tests.functional.planning_desk import (
+    MENU,
+    PROMPT,
+    YES_NO,
+    PlanningDesk,
+    ScriptedModel,
+    Talk,
+    decision,
+    plain,
+    question,
+)
+
+HOSTILE = "evil \x1b[2J\u202e end"
+
+
+class Room(NamedTuple):
+    desk: PlanningDesk
+    model: ScriptedModel
+
+    def talk(self, *words: str, columns: int = 80, **variables: str) -> Talk:
+        return self.desk.talk("plan", *words, columns=columns, **variables)
+
+    def resume(self, **variables: str) -> Talk:
+        return self.talk("--resume", self.desk.short_id(), **variables)
+
+
+@pytest.fixture
+def room(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    model = ScriptedModel(tmp_path / "model")
+    monkeypatch.setenv("RINGI_MODEL", model.name)
+    return Room(PlanningDesk(repo), model)
+
+
+def to_review(talk: Talk) -> None:
+    talk.say("1")
+    talk.say("the names")
+    talk.decide("1")
+    talk.decide("2", "it says more")
+
+
+@pytest.mark.req("IP-2", "IP-3", "IP-4", "IP-5", "IP-6", "IP-9")
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_from_the_instruction_to_the_run(room: Room, language: str) -> None:
+    with room.talk("Add JSON", "--lang", language) as talk:
+        first = talk.say("2")
+        assert "Add JSON" in first
+        assert "Which files?" in first
+        assert "It decides how much changes." in first
+        assert "  1  Only one\n  2  All of them\n" in first
+        talk.say("/back")
+        assert "All of them\n> " in talk.say("")  # what was answered stands there, and an empty line keeps it
+        talk.say("the names\\")
+        talk.say("and the order", r"… ")
+        assert "Where it is kept" in talk.decide("b", "no disk")
+        talk.say("/back")
+        assert "In memory (no disk)\n> " in talk.say("")
+        talk.decide("a")
+        shown = talk.reject("not in memory")
+        assert "Where it is kept: In memory (no disk)" in shown
+        talk.decide("a", "safe")
+        talk.decide("Long")
+        assert "  - first\n  - second\n" in talk.approve()
+        talk.say("n", YES_NO)
+        code, rest = talk.end()
+    session = room.desk.session()
+    run_id = session["plannerSessionId"]
+    assert code == 0
+    assert f"ringi run {run_id}" in rest
+    assert f"→ ringi status --session {run_id}" in rest
+    assert session["status"] == "approved"
+    assert room.desk.answers() == ["All of them", "the names\nand the order"]
+    assert room.desk.chosen() == ["opt-a", "opt-b"]
+    assert session["rejectCount"] == 1
+    assert session["decisions"][0]["rationale"] == "safe"
+    told = room.desk.run("status", "--session", run_id).stdout
+    assert "Original Instruction: Add JSON" in told
+    assert "the names" not in told  # a constraint: only the summary has it
+
+
+@pytest.mark.req("IP-3", "IP-6")
+@pytest.mark.parametrize(
+    ("instruction", "language"),
+    [("Add a --json option to the list command", "en"), ("一覧に --json を追加する", "ja")],
+)
+def test_without_any_model(room: Room, instruction: str, language: str) -> None:
+    with room.talk(instruction, "--lang", language, RINGI_MODEL="playbook") as talk:
+        asked = talk.say("/skip")
+        while MENU not in talk.seen:
+            at = talk.child.expect([PROMPT, MENU])
+            asked += talk._noted(f"{talk.child.before}{talk.child.after}")
+            if at == 1:
+                break
+            talk.send("1\n")
+        talk.send("a\n")
+        talk.say("y", YES_NO)
+        talk.say("y", YES_NO)
+        assert talk.end()[0] == 0
+    session = room.desk.session()
+    assert session["status"] == "approved"
+    assert 1 <= len(session["questions"]) <= 5
+    assert 1 <= len(session["decisions"]) <= 3
+    japanese = any(
+        "\u3040" <= character <= "\u30ff"
+        for character in json.dumps(session["questions"], ensure_ascii=False)
+    )
+    assert japanese == (language == "ja")
+
+
+@pytest.mark.req("IP-10")
+def test_a_question_that_is_skipped_keeps_no_answer(room: Room) -> None:
+    with room.talk("Add JSON", RINGI_PLANNING_SKIP_AFTER_SEC="0.2") as talk:
+        talk.read()
+        talk.send("half ")
+        assert "/skip" in talk.read(r"> half ")
+        talk.send("an answer\n")
+        talk.say("/skip")
+        talk.decide("1")
+    assert room.desk.answers() == ["half an answer", None]
+    assert room.desk.session()["questions"][1]["answeredAt"]
+
+
+@pytest.mark.req("IP-10")
+def test_silence_never_skips(room: Room) -> None:
+    with room.talk("Add JSON", RINGI_PLANNING_SKIP_AFTER_SEC="0.1") as talk:
+        talk.read("Still there")
+        talk.read()
+        with pytest.raises(pexpect.TIMEOUT):
+            talk.child.expect("Still there", timeout=0.5)
+    assert room.desk.answers() == [None, None]
+    assert room.desk.session()["questions"][0]["answeredAt"] is None
+
+
+@pytest.mark.req("IP-2")
+def test_the_third_reject_cancels(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.reject("more")
+        talk.decide("1")
+        talk.decide("1")
+        talk.reject("less")
+        talk.decide("1")
+        talk.decide("1")
+        talk.say("r", MENU)
+        assert "last reject" in talk.say("no")
+        code, rest = talk.end()
+    assert code == 5
+    assert "cancelled" in rest
+    assert room.desk.session()["status"] == "cancelled"
+    assert room.desk.session()["rejectCount"] == 3
+
+
+@pytest.mark.req("IP-14")
+def test_killed_in_every_phase_it_goes_on_where_it_was(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.say("1")
+        talk.read("What must stay")
+        talk.kill()
+    with room.resume() as talk:
+        assert "Question 2 of 2" in talk.say("the names")
+        talk.decide("1", "why not")
+        talk.read("How it is named")
+        talk.kill()
+    with room.resume() as talk:
+        assert "Decision 2 of 2" in talk.decide("2")
+        talk.read(MENU)
+        talk.kill()
+    with room.resume() as talk:
+        assert "In a file (why not)" in talk.approve()
+        talk.read("run is")
+        talk.kill()
+    assert room.desk.session()["status"] == "approved"
+    assert room.desk.answers() == ["Only one", "the names"]
+    assert room.model.asked == ["questions", "decisions", "summary"]
+
+
+@pytest.mark.req("IP-12", "IP-14")
+def test_killed_while_the_model_works(room: Room) -> None:
+    room.model.is_slow("decisions")
+    with room.talk("Add JSON") as talk:
+        talk.say("1")
+        talk.say("the names")
+        talk.read(r"works … \d")
+        talk.kill()
+    assert room.desk.answers() == ["Only one", "the names"]
+    (room.model.folder / "decisions.slow").unlink()
+    with room.resume() as talk:
+        assert "Decision 1 of 2" in talk.decide("1")
+
+
+def test_progress_leaves_nothing_behind(room: Room) -> None:
+    room.model.is_slow("questions")
+    with room.talk("Add JSON") as talk:
+        talk.read(r"works … \d")
+        (room.model.folder / "questions.slow").unlink()
+        talk.child.sendintr()
+        code, rest = talk.end()
+    assert code == 130
+    assert "\x1b" not in talk.seen
+    assert rest.rstrip().endswith(f"ringi plan --resume {room.desk.short_id()}")
+
+
+@pytest.mark.parametrize("at", ["question", "reason", "review"])
+def test_interrupted_everything_is_saved_and_it_says_how_to_go_on(room: Room, at: str) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.say("1")
+        if at != "question":
+            talk.say("the names")
+            talk.say("1")
+        if at == "review":
+            talk.say("")
+            talk.decide("1")
+            talk.read(MENU)
+        else:
+            talk.read()
+        talk.child.sendintr()
+        code, rest = talk.end()
+    assert code == 130
+    assert f"→ ringi plan --resume {room.desk.short_id()}" in rest
+    assert "Traceback" not in talk.seen
+    assert room.desk.answers()[0] == "Only one"
+
+
+@pytest.mark.parametrize("how", ["/quit", "\x04", "q"])
+def test_leaving_says_how_to_go_on(room: Room, how: str) -> None:
+    with room.talk("Add JSON") as talk:
+        if how == "q":
+            to_review(talk)
+            talk.say("q", MENU)
+        else:
+            talk.read()
+            talk.send(how if how == "\x04" else f"{how}\n")
+        code, rest = talk.end()
+    assert code == 3
+    assert f"→ ringi plan --resume {room.desk.short_id()}" in rest
+
+
+def test_the_window_is_closed(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.say("1")
+        talk.read("What must stay")
+        talk.child.close(force=False)
+    with room.resume() as talk:
+        assert "Question 2 of 2" in talk.say("x")
+
+
+def test_after_an_approval_the_end_of_the_input_changes_nothing(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.approve()
+        talk.read(YES_NO)
+        talk.child.sendeof()
+        code, rest = talk.end()
+    assert code == 0
+    assert "ringi status --session" in rest
+
+
+def test_cancelling_is_asked_once(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.say("/cancel")
+        talk.say("n", YES_NO)
+        talk.say("/cancel")
+        talk.say("y", YES_NO)
+        assert talk.end()[0] == 5
+    assert room.desk.session()["status"] == "cancelled"
+
+
+def test_what_is_no_answer_is_asked_again(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.say("")
+        assert "no answer" in talk.say("/back")
+        assert "nothing before it" in talk.say("/skp")
+        assert "did you mean /skip" in talk.say("?")
+        assert "/quit" in talk.say("/tmp")
+        talk.say(" /skip")
+        assert "Where it is kept" in talk.say("9")
+        assert "number or the letter" in talk.say("/skip")
+        assert "cannot be skipped" in talk.decide("２")  # noqa: RUF001
+        talk.decide("1")
+        talk.say("x", MENU)
+        assert "letters in brackets" in talk.say("r", MENU)
+        talk.say("")
+        assert "nothing was decided" in talk.say("a", MENU)
+        talk.say("no", YES_NO)
+        assert "Nothing was approved" in talk.say("i", MENU)
+        assert "Original Instruction: Add JSON" in talk.say("q", MENU)
+        assert talk.end()[0] == 3
+    assert room.desk.answers() == ["/tmp", "/skip"]
+    assert room.desk.chosen() == ["opt-b", "opt-a"]
+
+
+def test_back_from_the_first_decision_and_from_the_review(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.say("1")
+        talk.say("the names")
+        talk.say("/back")
+        assert "the names\n> " in talk.say("other names")
+        talk.decide("1")
+        talk.decide("1", "short")
+        talk.say("b", MENU)
+        assert "Short (short)\n> " in talk.decide("2", "long")
+        talk.say("q", MENU)
+        assert talk.end()[0] == 3
+    assert room.desk.answers()[1] == "other names"
+    assert room.desk.session()["decisions"][1]["rationale"] == "long"
+
+
+def test_lines_that_are_pasted_are_one_answer(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.say("first\nsecond \\\n\nlast")
+        talk.read("Question 2")
+    assert room.desk.answers()[0] == "first\nsecond \\\n\nlast"
+
+
+def test_what_was_typed_before_does_not_answer(room: Room) -> None:
+    room.model.is_slow("questions", 1)
+    with room.talk("Add JSON") as talk:
+        talk.read(r"works … \d")
+        talk.send("y\n")
+        assert "not taken: y" in talk.say("/quit")
+        talk.end()
+    assert room.desk.answers() == [None, None]
+
+
+def test_nothing_that_was_said_commands_the_terminal(room: Room) -> None:
+    room.model.answers(
+        questions=[question(HOSTILE, options=[HOSTILE], why=HOSTILE)],
+        decisions=[decision(HOSTILE, HOSTILE, "other")],
+        summary=f"# {HOSTILE}\n{HOSTILE}",
+    )
+    with room.talk(HOSTILE) as talk:
+        talk.say("1")
+        talk.decide("1", "because \x16\x1b[2J")
+        talk.say("i", MENU)
+        talk.say("q", MENU)
+        talk.end()
+    shown = talk.seen.replace("^[", "")
+    assert r"evil \x1b[2J\u202e end" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    for words in (["status"], ["status", "--session", room.desk.short_id()], []):
+        with room.desk.talk(*words) as talk:
+            assert talk.end()[0] == 0
+            assert r"evil \x1b[2J\u202e end" in talk.seen
+            assert "\x1b" not in talk.seen
+
+
+def test_forty_columns_are_enough(room: Room) -> None:
+    long = "a fairly long sentence about what is meant, "
+    room.model.answers(
+        questions=[
+            question(
+                long * 3, options=[long * 2, "とても長い文章なので、どこかで折り返す。" * 3], why=long * 2
+            )
+        ],
+        decisions=[decision(long[:60] * 2, "とても長い名前" * 5, long)],
+        summary=f"## {long * 2}\n\n- {long * 3}",
+    )
+    with room.talk("Add JSON", columns=40) as talk:
+        talk.say("2")
+        talk.decide("1")
+        talk.read("What would be done")
+        talk.read(r"Answered:")
+        lines = talk.seen.split("\n")
+    assert [line for line in lines if width(line) > 40] == []
+
+
+@pytest.mark.req("IP-13")
+def test_somebody_else_goes_on_meanwhile(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.read()
+        code, view = room.desk.step("--resume", room.desk.short_id(), "--answer", "from elsewhere")
+        assert (code, view["pending"]["question"]["id"]) == (3, "q-2")
+        talk.send("too late\n")
+        shown = talk.say("the names")
+        assert "not what is asked now" in shown
+        assert "Question 2 of 2" in shown
+        talk.read()
+        assert room.desk.step("--resume", room.desk.short_id(), "--cancel")[0] == 5
+        talk.send("1\n")
+        talk.say("")
+        code, _rest = talk.end()
+    assert code == 5
+    assert room.desk.answers() == ["from elsewhere", "the names"]
+
+
+def test_an_approval_covers_only_what_was_shown(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.say("a", MENU)
+        talk.read(YES_NO)
+        room.model.answers(summary="Something else entirely")
+        name = room.desk.short_id()
+        room.desk.step("--resume", name, "--reject", "no")
+        room.desk.step("--resume", name, "--answer", "opt-a")
+        room.desk.step("--resume", name, "--answer", "opt-a")
+        talk.send("y\n")
+        assert "Something else entirely" in talk.say("q", MENU)
+        talk.end()
+    assert room.desk.session()["status"] == "review"
+
+
+def test_an_agent_cannot_approve(room: Room) -> None:
+    with room.talk("Add JSON", CLAUDECODE="1") as talk:
+        to_review(talk)
+        talk.say("a", MENU)
+        shown = talk.say("q", MENU)
+        assert "CLAUDECODE" in shown
+        assert f"ringi plan --resume {room.desk.short_id()}" in shown
+        talk.end()
+    assert room.desk.session()["status"] == "review"
+
+
+@pytest.mark.req("IP-12")
+def test_a_model_that_fails_can_be_tried_again(room: Room) -> None:
+    room.model.breaks("decisions")
+    with room.talk("Add JSON") as talk:
+        talk.say("1")
+        talk.say("the names")
+        code, rest = talk.end()
+    assert code == 1
+    assert f"ringi plan --resume {room.desk.short_id()}" in plain(rest)
+    assert room.desk.session()["status"] == "failed"
+    assert "stopped by an error" in room.desk.run().stdout
+    room.model.answers(decisions=[decision("Again", "One", "Two")])
+    with room.resume() as talk:
+        assert "Again" in talk.decide("1")
+    assert room.desk.answers() == ["Only one", "the names"]
+
+
+@pytest.mark.req("IP-6")
+def test_a_session_is_chosen_from_the_open_ones(room: Room) -> None:
+    for words in ("first thing", "second thing"):
+        room.desk.step(words)
+    with room.talk("--resume") as talk:
+        listed = talk.say("7", r"leave: ")
+        assert "1  second thing" in listed
+        assert "0 of 2 questions" in listed
+        talk.say("2", r"leave: ")
+        assert "first thing" in talk.read()
+    with room.talk("--resume") as talk:
+        talk.say("", r"leave: ")
+        assert talk.end()[0] == 3
+
+
+@pytest.mark.req("IP-2")
+def test_where_nothing_is_to_be_asked_the_review_comes_at_once(room: Room) -> None:
+    room.model.answers(questions=[], decisions=[])
+    with room.talk("Add JSON") as talk:
+        assert "Answered: 0 of 0" in plain(talk.say("b", MENU))
+        assert "nothing before it" in talk.approve()
+        talk.say("y", YES_NO)
+        assert talk.end()[0] == 0
+
+
+def test_a_terminal_that_can_do_nothing(room: Room) -> None:
+    room.model.is_slow("questions", 1)
+    with room.talk("Add JSON", TERM="dumb") as talk:
+        talk.say("/quit")
+        talk.end()
+    assert "works" not in talk.seen
+    assert "\x1b" not in talk.seen
+
+
+def test_colours_where_they_are_wanted(room: Room) -> None:
+    with room.talk("Add JSON", NO_COLOR="") as talk:
+        assert "\x1b[1mQuestion 1 of 2" in talk.read()
+
+
+def test_nothing_to_resume(room: Room) -> None:
+    with room.talk("--resume") as talk:
+        code, rest = talk.end()
+    assert code == 0
+    assert 'ringi plan "…"' in rest
+
+
+def test_one_step_at_a_terminal_never_starts_the_dialogue(room: Room) -> None:
+    room.desk.step("Add JSON")
+    with room.talk("--resume", room.desk.short_id(), "--answer", "1") as talk:
+        code, rest = talk.end()
+    assert code == 3
+    assert "Question 2 of 2" in rest
+    assert "{" not in rest
+
+
+def test_approving_in_one_step_is_typed(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.say("q", MENU)
+        talk.end()
+    for answer, status in (("n", "review"), ("y", "approved")):
+        with room.talk("--resume", room.desk.short_id(), "--approve") as talk:
+            assert "Do it." in talk.read(YES_NO)
+            time.sleep(0.2)  # this question is one of the usual ones, which forget what came before
+            talk.send(f"{answer}\n")
+            code, _ = talk.end()
+        assert room.desk.session()["status"] == status
+        assert code == (0 if answer == "y" else 3)
+    with open_workspace(room.desk.root) as workspace:
+        approval = workspace.parts.ledger.session_approval(room.desk.session()["sessionId"])
+    assert approval is not None
+    assert approval.proof.kind == "typed"

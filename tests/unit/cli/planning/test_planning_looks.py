@@ -1,0 +1,165 @@
+"""How a session looks: it fits the terminal, and nothing in it commands the terminal."""
+
+import fcntl
+import os
+import struct
+import termios
+from collections.abc import Callable
+
+import pytest
+
+from ringi.cli.planning.markdown import show_markdown
+from ringi.cli.planning.showing import MINUS, show_answers, show_decision, show_question, show_review, totals
+from ringi.cli.ui import Ui, width
+from ringi.domain.session import (
+    DecisionPoint,
+    DesignOption,
+    PlanningSession,
+    Question,
+    QuestionType,
+    SessionStatus,
+    Tradeoffs,
+)
+from ringi.domain.session_view import ApprovalPending, DecisionPending, QuestionPending
+from ringi.domain.usage import Usage
+
+HOSTILE = "evil \x1b[2J\x1b]0;title\x07 \u202e end"
+LONG = "a fairly long sentence about what is meant "
+LONG_JA = "とても長い文章なので、どこかで折り返さなければなりません。"
+
+
+def on_terminal(columns: int, show: Callable[[Ui], None], **environment: str) -> list[str]:
+    """What it writes to a real terminal of this width."""
+    master, slave = os.openpty()
+    try:
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.set_blocking(master, False)
+        with open(slave, "w", encoding="utf-8", closefd=False) as out:
+            ui = Ui(as_json=False, environment=environment)
+            ui.out, ui._colour = out, not environment
+            show(ui)
+        data = b""
+        while True:
+            try:
+                data += os.read(master, 65536)
+            except BlockingIOError:
+                return data.decode().replace("\r\n", "\n").splitlines()
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def a_question(text: str = LONG * 3) -> QuestionPending:
+    question = Question(
+        id="q-2", type=QuestionType.SCOPE, question=text, context=LONG_JA * 2, options=(LONG, LONG_JA, "短い")
+    )
+    return QuestionPending(question, 2, 4)
+
+
+def a_decision(text: str = LONG * 2) -> DecisionPending:
+    options = tuple(
+        DesignOption(
+            id=f"opt-{letter}",
+            name=f"{letter} {text[:40]}",
+            description=LONG_JA,
+            tradeoffs=Tradeoffs((LONG, LONG_JA), (text,)),
+            recommendation=letter == "b",
+        )
+        for letter in "abc"
+    )
+    decision = DecisionPoint(
+        id="d-1", topic=text, options=options, selected_option_id="opt-c", rationale=LONG_JA
+    )
+    return DecisionPending(decision, 1, 3)
+
+
+def a_session(text: str = LONG) -> PlanningSession:
+    question = a_question(text).question
+    return PlanningSession(
+        session_id="planning-1",
+        instruction=text,
+        status=SessionStatus.REVIEW,
+        questions=(question,),
+        decisions=(a_decision(text).decision,),
+        design_summary=text,
+        conversation_history=(),
+        planner_session_id=None,
+        created_at="",
+        updated_at="",
+    )
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 200])
+def test_everything_fits_the_terminal(columns: int) -> None:
+    def show(ui: Ui) -> None:
+        show_question(ui, a_question())
+        show_decision(ui, a_decision())
+        show_answers(ui, a_session())
+        show_markdown(ui, f"# {LONG * 2}\n\n1. {LONG_JA * 2}\n   - {LONG * 3}\n\n{LONG_JA * 3}")
+        show_review(ui, a_session(), ApprovalPending(f"## {LONG_JA}\n- {LONG}", 3))
+
+    lines = on_terminal(columns, show, NO_COLOR="1")
+    headings = ("Question", "Decision", "Your answer", "You chose")
+    assert lines
+    assert [line for line in lines if width(line) > min(columns, 100) and not line.startswith(headings)] == []
+    assert not any(line != line.rstrip() for line in lines)
+
+
+@pytest.mark.req("IP-4")
+def test_a_decision_says_in_words_what_is_recommended() -> None:
+    lines = on_terminal(80, lambda ui: show_decision(ui, a_decision("short")), NO_COLOR="1")
+    assert "  2  b short  (recommended)" in lines
+    assert lines.count(f"     {MINUS} short") == 3
+    assert sum(line.startswith("     + ") for line in lines) == 6
+    assert sum("(recommended)" in line for line in lines) == 1
+
+
+@pytest.mark.req("IP-3")
+def test_a_question_says_why_and_offers_its_options() -> None:
+    lines = on_terminal(80, lambda ui: show_question(ui, a_question("Which ones?")), NO_COLOR="1")
+    assert lines[:3] == ["", "Question 2 of 4 · scope", "Which ones?"]
+    assert lines[-1] == "  3  短い"
+
+
+def test_nothing_in_a_session_commands_the_terminal() -> None:
+    def show(ui: Ui) -> None:
+        show_question(ui, a_question(HOSTILE))
+        show_decision(ui, a_decision(HOSTILE))
+        show_answers(ui, a_session(HOSTILE))
+        show_review(
+            ui, a_session(HOSTILE), ApprovalPending(f"# {HOSTILE}\n```\n{HOSTILE}\n```\n- {HOSTILE}", 3)
+        )
+
+    shown = "\n".join(on_terminal(80, show, NO_COLOR="1"))
+    assert r"evil \x1b[2J\x1b]0;title\x07" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_headings_are_bold_or_marked() -> None:
+    assert on_terminal(80, lambda ui: show_markdown(ui, "## Goal"), NO_COLOR="1") == ["  ## Goal"]
+    assert on_terminal(80, lambda ui: show_markdown(ui, "## Goal")) == ["  \x1b[1mGoal\x1b[0m"]
+
+
+def test_code_keeps_its_lines() -> None:
+    text = "```\na    b\n" + "x" * 120 + "\n```"
+    assert on_terminal(80, lambda ui: show_markdown(ui, text), NO_COLOR="1")[1:3] == [
+        "  a    b",
+        "  " + "x" * 120,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "words"),
+    [
+        (Usage(3, 1000, 240, 0.004, 8.2), "3 calls, 1,240 tokens, 0.004 USD, 8 s"),
+        (Usage(1, 10, 2, 1.5, 0.1), "1 calls, 12 tokens, 1.50 USD, 0 s"),
+        (Usage(2, 10, 2, None, 61), "2 calls, 12 tokens, 61 s"),
+    ],
+)
+def test_totals(usage: Usage, words: str) -> None:
+    assert str(totals(usage)) == words
+
+
+def test_what_took_nothing_is_not_told() -> None:
+    assert totals(Usage(3, 0, 0, None, 0.1)) is None

@@ -1,0 +1,67 @@
+"""What a session is called, and how far it is."""
+
+import time
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringi.cli.planning.naming import age, phase, short_names
+from ringi.domain.session import SessionRef, SessionStatus
+
+
+def ref(status: SessionStatus, *counts: int) -> SessionRef:
+    done, questions, decided, decisions = counts
+    return SessionRef(
+        session_id="planning-1",
+        title="t",
+        status=status,
+        questions_done=done,
+        questions=questions,
+        decisions_done=decided,
+        decisions=decisions,
+        created_at="",
+        updated_at="",
+    )
+
+
+def test_eight_digits_are_enough_for_most() -> None:
+    name = f"planning-{uuid4()}"
+    assert short_names([name]) == {name: name[:17]}
+
+
+@given(st.sets(st.text("ab", min_size=12, max_size=12), min_size=1))
+def test_no_name_is_the_beginning_of_two(ids: set[str]) -> None:
+    sessions = [f"planning-{one}" for one in ids]
+    for session, name in short_names(sessions).items():
+        assert [other for other in sessions if other.startswith(name)] == [session]
+        assert len(name) >= 17
+
+
+@pytest.mark.parametrize(
+    ("given_ref", "words"),
+    [
+        (ref(SessionStatus.DISCOVERY, 0, 0, 0, 0), "in its questions"),
+        (ref(SessionStatus.DISCOVERY, 2, 4, 0, 0), "2 of 4 questions"),
+        (ref(SessionStatus.DESIGN, 4, 4, 1, 3), "1 of 3 decisions"),
+        (ref(SessionStatus.DESIGN, 4, 4, 0, 0), "4 of 4 questions"),
+        (ref(SessionStatus.REVIEW, 4, 4, 3, 3), "waits for your approval"),
+        (ref(SessionStatus.FAILED, 2, 4, 0, 0), "stopped by an error, 2 of 4 questions"),
+    ],
+)
+def test_how_far(given_ref: SessionRef, words: str) -> None:
+    assert str(phase(given_ref)) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-50, "just now"), (5, "just now"), (130, "2 min ago"), (7300, "2 h ago"), (200_000, "2 days ago")],
+)
+def test_how_long_ago(seconds: int, words: str) -> None:
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S.123456Z", time.gmtime(time.time() - seconds))
+    assert str(age(moment)) == words
+
+
+def test_a_moment_that_is_none_is_shown_as_it_is() -> None:
+    assert str(age("yesterday")) == "yesterday"

@@ -1,0 +1,85 @@
+"""What is said while a model works."""
+
+import io
+import time
+
+import pytest
+
+from ringi.cli.planning import progress
+from ringi.cli.planning.progress import Progress
+from ringi.cli.ui import Ui
+from ringi.domain.prompt import Working
+
+
+def a_ui() -> Ui:
+    return Ui(as_json=False, environment={})
+
+
+def on_screen(written: str) -> str:
+    """The one line, as a terminal shows it after all those carriage returns."""
+    row: list[str] = []
+    at = 0
+    for character in written:
+        if character == "\r":
+            at = 0
+            continue
+        row[at : at + 1] = [character]
+        at += 1
+    return "".join(row).rstrip()
+
+
+def test_whoever_answers_at_once_needs_none() -> None:
+    out = io.StringIO()
+    with Progress(a_ui(), rewrites=True, out=out) as working:
+        working(Working(0.0, 10))
+    assert out.getvalue() == ""
+
+
+def test_seconds_tokens_and_the_reason_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_QUIET_SEC", 0.02)
+    monkeypatch.setattr(progress, "_TICK_SEC", 0.02)
+    out = io.StringIO()
+    with Progress(a_ui(), rewrites=True, out=out) as working:
+        working(Working(0.0, 1240, "the service said to wait 12 s"))
+        time.sleep(0.1)
+        assert on_screen(out.getvalue()).endswith("0 s · 1,240 tokens · the service said to wait 12 s")
+        working(Working(0.1, 1300))
+        time.sleep(0.1)
+        assert on_screen(out.getvalue()).endswith("0 s · 1,300 tokens")
+    assert on_screen(out.getvalue()) == ""
+    assert "\n" not in out.getvalue()
+    assert "\x1b" not in out.getvalue()
+
+
+def test_a_note_cannot_command_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_QUIET_SEC", 0.02)
+    out = io.StringIO()
+    with Progress(a_ui(), rewrites=True, out=out) as working:
+        working(Working(0.0, 0, "evil \x1b[2J\r\n" + "x" * 200))
+        time.sleep(0.1)
+    assert "\x1b" not in out.getvalue()
+    assert "\n" not in out.getvalue()
+    assert max(map(len, out.getvalue().split("\r"))) < 80
+
+
+def test_without_rewriting_one_line_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE_SEC", 0.02)
+    out = io.StringIO()
+    with Progress(a_ui(), rewrites=False, out=out):
+        time.sleep(0.1)
+    assert out.getvalue() == "The model works … 0 s\n"
+
+
+def test_an_error_erases_the_line_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_QUIET_SEC", 0.02)
+    out = io.StringIO()
+
+    def work() -> None:
+        with Progress(a_ui(), rewrites=True, out=out):
+            time.sleep(0.1)
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        work()
+    assert out.getvalue()
+    assert on_screen(out.getvalue()) == ""

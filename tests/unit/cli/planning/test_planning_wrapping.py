@@ -1,0 +1,70 @@
+"""Folding: nothing is wider than its room, and nothing is lost."""
+
+import io
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringi.cli.planning.wrapping import columns, folded, paragraph, shown_lines
+from ringi.cli.ui import Ui, width
+
+WORDS = st.text(
+    st.sampled_from("abc de-f.、。稟議です「ー」ｱé\u0301 ")
+    | st.characters(codec="utf-8", exclude_characters="\n")
+)
+
+
+def printed(text: str, **how: object) -> list[str]:
+    ui = Ui(as_json=False, environment={})
+    ui.out = io.StringIO()
+    paragraph(ui, text, **how)  # type: ignore[arg-type]
+    return ui.out.getvalue().splitlines()
+
+
+def without_blanks(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+@given(WORDS, st.integers(8, 60))
+def test_rows_fit_and_lose_nothing(text: str, room: int) -> None:
+    [line, *_] = shown_lines(text)
+    rows = folded(line, room)
+    assert all(width(row) <= room for row in rows)
+    assert without_blanks("".join(rows)) == without_blanks(line)
+
+
+def test_words_stay_whole() -> None:
+    assert folded("one two three four", 9) == ["one two", "three", "four"]
+
+
+def test_japanese_breaks_anywhere_but_before_what_clings() -> None:
+    assert folded("これは、とても長い文章です。", 8) == ["これは、", "とても長", "い文章で", "す。"]
+    rows = folded("あ、「い」。" * 30, 10)
+    assert not any(row.startswith(("、", "。", "」")) or row.endswith("「") for row in rows)
+
+
+def test_a_word_wider_than_the_room_is_cut() -> None:
+    assert folded("x" * 20, 8) == ["x" * 8, "x" * 8, "x" * 4]
+
+
+def test_a_mark_stands_in_columns_of_its_own() -> None:
+    lines = printed("word " * 30, indent=2, mark="+ ")
+    assert lines[0].startswith("  + word")
+    assert {line[:4] for line in lines[1:]} == {"    "}
+    assert max(map(width, lines)) <= 80
+
+
+def test_nothing_from_outside_commands_the_terminal() -> None:
+    [line] = printed("a\x1b[2Jb\u202ec\td\x07")
+    assert line == r"a\x1b[2Jb\u202ec    d\x07"
+
+
+def test_lines_of_the_text_stay_lines() -> None:
+    assert printed("one\r\n\ntwo", indent=1) == [" one", "", " two"]
+
+
+def test_without_a_terminal_eighty_columns_are_usual() -> None:
+    ui = Ui(as_json=False, environment={})
+    ui.out = io.StringIO()
+    assert columns(ui) == 80

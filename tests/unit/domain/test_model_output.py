@@ -1,0 +1,54 @@
+"""What models answer with: every string and every list has an end."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ringi.domain import model_output
+from ringi.domain.base import Document
+from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
+
+KINDS = [
+    kind
+    for kind in vars(model_output).values()
+    if isinstance(kind, type) and issubclass(kind, Document) and kind is not Document
+]
+
+
+def unbounded(schema: Any) -> list[str]:
+    """Where a model could go on for ever."""
+    if isinstance(schema, list):
+        return [place for one in schema for place in unbounded(one)]
+    if not isinstance(schema, dict):
+        return []
+    found = [place for one in schema.values() for place in unbounded(one)]
+    if schema.get("type") == "string" and not {"maxLength", "enum"} & set(schema):
+        found.append(str(schema))
+    if schema.get("type") == "array" and "maxItems" not in schema:
+        found.append(str(schema))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_length_is_bounded(kind: type[Document]):
+    schema = msgspec.json.schema(kind)
+    assert unbounded(schema) == []
+    assert "properties" in str(schema)
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw"),
+    [
+        (NewQuestions, {"questions": [{"type": "scope", "question": "?"}] * 6}),
+        (NewQuestions, {"questions": [{"type": "guess", "question": "?"}]}),
+        (NewQuestions, {"questions": [{"type": "scope", "question": ""}]}),
+        (NewDecisions, {"decisions": [{"topic": "t", "options": []}]}),
+        (NewSummary, {"summary": " \n"}),
+        (NewSummary, {"summary": "x" * 4001}),
+        (NewSummary, {"summary": "x", "approved": True}),
+    ],
+)
+def test_what_does_not_fit_is_refused(kind: type[Document], raw: Any):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(raw, kind)

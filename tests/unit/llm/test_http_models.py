@@ -1,0 +1,479 @@
+import gzip
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+
+from ringi.domain.model_output import NewQuestions
+from ringi.domain.prompt import Budget, Material, Prompt, Purpose
+from ringi.errors import (
+    BadModelAnswer,
+    Interrupted,
+    ModelBusy,
+    ModelDeclined,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnreachable,
+)
+from ringi.llm import http_services
+from ringi.llm.asking import Asking
+from ringi.llm.http import HttpBackend
+from ringi.llm.http_client import client, proxy_for
+from ringi.llm.http_keys import scrubber
+from ringi.llm.http_services import Service, _chat
+from ringi.wiring.config_keys import Config, Llm
+from ringi.wiring.models import choose
+from tests.fakes.model_server import (
+    ANTHROPIC_KEY,
+    OPENAI_KEY,
+    Cut,
+    ErrorInStream,
+    Events,
+    Garbage,
+    Huge,
+    ModelServer,
+    Never,
+    Refuse,
+    Say,
+    Slowly,
+    Status,
+)
+
+GOOD = {"questions": [{"type": "scope", "question": "どこまで?"}]}
+PROMPT = Prompt(Purpose.DISCOVERY, "Ask what is unclear.", (Material("instruction", "読みやすくする"),))
+OPENAI, ANTHROPIC, OLLAMA = "openai:gpt-4o-mini", "anthropic:claude-haiku-4-5", "ollama:qwen3"
+BOTH = pytest.mark.parametrize("name", [OPENAI, ANTHROPIC])
+ENOUGH = Budget(20, 500)
+LITTLE = Budget(0.7, 500)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """The libraries take seconds to load, which no scaled budget has."""
+    import pydantic_ai.models.anthropic
+    import pydantic_ai.models.openai
+
+    assert pydantic_ai
+
+
+def _ask(server, name, budget=ENOUGH, on_working=lambda _: None, **environment):
+    model = choose(name, Config(), {**server.environment(), **environment}, Path())
+    return model.ask(PROMPT, NewQuestions, budget, on_working)
+
+
+def _impatient(server, name):
+    """Waits for nobody, though it says so."""
+    environment = server.environment()
+    of = {OPENAI: http_services.openai, ANTHROPIC: http_services.anthropic}
+    service = of[name](name.partition(":")[2], "", environment)
+    waits = []
+    answer = Asking(HttpBackend(service, environment, str), sleep=waits.append).ask(
+        PROMPT, NewQuestions, ENOUGH, lambda _: None
+    )
+    return answer, waits
+
+
+def _failed(kind, script, name, budget=ENOUGH):
+    with ModelServer(script) as server:
+        with pytest.raises(kind) as caught:
+            _ask(server, name, budget)
+        _nothing_left(server)
+    error = caught.value
+    assert type(error) is kind
+    assert name in str(error)
+    assert error.usage.requests == len(server.requests)
+    told = "".join(traceback.format_exception(error)) + repr(error.exchanges) + repr(error.details)
+    assert OPENAI_KEY not in told
+    assert ANTHROPIC_KEY not in told
+    return error, server
+
+
+def _nothing_left(server):
+    mine = [thread for thread in threading.enumerate() if thread.name.startswith("ringi-")]
+    assert mine == []
+    until = time.monotonic() + 2
+    while server.open_connections and time.monotonic() < until:
+        time.sleep(0.01)
+    assert server.open_connections == 0
+
+
+@pytest.mark.parametrize("name", [OPENAI, ANTHROPIC, OLLAMA])
+def test_a_model_answers(name):
+    seen = []
+    with ModelServer([Say(GOOD)]) as server:
+        answer = _ask(server, name, on_working=seen.append)
+        _nothing_left(server)
+    [request] = server.requests
+    assert answer.value.questions[0].question == "どこまで?"
+    assert answer.model == name
+    assert answer.usage.input_tokens == request.prompt_tokens > 0
+    assert answer.usage.output_tokens > 0
+    assert request.body["stream"] is True
+    assert request.body["max_tokens"] == 500
+    assert [role for role, _ in request.turns] == ["system", "user"]
+    assert "読みやすくする" in request.turns[1][1]
+    assert seen
+
+
+def test_each_service_gets_its_own_key_and_no_other():
+    with ModelServer([Say(GOOD)]) as server:
+        for name in (OPENAI, ANTHROPIC, OLLAMA):
+            _ask(server, name)
+    openai, anthropic, ollama = (str(request.headers) for request in server.requests)
+    assert (OPENAI_KEY in openai, ANTHROPIC_KEY in openai) == (True, False)
+    assert (OPENAI_KEY in anthropic, ANTHROPIC_KEY in anthropic) == (False, True)
+    assert (OPENAI_KEY in ollama, ANTHROPIC_KEY in ollama) == (False, False)
+
+
+def test_the_schema_goes_beside_the_text_or_into_it_but_not_both():
+    with ModelServer([Say(GOOD)]) as server:
+        _ask(server, OPENAI)
+        _ask(server, ANTHROPIC)
+    held, told = server.requests
+    assert held.schema["properties"]["questions"]["maxItems"] == 5
+    assert "additionalProperties" not in held.text
+    assert told.schema is None
+    assert told.text.count('"maxItems":5') == 1
+
+
+def test_a_service_that_cannot_be_held_to_a_schema_is_told_it():
+    with ModelServer([Status(400, "response_format is not supported"), Say(GOOD)]) as server:
+        model = choose(OPENAI, Config(), server.environment(), Path())
+        for _ in range(2):
+            assert model.ask(PROMPT, NewQuestions, ENOUGH, lambda _: None).value.questions
+    first, *later = server.requests
+    assert first.schema
+    assert len(later) == 2  # it is remembered
+    assert all(request.schema is None and '"maxItems":5' in request.text for request in later)
+
+
+def test_the_official_service_is_held_strictly():
+    with ModelServer([Say(GOOD)]) as server:
+        url = f"{server.url}/v1"
+        service = Service(OPENAI, url, lambda: _chat("gpt-5", url, "k", official=True), held=True)
+        Asking(HttpBackend(service, {}, str)).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
+    body = server.requests[0].body
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert body["max_completion_tokens"] == 500
+
+
+def test_the_price_is_known_where_the_model_is():
+    with ModelServer([Say(GOOD)]) as server:
+        assert 0 < _ask(server, ANTHROPIC).usage.cost_usd < 0.01
+        assert (
+            _ask(server, "anthropic:nobody-knows-it").usage.cost_usd is not None
+        )  # it says which one answered
+        assert _ask(server, OPENAI).usage.cost_usd is None  # another address, another price
+        assert _ask(server, OLLAMA).usage.cost_usd is None
+
+
+@BOTH
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_a_call_that_is_refused_is_not_repeated(name, status):
+    error, server = _failed(ModelRejected, [Status(status, "no such {key} " + "x" * 900)], name)
+    assert len(server.requests) == 1
+    assert f"HTTP {status}: no such *** xxx" in str(error)
+    assert len(str(error)) < 400
+
+
+@BOTH
+def test_an_account_without_money_is_not_waited_for(name):
+    kind = "insufficient_quota" if name == OPENAI else "billing_error"
+    _, server = _failed(ModelRejected, [Status(429 if name == OPENAI else 402, "no money", kind=kind)], name)
+    assert len(server.requests) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+def test_a_service_in_trouble_is_asked_again(name, status):
+    with ModelServer([Status(status), Status(status, retry_after="7"), Say(GOOD)]) as server:
+        answer, waits = _impatient(server, name)
+        _nothing_left(server)
+    assert answer.usage.requests == len(server.requests) == 3
+    assert f"HTTP {status}" in answer.exchanges[0].problem
+    assert waits == [0.5, 7]
+
+
+@BOTH
+def test_the_service_says_when(name):
+    with ModelServer([Status(429, retry_after="1"), Say(GOOD)]) as server:
+        assert 1 <= _ask(server, name).usage.duration_sec < 4
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "step", [Status(429, "slow, {key}", retry_after="30"), Status(500, "{key}"), Status(529)]
+)
+def test_a_service_in_trouble_for_long_is_busy(name, step):
+    error, _ = _failed(ModelBusy, [step], name, LITTLE)
+    assert f"HTTP {step.code}" in str(error)
+
+
+@BOTH
+def test_an_error_in_the_stream_is_one_of_the_service(name):
+    with ModelServer([ErrorInStream(), Say(GOOD)]) as server:
+        answer, _ = _impatient(server, name)
+    assert answer.usage.requests == 2
+    assert "the server had an error" in answer.exchanges[0].problem
+
+
+@BOTH
+@pytest.mark.parametrize("pieces", [0, 2])
+def test_a_connection_cut_in_the_middle_is_tried_once_more(name, pieces):
+    with ModelServer([Cut(pieces=pieces), Say(GOOD)]) as server:
+        assert _ask(server, name).usage.requests == 2
+    error, server = _failed(ModelUnreachable, [Cut(pieces=pieces + 2)], name)
+    assert len(server.requests) == 2
+    assert error.exchanges[0].reply.startswith("a few words")
+
+
+@BOTH
+def test_nobody_there(name):
+    with ModelServer([Say(GOOD)]) as server:
+        environment = server.environment()
+    with pytest.raises(ModelUnreachable) as caught:
+        choose(name, Config(), environment, Path()).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
+    assert caught.value.exchanges
+
+
+def test_a_name_that_nobody_has():
+    config = Config(llm=Llm(base_url="http://nobody.invalid/v1"))
+    with pytest.raises((ModelUnreachable, ModelTimeout)):
+        choose(OPENAI, config, {}, Path()).ask(PROMPT, NewQuestions, Budget(8, 10), lambda _: None)
+
+
+def test_a_lookup_that_hangs_holds_up_nobody(monkeypatch):
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(20) and [])
+    config = Config(llm=Llm(base_url="http://somewhere.invalid/v1"))
+    begun = time.monotonic()
+    with pytest.raises(ModelTimeout):
+        choose(OPENAI, config, {}, Path()).ask(PROMPT, NewQuestions, LITTLE, lambda _: None)
+    over.set()
+    assert time.monotonic() - begun < 3
+    for thread in threading.enumerate():
+        if thread.name == "ringi-name-lookup":
+            thread.join(5)
+
+
+def test_no_tls_where_tls_was_expected():
+    with ModelServer([Say(GOOD)]) as server:
+        config = Config(llm=Llm(base_url=server.url.replace("http:", "https:")))
+        with pytest.raises(ModelUnreachable):
+            choose(OPENAI, config, {}, Path()).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [("{'questions': []", "property name"), ({"question": "what?"}, "unknown field"), ([], "object")],
+)
+def test_an_answer_of_the_wrong_shape_is_mended(name, words, problem):
+    with ModelServer([Say(words), Say(GOOD)]) as server:
+        answer = _ask(server, name)
+    first, second = server.requests
+    assert problem in answer.exchanges[0].problem
+    assert [role for role, _ in second.turns] == ["system", "user", "assistant", "user"]
+    assert second.turns[1] == first.turns[1]
+    assert '"maxItems":5' in second.turns[0][1]  # whoever answers so was not held to it
+    assert problem in second.turns[3][1]
+    error, server = _failed(BadModelAnswer, [Say(words)], name)
+    assert len(server.requests) == 3
+    assert problem in str(error)
+
+
+@BOTH
+def test_an_answer_cut_off_by_its_limit_says_so(name):
+    error, _ = _failed(BadModelAnswer, [Say('{"questions": [', finish="length")], name)
+    assert "llm.max_output_tokens" in str(error)
+
+
+@BOTH
+def test_an_empty_answer(name):
+    _, server = _failed(ModelDeclined, [Say("")], name)
+    assert len(server.requests) == 3
+
+
+@BOTH
+def test_a_refusal(name):
+    error, server = _failed(ModelDeclined, [Refuse()], name)
+    assert len(server.requests) == 1
+    if name == OPENAI:
+        assert "I cannot help with that." in str(error)
+
+
+@BOTH
+def test_an_answer_of_five_megabytes_is_cut_off(name):
+    error, server = _failed(BadModelAnswer, [Huge()], name)
+    assert len(server.requests) == 1
+    assert "1048576 bytes" in str(error)
+    assert len(error.exchanges[0].reply) < 70_000
+
+
+@BOTH
+@pytest.mark.parametrize("step", [Slowly(GOOD, 0.1), Never()])
+def test_who_takes_too_long_is_not_waited_for(name, step):
+    begun = time.monotonic()
+    error, _ = _failed(ModelTimeout, [step], name, LITTLE)
+    assert 0.6 < time.monotonic() - begun < 2.5
+    assert "0.7 seconds" in str(error)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "step",
+    [
+        Garbage(),
+        Garbage(b"\xff\xfe\0{{{", "text/plain"),
+        Garbage(b"{}", "application/json"),
+        Garbage(b"data: {\n\n"),
+        Garbage(b"data: \xff\n\n"),
+        Events(["not json"]),
+        Events(["[]"]),
+        Events(["[" * 100_000]),
+    ],
+)
+def test_something_that_is_no_model_service(name, step):
+    error, _ = _failed(BadModelAnswer, [step], name)
+    assert len(str(error)) < 600
+
+
+def test_chunks_of_a_shape_nobody_thought_of():
+    for line in ('{"choices": "x"}', '{"choices": [1]}', '{"choices": [{"delta": 7}]}', '{"usage": "much"}'):
+        with ModelServer([Events([line])]) as server, pytest.raises((BadModelAnswer, ModelDeclined)):
+            _ask(server, OPENAI)
+    for kind, more in (("message_start", ""), ("content_block_delta", ', "index": 4, "delta": 3')):
+        events = f'event: {kind}\ndata: {{"type": "{kind}"{more}}}\n\n'
+        with (
+            ModelServer([Garbage(events.encode())]) as server,
+            pytest.raises((BadModelAnswer, ModelDeclined)),
+        ):
+            _ask(server, ANTHROPIC)
+
+
+@BOTH
+def test_packed_answers_are_not_unpacked(name):
+    packed = Garbage(gzip.compress(b"data: {}\n\n" * 100_000), packed="gzip")
+    error, server = _failed(BadModelAnswer, [packed], name)
+    assert "packed (gzip)" in str(error)
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_this_machine_is_never_reached_through_a_proxy(monkeypatch, variable):
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    with ModelServer([Say(GOOD)]) as server:
+        assert _ask(server, OPENAI, **{variable: "http://127.0.0.1:9"}).value.questions
+        assert _ask(server, ANTHROPIC, **{variable: "http://127.0.0.1:9"}).value.questions
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "proxy"),
+    [
+        ("https://api.openai.com/v1", {}, None),
+        ("https://api.openai.com/v1", {"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
+        ("https://api.openai.com/v1", {"https_proxy": "http://p:1"}, "http://p:1"),
+        ("https://api.openai.com/v1", {"HTTP_PROXY": "http://p:1"}, None),
+        ("https://api.openai.com/v1", {"ALL_PROXY": "http://p:1", "NO_PROXY": "a.b, .openai.com"}, None),
+        ("https://api.openai.com/v1", {"ALL_PROXY": "http://p:1", "NO_PROXY": "ai.com"}, "http://p:1"),
+        ("https://api.openai.com/v1", {"ALL_PROXY": "http://p:1", "NO_PROXY": "*"}, None),
+        ("http://localhost:80", {"HTTP_PROXY": "http://p:1"}, None),
+        ("http://[::1]:80", {"HTTP_PROXY": "http://p:1"}, None),
+        ("http://10.0.0.1", {"HTTP_PROXY": "http://p:1"}, "http://p:1"),
+    ],
+)
+def test_proxies_are_those_of_the_environment_given(url, environment, proxy):
+    assert proxy_for(url, environment) == proxy
+
+
+def test_a_proxy_that_nobody_can_speak_to():
+    environment = {"OPENAI_API_KEY": OPENAI_KEY, "HTTPS_PROXY": "socks5://127.0.0.1:9"}
+    with pytest.raises(ModelUnreachable):
+        choose(OPENAI, Config(), environment, Path()).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
+
+
+def test_certificates_that_cannot_be_read(tmp_path):
+    environment = {"OPENAI_API_KEY": OPENAI_KEY, "SSL_CERT_FILE": str(tmp_path / "none.pem")}
+    with pytest.raises(ModelUnreachable):
+        choose(OPENAI, Config(), environment, Path()).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
+
+
+def test_redirects_are_not_followed():
+    assert client("http://127.0.0.1:1", {}).follow_redirects is False
+
+
+@BOTH
+@pytest.mark.parametrize("step", [Never(), Slowly(GOOD, 0.05)])
+def test_whoever_is_told_can_stop_it(name, step):
+    asking = threading.get_ident()
+
+    def hear(working):
+        if working.elapsed_sec > 0.2 and threading.get_ident() == asking:
+            raise Interrupted
+
+    begun = time.monotonic()
+    with ModelServer([step]) as server:
+        with pytest.raises(Interrupted):
+            _ask(server, name, on_working=hear)
+        assert time.monotonic() - begun < 2.5
+        _nothing_left(server)
+
+
+def test_it_works_beside_the_main_thread():
+    found = []
+    with ModelServer([Say(GOOD)]) as server:
+        threads = [threading.Thread(target=lambda: found.append(_ask(server, OPENAI))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+    assert len(found) == 4
+
+
+def test_scrubbing_leaves_words_alone():
+    scrub = scrubber({"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": ANTHROPIC_KEY})
+    assert scrub(f"none of {ANTHROPIC_KEY}, {ANTHROPIC_KEY}x") == "none of ***, ***x"
+
+
+_INTERRUPTED = """
+    import sys, threading, time
+    from pathlib import Path
+    from ringi.domain.model_output import NewQuestions
+    from ringi.domain.prompt import Budget, Material, Prompt, Purpose
+    from ringi.wiring.config_keys import Config
+    from ringi.wiring.models import choose
+
+    name, url = sys.argv[1:]
+    environment = {"OPENAI_BASE_URL": url + "/v1", "ANTHROPIC_BASE_URL": url}
+    model = choose(name, Config(), environment, Path())
+    print("ready", flush=True)
+    try:
+        model.ask(Prompt(Purpose.DISCOVERY, "Ask.", ()), NewQuestions, Budget(60, 10), lambda _: None)
+    except KeyboardInterrupt:
+        print("interrupted", [t.name for t in threading.enumerate()], flush=True)
+"""
+
+
+@pytest.mark.parametrize(("name", "step"), [(OPENAI, Never()), (ANTHROPIC, Slowly(GOOD, 0.05))])
+def test_an_interrupt_comes_through_at_once(name, step):
+    with ModelServer([step]) as server:
+        command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED), name, server.url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout.readline() == "ready\n"
+            while not server.requests:
+                time.sleep(0.02)
+            time.sleep(0.2)
+            begun = time.monotonic()
+            os.kill(child.pid, signal.SIGINT)
+            assert child.stdout.read() == "interrupted ['MainThread']\n"
+            assert child.wait(10) == 0
+            assert time.monotonic() - begun < 3
+        _nothing_left(server)

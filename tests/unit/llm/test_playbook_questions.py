@@ -1,0 +1,221 @@
+"""What is asked about realistic instructions, and what is not because they say it."""
+
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+from ringi.domain.session import Brief, ProjectFacts, QuestionType
+from ringi.llm.playbook.asking import questions
+from ringi.llm.playbook.kinds import Said, Trait
+from ringi.llm.playbook.reading import read
+from ringi.llm.playbook.slots import WORDS
+
+PROJECT = ProjectFacts(
+    languages=("Python",),
+    manifests=("pyproject.toml",),
+    tests=("tests/",),
+    entries=("src", "tests", "README.md", "pyproject.toml"),
+)
+THOROUGH = (
+    "Fix the crash in `src/report.py` when the input file is empty: it should print 'no data' and exit 0. "
+    "Only change parse_rows(), keep the output backward compatible, and add a unit test. Needed by Friday."
+)
+THOROUGH_JA = (
+    "src/report.py の parse_rows() だけを修正してください。空のファイルを渡すとKeyErrorで落ちますが、"
+    "「データなし」と表示して終了コード0を返すべきです。出力の互換性は保ち、単体テストも追加。今週中にお願いします。"
+)
+
+
+class Case(NamedTuple):
+    text: str
+    trait: Trait
+    asked: str = ""
+    """Keys that must be asked, with spaces between."""
+    not_asked: str = ""
+    at_most: int = 5
+
+
+def brief(text: str, language: Any, project: ProjectFacts = PROJECT) -> Brief:
+    return Brief(instruction=text, language=language, project=project)
+
+
+def asked_keys(given: Brief) -> set[str]:
+    """By the beginning and end of a question, its own words left open."""
+    found = set()
+    for question in questions(given).questions:
+        for key, words in WORDS[given.language].questions.items():
+            pattern = re.sub(r"\\\{\w+\\\}", ".*", re.escape(words.question))
+            if re.fullmatch(pattern, question.question) and len(words.options) == len(question.options):
+                found.add(key)
+    return found
+
+
+ENGLISH = [
+    Case("Add a --json option to the report command", Trait.FEATURE, "feature.example feature.ground"),
+    Case("Add user authentication", Trait.FEATURE, "feature.example security.ground security.keep"),
+    Case("Implement CSV import in src/importer.py", Trait.FEATURE, "feature.example", "feature.ground"),
+    Case("Allow exporting reports; no new dependencies", Trait.FEATURE, "", "feature.keep feature.ground"),
+    Case("Add an undo command so that a user can take back the last step", Trait.FEATURE, "", "feature.example"),
+    Case("fix bug", Trait.BUG, "bug.reproduction bug.extent bug.since bug.notice bug.first"),
+    Case("Fix the crash when the input file is empty", Trait.BUG, "bug.expected", "bug.reproduction"),
+    Case("Users report a KeyError: 'id' when they open an old project", Trait.BUG, "bug.expected", "bug.reproduction"),
+    Case("The login page is broken", Trait.BUG, "bug.reproduction"),
+    Case(THOROUGH, Trait.BUG, at_most=0),
+    Case("Refactor the parser module", Trait.REFACTOR, "refactor.aim refactor.net refactor.names"),
+    Case("Split src/app.py into smaller modules without changing behaviour", Trait.REFACTOR, "refactor.net", "refactor.extent"),
+    Case("Migrate from unittest to pytest", Trait.REFACTOR, "refactor.aim", "refactor.net"),
+    Case("Make the nightly export faster", Trait.PERFORMANCE, "performance.figure performance.where"),
+    Case("The dashboard takes 8s to load, it must be under 2s", Trait.PERFORMANCE, "performance.where", "performance.figure"),
+    Case("Add tests for the billing calculations", Trait.TESTS, "tests.behaviour tests.level"),
+    Case("Write unit tests for src/billing.py", Trait.TESTS, "tests.behaviour", "tests.level tests.first"),
+    Case("Update the README with installation steps", Trait.DOCS, "docs.reader", "docs.extent"),
+    Case("Document the plugin interface for new users", Trait.DOCS, "docs.extent", "docs.reader"),
+    Case("Upgrade Django to 5.0", Trait.DEPENDENCY, "dependency.reason dependency.oldest", "dependency.target"),
+    Case("Bump requests because of CVE-2024-1234", Trait.DEPENDENCY, "dependency.target", "dependency.reason"),
+    Case("Set up GitHub Actions to run the linters on every pull request", Trait.BUILD, "build.ground", "build.event"),
+    Case("Remove the legacy XML endpoint", Trait.REMOVAL, "removal.users removal.grace"),
+    Case("Delete unused code", Trait.REMOVAL, "removal.extent", "removal.users removal.grace removal.instead"),
+    Case("SQL injection in the search form", Trait.SECURITY, "security.extent security.urgency", "security.threat"),
+    Case("Add a phone number column to the users table", Trait.MIGRATION, "migration.shapes migration.amount", "migration.grace"),
+    Case("Change the schema of the orders table", Trait.MIGRATION, "migration.readers migration.grace"),
+    Case("Add dark mode to the settings page", Trait.UI, "ui.story ui.keep"),
+    Case("Please can you improve things", Trait.GENERAL, "general.outcome general.extent general.ground"),
+]  # fmt: skip
+JAPANESE = [
+    Case("レポートコマンドに --json オプションを追加する", Trait.FEATURE, "feature.example feature.ground"),
+    Case("ユーザー認証機能を追加", Trait.FEATURE, "feature.example security.ground security.keep"),
+    Case("src/importer.py にCSVの取り込みを実装", Trait.FEATURE, "feature.example", "feature.ground"),
+    Case("レポートの出力に対応。依存を増やさないこと", Trait.FEATURE, "", "feature.keep feature.ground"),
+    Case("JSON出力を追加し、テストも追加する", Trait.FEATURE, "feature.example"),
+    Case("バグを直して", Trait.BUG, "bug.reproduction bug.extent bug.since bug.notice bug.first"),
+    Case("空のCSVを読み込むと落ちる不具合を修正してください", Trait.BUG, "bug.expected", "bug.reproduction"),
+    Case("古いプロジェクトを開くと KeyError: 'id' が出る", Trait.BUG, "bug.expected", "bug.reproduction"),
+    Case("ログイン画面で、パスワードを間違えると500エラーになるので直して", Trait.BUG, "bug.expected"),
+    Case(THOROUGH_JA, Trait.BUG, at_most=0),
+    Case("パーサーをリファクタリングしたい", Trait.REFACTOR, "refactor.aim refactor.net refactor.names"),
+    Case("関数名を統一してリネーム。既存の動作は変えない", Trait.REFACTOR, "refactor.net", "refactor.names refactor.extent"),
+    Case("unittestからpytestへ移行したい", Trait.REFACTOR, "refactor.aim", "refactor.net"),
+    Case("夜間バッチが遅いので速くしてほしい", Trait.PERFORMANCE, "performance.figure performance.where"),
+    Case("検索が重いので高速化。現在3秒、目標500ms。", Trait.PERFORMANCE, "performance.where", "performance.figure"),
+    Case("請求計算のテストを追加してください", Trait.TESTS, "tests.behaviour tests.level"),
+    Case("src/billing.py の単体テストを書く", Trait.TESTS, "tests.behaviour", "tests.level tests.first"),
+    Case("READMEにインストール手順を書く", Trait.DOCS, "docs.reader", "docs.extent"),
+    Case("プラグインのドキュメントを初心者向けに書き直す", Trait.DOCS, "docs.extent", "docs.reader"),
+    Case("Djangoを5.0に上げる", Trait.DEPENDENCY, "dependency.reason dependency.oldest", "dependency.target"),
+    Case("脆弱性があるので依存ライブラリをアップグレード", Trait.DEPENDENCY, "dependency.target", "dependency.reason"),
+    Case("プルリクエストごとにCIでlintを実行する", Trait.BUILD, "build.ground", "build.event build.where"),
+    Case("XMLのエンドポイントを廃止する", Trait.REMOVAL, "removal.users removal.grace"),
+    Case("使われていないXMLエンドポイントを削除", Trait.REMOVAL, "removal.extent", "removal.users removal.grace"),
+    Case("ログにパスワードが漏えいしている", Trait.SECURITY, "security.extent security.urgency", "security.threat"),
+    Case("usersテーブルに電話番号のカラムを追加", Trait.MIGRATION, "migration.shapes migration.amount", "migration.grace"),
+    Case("注文テーブルのスキーマを変更する", Trait.MIGRATION, "migration.readers migration.grace"),
+    Case("設定画面にダークモードのボタンを追加", Trait.UI, "ui.story ui.keep"),
+    Case("いい感じにして", Trait.GENERAL, "general.outcome general.extent general.ground"),
+]  # fmt: skip
+CASES = [*(("en", case) for case in ENGLISH), *(("ja", case) for case in JAPANESE)]
+
+
+@pytest.mark.req("IP-3")
+@pytest.mark.parametrize(("language", "case"), CASES, ids=[case.text[:50] for _, case in CASES])
+def test_what_is_asked(language: Any, case: Case):
+    given = brief(case.text, language)
+    keys = asked_keys(given)
+    assert read(given).main is case.trait
+    assert set(case.asked.split()) <= keys
+    assert not set(case.not_asked.split()) & keys
+    assert len(questions(given).questions) <= case.at_most
+
+
+@pytest.mark.req("IP-3")
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "fix bug"), ("en", "improve things"), ("en", "Remove the cache"), ("en", "add search")]
+    + [("ja", "バグを直して"), ("ja", "いい感じにして"), ("ja", "検索を追加"), ("ja", "速くして")],
+)
+def test_vague_instructions_get_all_five_types(language: Any, text: str):
+    asked = questions(brief(text, language)).questions
+    assert {question.type for question in asked} == set(QuestionType)
+
+
+@pytest.mark.parametrize(("language", "case"), CASES, ids=[case.text[:50] for _, case in CASES])
+def test_questions_speak_of_the_instruction(language: Any, case: Case):
+    given = brief(case.text, language)
+    about = read(given).wanted
+    asked = questions(given).questions
+    texts = " ".join(question.question for question in asked)
+    needed = {
+        "docs",
+        "dependency",
+        "security",
+        "build",
+        "removal",
+    }  # some of them ask only about consequences
+    if asked and asked[0].type is QuestionType.CLARIFICATION and case.trait not in needed:
+        inner = [about.subject, about.matter, about.thing, WORDS[language].sentences["fault"]]
+        assert any(words and words in texts for words in inner)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "names"),
+    [
+        ("Refactor the parser", "en", ["the tests in `tests/`"]),
+        ("Upgrade Django", "en", ["Python", "`pyproject.toml`"]),
+        ("Refactor src/parser.py", "en", ["`src/parser.py`"]),
+        ("パーサーをリファクタリング", "ja", ["`tests/`のテスト"]),
+        ("Djangoをアップグレード", "ja", ["Python", "`pyproject.toml`"]),
+    ],
+)
+def test_questions_name_what_the_project_has(text: str, language: Any, names: list[str]):
+    asked = questions(brief(text, language)).questions
+    said = " ".join([*(q.question + q.context for q in asked), *(o for q in asked for o in q.options)])
+    assert [name for name in names if name not in said] == []
+    unknown = questions(brief(text, language, ProjectFacts())).questions
+    assert len(unknown) == len(asked)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "subject", "thing"),
+    [
+        ("en", "Please add a --json option to the report command.", "add a --json option to the report command", "--json option"),
+        ("en", "# Rate limiting\n\nWe need it.", "Rate limiting", "Rate limiting"),
+        ("en", "- [ ] Make the export faster", "Make the export faster", "export"),
+        ("en", "```\ncode\n```\nFix the menu", "Fix the menu", "menu"),
+        ("en", "Add “quotes” to it", "Add “quotes” to it", "quotes"),
+        ("ja", "ログイン画面に二要素認証を追加してください。", "ログイン画面に二要素認証を追加", "二要素認証"),
+        ("ja", "ログインが遅い", "ログインが遅い", "ログイン"),
+        ("ja", "表示崩れを直して", "表示崩れを直して", "表示崩れ"),
+    ],
+)  # fmt: skip
+def test_what_it_is_about(language: Any, text: str, subject: str, thing: str):
+    about = read(brief(text, language)).wanted
+    assert (about.subject, about.thing) == (subject, thing)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("change src/a/b.py and parse_rows()", ("src/a/b.py", "parse_rows()")),
+        ("see `UserService.load` in app/models", ("UserService.load", "app/models")),
+        ("input/output and CI/CD and 1/2 and Node.js, e.g. v2.0", ()),
+        ("https://example.org/src/a.py", ()),
+        ("config.tomlを変更し、srcは触らない", ("config.toml",)),
+        ("the README is wrong", ("README",)),
+    ],
+)
+def test_places_that_are_named(text: str, places: tuple[str, ...]):
+    assert read(brief(text, "en")).places == places
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("it fails only when the list is empty", set()),
+        ("a read-only mode", set()),
+        ("できるだけ簡単に", set()),
+        ("change only the parser", {Said.LIMIT}),
+        ("パーサーだけ変更", {Said.LIMIT}),
+    ],
+)
+def test_limits_are_told_from_what_looks_like_one(text: str, said: set[Said]):
+    assert read(brief(text, "en")).said & {Said.LIMIT} == said

@@ -1,0 +1,260 @@
+"""Changes of the session's document, one by one, without a store and without a model."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from ringi.domain.model_output import NewDecisions, NewQuestions
+from ringi.domain.session import Question, QuestionType, SessionFacts, SessionStatus
+from ringi.errors import BadAnswer, BadInstruction
+from ringi.planning import operations
+from ringi.planning.language import language_of
+from ringi.planning.position import consistent, put_right
+from ringi.planning.state import State, pending
+from tests.fakes.models import DECISIONS, QUESTIONS
+
+NOW = "2026-01-01T00:00:00.000000Z"
+ID = "planning-00000000-0000-4000-8000-000000000001"
+
+
+def begun(instruction: str = "Add a login") -> State:
+    return operations.begun(ID, instruction, SessionFacts(), NOW)
+
+
+def asked() -> State:
+    return operations.questioned(begun(), msgspec.convert(QUESTIONS, NewQuestions), NOW)
+
+
+def designed() -> State:
+    state = asked()
+    for _ in range(3):
+        state = operations.answered(state, "yes", NOW)
+    return operations.designed(state, msgspec.convert(DECISIONS, NewDecisions), NOW)
+
+
+def in_review() -> State:
+    state = designed()
+    for _ in range(2):
+        state = operations.decided(state, "opt-a", "", NOW)
+    return operations.summarised(state, "# Summary", NOW)
+
+
+@pytest.mark.parametrize("instruction", ["", " \n\t", "x" * 50_001, "half a \ud800 character"])
+def test_an_instruction_that_is_none(instruction: str):
+    with pytest.raises(BadInstruction) as caught:
+        begun(instruction)
+    assert caught.value.exit_code == 6
+
+
+@pytest.mark.req("IP-3", "IP-7")
+def test_questions_get_ids_and_stand_in_the_conversation():
+    session = asked().session
+    assert [question.id for question in session.questions] == ["q-1", "q-2", "q-3"]
+    assert session.questions[0].options == ("password", "token")
+    assert session.questions[1].options is UNSET
+    assert session.questions[1].context == "it decides the order"
+    assert [(message.role, message.content) for message in session.conversation_history] == [
+        ("user", "Add a login"),
+        ("assistant", "q-1: Which logins?"),
+        ("assistant", "q-2: What matters most?"),
+        ("assistant", "q-3: Which part?"),
+    ]
+
+
+@pytest.mark.req("IP-2")
+def test_without_questions_design_is_next():
+    state = operations.questioned(begun(), NewQuestions(()), NOW)
+    assert state.session.status is SessionStatus.DESIGN
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("password", "password"),
+        ("PASSWORD ", "password"),
+        ("2", "token"),
+        ("3", "3"),
+        ("0", "0"),
+        ("both of them\nand a key", "both of them\nand a key"),
+        ("²", "²"),
+        ("9" * 5000, "9" * 5000),
+    ],
+)
+def test_an_option_by_its_words_or_its_number_or_something_else(text: str, answer: str):
+    assert operations.answered(asked(), text, NOW).session.questions[0].answer == answer
+
+
+def test_the_words_of_an_option_come_before_its_number():
+    raw = {"questions": [{"type": "technical", "question": "How many?", "options": ["2", "1"]}]}
+    found = msgspec.convert(raw, NewQuestions)
+    state = operations.questioned(begun(), found, NOW)
+    assert operations.answered(state, "1", NOW).session.questions[0].answer == "1"
+
+
+@pytest.mark.parametrize("text", ["", "  ", "x" * 10_001, "\udcff"])
+def test_what_is_no_answer(text: str):
+    with pytest.raises(BadAnswer):
+        operations.answered(asked(), text, NOW)
+
+
+@pytest.mark.req("IP-10")
+def test_a_skipped_question_keeps_no_answer_and_is_not_asked_again():
+    state = operations.skipped(asked(), NOW)
+    question = state.session.questions[0]
+    assert (question.answer, question.answered_at, question.skipped) == (None, NOW, True)
+    assert state.session.current_question_index == 1
+    assert consistent(state.session)
+
+
+@pytest.mark.req("IP-2", "IP-4")
+def test_all_answers_then_all_decisions():
+    state = asked()
+    for _ in range(3):
+        assert state.session.status is SessionStatus.DISCOVERY
+        state = operations.answered(state, "yes", NOW)
+    assert state.session.status is SessionStatus.DESIGN
+    session = in_review().session
+    assert session.status is SessionStatus.REVIEW
+    assert [point.selected_option_id for point in session.decisions] == ["opt-a", "opt-a"]
+    assert session.design_summary == "# Summary"
+
+
+@pytest.mark.parametrize("given", ["opt-b", "OPT-B", "b", "2", "Table", "table"])
+def test_an_option_of_a_decision_by_any_of_its_names(given: str):
+    state = operations.decided(designed(), given, " because ", NOW)
+    point = state.session.decisions[0]
+    assert (point.selected_option_id, point.rationale, point.decided_at) == ("opt-b", "because", NOW)
+
+
+@pytest.mark.parametrize("given", ["", "opt-c", "3", "c", "Tables"])
+def test_no_such_option(given: str):
+    with pytest.raises(BadAnswer, match="opt-a, opt-b"):
+        operations.decided(designed(), given, "", NOW)
+
+
+def test_one_recommendation_and_no_option_twice():
+    option = {"description": "d", "pros": ["p"], "cons": ["c"], "recommendation": True}
+    raw = {
+        "decisions": [
+            {"topic": "A", "options": [{"name": "X", **option}, {"name": "Y", **option}]},
+            {"topic": "B", "options": [{"name": "Same", **option}, {"name": " same", **option}]},
+        ]
+    }
+    [only] = operations.designed(asked(), msgspec.convert(raw, NewDecisions), NOW).session.decisions
+    assert [option.recommendation for option in only.options] == [True, UNSET]
+
+
+@pytest.mark.req("IP-2")
+def test_a_reject_makes_decisions_anew_and_the_third_is_the_end():
+    state = in_review()
+    for count in (1, 2):
+        state = operations.rejected(state, f"no {count}", NOW)
+        session = state.session
+        assert (session.status, session.reject_count) == (SessionStatus.DESIGN, count)
+        assert (session.current_decision_index, session.design_summary) == (0, None)
+        assert pending(state).purpose == "design"  # type: ignore[union-attr]
+        state = operations.designed(state, NewDecisions(()), NOW)
+        state = operations.summarised(state, "again", NOW)
+    state = operations.rejected(state, "no 3", NOW)
+    assert (state.session.status, state.session.reject_count) == (SessionStatus.CANCELLED, 3)
+    assert state.facts.feedback == ("no 1", "no 2", "no 3")
+
+
+def test_back_leads_through_decisions_to_questions_and_no_further():
+    state = in_review()
+    places = []
+    for _ in range(5):
+        state = operations.back(state)
+        due = pending(state)
+        places.append(due.decision.id if hasattr(due, "decision") else due.question.id)  # type: ignore[union-attr]
+    assert places == ["d-2", "d-1", "q-3", "q-2", "q-1"]
+    with pytest.raises(BadAnswer, match="nothing before"):
+        operations.back(state)
+
+
+def test_another_answer_makes_the_decisions_anew_and_the_same_one_does_not():
+    state = operations.back(designed())
+    same = operations.answered(state, "yes", NOW)
+    assert (same.facts.designed, len(same.session.decisions)) == (True, 2)
+    other = operations.answered(state, "no", NOW)
+    assert (other.facts.designed, other.session.decisions) == (False, ())
+
+
+@pytest.mark.req("IP-2", "IP-12")
+@pytest.mark.parametrize("at", [begun, asked, designed, in_review])
+def test_failed_from_any_phase_and_back_again(at: Any):
+    state = at()
+    broken = operations.failed(state, "it rained")
+    assert (broken.session.status, broken.session.error_message) == (SessionStatus.FAILED, "it rained")
+    assert operations.resumed(broken) == state
+    assert operations.cancelled(broken).session.status is SessionStatus.CANCELLED
+
+
+@pytest.mark.req("IP-16")
+def test_a_review_without_a_summary_is_design_again():
+    state = in_review().with_(design_summary=None)
+    assert put_right(state).session.status is SessionStatus.DESIGN
+    assert operations.summarised(designed(), "  ", NOW).session.status is SessionStatus.DESIGN
+
+
+@pytest.mark.req("IP-14")
+@given(
+    status=st.sampled_from([SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatus.REVIEW]),
+    asked_at=st.integers(0, 6),
+    decided_at=st.integers(0, 5),
+    answers=st.lists(st.sampled_from(["answered", "skipped", "open"]), max_size=4),
+    choices=st.lists(st.sampled_from(["opt-a", "opt-z", None]), max_size=3),
+    summary=st.sampled_from([None, "", "done"]),
+)
+def test_whatever_the_position_no_answer_is_lost_and_it_can_go_on(
+    status: SessionStatus,
+    asked_at: int,
+    decided_at: int,
+    answers: list[str],
+    choices: list[str | None],
+    summary: str | None,
+):
+    questions = tuple(
+        Question(
+            id=f"q-{number}",
+            type=QuestionType.SCOPE,
+            question="?",
+            answer="a" if kind == "answered" else None,
+            answered_at=None if kind == "open" else NOW,
+        )
+        for number, kind in enumerate(answers, 1)
+    )
+    template = designed().session.decisions[0]
+    decisions = tuple(
+        msgspec.structs.replace(template, id=f"d-{number}", selected_option_id=choice)
+        for number, choice in enumerate(choices, 1)
+    )
+    state = begun().with_(
+        status=status,
+        questions=questions,
+        decisions=decisions,
+        current_question_index=asked_at,
+        current_decision_index=decided_at,
+        design_summary=summary,
+    )
+    right = put_right(state)
+    session = right.session
+    assert [question.answer for question in session.questions] == [question.answer for question in questions]
+    assert consistent(session)
+    assert session.status is not SessionStatus.REVIEW or session.design_summary
+    assert put_right(right) == right
+    if not consistent(state.session):
+        assert session.status is SessionStatus.DISCOVERY
+    pending(right)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Add a login", "en"), ("認証機能を追加", "ja"), ("ログイン", "ja"), ("Añade 日本", "ja"), ("", "en")],
+)
+def test_language(text: str, language: str):
+    assert language_of(text) == language

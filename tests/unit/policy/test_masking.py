@@ -1,0 +1,277 @@
+"""What goes into a log: no secret stays in it, and nothing else is changed."""
+
+import json
+import random
+import re
+import string
+import time
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringi.policy.findings import findings
+from ringi.policy.masking import known, masked
+
+pytestmark = pytest.mark.req("PP-17")
+
+LETTERS = string.ascii_letters + string.digits
+_SEEDED = random.Random(7)
+
+
+def noise(size: int, letters: str = LETTERS) -> str:
+    return "".join(_SEEDED.choice(letters) for _ in range(size - 1)) + "7"
+
+
+PEM = "\n".join(noise(64) for _ in range(12))
+ESCAPED = PEM.replace("\n", "\\n")
+# Put together here, so that no scanner takes this file for a leak. What follows the bar is secret.
+SECRETS = [
+    "ghp" + f"|_{noise(36)}",
+    "ghs" + f"|_{noise(255)}",
+    "ghu" + f"|_{noise(400)}",
+    "github" + f"|_pat_{noise(22)}_{noise(59)}",
+    "glpat" + f"|-{noise(20)}",
+    "xoxb" + f"|-{noise(12, string.digits)}-{noise(24)}",
+    "xapp" + f"|-1-{noise(30)}",
+    "https://hooks.slack.com/" + f"services/|T0AB1CD2E/B0AB1CD2E/{noise(24)}",
+    "sk_" + f"live_|{noise(24)}",
+    "sk-" + f"ant-|api03-{noise(80)}",
+    "sk-" + f"proj-|{noise(48)}",
+    "sk-" + f"|{noise(48)}",
+    "AIza" + f"|{noise(35)}",
+    "AKIA" + "|Q3EGRX7LZ2MNB4TY",
+    "GOCSPX" + f"|-{noise(28)}",
+    "npm" + f"|_{noise(36)}",
+    "pypi-" + f"AgE|IcHlwaS5vcmc{noise(80)}",
+    "hf" + "|_" + noise(34, string.ascii_letters)[:-1] + "Q",
+    "dckr" + f"_pat_|{noise(27)}",
+    "dop_v1" + f"_|{noise(64, '0123456789abcdef')}",
+    "shpat" + f"_|{noise(32, '0123456789abcdef')}",
+    "hvs" + f".|{noise(24)}",
+    "SG" + f".|{noise(22)}.{noise(43)}",
+    "AccountKey" + f"=|{noise(86)}==",
+    "AGE-SECRET-" + "KEY-1|" + noise(58, string.ascii_uppercase),
+    "eyJ" + f"|{noise(30)}.eyJ{noise(60)}.{noise(43)}",
+    "-----BEGIN " + f"RSA PRIVATE KEY-----\n|{PEM}|\n-----END RSA PRIVATE KEY-----",
+    '{"key": "-----BEGIN ' + f"PRIVATE KEY-----\\n|{ESCAPED}|\\n-----END PRIVATE KEY-----",
+    "-----BEGIN " + f"OPENSSH PRIVATE KEY-----\n|{PEM}",
+    "PuTTY-User-Key-File-" + f"3: ssh-rsa\nEncryption: none\nPublic-Lines: 6\n|{PEM}|\nPrivate-MAC: 0",
+    "postgres://app:" + "|s3cr7Xvq9|@db.internal:5432/app",
+    "postgres://app:" + "|barcelona|@db.internal:5432/app",
+    "https://|" + noise(40, "0123456789abcdef") + "|@git.internal/x.git",
+    "pass" + 'word = "|kX9vQ2mPz7|"',
+    "pass" + 'word = "|barcelona1999|"',
+    "DB_PASS" + "WORD: |kX9.vQ2-mPz7",
+    "PGPASS" + "WORD=|kX9vQ2mPz7&!| psql",
+    "pass" + "word=|あいうえ9おか",
+    "mysql --pass" + "word |kX9vQ2mPz7",
+    r"{\"client_" + r"secret\": \"|9f8e7d6c5b4a3f2e1d0c|\"}",
+    "{'api_" + "key': '|kX9vQ2mPz7kX9|'}",
+    "const authTo" + "ken = `|kX9vQ2mPz7kX9|`;",
+    "aws_secret_access_" + "key = |wJalrXUtnF3MI7K8DENGbPxRfiCYq91zKd02Lmno",
+    "pass" + "word: |" + noise(600),
+    "Authorization: Bearer |" + noise(43) + "_-~",
+    "Authorization: Bearer |" + noise(9000),
+    "authorization: Basic |" + "dXNlcjpwYXNzd29yZHNvbg==",
+    "Proxy-Authorization: |" + noise(30),
+    "{'Authorization': 'Bearer |" + noise(20) + "|'}",
+    r"{\"authorization\": \"Bearer |" + noise(20) + r"|\"}",
+    "(b'Authorization', b'Bearer |" + noise(20) + "|')",
+    "curl -H 'x-api-key: |" + noise(20) + "|' https://api.internal",
+    "X-Goog-Api-Key: |" + noise(39),
+    "PRIVATE-TOKEN: |" + noise(20),
+    "the answer to Bearer |" + noise(20),
+    "GET /v1/models?key=|" + noise(39) + "|&alt=json",
+    "https://h.internal/x?a=b&token=|" + noise(10) + "|#top",
+    "https://h.internal/x?api_key=|" + noise(10),
+    "https://h.internal/x#access_token=|" + noise(10) + "|&state=1",
+    "https://s3.internal/x?X-Amz-Signature=|" + noise(64, "0123456789abcdef"),
+]
+
+
+def cut(planted: str) -> tuple[str, str]:
+    before, secret, *after = planted.split("|")
+    return before + secret + "".join(after), secret
+
+
+@pytest.mark.parametrize("planted", SECRETS, ids=lambda planted: planted[:24])
+@pytest.mark.parametrize("around", ["{}", "x {}\ny", "ログ\t{}\r\n続き", "a\ud800 {}\n", "\x00{} é"])
+def test_a_planted_secret_of_every_shape_is_gone(planted: str, around: str):
+    text, secret = cut(planted)
+    found = masked(around.format(text))
+    assert "(masked: a" in found
+    assert not any(secret[at : at + 6] in found for at in range(len(secret) - 5))
+    assert masked(found) == found
+    head, _, tail = around.partition("{}")
+    assert found.startswith(head)
+    assert found.endswith(tail)
+
+
+@pytest.mark.parametrize("planted", SECRETS, ids=lambda planted: planted[:24])
+def test_what_a_plan_is_warned_of_is_never_left_in_a_log(planted: str):
+    text = masked(cut(planted)[0])
+    assert findings(list(enumerate(text.encode().split(b"\n"), 1))) == ()
+
+
+def test_the_rest_stays_byte_for_byte():
+    token = "ghp" + "_" + noise(36)
+    assert masked(f"push to https://{token}@github.com/x/y\r\n\ttwice: {token}.\n") == (
+        "push to https://(masked: a GitHub token)@github.com/x/y\r\n\ttwice: (masked: a GitHub token).\n"
+    )
+    header = f"Authorization: Bearer {noise(20)}\nAccept: */*"
+    assert masked(header) == "Authorization: Bearer (masked: a key in a header)\nAccept: */*"
+    key = "-----BEGIN " + f"RSA PRIVATE KEY-----\n{PEM}\n-----END RSA PRIVATE KEY-----\nok"
+    assert masked(key) == "(masked: a private key)-----END RSA PRIVATE KEY-----\nok"
+
+
+# A placeholder says that there is no secret, and hiding it would hide a mistake.
+@pytest.mark.parametrize(
+    "line",
+    [
+        'password = "changeme1"',
+        "password: your-password-here-1",
+        'password = "<your-password-1>"',
+        'password = "${DB_PASSWORD_1}"',
+        'password = os.environ["PASSWORD1"]',
+        "password: process.env.PASSWORD1",
+        'token = "xxxxxxxxxxxxxxx1"',
+        "token = self.next_token_2()",
+        "token=config.auth.token2",
+        "Authorization: Bearer <token>",
+        "Authorization: Bearer $TOKEN1",
+        "Authorization: Bearer YOUR_API_KEY",
+        "Keep the Authorization: header, and the api-key: it is needed",
+        "x-api-key: {key}",
+        "AKIA" + "IOSFODNN7EXAMPLE",
+        "ghp_" + "x" * 36,
+        "postgres://user:password@localhost/db",
+        "postgres://user:{password}@localhost/db",
+        "https://h.internal/x?key=value&token=abc",
+        "https://h.internal/a:b@c",
+        "output_tokens=4096, max_tokens: 4096, token 12 of 30",
+        "The bearer of good news is authorization-free.",
+        "パスワード: 8文字以上",
+        "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "(masked: a GitHub token) (masked: whatever)",
+    ],
+)
+def test_what_is_no_secret_stays(line: str):
+    assert masked(line) == line
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        [
+            *(cut(planted)[0] for planted in SECRETS),
+            *(cut(planted)[0][:-3] for planted in SECRETS),
+            "token=",
+            "password: ",
+            "Authorization: ",
+            "Bearer ",
+            "?key=",
+            '"',
+            "'",
+            "\\",
+            " ",
+            "\n",
+            ".",
+            "-----BEGIN PRIVATE KEY-----",
+            "-----",
+            "(masked: a key)",
+            "a1b2c3d4",
+            "é漢",
+        ]
+    ),
+    max_size=8,
+)
+
+
+@given(WORDS.map("".join))
+def test_masking_twice_is_masking_once(text: str):
+    once = masked(text)
+    assert masked(once) == once
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Nd"]), max_size=200))
+def test_a_text_without_digits_or_shapes_is_its_own_mask(text: str):
+    if "://" not in text and "uthorization" not in text:
+        assert masked(text) == text
+
+
+# What the configuration names
+
+
+def test_configured_expressions_mask_their_group_or_all_they_match():
+    patterns = [re.compile(r"case (\d+)"), re.compile(r"EMP-\w+")]
+    assert masked("case 4711 of EMP-a9, case x", patterns) == (
+        "case (masked: a configured secret) of (masked: a configured secret), case x"
+    )
+    optional = [re.compile(r"id(=\d+)?")]
+    assert masked("id and id=5", optional) == "id and id(masked: a configured secret)"
+
+
+def test_what_an_expression_cuts_of_a_token_does_not_uncover_the_rest():
+    token = noise(36)
+    found = masked(f"x {'ghp' + '_'}{token} y", [re.compile("gh._.{3}")])
+    assert found == "x (masked: a GitHub token) y"
+    found = masked(f"key={'ghp' + '_'}{token} pin", [re.compile(r"key=\S+ (\w+)")])
+    assert found == "key=(masked: a GitHub token) (masked: a configured secret)"
+
+
+@pytest.mark.parametrize("expression", ["masked", "a", r"\w+", r"\S+", ".+", "k.*", r"\)", "(s)e"])
+@given(st.text(alphabet="akes )x\n", max_size=30))
+def test_marks_are_never_masked_again(expression: str, text: str):
+    patterns = [re.compile(expression)]
+    once = masked(text + "(masked: a key) " + text, patterns)
+    assert "(masked: a key)" in once
+    assert masked(once, patterns) == once
+
+
+def test_an_expression_sees_one_line_and_of_a_long_one_all_of_it():
+    assert masked("a\nb", [re.compile(r"a\s+b")]) == "a\nb"
+    for at in range(0, 5000, 370):
+        line = "-" * at + "PIN:48151623" + "-" * (5000 - at)
+        assert "48151623" not in masked(line, [re.compile(r"PIN:\d+")])
+
+
+def test_a_slow_expression_is_slow_in_its_window_only():
+    began = time.perf_counter()
+    assert masked("a" * 100_000, [re.compile("a*b")]) == "a" * 100_000
+    assert time.perf_counter() - began < 10
+
+
+# Known values
+
+
+def test_known_values_go_wherever_they_stand_and_however_escaped():
+    key = 'kX9/"v&Q2 漢'
+    text = f"{key}; {json.dumps({'k': key})}; ?k={quote(key, safe='')}; kX9"
+    assert known(text, [key]) == ('(masked: a key); {"k": "(masked: a key)"}; ?k=(masked: a key); kX9')
+    assert known("abcdefgh abcdefghi", ["abcdefgh", "abcdefghi"]) == "(masked: a key) (masked: a key)"
+    assert known("none of it", ["x", "", "none"]) == "none of it"
+
+
+@given(st.text(min_size=8, max_size=12), st.text(max_size=20), st.text(max_size=20))
+def test_a_known_value_never_survives(value: str, before: str, after: str):
+    found = known(before + value + after, [value])
+    assert value not in found.replace("(masked: a key)", "\x00")
+    assert known(found, [value]) == found
+
+
+# Time
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["the quick brown fox\n", "a", "\n", "token=", "api_key=", 'password: "', "://a:",
+     "-----BEGIN PRIVATE KEY-----\n", "eyJ", "sk-", "authorization: ", "bearer ",
+     "--token ", "password====", "=", "-", "\\", "あ"],
+)  # fmt: skip
+def test_it_takes_time_in_proportion_to_the_text(unit: str):
+    text = unit * (1_000_000 // len(unit))
+    began = time.perf_counter()
+    masked(text)
+    assert time.perf_counter() - began < 4  # a fifth of a second on a quiet machine

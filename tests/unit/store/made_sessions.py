@@ -1,0 +1,106 @@
+"""Planning sessions and runs as the planning tool would save them."""
+
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ringi.domain import codec
+from ringi.domain.approval import ProofKind, ProofRecord, Strength
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.run import Run, RunPhase
+from ringi.domain.session import (
+    LogEntry,
+    PlanningSession,
+    Question,
+    QuestionType,
+    SessionApproval,
+    SessionFacts,
+    SessionStatus,
+    SessionSubject,
+)
+from ringi.ports import NewEvent, StoredSession
+from ringi.store.ledger import Ledger
+
+STARTED: Final = NewEvent(EventKind.SESSION_STARTED, Actor.USER)
+ANSWERED: Final = NewEvent(EventKind.SESSION_ANSWERED, Actor.USER)
+CREATED: Final = NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM)
+_AT: Final = "2026-01-02T03:04:05.000000Z"
+
+
+def id_of(number: int) -> str:
+    return f"planning-{number:08x}-0000-4000-8000-000000000000"
+
+
+def session(number: int = 1, **changes: Any) -> PlanningSession:
+    made = PlanningSession(
+        session_id=id_of(number),
+        instruction=f"# Instruction {number}\nwith a second line",
+        status=SessionStatus.DISCOVERY,
+        questions=(),
+        decisions=(),
+        design_summary=None,
+        conversation_history=(),
+        planner_session_id=None,
+        created_at=_AT,
+        updated_at=_AT,
+    )
+    return replace(made, **changes)
+
+
+def question(number: int, **more: Any) -> Question:
+    return Question(id=f"q-{number}", type=QuestionType.SCOPE, question=f"What about {number}?", **more)
+
+
+def log(phase: str, text: str) -> LogEntry:
+    return LogEntry(SessionStatus(phase), text)
+
+
+def run(number: int, session_id: str, **changes: Any) -> Run:
+    made = Run(
+        run_id=f"20260102-030405-{number:06x}",
+        planning_session_id=session_id,
+        phase=RunPhase.PLANNING,
+        instruction="Do it",
+        created_at=_AT,
+        updated_at=_AT,
+    )
+    return replace(made, **changes)
+
+
+def added(ledger: Ledger, number: int = 1, *logs: LogEntry, **changes: Any) -> StoredSession:
+    with ledger.transaction() as transaction:
+        return transaction.add_session(session(number, **changes), SessionFacts(), STARTED, logs)
+
+
+def saved(ledger: Ledger, stored: StoredSession, *logs: LogEntry, **changes: Any) -> StoredSession:
+    with ledger.transaction() as transaction:
+        return transaction.save_session(
+            stored, replace(stored.session, **changes), stored.facts, ANSWERED, logs
+        )
+
+
+def approved(ledger: Ledger, stored: StoredSession, number: int = 1) -> StoredSession:
+    """With its run, in one transaction."""
+    session_id = stored.session.session_id
+    made = run(number, session_id)
+    with ledger.transaction() as transaction:
+        transaction.add_run(made, CREATED)
+        subject = SessionSubject(
+            workspace=ledger.workspace_id(), session_id=session_id, reject_count=0, instruction="Do it"
+        )
+        text = codec.canonical(subject)
+        approval = SessionApproval(
+            id=f"approval-{number}",
+            session_id=session_id,
+            run_id=made.run_id,
+            approver="hanako",
+            timestamp=_AT,
+            digest=codec.digest(text),
+            subject=text.decode(),
+            proof=ProofRecord(ProofKind.TYPED, Strength.WEAK, "hanako", "/dev/pts/7", "y"),
+            after_event=transaction.last_hash(),
+        )
+        transaction.add_session_approval(approval)
+        new = replace(stored.session, status=SessionStatus.APPROVED, planner_session_id=made.run_id)
+        event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, "", approval)
+        return transaction.save_session(stored, new, stored.facts, event)

@@ -1,0 +1,171 @@
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from ringi.errors import NoExtra, NoModelKey, UnknownModel
+from ringi.llm import http_services
+from ringi.llm.asking import Asking
+from ringi.llm.recording import Recording, Replay
+from ringi.wiring.config_keys import Config, Llm
+from ringi.wiring.models import choose
+
+KEYS = {"OPENAI_API_KEY": "sk-0123456789", "ANTHROPIC_API_KEY": "sk-ant-0123456789"}
+HEAVY = ("pydantic_ai", "pydantic", "openai", "anthropic", "httpx", "httpx2", "genai_prices", "opentelemetry")
+
+
+def _choose(name, base_url="", folder=None, **environment):
+    return choose(name, Config(llm=Llm(base_url=base_url)), environment, folder or Path())
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-5", "anthropic:claude-haiku-4-5", "ollama:qwen3:0.6b"])
+def test_services_keep_their_name(name):
+    model = _choose(name, **KEYS)
+    assert isinstance(model, Asking)
+    assert model.name == name
+
+
+def test_the_playbook_needs_nothing():
+    assert _choose(" playbook ").name == "playbook"
+
+
+def test_a_command_is_asked():
+    model = _choose("command:claude")
+    assert isinstance(model, Asking)
+    assert model.name == "command:claude"
+
+
+def test_recordings_are_beside_where_one_stands(tmp_path):
+    for name in ("record:talk.jsonl", "record: talk.jsonl , playbook"):
+        model = _choose(name, folder=tmp_path)
+        assert isinstance(model, Recording)
+        assert model.name == "playbook"
+        assert model._path == tmp_path / "talk.jsonl"
+    assert _choose("record:/elsewhere/talk", folder=tmp_path)._path == Path("/elsewhere/talk")
+    (tmp_path / "talk.jsonl").touch()
+    assert isinstance(_choose("replay:talk.jsonl", folder=tmp_path), Replay)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "nothing of that name"),
+        ("gpt-5", "nothing of that name"),
+        ("opnai:gpt-5", "did you mean openai?"),
+        ("antropic:x", "did you mean anthropic?"),
+        ("Playbok", "did you mean playbook?"),
+        ("playbook:x", "takes nothing after it"),
+        ("openai", "openai:NAME"),
+        ("openai:", "openai:NAME"),
+        ("ollama: ", "ollama:NAME"),
+        ("command:", "command:claude"),
+        ("record:", "record:FILE"),
+        ("record:,openai:x", "record:FILE"),
+        ("replay:", "replay:FILE"),
+        ("record:a,record:b", "of a recording"),
+        ("record:a,replay:b", "of a recording"),
+        ("record:a,opnai:x", "did you mean openai?"),
+    ],
+)
+def test_what_nobody_knows_is_refused_with_the_reason(name, why):
+    with pytest.raises(UnknownModel) as caught:
+        _choose(name, **KEYS)
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"), [("openai:gpt-5", "OPENAI_API_KEY"), ("anthropic:x", "ANTHROPIC_API_KEY")]
+)
+def test_the_official_services_need_a_key(name, variable, monkeypatch):
+    monkeypatch.setenv(variable, "not-from-here")
+    with pytest.raises(NoModelKey, match=variable):
+        _choose(name)
+    with pytest.raises(NoModelKey):
+        _choose(name, **{variable: " \n"})
+    with pytest.raises(UnknownModel) as caught:
+        _choose(name, **{variable: "sk-0123456789\nX-Evil: 1"})
+    assert "sk-" not in str(caught.value)
+
+
+def test_other_addresses_may_do_without():
+    for name in ("openai:x", "anthropic:x", "ollama:x"):
+        assert _choose(name, "http://127.0.0.1:8080/v1").name == name
+    assert _choose("openai:x", OPENAI_BASE_URL="http://127.0.0.1:8080/v1").name == "openai:x"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "environment", "url"),
+    [
+        ("", {}, "http://127.0.0.1:11434/v1"),
+        ("", {"OLLAMA_HOST": "127.0.0.1"}, "http://127.0.0.1:11434/v1"),
+        ("", {"OLLAMA_HOST": "0.0.0.0"}, "http://127.0.0.1:11434/v1"),
+        ("", {"OLLAMA_HOST": "0.0.0.0:9999"}, "http://127.0.0.1:9999/v1"),
+        ("", {"OLLAMA_HOST": "box.example:9999"}, "http://box.example:9999/v1"),
+        ("", {"OLLAMA_HOST": "https://box.example"}, "https://box.example/v1"),
+        ("", {"OLLAMA_HOST": "[::1]:5"}, "http://[::1]:5/v1"),
+        ("", {"OLLAMA_HOST": ":5"}, "http://127.0.0.1:5/v1"),
+        ("", {"OLLAMA_HOST": "box", "OLLAMA_BASE_URL": "http://other:7/v1/"}, "http://other:7/v1"),
+        ("", {"OLLAMA_HOST": "http://box/"}, "http://box/v1"),
+        ("http://config:1", {"OLLAMA_HOST": "box"}, "http://config:1/v1"),
+    ],
+)
+def test_where_ollama_is(base_url, environment, url):
+    assert http_services.ollama("x", base_url, environment).url == url
+
+
+def test_where_the_others_are():
+    assert http_services.openai("x", "", KEYS).url == "https://api.openai.com/v1"
+    assert http_services.anthropic("x", "", KEYS).url == "https://api.anthropic.com"
+    assert http_services.anthropic("x", "http://box/v1", {}).url == "http://box"
+    assert (
+        http_services.openai("x", "http://config", {"OPENAI_BASE_URL": "http://env"}).url == "http://config"
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "x", "http://", "http://u:p@x", "http://x:99999", "http://x?y=1", "http://["]
+)
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+def test_an_address_that_is_none(kind, url):
+    if kind == "ollama" and url == "x":
+        assert http_services.ollama("m", url, {}).url == "http://x:11434/v1"
+        return
+    with pytest.raises(UnknownModel) as caught:
+        _choose(f"{kind}:m", **{f"{kind.upper()}_BASE_URL": url}, **KEYS)
+    assert "u:p" not in str(caught.value)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydantic_ai", None)
+    for name in ("openai:x", "anthropic:x", "ollama:x"):
+        with pytest.raises((NoExtra, ValueError)) as caught:
+            _choose(name, **KEYS)
+        assert caught.type is NoExtra
+        assert caught.value.details["extra"] == "models"
+
+
+def _loaded(code):
+    source = f"""
+        import sys
+        from pathlib import Path
+        from ringi.wiring.config_keys import Config
+        from ringi.wiring.models import choose
+        {code}
+        print([name for name in {HEAVY!r} if name in sys.modules])
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'choose("playbook", Config(), {}, Path())',
+        'choose("ollama:x", Config(), {}, Path())',  # only a question loads them
+        "import ringi.llm.http, ringi.llm.http_client, ringi.llm.http_errors, ringi.llm.http_services",
+    ],
+)
+def test_no_model_library_is_loaded_before_it_is_used(code):
+    assert _loaded(code) == "[]\n"
