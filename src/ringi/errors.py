@@ -55,6 +55,7 @@ RingiError                    code, message, hint, exit code; the words are temp
 ├── Refused             6     validation or a gate said no
 │   ├── PathRefused
 │   ├── BadDocument
+│   │   └── BadAnswers        a file of answers that cannot be read
 │   ├── BadTransition
 │   ├── EmptyPlan             a plan without words
 │   ├── BadInstruction        a planning session cannot begin with it
@@ -458,6 +459,11 @@ class BadDocument(Refused):
     code = "bad_document"
     message = "{what} cannot be read: {why}"
     hint = "Compare it with: ringi schema"
+
+
+class BadAnswers(BadDocument):
+    code = "bad_answers"
+    hint = "It has answers: and decisions:, each as a list in order or by id; see: ringi plan --help"
 
 
 class BadTransition(Refused):

@@ -231,6 +231,12 @@ def test_start_does_not_load_what_is_not_needed(desk: Desk) -> None:
         (["show", "--lang", "ja", "p1"], ["--lang", "ja", "show", "p1"]),
         (["with", "--", "x", "--json"], ["with", "--", "x", "--json"]),
         (["list", "--workspace=/x"], ["--workspace=/x", "list"]),
+        (
+            ["plan", "fix", "tests", "with", "pytest", "--json"],
+            ["--json", "plan", "fix", "tests", "with", "pytest"],
+        ),
+        (["--lang", "with", "with", "x", "--json"], ["--lang", "with", "with", "x", "--json"]),
+        (["plan", "--", "--json"], ["plan", "--", "--json"]),
     ],
 )
 def test_global_options_stand_anywhere(words: list[str], expected: list[str]) -> None:

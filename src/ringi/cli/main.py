@@ -225,8 +225,8 @@ def _our_mistake(error: Exception, environment: Mapping[str, str]) -> int:
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """Global options may stand anywhere before `--` or `with`; click wants them first."""
-    end = next((at for at, word in enumerate(arguments) if word in {"--", "with"}), len(arguments))
+    """Global options may stand anywhere before `--` or the words of `with`; click wants them first."""
+    end = _end_of_ours(arguments)
     front, rest = [], []
     index = 0
     while index < end:
@@ -240,6 +240,17 @@ def hoisted(arguments: list[str]) -> list[str]:
             rest.append(word)
         index += 1
     return front + rest + arguments[end:]
+
+
+def _end_of_ours(arguments: Sequence[str]) -> int:
+    """Where the words of another program begin: at `--`, or at the command `with`."""
+    command = valued = False
+    for at, word in enumerate(arguments):
+        if word == "--" or (word == "with" and not command and not valued):
+            return at
+        command |= not valued and not word.startswith("-")
+        valued = word in {"--workspace", "--lang"}
+    return len(arguments)
 
 
 def _configured_language(environment: Mapping[str, str]) -> str:
@@ -260,9 +271,7 @@ def _configured_language(environment: Mapping[str, str]) -> str:
 def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     """Choose the language before the first word: --lang, RINGI_LANGUAGE, the files, then the locale."""
     chosen = environment.get("RINGI_LANGUAGE", "") or _configured_language(environment)
-    for index, word in enumerate(arguments):
-        if word in {"--", "with"}:
-            break
+    for index, word in enumerate(arguments[: _end_of_ours(arguments)]):
         if word.startswith("--lang="):
             chosen = word.removeprefix("--lang=")
         elif word == "--lang" and index + 1 < len(arguments):

@@ -47,6 +47,9 @@ class Scripted:
         self._takes = takes
         self.calls = []
 
+    def prepare(self) -> None:
+        pass
+
     def send(self, call):
         step = self._steps[min(len(self.calls), len(self._steps) - 1)]
         self.calls.append(call)
@@ -221,6 +224,9 @@ def test_those_who_wait_are_told_while_nothing_arrives():
     class Slow:
         name = "slow"
 
+        def prepare(self):
+            pass
+
         def send(self, call):
             call.on_tokens(7)
             time.sleep(1.3)
@@ -237,12 +243,15 @@ def test_those_who_wait_are_told_while_nothing_arrives():
 def test_those_who_wait_are_told_why():
     seen = []
     _ask(RetryLater("429", 2), GOOD, on_working=seen.append)
-    assert "next try in 2 s" in seen[-1].note
+    assert "next try in 2 s" in str(seen[-1].note)
 
 
 def test_the_ticker_ends_with_an_interrupt():
     class Interrupted:
         name = "interrupted"
+
+        def prepare(self):
+            pass
 
         def send(self, call):
             raise KeyboardInterrupt

@@ -1,5 +1,7 @@
 """Whatever comes in, the playbook answers with valid documents, always the same, and at once."""
 
+# ruff: noqa: E501  # one case a line reads best
+
 import re
 import time
 from typing import Any, TypeVar
@@ -182,7 +184,7 @@ def test_same_brief_same_bytes(brief: Brief, purpose: Purpose):
 ODD = {
     "empty": "",
     "spaces": "   \n\t  ",
-    "emoji": "🚀🔥👩‍👩‍👧‍👦" * 20,
+    "emoji": "🚀🔥👩\u200d👩\u200d👧\u200d👦" * 20,
     "punctuation": "?!... --- ***",
     "control characters": "fix\x00\x1b[31m the\x07 bug",
     "half a character": "fix \ud83d the bug",

@@ -1,5 +1,7 @@
 """Decision points fit the work, the answers and, after a reject, the feedback."""
 
+# ruff: noqa: E501  # one case a line reads best
+
 from typing import Any
 
 import msgspec

@@ -1,5 +1,7 @@
 """What is asked about realistic instructions, and what is not because they say it."""
 
+# ruff: noqa: E501  # one case a line reads best
+
 import re
 from typing import Any, NamedTuple
 
@@ -130,8 +132,10 @@ def test_what_is_asked(language: Any, case: Case):
 @pytest.mark.req("IP-3")
 @pytest.mark.parametrize(
     ("language", "text"),
-    [("en", "fix bug"), ("en", "improve things"), ("en", "Remove the cache"), ("en", "add search")]
-    + [("ja", "バグを直して"), ("ja", "いい感じにして"), ("ja", "検索を追加"), ("ja", "速くして")],
+    [
+        *(("en", text) for text in ("fix bug", "improve things", "Remove the cache", "add search")),
+        *(("ja", text) for text in ("バグを直して", "いい感じにして", "検索を追加", "速くして")),
+    ],
 )
 def test_vague_instructions_get_all_five_types(language: Any, text: str):
     asked = questions(brief(text, language)).questions
@@ -219,3 +223,29 @@ def test_places_that_are_named(text: str, places: tuple[str, ...]):
 )
 def test_limits_are_told_from_what_looks_like_one(text: str, said: set[Said]):
     assert read(brief(text, "en")).said & {Said.LIMIT} == said
+
+
+@pytest.mark.parametrize(
+    ("text", "trait"),
+    [
+        ("We need to support S3 as a storage backend", Trait.FEATURE),
+        ("Improve error messages of the CLI", Trait.GENERAL),
+        ("Log every failed login attempt", Trait.FEATURE),
+        ("Add a delete button", Trait.FEATURE),
+        ("Add exception handling for KeyError", Trait.FEATURE),
+        ("Tests in CI fail randomly", Trait.BUG),
+        ("Make timeouts configurable", Trait.FEATURE),
+        ("Get rid of the global state in config.py", Trait.REFACTOR),
+        ("Replace requests with httpx", Trait.REFACTOR),
+        ("Fix the typo in the docs", Trait.DOCS),
+        ("古いAPIを廃止", Trait.REMOVAL),
+        ("削除ボタンを追加する", Trait.FEATURE),
+        ("CIのテストが時々失敗するので調査してほしい", Trait.BUG),
+        ("ログイン失敗をすべてログに記録する", Trait.FEATURE),
+        ("テストの実行時間を短縮したい", Trait.PERFORMANCE),
+        ("CLIのエラーメッセージを分かりやすくする", Trait.GENERAL),
+        ("requestsをhttpxに置き換える", Trait.REFACTOR),
+    ],
+)
+def test_the_verb_says_what_kind_of_work_it_is(text: str, trait: Trait):
+    assert read(brief(text, "en" if text.isascii() else "ja")).main is trait

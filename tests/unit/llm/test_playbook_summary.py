@@ -1,5 +1,7 @@
 """The summary has its sections in order, keeps other people's words harmless, and never grows too long."""
 
+# ruff: noqa: E501  # one case a line reads best
+
 import re
 from typing import Any
 

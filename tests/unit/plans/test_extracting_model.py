@@ -53,6 +53,9 @@ class Words:
         self._said = list(said)
         self.calls: list[Call] = []
 
+    def prepare(self) -> None:
+        pass
+
     def send(self, call: Call) -> Reply:
         self.calls.append(call)
         said = self._said.pop(0) if len(self._said) > 1 else self._said[0]

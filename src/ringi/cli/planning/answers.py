@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from ringi.cli.input import STDIN
 from ringi.domain.session import DecisionPoint, Question
-from ringi.errors import BadConfiguration, BadDocument
+from ringi.errors import BadAnswers, BadConfiguration
 from ringi.text import Text
 from ringi.wiring.config_file import MAX_FILE_BYTES, Node, nearest_of, shown, tree
 
@@ -44,7 +44,7 @@ class Answers(NamedTuple):
     otherwise: Otherwise
 
     def to_question(self, questions: Sequence[Question], index: int) -> Reply | None:
-        """Raises BadDocument where the file speaks of a question that does not exist."""
+        """Raises BadAnswers where the file speaks of a question that does not exist."""
         _require_known(self.answers, [question.id for question in questions], Text("question"))
         found = _found(self.answers, questions[index].id, index)
         if found is None and self.otherwise is not Otherwise.STOP:
@@ -63,15 +63,15 @@ class Answers(NamedTuple):
 def read_answers(data: bytes, name: str) -> Answers:
     what = "standard input" if name == STDIN else name
     if len(data) > MAX_FILE_BYTES:
-        raise BadDocument(what=what, why=Text("it has more than {limit} bytes", limit=MAX_FILE_BYTES))
+        raise BadAnswers(what=what, why=Text("it has more than {limit} bytes", limit=MAX_FILE_BYTES))
     try:
         return _answers(tree(data, Path(what)))
     except BadConfiguration as error:
-        raise BadDocument(what=error.details["where"], why=error.details["problem"]) from None
+        raise BadAnswers(what=error.details["where"], why=error.details["problem"]) from None
 
 
 def refuse(where: str, problem: object) -> NoReturn:
-    raise BadDocument(what=where, why=problem)
+    raise BadAnswers(what=where, why=problem)
 
 
 def _answers(nodes: dict[str, Node]) -> Answers:

@@ -62,7 +62,7 @@ ASKS: Final[Mapping[Trait, tuple[Ask, ...]]] = {
             unless=(_S.LIMIT,),
             until=_EXTENT_UNTIL,
         ),
-        _ask("bug.since", Q.TECHNICAL, _OPEN, _OPEN, _OPEN, _means(_L.UNKNOWN), unless=(_S.PLACE,)),
+        _ask("bug.since", Q.TECHNICAL, *[_OPEN] * 3, _means(_L.UNKNOWN), unless=(_S.PLACE, _S.SINCE)),
         _ask(
             "bug.notice",
             Q.CONSTRAINT,

@@ -47,6 +47,7 @@ class Said(StrEnum):
     THREAT = "threat"
     EVENT = "event"
     UNUSED = "unused"
+    SINCE = "since"
     ADDITIVE = "additive"
     """Data that only gets something more."""
 

@@ -14,7 +14,8 @@ from ringi.llm.playbook.vocabulary import SAID, Term, terms
 _MOST_OF_AN_ANSWER: Final = 1_000
 _NO_DEPENDENCY: Final = terms(
     "no new dependenc*|without new dependenc*|no dependenc*|no extra dependenc*|without adding|"
-    "standard library|stdlib|no external|依存を増やさ|依存関係を増やさ|依存は増やさ|依存を追加しない|依存なし|標準ライブラリ"
+    "standard library|stdlib|no external|"
+    "依存を増やさ|依存関係を増やさ|依存は増やさ|依存を追加しない|依存なし|標準ライブラリ"
 )
 _TERMS: Final[Mapping[Lean, tuple[Term, ...]]] = {
     Lean.SOON: terms("soon|quick|quickly|asap|urgent*|hurry|hotfix|早く|早急|急ぎ|急い|すぐ|至急|緊急"),

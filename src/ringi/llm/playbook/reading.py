@@ -8,15 +8,18 @@ from ringi.domain.session import Brief
 from ringi.llm.playbook.kinds import Said, Trait
 from ringi.llm.playbook.quoting import one_line
 from ringi.llm.playbook.vocabulary import MIGRATION_NOUNS, SAID, SILENT, TRAITS, Term, terms
-from ringi.llm.playbook.wanted import Wanted, first_sentence, wanted
+from ringi.llm.playbook.wanted import Wanted, first_sentence, wanted, without_politeness
 
-_MOST_READ: Final = 6_000
+_MOST_READ: Final = 4_000
 """What follows is a pasted log or file."""
 _MOST_TRAITS: Final = 3
 _SECONDARY: Final = 3
 _SENSITIVE: Final = {Trait.SECURITY: 2}
 """A hint of it is enough."""
 _VERB_COUNTS: Final = 2
+_NEAR_THE_END: Final = 16
+_LEAST: Final = 2
+"""A single word that may mean anything is not enough."""
 _MOST_PLACES: Final = 3
 _LONGEST_PLACE: Final = 60
 _LONGEST_LIMIT: Final = 160
@@ -169,10 +172,12 @@ def _traits(prose: str, text: Searched, said: frozenset[Said]) -> tuple[Trait, .
     everything = _scores(text, said)
     if not everything:
         return (Trait.GENERAL,)
-    sentence = first_sentence(prose)
+    sentence = without_politeness(first_sentence(prose))
     clauses = [sentence[: end.start()] for end in _CLAUSE_END.finditer(sentence)]
     heads = [*(clause for clause in clauses if not clause.endswith(_PARTICLES)), sentence]
     main = next((found for head in heads if (found := _main(head, said))), None) or _best(everything)
+    if main is None:
+        return (Trait.GENERAL,)
     others = [
         trait
         for trait, score in everything.items()
@@ -191,7 +196,8 @@ def _main(head: str, said: frozenset[Said]) -> Trait | None:
     last = {trait: _last(text.raw, TRAITS[trait]) for trait in scores}
     end = max(last.values())
     if end >= 0:
-        verbs = [trait for trait, at in last.items() if at == end]
+        near = len(text.raw) - end <= _NEAR_THE_END
+        verbs = [trait for trait, at in last.items() if at == end and near]
     else:
         verbs = [trait for trait in scores if any(text.latin.startswith(t.pattern) for t in TRAITS[trait])]
     for trait in verbs:
@@ -203,8 +209,9 @@ def _last(raw: str, terms: Iterable[Term]) -> int:
     return max((raw.rfind(term.pattern) for term in terms if not term.latin), default=-1)
 
 
-def _best(scores: Mapping[Trait, int]) -> Trait:
-    return max(scores, key=lambda trait: (scores[trait], -list(Trait).index(trait)))
+def _best(scores: Mapping[Trait, int]) -> Trait | None:
+    best = max(scores, key=lambda trait: (scores[trait], -list(Trait).index(trait)))
+    return best if scores[best] >= _LEAST else None
 
 
 def _scores(text: Searched, said: frozenset[Said]) -> dict[Trait, int]:
@@ -214,7 +221,7 @@ def _scores(text: Searched, said: frozenset[Said]) -> dict[Trait, int]:
     if Said.MEASURE in said and text.has_any(_TAKING):
         found[Trait.PERFORMANCE] += 3
     if Said.ERROR in said:
-        found[Trait.BUG] += 1
+        found[Trait.BUG] += 2
     if found[Trait.MIGRATION] and not text.has_any(MIGRATION_NOUNS):
         found[Trait.REFACTOR] += found.pop(Trait.MIGRATION)
     return {trait: score for trait, score in found.items() if score}

@@ -17,7 +17,7 @@ from ringi.llm.playbook.slots import WORDS, Slots, filled, quoted, slots, test_c
 
 _MOST: Final = 4_000
 # Characters of each quotation and lines of each section; the first that fit are taken.
-_MEASURES: Final = ((400, 20), (240, 12), (140, 8), (90, 6), (50, 5), (30, 3))
+_MEASURES: Final = ((400, 20), (140, 12), (60, 6), (30, 3))
 _QUESTION_MARK: Final = re.compile(r"[?？]")  # noqa: RUF001
 _FEWEST_STEPS: Final = 3
 _MOST_STEPS: Final = 6

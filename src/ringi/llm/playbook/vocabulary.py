@@ -37,25 +37,27 @@ def _graded(**words: str) -> tuple[Term, ...]:
 
 TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
     Trait.FEATURE: _graded(
-        w1="add|adds|adding|support*|introduce*|create|build|enable|provide|let|"
+        w1="add|adds|adding|support*|introduce*|create|build|enable|provide|let|log|show|display|validate|limit|notify|"
+        "translate|record|記録|制限|通知|翻訳|"
         "追加|対応|作成|作って|作る|作りたい|導入|サポート|欲しい|ほしい|付けて|つけて",
-        w2="implement*|feature*|allow*|新規|実装|できるように|出せるように|新機能",
+        w2="implement*|feature*|allow*|configurable|設定できるように|新規|実装|できるように|出せるように|新機能",
     ),
     Trait.BUG: _graded(
-        w1="fix|fixes|fixing|resolve|repair|error*|exception|修正|エラー|例外",
-        w2="fails|failing|failed|hangs|hanging|flaky|wrong*|落ち|誤っ|失敗する|失敗し|壊れ|間違っ|ずれる|ずれて",
+        w1="fix|fixes|fixing|resolve|repair|error*|修正|エラー",
+        w2="fail|fails|failing|hangs|hanging|flaky|wrong*|randomly|不安定|時々失敗|たまに失敗|落ち|誤っ|失敗する|失敗し|壊れ|間違っ|ずれる|ずれて",
         w3="bug|bugs|crash*|broken|regression|incorrect*|does not work|doesnt work|not working|no longer works|"
         "バグ|不具合|を直|ので直|も直|クラッシュ|動かない|動かなく|動作しない|おかしい|エラーになる|文字化け|固まる",
     ),
     Trait.REFACTOR: _graded(
         w1="extract|move|統合|構造",
-        w2="split|rename*|simplif*|duplicat*|tidy*|clean up|cleanup|rewrite|untangle|"
+        w2="replace*|置き換え|差し替え|split|rename*|simplif*|duplicat*|tidy*|clean up|cleanup|rewrite|untangle|"
         "整理|分割|切り出|重複|きれいに|リネーム|名前を変|書き直|分離|簡潔に",
         w3="refactor*|restructur*|decoupl*|reorgani*|リファクタ|共通化|疎結合",
+        w5="global state|global variable*|technical debt|グローバル変数|グローバルな状態|技術的負債",
     ),
     Trait.PERFORMANCE: _graded(
-        w1="memory|timeout*|cache|caching|メモリ|キャッシュ",
-        w2="重い|重く|quicker",
+        w1="memory|cache|caching|メモリ|キャッシュ",
+        w2="重い|重く|quicker|短縮|実行時間",
         w3="performan*|slow*|speed*|faster|latency|optimi*|throughput|n+1|bottleneck*|takes too long|"
         "遅い|遅く|高速|パフォーマンス|性能|速く|最適化|レイテンシ|時間がかか|スループット|ボトルネック",
     ),
@@ -84,8 +86,8 @@ TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
     ),
     Trait.REMOVAL: _graded(
         w1="不要な|やめる",
-        w2="delete|drop|retire|unused|削除|消す|消し|取り除|未使用",
-        w3="remove|removal|deprecat*|get rid of|dead code|廃止|非推奨|撤去|使われていない",
+        w2="get rid of|delete|drop|retire|unused|削除|消す|消し|取り除|未使用",
+        w3="remove|removal|deprecat*|dead code|廃止|非推奨|撤去|使われていない",
     ),
     Trait.SECURITY: _graded(
         w1="password*|login|token*|パスワード|ログイン|トークン",
@@ -131,7 +133,7 @@ SAID: Final[Mapping[Said, tuple[Term, ...]]] = {
     ),
     Said.ACCEPTANCE: terms(
         "so that|such that|expected|expect|instead of|should return|should print|should show|should exit|should be|"
-        "must return|must print|exit code|acceptance|done when|returns|for example|e.g|"
+        "must return|must print|and return|exit code|acceptance|done when|returns|for example|e.g|"
         "べき|はず|期待|代わりに|を返す|を返し|返すように|完了条件|受け入れ|表示されるように|表示すること|であること|"
         "になること|となること|できること|終了コード|例えば|たとえば|例："  # noqa: RUF001
     ),
@@ -168,6 +170,9 @@ SAID: Final[Mapping[Said, tuple[Term, ...]]] = {
     Said.UNUSED: terms(
         "unused|dead code|nobody uses|no longer used|not used|is not used|使われていない|未使用|使っていない|誰も使"
     ),
+    Said.SINCE: terms(
+        "since|after upgrading|after the update|から発生|以降|以来|更新後|アップデート後|してから|頃から"
+    ),
     Said.THREAT: terms(
         "brute force|brute-force|xss|csrf|injection|leak*|expos*|attack*|cve*|path traversal|"
         "総当たり|漏洩|漏えい|インジェクション|攻撃|なりすまし|脆弱性|不正アクセス"
@@ -181,7 +186,7 @@ SAID: Final[Mapping[Said, tuple[Term, ...]]] = {
 SILENT: Final = (
     " no new dependency ", " no new dependencies ", " without new dependencies ", " without adding dependencies ",
     " without a new dependency ", " no extra dependencies ", "依存を増やさ", "依存関係を増やさ", "依存は増やさ",
-    "できるだけ", "だけでなく", "のみならず", " only when ", " only if ", " only happens ", " not only ",
+    " error message ", " error messages ", "エラーメッセージ", "できるだけ", "だけでなく", "のみならず", " only when ", " only if ", " only happens ", " not only ",
 )  # fmt: skip
 """Say nothing of the kind of work, nor of a limit, though a part of them would."""
 
@@ -193,6 +198,10 @@ VERBS: Final = frozenset(
         "bump",
         "cache",
         "change",
+        "limit",
+        "notify",
+        "record",
+        "translate",
         "clean",
         "configure",
         "convert",
@@ -210,6 +219,7 @@ VERBS: Final = frozenset(
         "expose",
         "extract",
         "fix",
+        "get",
         "handle",
         "implement",
         "import",

@@ -7,7 +7,7 @@ from ringi.llm.playbook.quoting import one_line
 from ringi.llm.playbook.vocabulary import FAULT_ENDINGS, OBJECT_ENDS, POLITE, POLITE_ENDINGS, VERBS
 
 _MOST: Final = {"en": 70, "ja": 45}
-_LEAST_THING: Final = 2
+_LEAST_THING: Final = {"en": 4, "ja": 2}
 _LONGEST_LINE: Final = 400
 _LINE_MARKS: Final = re.compile(r"^[\s#>*+\-]+(?:\[[ xX]\]\s)?|^\d{1,3}[.)]\s+")
 _SENTENCE_END: Final = re.compile(r"[。！？!?]|[.;](?=\s|$)")  # noqa: RUF001
@@ -17,12 +17,14 @@ _ARTICLE: Final = re.compile(r"^(?:a|an|the|our|some|my|this|that|all)\s+", re.I
 _PARTICLE: Final = re.compile(
     r"(?<=[一-龯々ァ-ヶーA-Za-z0-9)」`])(?:には|では|から|への|へ|に|で|は)\s*(?=[一-龯ァ-ヶA-Za-z0-9「`(-])"
 )
+_SECOND_PART: Final = re.compile(r"^(?:up|out|rid of)\s+")
 _TOPIC: Final = re.compile(r"^(.{2,30}?)(?:が|は)(?=.)")
 _WHOLE_WORD: Final = re.compile(r"(?:[一-龯々]{2}|[ァ-ヶーA-Za-z0-9)」`])\Z")
 _SAYS_NOTHING: Final = frozenset(
     [
         *("it", "this", "that", "them", "things", "something", "everything", "stuff", "bug", "bugs", "issue"),
         *("error", "errors", "problem", "tests", "test", "feature", "this bug", "this issue", "code"),
+        *("page", "screen", "data", "file", "files", "画面", "処理", "データ", "ファイル", "結果"),
         *(
             "これ",
             "それ",
@@ -60,7 +62,7 @@ def wanted(instruction: str, language: str) -> Wanted:
     )
     short = one_line(subject, most)
     telling = one_line(matter, most) if matter.lower() not in _SAYS_NOTHING else ""
-    return Wanted(short, telling, _named(thing, most) or short)
+    return Wanted(short, telling, _named(thing, most, _LEAST_THING[language]) or short)
 
 
 def first_sentence(instruction: str) -> str:
@@ -76,19 +78,18 @@ def first_sentence(instruction: str) -> str:
     return ""
 
 
-def _named(thing: str, most: int) -> str:
+def _named(thing: str, most: int, least: int) -> str:
     short = one_line(thing.strip(" `\"'“”「」"), most * 2 // 3)
-    usable = len(short) >= _LEAST_THING and short.lower() not in _SAYS_NOTHING
+    usable = len(short) >= least and short.lower() not in _SAYS_NOTHING
     return short if usable and not short.endswith("…") else ""
 
 
 def _english(sentence: str) -> tuple[str, str, str]:
-    subject = _without_politeness(sentence)
+    subject = without_politeness(sentence)
     verb, _, rest = subject.partition(" ")
     if verb.lower() not in VERBS or not rest:
         return subject, subject, ""
-    if rest.startswith(("up ", "out ")):
-        rest = rest.partition(" ")[2]
+    rest = _SECOND_PART.sub("", rest)
     matter = _ARTICLE.sub("", rest)
     ends = [at for end in OBJECT_ENDS if (at := f" {matter}".find(end)) >= 0]
     thing = matter[: max(min(ends, default=len(matter) + 1) - 1, 0)]
@@ -96,7 +97,7 @@ def _english(sentence: str) -> tuple[str, str, str]:
     return subject, matter, thing.rpartition(" ")[0] if verb.lower() == "make" else thing
 
 
-def _without_politeness(sentence: str) -> str:
+def without_politeness(sentence: str) -> str:
     before = ""
     while before != sentence:
         before = sentence
@@ -109,12 +110,10 @@ def _without_politeness(sentence: str) -> str:
 def _japanese(sentence: str) -> tuple[str, str, str]:
     subject = _without_ending(sentence, POLITE_ENDINGS)
     matter = _without_ending(subject, FAULT_ENDINGS)
-    before, found, _ = subject.rpartition("を")
-    if not found:
-        topic = _TOPIC.match(subject)
-        return subject, matter, _PARTICLE.split(topic[1])[-1] if topic else ""
-    clause = before.rpartition("、")[2]
-    return subject, matter, _PARTICLE.split(clause)[-1]
+    clause = next((clause for clause in subject.split("、") if "を" in clause), "")
+    topic = _TOPIC.match(subject)
+    named = clause.rpartition("を")[0] or (topic[1] if topic else "")
+    return subject, matter, _PARTICLE.split(named)[-1]
 
 
 def _without_ending(text: str, endings: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from ringi.llm.playbook.kinds import QuestionWords as Q
 QUESTIONS: Final[Mapping[str, Q]] = {
     # --- feature
     "feature.example": Q(
-        "Who will use {thing}, and what do they see when it works? One example of input and result is enough.",
+        "Who or what will use {thing}, and what shows that it works? One example of input and result is enough.",
         "The example becomes the first test; without one, nobody can say when it is done.",
     ),
     "feature.extent": Q(

@@ -10,7 +10,7 @@ from ringi.llm.playbook.kinds import QuestionWords as Q
 QUESTIONS: Final[Mapping[str, Q]] = {
     # --- feature
     "feature.example": Q(
-        "{thing}は誰が使い、うまくいったとき何が見えれば正解ですか？入力と結果の例を一つ挙げてください。",
+        "{thing}は誰（または何）が使い、何が確認できれば正しく動いたと言えますか？入力と結果の例を一つ挙げてください。",
         "その例が最初のテストになります。例がないと、いつ完成と言えるのか判断できません。",
     ),
     "feature.extent": Q(
