@@ -463,6 +463,7 @@ class BadDocument(Refused):
 
 class BadAnswers(BadDocument):
     code = "bad_answers"
+    message = "The answers cannot be taken from {what}: {why}"
     hint = "It has answers: and decisions:, each as a list in order or by id; see: ringi plan --help"
 
 

@@ -7,6 +7,7 @@ from ringi.domain.approval import SignedAnswer, TypedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, MessageRef, SpecKind, SpecSelection
 from ringi.errors import RingiError
+from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "MessageRef",
     "NewContent",
     "PlanTool",
+    "PlanningTool",
     "RingiError",
     "SignedAnswer",
     "SpecKind",

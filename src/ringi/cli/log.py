@@ -4,9 +4,8 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.domain.events import LoggedEvent, speaks_of_plan
-from ringi.domain.session import is_session
+from ringi.domain.session import is_session, short
 from ringi.errors import LogBroken
-from ringi.planning.state import short
 from ringi.text import Text
 
 

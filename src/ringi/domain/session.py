@@ -1,5 +1,6 @@
 """The planning session (IP-2, IP-7): from an instruction to a design that a person approved."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -19,9 +20,23 @@ MOST_MESSAGES: Final = 100
 SESSION_PREFIX: Final = "planning-"
 
 
+_SHOWN: Final = len(SESSION_PREFIX) + 8
+_ID: Final = re.compile(SESSION_PREFIX + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
 def is_session(name: str) -> bool:
     """Whether an id is that of a planning session."""
     return name.startswith(SESSION_PREFIX)
+
+
+def is_session_id(text: str) -> bool:
+    """Whether it is one, whole and spelled as ours: it becomes the name of a file and of a folder."""
+    return _ID.fullmatch(text) is not None
+
+
+def short(session_id: str) -> str:
+    """What people type; sessions with the same beginning are told apart when it is looked up."""
+    return session_id[:_SHOWN]
 
 
 _Index = Annotated[int, Meta(ge=0)]

@@ -8,7 +8,7 @@ class Usage(CamelDocument, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """None where nobody knows the price."""
+    """As far as prices are known; None where none is."""
     duration_sec: float = 0.0
 
     def plus(self, other: "Usage") -> "Usage":

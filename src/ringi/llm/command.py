@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ringi.errors import (
     BadModelAnswer,
@@ -176,12 +176,12 @@ class CommandBackend:
         words = _end_of(self._scrubbed(said.problem or printed))
         if said.status == _BUSY or said.status >= _FAULT:
             return RetryLater(words)
-        details: dict[str, Any] = {"model": self.name, "why": words}
         if said.status in _REFUSING:
-            return ModelRejected(**details)
-        if not said.problem:
-            details["why"] = Text("it ended with exit code {code}: {words}", code=exit_code, words=words)
-        return ModelFailed(**details)
+            return ModelRejected(model=self.name, why=words)
+        if said.problem:
+            return ModelFailed(model=self.name, why=words)
+        why = Text("it ended with exit code {code}: {words}", code=exit_code, words=words)
+        return ModelFailed(model=self.name, why=why)
 
     def _scrubbed(self, words: str) -> str:
         secrets = {

@@ -10,7 +10,7 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.risk import Risk
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase
 from ringi.domain.session import PlanningSession, SessionApproval, SessionStatus, SessionSubject
-from ringi.errors import NotAsked, SessionOver
+from ringi.errors import NotAsked, NotFound, SessionOver
 from ringi.planning import operations
 from ringi.planning.handing_over import enhanced_instruction
 from ringi.planning.parts import PlanningParts
@@ -49,7 +49,9 @@ def approve(parts: PlanningParts, stored: StoredSession, approver: str, proof: P
         require_answer(parts, proof, f"ringi plan --resume {short(session.session_id)}")
         record = typed(parts, proof, digest, Risk.LOW)
     else:
-        wanted = Wanted(SignedAct.APPROVE, digest, approver, "", session.updated_at, now)
+        # Of a time to come where the clock was set back, or a file said so: then it bounds nothing.
+        since = session.updated_at if session.updated_at <= now else ""
+        wanted = Wanted(SignedAct.APPROVE, digest, approver, "", since, now)
         record = signed(parts, proof, wanted)
     run = _run(parts, session, now)
     state, entries = settled(parts, operations.approved(state_of(stored), run.run_id, now), ())
@@ -90,14 +92,11 @@ def _run(parts: PlanningParts, session: PlanningSession, now: str) -> Run:
 
 def cancel(parts: PlanningParts, stored: StoredSession, actor: Actor) -> StoredSession:
     """Also of an approved session, as long as its run has not begun; the run goes with it."""
-    session, run = stored.session, None
-    if session.status is SessionStatus.APPROVED and session.planner_session_id:
-        run = parts.store.run(session.planner_session_id)
-        if run.phase is not RunPhase.PLANNING:
-            raise SessionOver(session=short(session.session_id), status=str(session.status))
     state, entries = settled(parts, operations.cancelled(state_of(stored)), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
+        # Within the transaction, so that nobody begins it meanwhile.
+        run = _waiting_run(parts, stored.session)
         event = NewEvent(EventKind.SESSION_CANCELLED, actor)
         made = transaction.save_session(stored, state.session, state.facts, event, entries)
         if run is not None:
@@ -107,3 +106,16 @@ def cancel(parts: PlanningParts, stored: StoredSession, actor: Actor) -> StoredS
         return made
 
     return kept(parts, saving)
+
+
+def _waiting_run(parts: PlanningParts, session: PlanningSession) -> Run | None:
+    """None where there is none to cancel: it was not approved, or its run is lost."""
+    if not session.planner_session_id:
+        return None
+    try:
+        run = parts.store.run(session.planner_session_id)
+    except NotFound:
+        return None
+    if run.phase is not RunPhase.PLANNING:
+        raise SessionOver(session=short(session.session_id), status=str(session.status))
+    return run

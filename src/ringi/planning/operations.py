@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ringi.domain.model_output import NewDecision, NewDecisions, NewQuestions
 from ringi.domain.session import (
     MOST_REJECTS,
+    SESSION_MACHINE,
     DecisionPoint,
     DesignOption,
     PlanningSession,
@@ -19,18 +20,19 @@ from ringi.domain.session import (
 )
 from ringi.errors import BadAnswer, BadInstruction
 from ringi.planning.position import put_right
-from ringi.planning.state import State, short
+from ringi.planning.state import State, short, writable
 from ringi.text import Text
 
 LONGEST_INSTRUCTION: Final = 50_000
 LONGEST_ANSWER: Final = 10_000
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _SKIPPED: Final = "(skipped)"
+APPROVED_WORDS: Final = "(approved)"
 
 
 def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> State:
     words = instruction.strip()
-    if why := _unfit(words, LONGEST_INSTRUCTION):
+    if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
     session = PlanningSession(
         session_id=session_id,
@@ -71,7 +73,7 @@ def answered(state: State, text: str, now: str) -> State:
     session = state.session
     question = session.questions[session.current_question_index]
     words = text.strip()
-    if why := _unfit(words, LONGEST_ANSWER):
+    if why := unfit(words, LONGEST_ANSWER):
         raise BadAnswer(asked=question.id, why=why, session=short(session.session_id))
     return _dealt_with(state, replace(question, answer=_chosen(question, words), answered_at=now), now)
 
@@ -86,9 +88,8 @@ def _chosen(question: Question, words: str) -> str:
     for option in options:
         if option.casefold() == words.casefold():
             return option
-    if words.isascii() and words.isdigit() and 1 <= int(words[:9]) <= len(options):
-        return options[int(words) - 1]
-    return words
+    numbered = {str(number): option for number, option in enumerate(options, 1)}
+    return numbered.get(words, words)
 
 
 def _dealt_with(state: State, question: Question, now: str) -> State:
@@ -155,7 +156,7 @@ def decided(state: State, given: str, rationale: str, now: str) -> State:
         why = Text("{given} is none of its options: {known}", given=given.strip()[:40], known=known)
         raise BadAnswer(asked=decision.id, why=why, session=name)
     reason = rationale.strip()
-    if reason and (why_not := _unfit(reason, LONGEST_ANSWER)):
+    if reason and (why_not := unfit(reason, LONGEST_ANSWER)):
         raise BadAnswer(asked=decision.id, why=why_not, session=name)
     made = replace(decision, selected_option_id=option.id, rationale=reason or None, decided_at=now)
     said = f"{decision.id}: {option.name}" + (f" ({reason})" if reason else "")
@@ -164,9 +165,13 @@ def decided(state: State, given: str, rationale: str, now: str) -> State:
 
 
 def _option(decision: DecisionPoint, given: str) -> DesignOption | None:
-    for index, option in enumerate(decision.options):
-        if given.casefold() in {option.id, _LETTERS[index], str(index + 1), option.name.casefold()}:
-            return option
+    options = decision.options
+    numbers = [str(number) for number in range(1, len(options) + 1)]
+    # An id before all else: by it scripts choose.
+    for names in ([option.id for option in options], numbers, _LETTERS, [option.name for option in options]):
+        for name, option in zip(names, options, strict=False):
+            if name.casefold() == given.casefold() != "":
+                return option
     return None
 
 
@@ -198,7 +203,7 @@ def summarised(state: State, summary: str, now: str) -> State:
 
 def approved(state: State, run_id: str, now: str) -> State:
     return (
-        state.said(Role.USER, "(approved)", now)
+        state.said(Role.USER, APPROVED_WORDS, now)
         .with_(planner_session_id=run_id)
         .moved(SessionStatus.APPROVED)
     )
@@ -208,7 +213,7 @@ def rejected(state: State, feedback: str, now: str) -> State:
     """Decisions are made anew with the feedback; the third one is the end."""
     session = state.session
     words = feedback.strip()
-    if why := _unfit(words, LONGEST_ANSWER):
+    if why := unfit(words, LONGEST_ANSWER):
         raise BadAnswer(asked=Text("the summary"), why=why, session=short(session.session_id))
     count = session.reject_count + 1
     state = state.said(Role.USER, words, now).knowing(feedback=(*state.facts.feedback, words), designed=False)
@@ -222,8 +227,8 @@ def cancelled(state: State) -> State:
 
 def failed(state: State, why: str) -> State:
     phase = state.session.status
-    state = state.with_(error_message=why).knowing(failed_in=phase)
-    return state.moved(SessionStatus.FAILED)
+    status = SESSION_MACHINE.advance(phase, SessionStatus.FAILED)
+    return state.with_(status=status, error_message=writable(why)).knowing(failed_in=phase)
 
 
 def resumed(state: State) -> State:
@@ -241,11 +246,11 @@ def _phase(session: PlanningSession) -> SessionStatus:
     if session.design_summary:
         return SessionStatus.REVIEW
     questions = session.questions
-    asked = session.current_question_index
-    return SessionStatus.DESIGN if questions and asked == len(questions) else SessionStatus.DISCOVERY
+    answered_all = bool(questions) and session.current_question_index == len(questions)
+    return SessionStatus.DESIGN if session.decisions or answered_all else SessionStatus.DISCOVERY
 
 
-def _unfit(words: str, longest: int) -> Text | None:
+def unfit(words: str, longest: int) -> Text | None:
     if not words:
         return Text("it is empty")
     if len(words) > longest:

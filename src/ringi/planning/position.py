@@ -9,6 +9,7 @@ from ringi.domain.session import DecisionPoint, PlanningSession, SessionStatus
 from ringi.planning.state import State
 
 _AFTER_QUESTIONS: Final = frozenset([SessionStatus.DESIGN, SessionStatus.REVIEW, SessionStatus.APPROVED])
+_PHASES: Final = frozenset([SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatus.REVIEW])
 _AFTER_DECISIONS: Final = frozenset([SessionStatus.REVIEW, SessionStatus.APPROVED])
 
 
@@ -29,8 +30,13 @@ def consistent(session: PlanningSession) -> bool:
 
 
 def put_right(state: State) -> State:
-    """From discovery on, with every answer that was given; a review without a summary is design again."""
+    """From discovery on, with every answer that was given; a review without a summary is design again.
+
+    What has ended stays as it is, and what failed until it is resumed.
+    """
     session = state.session
+    if session.status not in _PHASES:
+        return state
     if not consistent(session):
         decisions = tuple(map(_without_unknown, session.decisions))
         return state.with_(

@@ -51,8 +51,8 @@ def save(
     )
 
 
-def add(parts: PlanningParts, state: State, event: NewEvent, logs: Sequence[LogEntry] = ()) -> StoredSession:
-    state, entries = settled(parts, state, logs)
+def add(parts: PlanningParts, state: State, event: NewEvent) -> StoredSession:
+    state, entries = settled(parts, state, ())
     return kept(
         parts, lambda transaction: transaction.add_session(state.session, state.facts, event, entries)
     )

@@ -1,6 +1,6 @@
 """A session with what is known beside it, and what it says about itself."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -8,13 +8,13 @@ from ringi.domain.prompt import Purpose
 from ringi.domain.session import (
     MOST_REJECTS,
     SESSION_MACHINE,
-    SESSION_PREFIX,
     ConversationMessage,
     PlanningSession,
     Role,
     SessionFacts,
     SessionStatus,
 )
+from ringi.domain.session import short as short  # noqa: PLC0414  # those who show sessions find it here
 from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
@@ -27,8 +27,6 @@ from ringi.domain.session_view import (
     WorkPending,
 )
 from ringi.ports import StoredSession
-
-_SHOWN: Final = len(SESSION_PREFIX) + 8
 
 
 class State(NamedTuple):
@@ -56,9 +54,9 @@ def state_of(stored: StoredSession) -> State:
     return State(stored.session, stored.facts)
 
 
-def short(session_id: str) -> str:
-    """What people type; sessions with the same beginning are told apart when it is looked up."""
-    return session_id[:_SHOWN]
+def writable(words: str) -> str:
+    """In characters that every file can hold: what comes from outside may have half of one."""
+    return words.encode("utf-8", "backslashreplace").decode()
 
 
 def pending(state: State) -> Pending:
@@ -69,7 +67,7 @@ def pending(state: State) -> Pending:
         case SessionStatus.DESIGN:
             return _in_design(state)
         case SessionStatus.REVIEW:
-            if session.design_summary is None:
+            if not session.design_summary:
                 return WorkPending(Purpose.REVIEW)
             return ApprovalPending(session.design_summary, max(0, MOST_REJECTS - session.reject_count))
         case SessionStatus.FAILED:

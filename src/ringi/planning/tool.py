@@ -2,6 +2,8 @@
 
 from typing import Final, TypeVar
 
+from msgspec.structs import replace
+
 from ringi.domain import codec
 from ringi.domain.approval import Proof
 from ringi.domain.events import Actor, EventKind
@@ -14,14 +16,14 @@ from ringi.domain.session_view import (
     QuestionPending,
     SessionView,
 )
-from ringi.errors import NotAsked, SessionOver
+from ringi.errors import NotAsked, NotFound, SessionOver
 from ringi.planning import approving, operations
 from ringi.planning.language import language_of
 from ringi.planning.parts import PlanningParts
 from ringi.planning.saving import add, save
-from ringi.planning.state import State, pending, short, state_of, view
-from ringi.planning.taking_in import read_session
-from ringi.planning.working import work
+from ringi.planning.state import State, pending, short, state_of, view, writable
+from ringi.planning.taking_in import read_session, taken
+from ringi.planning.working import resume, work
 from ringi.ports import NewEvent, StoredSession
 from ringi.text import Text
 
@@ -54,6 +56,16 @@ class _Sessions:
     def list(self, *, open_only: bool = False) -> list[SessionRef]:
         return self._parts.store.session_refs(open_only=open_only)
 
+    def _new_id(self) -> str:
+        return f"{SESSION_PREFIX}{self._parts.ids()}"
+
+    def _known(self, session_id: str) -> bool:
+        try:
+            self._parts.store.session(session_id)
+        except NotFound:
+            return False
+        return True
+
     def _save(self, stored: StoredSession, state: State, kind: EventKind, actor: Actor) -> SessionView:
         return _view(save(self._parts, stored, state, NewEvent(kind, actor)))
 
@@ -67,9 +79,8 @@ class PlanningTool(_Sessions):
         Raises BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
         parts = self._parts
-        session_id = f"{SESSION_PREFIX}{parts.ids()}"
         facts = SessionFacts(language=language_of(instruction), project=parts.project())
-        state = operations.begun(session_id, instruction, facts, parts.clock.now())
+        state = operations.begun(self._new_id(), instruction, facts, parts.clock.now())
         parts.model()  # one that cannot be had is told before anything is kept
         return _view(add(parts, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
@@ -105,6 +116,8 @@ class PlanningTool(_Sessions):
         """To the question or decision before; its answer stays until another one is given."""
         stored = self.get(session_id)
         _require_open(stored)
+        if stored.session.status is SessionStatus.FAILED:
+            raise _not_asked(stored, Text("a step back"))
         return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, Actor.USER)
 
     def decide(
@@ -161,21 +174,18 @@ class PlanningTool(_Sessions):
 
         A failed session is back in the phase that it failed in. Where nothing is wrong it changes nothing.
         """
-        stored = self.get(session_id)
-        if stored.session.status not in OPEN_SESSIONS:
-            return _view(stored)
-        state = operations.resumed(state_of(stored))
-        if state == state_of(stored):
-            return _view(stored)
-        return self._save(stored, state, EventKind.SESSION_RESUMED, Actor.SYSTEM)
+        return _view(resume(self._parts, self.get(session_id)))
 
     def take_in(self, data: bytes, what: str) -> SessionView:
         """A session from a file; nothing that a person approved is believed from it.
 
         A session with an id that is known comes in under a new one.
         """
-        state = read_session(self._parts, data, what)
-        return _view(add(self._parts, state, NewEvent(EventKind.SESSION_TAKEN_IN, Actor.USER, what)))
+        session = read_session(data, what)
+        if self._known(session.session_id):
+            session = replace(session, session_id=self._new_id())
+        event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.USER, writable(what))
+        return _view(add(self._parts, taken(session, self._parts.project()), event))
 
 
 def _view(stored: StoredSession) -> SessionView:
@@ -194,11 +204,16 @@ def _require(stored: StoredSession, kind: type[P], given: str | Text, wanted: st
     due = pending(state_of(stored))
     if isinstance(due, kind) and wanted in {"", _id_of(due)}:
         return due
-    name = due.__struct_config__.tag
-    asked = Text("{what} {id}", what=_WAITING_FOR[str(name)], id=_id_of(due)) if _id_of(due) else None
-    raise NotAsked(
-        given=given, asked=asked or _WAITING_FOR[str(name)], session=short(stored.session.session_id)
-    )
+    raise _not_asked(stored, given)
+
+
+def _not_asked(stored: StoredSession, given: str | Text) -> NotAsked:
+    """With what is asked instead, of a session that is open."""
+    due = pending(state_of(stored))
+    asked = _WAITING_FOR[str(due.__struct_config__.tag)]
+    if name := _id_of(due):
+        asked = Text("{what} {id}", what=asked, id=name)
+    return NotAsked(given=given, asked=asked, session=short(stored.session.session_id))
 
 
 def _id_of(due: Pending) -> str:

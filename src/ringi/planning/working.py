@@ -15,22 +15,39 @@ from ringi.planning.parts import PlanningParts
 from ringi.planning.position import put_right
 from ringi.planning.prompts import KINDS, prompt_for
 from ringi.planning.saving import save
-from ringi.planning.state import State, pending, short, state_of
+from ringi.planning.state import State, pending, short, state_of, writable
 from ringi.ports import LanguageModel, NewEvent, StoredSession
 
 
 def work(parts: PlanningParts, stored: StoredSession, on_working: OnWorking) -> StoredSession:
     """Until it is a person's turn; each piece is saved as soon as it is there."""
+    stored = _righted(parts, stored)
     while isinstance(pending(state_of(stored)), WorkPending):
         # First: a model that cannot be had leaves the session as it is.
         model = parts.model()
         with parts.working_on(stored.session.session_id):
             # Somebody else may have had it done while this process waited.
-            stored = parts.store.session(stored.session.session_id)
+            stored = _righted(parts, parts.store.session(stored.session.session_id))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
                 stored = _ask(parts, stored, due.purpose, model, on_working)
     return stored
+
+
+def resume(parts: PlanningParts, stored: StoredSession) -> StoredSession:
+    """In the phase that it failed in, and put right."""
+    return _kept(parts, stored, operations.resumed(state_of(stored)))
+
+
+def _righted(parts: PlanningParts, stored: StoredSession) -> StoredSession:
+    return _kept(parts, stored, put_right(state_of(stored)))
+
+
+def _kept(parts: PlanningParts, stored: StoredSession, state: State) -> StoredSession:
+    """Saved, where it is another than before."""
+    if state == state_of(stored):
+        return stored
+    return save(parts, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
 
 
 def _ask(
@@ -40,11 +57,10 @@ def _ask(
     model: LanguageModel,
     on_working: OnWorking,
 ) -> StoredSession:
-    state = put_right(state_of(stored))
-    if purpose is Purpose.DESIGN and state.session.decisions and state.session.reject_count == 0:
+    state = state_of(stored)
+    if purpose is Purpose.DESIGN and state.facts.designed:
         # They were drawn up already; only the position was lost.
-        state = state.moved(SessionStatus.DESIGN).knowing(designed=True)
-        return save(parts, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
+        return _kept(parts, stored, state.moved(SessionStatus.DESIGN))
     try:
         answer = model.ask(prompt_for(state, purpose), KINDS[purpose], parts.budget, on_working)
     except ModelFailed as error:
@@ -79,4 +95,4 @@ def _fail(
 
 
 def _words(parts: PlanningParts, error: ModelFailed) -> str:
-    return parts.mask(str(error))
+    return writable(parts.mask(str(error)))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from ringi.domain import codec
-from ringi.domain.session import SESSION_PREFIX, PlanningSession, SessionStatus
+from ringi.domain.session import PlanningSession, SessionStatus, is_session
 from ringi.fs import OsFileSystem, publish
 from ringi.ports import StoredSession
 from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
@@ -32,7 +32,7 @@ class SessionFiles:
         self, ledger: LedgerReader, changed: Mapping[str, StoredSession], since: Collection[str]
     ) -> None:
         """What was changed now, and of what was changed since the last time the sessions among it."""
-        missed = {name for name in since if name.startswith(SESSION_PREFIX)} - changed.keys()
+        missed = {name for name in since if is_session(name)} - changed.keys()
         if not changed and not missed:
             return
         with self._agent.folder(*SESSIONS) as folder:

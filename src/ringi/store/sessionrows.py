@@ -1,6 +1,5 @@
 """Rows of planning sessions and runs to documents and back."""
 
-import re
 import sqlite3
 from typing import Final
 
@@ -8,7 +7,6 @@ from ringi.domain import codec
 from ringi.domain.plan import title_of
 from ringi.domain.run import Run
 from ringi.domain.session import (
-    SESSION_PREFIX,
     LogEntry,
     PlanningSession,
     SessionApproval,
@@ -24,17 +22,6 @@ from ringi.text import Text
 
 LOG_PHASES: Final = (SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatus.REVIEW)
 """Those that have a log."""
-_SHOWN: Final = len(SESSION_PREFIX) + 8
-# An id becomes the name of a file and of a folder.
-_SESSION_ID: Final = re.compile(SESSION_PREFIX + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def is_session_id(text: str) -> bool:
-    return _SESSION_ID.fullmatch(text) is not None
-
-
-def short_name(session_id: str) -> str:
-    return session_id[:_SHOWN]
 
 
 def no_session(name: str) -> NotFound:

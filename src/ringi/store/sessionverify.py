@@ -12,7 +12,7 @@ from ringi.domain import codec
 from ringi.domain.events import Event
 from ringi.domain.grant import NO_PLAN
 from ringi.domain.run import Run
-from ringi.domain.session import SESSION_PREFIX, PlanningSession, SessionApproval, SessionFacts
+from ringi.domain.session import PlanningSession, SessionApproval, SessionFacts, SessionSubject, is_session
 from ringi.errors import RingiError
 from ringi.store import sql
 from ringi.store.planrows import Row, as_bytes
@@ -58,7 +58,7 @@ class SessionChain:
         name = event.plan_id
         if name == NO_PLAN:
             return
-        known = self._sessions if name.startswith(SESSION_PREFIX) else self._runs
+        known = self._sessions if is_session(name) else self._runs
         known.setdefault(name, _Saves(len(known) + 1)).note(event)
         self._subjects[event.seq] = name
 

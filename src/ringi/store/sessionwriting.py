@@ -6,19 +6,25 @@ from collections.abc import Sequence
 import msgspec
 
 from ringi.domain.run import Run
-from ringi.domain.session import LogEntry, PlanningSession, SessionApproval, SessionFacts, SessionStatus
+from ringi.domain.session import (
+    LogEntry,
+    PlanningSession,
+    SessionApproval,
+    SessionFacts,
+    SessionStatus,
+    is_session_id,
+    short,
+)
 from ringi.errors import BadDocument, SessionRace
 from ringi.ports import NewEvent, StoredSession
 from ringi.store import sql
 from ringi.store.chain import About, EventLog, text_of
 from ringi.store.sessionrows import (
     LOG_PHASES,
-    is_session_id,
     load_session,
     no_run,
     ref_of_session,
     saved,
-    short_name,
 )
 from ringi.text import Text
 
@@ -40,7 +46,7 @@ class SessionWriting(EventLog):
         try:
             self._database.execute(sql.ADD_SESSION, values)
         except sqlite3.IntegrityError:
-            raise SessionRace(session=short_name(session.session_id)) from None
+            raise SessionRace(session=short(session.session_id)) from None
         self._add_logs(session.session_id, 0, logs)
         return self._saved_session(stored, _bound(document, known, len(logs)), event)
 
@@ -55,7 +61,7 @@ class SessionWriting(EventLog):
         session_id, read = stored.session.session_id, stored.revision
         row = self._database.execute(sql.COUNT_LOGS, (session_id, read)).fetchone()
         if row is None or session.session_id != session_id:
-            raise SessionRace(session=short_name(session_id))
+            raise SessionRace(session=short(session_id))
         count = row[0] + len(logs)
         newest = StoredSession(session, facts, read + 1)
         status, ref, document, known = _columns(newest)
@@ -85,7 +91,7 @@ class SessionWriting(EventLog):
         """Once: a second one would leave the first without its place."""
         values = (text_of(approval), approval.session_id)
         if self._database.execute(sql.APPROVE_SESSION, values).rowcount != 1:
-            raise SessionRace(session=short_name(approval.session_id))
+            raise SessionRace(session=short(approval.session_id))
 
     def add_run(self, run: Run, event: NewEvent) -> None:
         text = text_of(run)
@@ -93,7 +99,7 @@ class SessionWriting(EventLog):
             self._database.execute(sql.ADD_RUN, (run.run_id, text))
         except sqlite3.IntegrityError:
             # Begun in the same second with the same digits: another try gives others.
-            raise SessionRace(session=short_name(run.planning_session_id)) from None
+            raise SessionRace(session=short(run.planning_session_id)) from None
         self._add_event(About(run.run_id, text), self._clock.now(), event)
 
     def save_run(self, run: Run, event: NewEvent) -> None:

@@ -37,7 +37,7 @@ _TERMS: Final[Mapping[Lean, tuple[Term, ...]]] = {
     Lean.MUCH: terms("million*|billion*|terabyte*|huge|大量|万件|億"),
 }
 # Of a free answer; the rest is too easily said in passing.
-_SETTLING: Final = frozenset([Said.PLACE, Said.SWITCH, Said.LEVEL])
+_SETTLING: Final = frozenset([Said.PLACE, Said.SWITCH, Said.LEVEL, Said.ACCEPTANCE])
 
 
 class Leaning(NamedTuple):

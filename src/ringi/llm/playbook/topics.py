@@ -93,9 +93,7 @@ TOPICS: Final[Mapping[Trait, tuple[Topic, ...]]] = {
         ),
         topic(
             "bug.failing",
-            choice(
-                "loud", 3, "raise*|clear error|エラーにする|例外を投げ|例外にする", (_L.SOUND,), (_L.KEEP,)
-            ),
+            choice("loud", 3, "raise*|clear error|エラーにする|例外を投げ|例外にする", (_L.SOUND,)),
             choice("log", 1, "log it|log a warning|go on|ログに残|警告を出|続行", (_L.SOON,)),
             choice(
                 "fallback",
@@ -168,7 +166,7 @@ TOPICS: Final[Mapping[Trait, tuple[Topic, ...]]] = {
             choice(
                 "measure",
                 4,
-                "measur*|profil*|benchmark*|計測|測定|プロファイル|ベンチマーク",
+                "measur*|profil*|計測|測定|プロファイル",
                 (_L.UNKNOWN, _L.CAREFUL),
             ),
             choice(
@@ -188,7 +186,7 @@ TOPICS: Final[Mapping[Trait, tuple[Topic, ...]]] = {
         topic(
             "performance.guard",
             choice("suite", 2, "threshold|in the suite|in ci|しきい値|ciで|回帰", (_L.SOUND, _L.CAREFUL)),
-            choice("bench", 3, "benchmark script|on demand|ベンチマーク", (_L.SPEED,)),
+            choice("bench", 3, "benchmark*|on demand|ベンチマーク", (_L.SPEED,)),
             choice("note", 1, "by hand|commit message|一度だけ計測|コミットメッセージ", (_L.SOON, _L.NARROW)),
             until=FEW_LEFT,
         ),

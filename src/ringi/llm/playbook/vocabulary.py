@@ -49,7 +49,7 @@ TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
         "バグ|不具合|を直|ので直|も直|クラッシュ|動かない|動かなく|動作しない|おかしい|エラーになる|文字化け|固まる",
     ),
     Trait.REFACTOR: _graded(
-        w1="extract|move|統合|構造",
+        w1="extract|move|統合|構造を|構造の",
         w2="replace*|置き換え|差し替え|split|rename*|simplif*|duplicat*|tidy*|clean up|cleanup|rewrite|untangle|"
         "整理|分割|切り出|重複|きれいに|リネーム|名前を変|書き直|分離|簡潔に",
         w3="refactor*|restructur*|decoupl*|reorgani*|リファクタ|共通化|疎結合",
@@ -111,6 +111,7 @@ TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
 
 MIGRATION_NOUNS: Final = terms(
     "data|database|table*|column*|schema*|record*|field*|api|format|storage|"
+    "postgres*|mysql|mariadb|sqlite|oracle|mongodb|redis|s3|"
     "データ|テーブル|カラム|スキーマ|レコード|項目|形式|列|データベース|保存"
 )
 """Without one of them a migration is one of code."""
@@ -277,6 +278,6 @@ POLITE_ENDINGS: Final = (
     "したい", "してくれ", "すること", "します", "する", "して",
 )  # fmt: skip
 FAULT_ENDINGS: Final = (
-    "を修正", "を直し", "を直す", "を直", "を解消", "を改善", "を解決", "に対応", "ので修正", "ので直し", "ので直", "のを修正", "のを直し",
-    "のを直す", "のを直",
+    "を修正", "を直して", "を直し", "を高速化", "を最適化", "を直す", "を直", "を解消", "を改善", "を解決", "に対応", "ので修正", "ので直し", "ので直", "のを修正",
+    "のを直し", "のを直す", "のを直",
 )  # fmt: skip

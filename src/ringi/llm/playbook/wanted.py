@@ -13,13 +13,11 @@ _LINE_MARKS: Final = re.compile(r"^[\s#>*+\-]+(?:\[[ xX]\]\s)?|^\d{1,3}[.)]\s+")
 _SENTENCE_END: Final = re.compile(r"[。！？!?]|[.;](?=\s|$)")  # noqa: RUF001
 _WORDED: Final = re.compile(r"[^\W_]")
 _ARTICLE: Final = re.compile(r"^(?:a|an|the|our|some|my|this|that|all)\s+", re.IGNORECASE)
-# A particle between two things, not a syllable of a word.
-_PARTICLE: Final = re.compile(
-    r"(?<=[一-龯々ァ-ヶーA-Za-z0-9)」`])(?:には|では|から|への|へ|に|で|は)\s*(?=[一-龯ァ-ヶA-Za-z0-9「`(-])"
-)
+# A particle between two things, not a syllable of a word: what stands around it is no hiragana.
+_PARTICLE: Final = re.compile(r"(?<=[^ぁ-ん\s])(?:には|では|から|への|へ|に|で|は)\s*(?=[^ぁ-ん\s])")
 _SECOND_PART: Final = re.compile(r"^(?:up|out|rid of)\s+")
 _TOPIC: Final = re.compile(r"^(.{2,30}?)(?:が|は)(?=.)")
-_WHOLE_WORD: Final = re.compile(r"(?:[一-龯々]{2}|[ァ-ヶーA-Za-z0-9)」`])\Z")
+_WHOLE_WORD: Final = re.compile(r"[^ぁ-ん]{2}\Z")
 _SAYS_NOTHING: Final = frozenset(
     [
         *("it", "this", "that", "them", "things", "something", "everything", "stuff", "bug", "bugs", "issue"),
@@ -62,7 +60,7 @@ def wanted(instruction: str, language: str) -> Wanted:
     )
     short = one_line(subject, most)
     telling = one_line(matter, most) if matter.lower() not in _SAYS_NOTHING else ""
-    return Wanted(short, telling, _named(thing, most, _LEAST_THING[language]) or short)
+    return Wanted(short, telling, _named(thing, most, _LEAST_THING[language]) or telling or short)
 
 
 def first_sentence(instruction: str) -> str:
