@@ -19,12 +19,11 @@ from mcp.client.stdio import stdio_client
 
 from ringi.api import open_workspace
 from ringi.domain.codec import foreign
-from ringi.domain.events import Actor
 from ringi.domain.session import PlanningSession
-from ringi.domain.session_view import DecisionPending, QuestionPending
 from tests.fakes.models import WORDS
 from tests.functional.desk import RINGI
 from tests.functional.mcp_desk import SPEC, Talk, approve, talks
+from tests.functional.planning_desk import MENU, PlanningDesk
 
 talk = talks
 INSTRUCTION = "Add a login to the API"
@@ -95,6 +94,14 @@ def saved(root: Path, session_id: str, is_there: Callable[[PlanningSession], boo
     raise AssertionError(file.read_text() if file.exists() else "no file")
 
 
+def written(file: Path) -> str:
+    for _ in range(200):
+        if file.exists():
+            break
+        time.sleep(0.05)
+    return file.read_text()
+
+
 def answer_to(waits_for: str, number: int) -> dict[str, Any]:
     """What the user says: a choice, nothing, words of their own; the second option, then the first."""
     if waits_for == "decision":
@@ -104,23 +111,38 @@ def answer_to(waits_for: str, number: int) -> dict[str, Any]:
     ]
 
 
-def directly(root: Path, variables: dict[str, str]) -> PlanningSession:
-    """The same answers, without any protocol."""
-    with open_workspace(root, environment={**os.environ, **variables}) as workspace:
-        tool = workspace.planning
-        session = tool.start(INSTRUCTION, actor=Actor.AI).session_id
-        view = tool.go_on(session)
-        while isinstance(view.pending, QuestionPending | DecisionPending):
-            if isinstance(view.pending, DecisionPending):
-                said = answer_to("decision", view.pending.number)
-                tool.decide(session, said["option"], said.get("reason", ""), actor=Actor.AI)
-            elif words := answer_to("answer", view.pending.number).get("answer"):
-                tool.answer(session, words, actor=Actor.AI)
-            else:
-                tool.skip(session, actor=Actor.AI)
-            view = tool.go_on(session)
-        assert view.status == "review"
-        return tool.get(session).session
+def by_file(root: Path, variables: dict[str, str], like: PlanningSession) -> PlanningSession:
+    """The same answers, in a file."""
+    said = [answer_to("answer", number) for number, _ in enumerate(like.questions, 1)]
+    decided = [answer_to("decision", number) for number, _ in enumerate(like.decisions, 1)]
+    file = root.parent / "answers.yaml"
+    file.write_text(json.dumps({"answers": [one.get("answer") for one in said], "decisions": decided}))
+    code, view = PlanningDesk(root).step(INSTRUCTION, "--answers", str(file), **variables)
+    assert (code, view["pending"]["kind"]) == (3, "approval")
+    return stored(root, view["sessionId"])
+
+
+def by_dialogue(root: Path, variables: dict[str, str], like: PlanningSession) -> PlanningSession:
+    """The same answers, typed at a terminal."""
+    with PlanningDesk(root).talk("plan", INSTRUCTION, **variables) as talk:
+        for number, _ in enumerate(like.questions, 1):
+            said = answer_to("answer", number)
+            first, *more = said.get("answer", "/skip").split("\n")
+            talk.say(first + "\\" * len(more))
+            for line in more:
+                talk.say(line, "… ")
+        for number, _ in enumerate(like.decisions, 1):
+            said = answer_to("decision", number)
+            talk.decide(said["option"], said.get("reason", ""))
+        talk.say("q", MENU)
+        assert talk.end()[0] == 3
+    [name] = re.findall(r"--resume (planning-\w+)", talk.seen)
+    return stored(root, name)
+
+
+def stored(root: Path, name: str) -> PlanningSession:
+    with open_workspace(root) as workspace:
+        return workspace.planning.get(name).session
 
 
 async def led(client: Client) -> dict[str, Any]:
@@ -137,7 +159,7 @@ async def led(client: Client) -> dict[str, Any]:
 
 @pytest.mark.req("IP-2", "IP-5", "IP-6")
 @pytest.mark.parametrize("model", ["command", "playbook"])
-def test_through_a_real_client_it_is_the_same_document_as_without(repo: Path, agent: Agent, model: str):
+def test_a_client_a_file_and_a_dialogue_make_the_same_document(repo: Path, agent: Agent, model: str):
     variables = agent.variables if model == "command" else {"RINGI_MODEL": model}
     environment = {**os.environ, **variables}
     server = StdioServerParameters(
@@ -158,7 +180,8 @@ def test_through_a_real_client_it_is_the_same_document_as_without(repo: Path, ag
             return end["session_id"]
 
     through = saved(repo, anyio.run(main), lambda found: found.status == "review")
-    assert same(through) == same(directly(repo, variables))
+    assert same(through) == same(by_file(repo, variables, through))
+    assert same(through) == same(by_dialogue(repo, variables, through))
     assert through.questions[0].answer
     assert through.questions[1].skipped
 
@@ -245,7 +268,7 @@ def test_a_model_that_fails_leaves_a_log_and_the_session_goes_on_later(talk, rep
     assert (found["status"], found["waits_for"]) == ("failed", "resume")
     document = saved(repo, left["session_id"], lambda found: found.status == "failed")
     assert "the line is dead" in (document.error_message or "")
-    assert "Traceback" in (repo / ".agent" / str(document.discovery_log_path)).read_text()
+    assert "Traceback" in written(repo / ".agent" / str(document.discovery_log_path))
     agent.unmark("broken")
     now = client.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
     assert (now["error"], now["question"]["id"]) == (None, "q-1")

@@ -139,9 +139,9 @@ def test_a_file_with_a_mistake_starts_nothing(room: Room) -> None:
 
 def test_a_file_that_speaks_of_something_else(room: Room) -> None:
     for text, words in (
-        ("answers: {q-7: x}\n", "answers.yaml:1 cannot be read: there is no question q-7"),
-        ("answers: [a, b]\ndecisions:\n- a\n- zebra\n", "answers.yaml:4 cannot be read: zebra is none"),
-        ("answers: [a, b]\ndecisions: [a, b,\n c]\n", "answers.yaml:3 cannot be read: one too many"),
+        ("answers: {q-7: x}\n", "answers.yaml:1: there is no question q-7"),
+        ("answers: [a, b]\ndecisions:\n- a\n- zebra\n", "answers.yaml:4: zebra is none"),
+        ("answers: [a, b]\ndecisions: [a, b,\n c]\n", "answers.yaml:3: one too many"),
     ):
         done = room.desk.run("plan", "Add JSON", "--answers", room.file(text))
         assert done.returncode == 6
@@ -178,6 +178,15 @@ def test_standard_input_that_is_closed(room: Room) -> None:
     )
     assert done.returncode == 1
     assert "standard input could not be read" in done.stderr
+
+
+def test_standard_error_that_is_closed(room: Room) -> None:
+    for words, code, key in (("'Add JSON'", 3, "pending"), ("--resume nothing", 2, "error")):
+        command = " ".join([*RINGI, "--json", "plan", words, "2>&-"])
+        done = subprocess.run(command, shell=True, cwd=room.desk.root, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True, check=False)  # fmt: skip
+        assert done.returncode == code
+        assert key in json.loads(done.stdout)
 
 
 def test_nothing_is_read_that_was_not_asked_for(room: Room) -> None:
@@ -263,7 +272,7 @@ def test_a_step_that_does_not_fit_changes_nothing(room: Room) -> None:
 
 def test_without_a_terminal_only_a_signature_approves(room: Room) -> None:
     room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
-    done = room.desk.run("plan", "--resume", room.desk.short_id(), "--approve")
+    done = room.desk.process("plan", "--resume", room.desk.short_id(), "--approve")
     assert done.returncode == 3
     assert f"ringi plan --resume {room.desk.short_id()}" in done.stderr
     assert room.resume("--answer", "x") == (6, None)
@@ -315,10 +324,9 @@ def test_words_for_people_beside_the_document(room: Room) -> None:
 def test_two_processes_answer_the_same_question(room: Room) -> None:
     room.desk.step("Add JSON")
     name = room.desk.short_id()
+    words = ("plan", "--resume", name, "--to", "q-1", "--answer")
     with ThreadPoolExecutor(2) as pool:
-        codes = list(
-            pool.map(lambda word: room.desk.step("--resume", name, "--answer", word, "--to", "q-1")[0], "xy")
-        )
+        codes = list(pool.map(lambda word: room.desk.process(*words, word).returncode, "xy"))
     assert min(codes) == 3
     assert max(codes) in {6, 7}
     assert room.desk.answers()[0] in {"x", "y"}

@@ -1,15 +1,18 @@
 """Planning sessions at a real terminal, from the instruction to the run."""
 
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import pexpect
 import pytest
 
 from ringi.api import open_workspace
 from ringi.cli.ui import width
+from tests.functional.desk import RINGI
 from tests.functional.planning_desk import (
     MENU,
     PROMPT,
@@ -43,6 +46,12 @@ def room(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
     return Room(PlanningDesk(repo), model)
 
 
+def all_recommended(room: Room) -> Path:
+    file = room.model.folder / "answers.yaml"
+    file.write_text("otherwise: recommended\n")
+    return file
+
+
 def to_review(talk: Talk) -> None:
     talk.say("1")
     talk.say("the names")
@@ -68,10 +77,12 @@ def test_from_the_instruction_to_the_run(room: Room, language: str) -> None:
         assert "In memory (no disk)\n> " in talk.say("")
         talk.decide("a")
         shown = talk.reject("not in memory")
-        assert "Where it is kept: In memory (no disk)" in shown
+        assert "Where it is kept\n       → In memory (no disk)\n" in shown
         talk.decide("a", "safe")
         talk.decide("Long")
-        assert "  - first\n  - second\n" in talk.approve()
+        shown = talk.approve()
+        assert "  - first\n  - second\n" in shown
+        assert "  not in memory\n" in shown
         talk.say("n", YES_NO)
         code, rest = talk.end()
     session = room.desk.session()
@@ -289,7 +300,7 @@ def test_what_is_no_answer_is_asked_again(room: Room) -> None:
         assert "cannot be skipped" in talk.decide("２")  # noqa: RUF001
         talk.decide("1")
         talk.say("x", MENU)
-        assert "letters in brackets" in talk.say("r", MENU)
+        assert "letters in brackets" in talk.say("ｒ", MENU)  # noqa: RUF001
         talk.say("")
         assert "nothing was decided" in talk.say("a", MENU)
         talk.say("no", YES_NO)
@@ -298,6 +309,50 @@ def test_what_is_no_answer_is_asked_again(room: Room) -> None:
         assert talk.end()[0] == 3
     assert room.desk.answers() == ["/tmp", "/skip"]
     assert room.desk.chosen() == ["opt-b", "opt-a"]
+
+
+@pytest.mark.req("IP-2")
+def test_a_slip_is_no_reject(room: Room) -> None:
+    """There are only three, and the last one is the end of the session."""
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.reject("?")
+        assert "show word for word" in talk.reject("/quit")
+        assert talk.end()[0] == 3
+    assert room.desk.session()["rejectCount"] == 0
+
+
+def test_whoever_comes_back_sees_what_was_rejected_and_why(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.reject("on disk, please")
+        talk.read("Decision 1 of 2")
+    with room.resume() as talk:
+        assert "on disk, please\n" in talk.read()
+    assert "on disk, please\n" in room.desk.run("status", "--session", room.desk.short_id()).stdout
+
+
+def test_what_stands_on_the_screen_chooses(room: Room) -> None:
+    """An option may be named as the number of another one; a file may bring more than there are letters."""
+    names = ["2", "3", *(f"option {number}" for number in range(3, 31))]
+    room.model.answers(decisions=[decision("How many", *names[:4])])
+    room.desk.step("Add JSON")
+    room.desk.step("--resume", room.desk.short_id(), "--skip")
+    room.desk.step("--resume", room.desk.short_id(), "--skip")
+    with room.resume() as talk:
+        talk.decide("2")
+        talk.read(MENU)
+    assert room.desk.chosen() == ["opt-b"]
+    session = room.desk.session()
+    [point] = session["decisions"]
+    point["options"] = [{**point["options"][0], "id": f"o{number}", "name": name}
+                        for number, name in enumerate(names, 1)]  # fmt: skip
+    file = room.model.folder / "session.json"
+    more = {**session, "sessionId": f"planning-{uuid4()}", "status": "design", "currentDecisionIndex": 0}
+    file.write_text(json.dumps(more))
+    with room.talk("--from", str(file)) as talk:
+        talk.say("option 30")
+        talk.read("Why")
 
 
 def test_back_from_the_first_decision_and_from_the_review(room: Room) -> None:
@@ -368,6 +423,7 @@ def test_forty_columns_are_enough(room: Room) -> None:
         summary=f"## {long * 2}\n\n- {long * 3}",
     )
     with room.talk("Add JSON", columns=40) as talk:
+        talk.say("?")
         talk.say("2")
         talk.decide("1")
         talk.read("What would be done")
@@ -422,6 +478,19 @@ def test_an_agent_cannot_approve(room: Room) -> None:
     assert room.desk.session()["status"] == "review"
 
 
+def test_nobody_approves_what_is_shown_to_nobody(room: Room) -> None:
+    room.desk.step("Add JSON")
+    name = room.desk.short_id()
+    room.desk.step("--resume", name, "--answers", str(all_recommended(room)))
+    script = f"{shlex.join([*RINGI, '--json', 'plan', '--resume', name, '--approve'])} 2>errors"
+    child = pexpect.spawn("sh", ["-c", script], cwd=str(room.desk.root), encoding="utf-8", timeout=30)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 3
+    assert "no_channel" in str(child.before)
+    assert "standard error is not a terminal" in (room.desk.root / "errors").read_text()
+
+
 @pytest.mark.req("IP-12")
 def test_a_model_that_fails_can_be_tried_again(room: Room) -> None:
     room.model.breaks("decisions")
@@ -444,9 +513,11 @@ def test_a_session_is_chosen_from_the_open_ones(room: Room) -> None:
     for words in ("first thing", "second thing"):
         room.desk.step(words)
     with room.talk("--resume") as talk:
-        listed = talk.say("7", r"leave: ")
-        assert "1  second thing" in listed
-        assert "0 of 2 questions" in listed
+        talk.say("0000000011", r"leave: ")
+        listed = talk.say("７", r"leave: ")  # noqa: RUF001
+        assert "no session with that number" in listed
+        assert "1  second thing" in talk.seen
+        assert "0 of 2 questions" in talk.seen
         talk.say("2", r"leave: ")
         assert "first thing" in talk.read()
     with room.talk("--resume") as talk:

@@ -1,27 +1,26 @@
 """When the ledger is lost, plans and planning sessions come back from `.agent/`; no approval does."""
 
 import contextlib
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.events import Actor, EventKind
+from ringi.domain.events import Actor, EventKind, speaks_of_plan
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
-from ringi.domain.session import SESSION_PREFIX, LogEntry, PlanningSession, SessionFacts, SessionStatus
+from ringi.domain.session import SESSION_PREFIX, LogEntry, PlanningSession, ProjectFacts
 from ringi.errors import BadDocument, NotFound, RingiError, SessionRace, Unreadable
-from ringi.planning.language import language_of
+from ringi.planning.logs import with_paths
+from ringi.planning.taking_in import read_session, taken
 from ringi.ports import NewEvent
 from ringi.store.ledger import Ledger
 from ringi.store.projection import PLANS
 from ringi.store.sessionfiles import LOGS, SESSIONS, log_name
-from ringi.store.sessionrows import LOG_PHASES, is_session_id
+from ringi.store.sessionrows import LOG_PHASES
 from ringi.text import Text
 
 _LARGEST = codec.MAX_DOCUMENT_BYTES
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def written_plans(root: Path) -> Iterator[Path]:
@@ -50,7 +49,7 @@ def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
         except RingiError as error:
             problems.append(_problem(root, path, error))
             continue
-        named = document.plan.id == path.parent.name and _UUID.fullmatch(document.plan.id)
+        named = document.plan.id == path.parent.name and speaks_of_plan(document.plan.id)
         if named and not _known(ledger, document.plan.id):
             taken.append(document)
     for document in sorted(taken, key=lambda document: document.plan.created_at):
@@ -72,12 +71,12 @@ def take_in_sessions(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
                 problems.append(_problem(root, path, error))
     for session in sorted(found, key=lambda session: session.created_at):
         logs = _read_logs(root, session.session_id)
-        session = _with_log_paths(session, logs)  # noqa: PLW2901  # as it is kept
+        state = with_paths(taken(session, ProjectFacts()), logs)
         reason = "from .agent, as the ledger had no such session"
         event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, reason)
         try:
             with ledger.transaction() as transaction:
-                transaction.add_session(session, _facts_of(session), event, logs)
+                transaction.add_session(state.session, state.facts, event, logs)
         except SessionRace:
             # Another process took it in just now.
             continue
@@ -85,48 +84,31 @@ def take_in_sessions(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
     return count, problems
 
 
-def _facts_of(session: PlanningSession) -> SessionFacts:
-    """What the session itself shows; the rest is lost."""
-    return SessionFacts(language=language_of(session.instruction), designed=bool(session.decisions))
-
-
 def _problem(root: Path, path: Path, error: RingiError) -> Text:
     return Text("{path}: {why}", path=str(path.relative_to(root)), why=Text(error.message, **error.details))
 
 
 def _read_session(path: Path) -> PlanningSession:
-    session = codec.foreign(_bytes_of(path), PlanningSession, path.name)
-    if session.session_id != path.stem or not is_session_id(session.session_id):
+    session = read_session(_bytes_of(path), path.name)
+    if session.session_id != path.stem:
         why = Text("its id is {id}, not the name of the file", id=session.session_id)
         raise BadDocument(what=path.name, why=why)
-    # Nothing that a person decided at the end is believed from a file that anybody can write.
-    approved = session.status is SessionStatus.APPROVED
-    return msgspec.structs.replace(
-        session, status=SessionStatus.REVIEW if approved else session.status, planner_session_id=None
-    )
+    return session
 
 
 def _read_logs(root: Path, session_id: str) -> list[LogEntry]:
     """The logs as they stand there: they prove nothing, and would be gone otherwise."""
-    entries = []
+    entries: list[LogEntry] = []
+    folder = root.joinpath(*LOGS, session_id)
+    if folder.is_symlink() or folder.parent.is_symlink():
+        return entries
     for phase in LOG_PHASES:
-        path = root.joinpath(*LOGS, session_id, log_name(phase))
-        if _is_regular(path) and not path.parent.is_symlink():
+        path = folder / log_name(phase)
+        if _is_regular(path):
             with contextlib.suppress(Unreadable):
                 if data := _bytes_of(path):
                     entries.append(LogEntry(phase, data.decode("utf-8", "backslashreplace")))
     return entries
-
-
-def _with_log_paths(session: PlanningSession, logs: list[LogEntry]) -> PlanningSession:
-    """What the file says of them could lead anywhere."""
-    paths = {entry.phase: f"logs/{session.session_id}/{log_name(entry.phase)}" for entry in logs}
-    return msgspec.structs.replace(
-        session,
-        discovery_log_path=paths.get(SessionStatus.DISCOVERY),
-        design_log_path=paths.get(SessionStatus.DESIGN),
-        review_log_path=paths.get(SessionStatus.REVIEW),
-    )
 
 
 def _bytes_of(path: Path) -> bytes:

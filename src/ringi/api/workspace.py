@@ -1,3 +1,4 @@
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from ringi.domain.events import LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.session import is_session
-from ringi.errors import Busy
+from ringi.errors import Busy, NotFound
 from ringi.plans.tool import PlanTool
 from ringi.ports import EventSink, PersonChannel
 from ringi.store.verify import verify
@@ -70,11 +71,21 @@ class Workspace:
         return self.parts.ledger.ref(self.parts.ledger.find(plan_id)).name
 
     def log(self, name: str | None = None) -> Iterator[LoggedEvent]:
-        """Of all, of a plan, or of a planning session."""
+        """Of all, of a plan, of a planning session, or of a run."""
         ledger = self.parts.ledger
-        if name is None:
-            return ledger.events()
-        return ledger.events(ledger.find_session(name) if is_session(name) else ledger.find(name))
+        return ledger.events(None if name is None else self._named(name))
+
+    def _named(self, name: str) -> str:
+        ledger = self.parts.ledger
+        if is_session(name):
+            return ledger.find_session(name)
+        try:
+            return ledger.find(name)
+        except NotFound:
+            for find in (ledger.find_session, ledger.find_run):
+                with contextlib.suppress(NotFound):
+                    return find(name)
+            raise
 
     def verify_log(self) -> list[Text]:
         """Every place where the ledger is not what was written; empty when all holds together."""

@@ -10,6 +10,7 @@ import msgspec
 
 from ringi.cli import words
 from ringi.cli.app import App
+from ringi.cli.planning.wrapping import cut
 from ringi.cli.ui import translated, width
 from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
@@ -139,13 +140,7 @@ def _facts(ref: PlanRef, columns: int | None) -> Text:
 
 
 def _cut(text: str, columns: int | None) -> str:
-    shown = visible(text, keep="")
-    if columns is None or width(shown) <= columns:
-        return shown
-    room, end = columns - 1, 0
-    while (room := room - width(shown[end])) >= 0:
-        end += 1
-    return f"{shown[:end].rstrip()}…"
+    return visible(text, keep="") if columns is None else cut(text, columns)
 
 
 def _columns(app: App) -> int | None:

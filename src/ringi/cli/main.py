@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -160,12 +160,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     environment = dict(os.environ)
     speak(arguments, environment)
     _in_words(cli)
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until the end
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character must not stop the program.
             stream.reconfigure(errors="backslashreplace")
-    as_json = "--json" in arguments
+    as_json = "--json" in arguments[: _end_of_ours(arguments)]
     try:
         code = cli.main(arguments, prog_name="ringi", standalone_mode=False, obj=environment)
         sys.stdout.flush()
@@ -189,6 +189,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(failed, as_json=False, environment=environment)
     except Exception as error:  # noqa: BLE001  # the one boundary: a mistake of ours becomes a file, not a wall of text
         return _our_mistake(error, environment)
+
+
+def _nowhere() -> TextIO:
+    """Instead of a stream that whoever started us closed."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _report(error: RingiError, *, as_json: bool, environment: Mapping[str, str]) -> int:

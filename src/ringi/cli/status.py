@@ -102,21 +102,29 @@ def _phase(run: "Run") -> Text:
 def _show_session(app: App, session_id: str) -> None:
     from ringi.cli.planning.going import Going  # noqa: PLC0415  # not needed to show help
     from ringi.cli.planning.naming import PHASE, age  # noqa: PLC0415  # not needed to show help
-    from ringi.cli.planning.showing import show_answers, show_pending  # noqa: PLC0415  # not needed to show help
+    from ringi.cli.planning.showing import (  # noqa: PLC0415  # not needed to show help
+        show_answers,
+        show_feedback,
+        show_pending,
+    )
     from ringi.cli.planning.wrapping import paragraph  # noqa: PLC0415  # not needed to show help
     from ringi.domain.session import OPEN_SESSIONS  # noqa: PLC0415  # not needed to show help
+    from ringi.domain.session_view import ApprovalPending  # noqa: PLC0415  # not needed to show help
 
     going = Going(app, session_id)
     view = going.view()
     if app.ui.as_json:
         app.ui.document(view)
         return
-    session = going.tool.get(session_id).session
+    stored = going.tool.get(session_id)
+    session = stored.session
     app.ui.line(Text("{session} · {age} · {phase}", session=session.session_id, age=age(session.updated_at),
                      phase=PHASE[session.status]), style="bold")  # fmt: skip
-    paragraph(app.ui, session.instruction, indent=2)
-    show_answers(app.ui, session)
-    show_pending(app.ui, session, view.pending)
+    if not isinstance(view.pending, ApprovalPending):  # which shows all of it
+        paragraph(app.ui, session.instruction, indent=2)
+        show_answers(app.ui, session)
+        show_feedback(app.ui, stored.facts)
+    show_pending(app.ui, stored, view.pending)
     going.tell_totals(view)
     if session.status in OPEN_SESSIONS:
         app.ui.next_step(going.command)

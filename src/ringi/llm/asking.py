@@ -1,9 +1,8 @@
 """Asks a model until its answer is what was asked for or the budget is used up; the same for all backends."""
 
-import threading
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Working
@@ -24,10 +23,10 @@ from ringi.text import Text
 T = TypeVar("T")
 
 _REPAIRS: Final = 2
-_TICK_SEC: Final = 0.4
-_SILENCE_SEC: Final = 0.5
+_TICK_SEC: Final = 0.3
 _FIRST_WAIT_SEC: Final = 0.5
 _LONGEST_WAIT_SEC: Final = 20.0
+_MOST_TOKENS: Final = 10**9
 _KEPT_LENGTH: Final = 64 * 1024
 _CUT_MARK: Final = " […]"
 
@@ -72,30 +71,23 @@ class Asking:
         question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
         # A service that answered out of shape was not held to the schema, whatever it had said.
         second = first if self._schema_in_text else with_schema(first, schema)
-        with progress.told():
-            try:
-                value = question.answer(first, second)
-            except ModelFailed as error:
-                error.exchanges, error.usage = tuple(question.exchanges), question.usage()
-                raise
+        progress.tell()
+        try:
+            value = question.answer(first, second)
+        except ModelFailed as error:
+            error.exchanges, error.usage = tuple(question.exchanges), question.usage()
+            raise
         return ModelAnswer(value, question.usage(), tuple(question.exchanges), self.name)
 
 
 class _Progress:
-    """Tells those who wait, also while nothing arrives.
-
-    In the thread that asks wherever its backend is heard of, so that who is told can stop it by an error; a
-    thread of its own only fills the silence.
-    """
+    """Tells those who wait, always in the thread that asks: whatever they raise stops it."""
 
     def __init__(self, on_working: OnWorking, clock: Callable[[], float]) -> None:
         self._on_working = on_working
         self._clock = clock
         self._begun = clock()
-        self._done = threading.Event()
-        self._telling = threading.Lock()
         self._told_at = 0.0
-        self._heard_at = 0.0
         self.tokens = 0
         self.note: Text | str = ""
 
@@ -103,36 +95,14 @@ class _Progress:
         return self._clock() - self._begun
 
     def tell(self) -> None:
-        with self._telling:
-            self._told_at = self.elapsed()
-            self._on_working(Working(self._told_at, self.tokens, self.note))
+        self._told_at = self.elapsed()
+        self._on_working(Working(self._told_at, self.tokens, self.note))
 
     def heard(self, tokens: int) -> None:
         """Of the backend; so many pieces come that not each is worth a word."""
         self.tokens = tokens
-        now = self.elapsed()
-        if now - self._heard_at >= _TICK_SEC:
-            self._heard_at = now
+        if self.elapsed() - self._told_at >= _TICK_SEC:
             self.tell()
-
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        self.tell()
-        thread = threading.Thread(target=self._tick, name="ringi-model-progress", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._done.set()
-            thread.join()
-
-    def _tick(self) -> None:
-        silent = 0.0
-        while not self._done.wait(max(_SILENCE_SEC - silent, 0.01)):
-            silent = self.elapsed() - self._told_at
-            if silent >= _SILENCE_SEC:
-                self.tell()
-                silent = 0.0
 
 
 class _Question(Generic[T]):
@@ -231,11 +201,9 @@ class _Question(Generic[T]):
         reply = self._backend.send(
             Call(now, self._schema, left, self._budget.output_tokens, count, self._pieces.append)
         )
-        self._used = self._used.plus(
-            Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, cost_usd=reply.cost_usd)
-        )
+        self._used = self._used.plus(_taken(reply))
         self._progress.tokens = self._used.output_tokens
-        return reply
+        return reply._replace(text=self._scrub(reply.text))
 
     def _wait(self, error: RetryLater) -> None:
         grown = min(_FIRST_WAIT_SEC * 2.0**self._waits, _LONGEST_WAIT_SEC)
@@ -248,8 +216,10 @@ class _Question(Generic[T]):
         self._progress.note = Text(
             "the service takes no call now; next try in {seconds} s", seconds=round(seconds, 1)
         )
-        self._progress.tell()
-        self._sleep(seconds)
+        while seconds > 0:
+            self._progress.tell()
+            self._sleep(min(seconds, _TICK_SEC))
+            seconds -= _TICK_SEC
 
     def _left(self) -> float:
         return self._budget.seconds - self._progress.elapsed()
@@ -264,6 +234,20 @@ class _Question(Generic[T]):
         """Scrubbed before it is cut, or half a key would stay."""
         texts = (written(now), reply, problem)
         self.exchanges.append(Exchange(*(_cut(self._scrub(text)) for text in texts)))
+
+
+def _taken(reply: Reply) -> Usage:
+    """What a service claims and no document could hold would make the session unreadable."""
+
+    def count(claimed: int) -> int:
+        return claimed if type(claimed) is int and 0 <= claimed <= _MOST_TOKENS else 0
+
+    known = reply.cost_usd is not None and math.isfinite(reply.cost_usd)
+    return Usage(
+        input_tokens=count(reply.input_tokens),
+        output_tokens=count(reply.output_tokens),
+        cost_usd=reply.cost_usd if known else None,
+    )
 
 
 def _cut(text: str) -> str:

@@ -24,7 +24,9 @@ class Call(NamedTuple):
     """What is left of the budget."""
     output_tokens: int
     on_tokens: Callable[[int], None]
-    """Called with the count so far, where it is known."""
+    """Called with the count so far, several times a second, also while nothing arrives: by what it raises the
+    call is stopped.
+    """
     on_text: Callable[[str], None] = _unheard
     """Called with each piece of the answer, where it comes in pieces: the log keeps what there was of it."""
 
@@ -61,5 +63,5 @@ class Backend(Protocol):
     def send(self, call: Call) -> Reply:
         """Raises RetryLater, ConnectionCut, or a ModelFailed that says what happened.
 
-        Never with a key in its words.
+        Never with a key in the words of an error.
         """

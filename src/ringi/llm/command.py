@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Final, NamedTuple
 
 from ringi.errors import (
@@ -34,7 +35,6 @@ _PROMPT: Final = "{prompt}"
 _BYTES_A_TOKEN: Final = 4  # about; nobody counts the tokens of a plain command
 _ERROR_LINES: Final = 8
 _ERROR_LENGTH: Final = 600
-_SHORTEST_SECRET: Final = 6  # shorter values stand in other words by chance
 _SCRATCH: Final = "ringi-model-"
 _NEW_SEC: Final = 60.0
 _BUSY: Final = 429
@@ -64,9 +64,6 @@ _ELSEWHERE: Final = frozenset(
         "CLICOLOR_FORCE",
     }
 )
-_SECRET_NAME: Final = re.compile(
-    r"(?:^|_)(?:KEY|TOKEN|SECRET|PAT|CREDENTIALS?)(?:_|$)|PASSWORD|PASSWD", re.IGNORECASE
-)
 _TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _HEADINGS: Final[Mapping[str, str]] = {"user": "User", "assistant": "You, earlier"}
 _NO_TOOLS: Final = "Answer at once, in text alone: use no tools, read no files, ask nothing back."
@@ -77,6 +74,7 @@ class CommandBackend:
         self,
         template: str,
         environment: Mapping[str, str],
+        scrub: Callable[[str], str],
         *,
         folder: Path | None = None,
         most_bytes: int = MOST_BYTES,
@@ -84,6 +82,7 @@ class CommandBackend:
         """`folder` is where scratch folders are made; agents read settings from all folders above them."""
         self.name = PREFIX + template
         self._environment = environment
+        self._scrub = scrub
         self._folder = folder
         self._most_bytes = most_bytes
         built_in = AGENTS.get(template.strip())
@@ -164,7 +163,7 @@ class CommandBackend:
             if said.output_tokens:
                 call.on_tokens(said.output_tokens)
             return Reply(said.text, said.input_tokens, said.output_tokens, said.cost_usd)
-        call.on_text(self._scrubbed(output))
+        call.on_text(output)
         if ended.too_long:
             why = Text("it printed more than {most} bytes", most=self._most_bytes)
             raise BadModelAnswer(model=self.name, why=why)
@@ -173,7 +172,7 @@ class CommandBackend:
         raise self._failure(ended.exit_code, said, errors or output)
 
     def _failure(self, exit_code: int, said: Said, printed: str) -> Exception:
-        words = _end_of(self._scrubbed(said.problem or printed))
+        words = _end_of(self._scrub(said.problem or printed))
         if said.status == _BUSY or said.status >= _FAULT:
             return RetryLater(words)
         if said.status in _REFUSING:
@@ -182,16 +181,6 @@ class CommandBackend:
             return ModelFailed(model=self.name, why=words)
         why = Text("it ended with exit code {code}: {words}", code=exit_code, words=words)
         return ModelFailed(model=self.name, why=why)
-
-    def _scrubbed(self, words: str) -> str:
-        secrets = {
-            value
-            for name, value in self._environment.items()
-            if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET
-        }
-        for secret in sorted(secrets, key=len, reverse=True):
-            words = words.replace(secret, "***")
-        return words
 
 
 def flat(turns: Sequence[Turn]) -> str:
@@ -204,7 +193,10 @@ def flat(turns: Sequence[Turn]) -> str:
     else:
         parts.append("# Conversation, the last message is the one to answer")
         for turn in said:
-            parts += [f"## {_HEADINGS.get(turn.role, turn.role)}", turn.text.strip()]
+            # What it said is quoted: a heading in it would look like one of ours.
+            text = turn.text.strip()
+            quoted = indent(text, "> ", lambda _: True) if turn.role == "assistant" else text
+            parts += [f"## {_HEADINGS[turn.role]}", quoted]
     return "\n\n".join(parts) + "\n"
 
 

@@ -186,14 +186,22 @@ class _Heard:
 
 
 def _end(process: "subprocess.Popen[bytes]", mark: bytes) -> None:
+    try:
+        _end_all(process, mark, _GRACE)
+    except KeyboardInterrupt:  # whoever is in a hurry does not want it to go on either
+        _end_all(process, mark, 0.0)
+        raise
+
+
+def _end_all(process: "subprocess.Popen[bytes]", mark: bytes, grace: float) -> None:
     began = time.monotonic()
     told: set[int] = set()
-    while time.monotonic() < began + _GRACE + _PATIENCE:
+    while time.monotonic() < began + grace + _PATIENCE:
         process.poll()
         alive = _alive(process, mark)
         if not alive and process.returncode is not None:
             return
-        late = time.monotonic() >= began + _GRACE
+        late = time.monotonic() >= began + grace
         for pid in alive:
             # A group has a negative number.
             if late or pid not in told:

@@ -6,7 +6,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ringi.errors import BadModelAnswer, ModelDeclined, ModelFailed, ModelTimeout
+from ringi.errors import (
+    BadModelAnswer,
+    ModelDeclined,
+    ModelFailed,
+    ModelTimeout,
+    ModelUnreachable,
+    NoExtra,
+)
 from ringi.llm.backend import Call, ConnectionCut, Reply, RetryLater, Turn
 from ringi.llm.http_client import Loop, client
 from ringi.llm.http_errors import failure, is_about_schema, shortened
@@ -16,6 +23,7 @@ from ringi.llm.rendering import with_schema
 from ringi.text import Text
 
 if TYPE_CHECKING:
+    import httpx2
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
@@ -27,7 +35,7 @@ _STUMBLES: Final = (
     AttributeError,
     IndexError,
     KeyError,
-    RecursionError,
+    RuntimeError,
     TypeError,
     ValueError,
 )
@@ -51,27 +59,41 @@ class HttpBackend:
 
     def prepare(self) -> None:
         """Not in the loop: there Ctrl-C would wait until all is imported."""
-        self._service.speaker()
+        try:
+            self._service.speaker()
+        except ImportError as error:  # it was found, and is not whole
+            raise NoExtra(what=self.name, extra="models") from error
 
     def send(self, call: Call) -> Reply:
         with asyncio.Runner(loop_factory=Loop) as runner:
-            return runner.run(self._within(call, call.seconds, self._service.speaker()))
+            return runner.run(self._within(call, self._service.speaker()))
 
-    async def _within(self, call: Call, seconds: float, speaker: Speaker) -> Reply:
-        from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415  # heavy, and only for a call
+    async def _within(self, call: Call, speaker: Speaker) -> Reply:
+        from httpx2 import HTTPError  # noqa: PLC0415  # heavy, and only for a call
+        from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415  # as above
 
-        deadline = asyncio.timeout(seconds)
+        deadline = asyncio.timeout(call.seconds)
         try:
-            async with deadline, client(self._service.url, self._environment) as http:
+            async with deadline, self._client() as http:
                 return await self._watched(speaker(http), call)
         except (RetryLater, ConnectionCut, ModelFailed):
             raise
-        except (AgentRunError, UserError, OSError, ImportError, *_STUMBLES) as error:
+        except (AgentRunError, UserError, HTTPError, OSError, *_STUMBLES) as error:
             late = deadline.expired()
             problem = failure(error, self.name, self._scrub)
         if late:
             raise ModelTimeout(model=self.name, seconds=f"{call.seconds:g}")
         raise problem
+
+    def _client(self) -> httpx2.AsyncClient:
+        from httpx2 import InvalidURL  # noqa: PLC0415  # as above
+
+        try:
+            return client(self._service.url, self._environment)
+        # Certificates that cannot be read, a proxy that is none or that nobody can speak to.
+        except (OSError, ValueError, ImportError, InvalidURL) as error:
+            why = shortened(str(error), self._scrub)
+        raise ModelUnreachable(model=self.name, why=why)
 
     async def _watched(self, model: Model[Any], call: Call) -> Reply:
         """Is heard of also while nothing arrives: whoever is told may want to stop it."""
@@ -117,10 +139,10 @@ class HttpBackend:
                     raise BadModelAnswer(
                         model=self.name, why=Text("it is longer than {limit} bytes", limit=MAX_ANSWER_BYTES)
                     )
-                if piece := self._scrub(piece):
+                if piece:
                     pieces.append(piece)
                     call.on_text(piece)
-            return self._reply(stream, self._scrub("".join(pieces)))
+            return self._reply(stream, "".join(pieces))
 
     def _reply(self, stream: StreamedResponse, text: str) -> Reply:
         response = stream.get()

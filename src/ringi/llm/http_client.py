@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 import ssl
 import threading
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_SEC: Final = 10.0
+# The SDKs add what variables of the process name, which may be meant for another service.
+_SENT: Final = re.compile(
+    r"accept|accept-encoding|authorization|connection|content-length|content-type|host|transfer-encoding|user-agent"
+    r"|anthropic-(?:version|beta)|openai-(?:organization|project)|x-stainless-.*",
+    re.IGNORECASE,
+)
 # Streams wrap every few letters in a frame of a hundred; this bounds what a service gone wrong can pour out.
 MAX_RECEIVED_BYTES: Final = 64 * 1024 * 1024
 
@@ -41,6 +48,9 @@ def client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
 
     class Transport(httpx2.AsyncHTTPTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            request.headers = httpx2.Headers(
+                [(name, value) for name, value in request.headers.items() if value and _SENT.fullmatch(name)]
+            )
             response = await super().handle_async_request(request)
             packed = response.headers.get("content-encoding", "identity")
             if packed != "identity":

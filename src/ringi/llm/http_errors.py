@@ -26,9 +26,8 @@ def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Except
         return _of_status(error, model, scrub)
     said = shortened(str(error) or type(error).__name__, scrub)
     for below in _chain(error):
-        if isinstance(
-            below, httpx2.DecodingError
-        ):  # ours, of the client: the SDKs take it for a lost connection
+        # Ours, of the client: the SDKs take it for a lost connection.
+        if isinstance(below, httpx2.DecodingError):
             return _unexpected(model, shortened(str(below), scrub))
     if isinstance(error, of.ModelConnectionError):
         return _of_connection(error, model, shortened(_deepest(error), scrub))
@@ -36,9 +35,7 @@ def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Except
         return ModelRejected(model=model, why=said)
     if isinstance(error, of.ModelAPIError) and error.in_stream:
         return RetryLater(said, error.retry_after)
-    if isinstance(
-        error, OSError | ImportError
-    ):  # certificates that cannot be read, a proxy nobody can speak to
+    if isinstance(error, OSError | httpx2.TransportError):
         return ModelUnreachable(model=model, why=said)
     return _unexpected(model, said)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from ringi.errors import NoExtra, UnknownModel
-from ringi.llm.http_keys import key
-from ringi.text import Text
+from ringi.llm.keys import key
+from ringi.text import Text, deceiving
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,7 +41,8 @@ def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Service
     official = url == _OPENAI_URL
     secret = key(name, "OPENAI_API_KEY", environment, needed=official)
     _installed(name, "openai")
-    return Service(name, url, lambda: _chat(model, url, secret, official=official), held=True)
+    account = environment if official else {}
+    return Service(name, url, lambda: _chat(model, url, secret, account, official=official), held=True)
 
 
 def ollama(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
@@ -50,7 +51,7 @@ def ollama(model: str, base_url: str, environment: Mapping[str, str]) -> Service
     given = base_url or environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
     url = _address(name, _ollama_address(given))
     _installed(name, "openai")
-    return Service(name, url, lambda: _chat(model, url, None, official=False), held=True)
+    return Service(name, url, lambda: _chat(model, url, None, {}, official=False), held=True)
 
 
 def anthropic(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
@@ -63,7 +64,8 @@ def anthropic(model: str, base_url: str, environment: Mapping[str, str]) -> Serv
     return Service(name, url, lambda: _messages(model, url, secret), held=False)
 
 
-def _chat(model: str, url: str, secret: str | None, *, official: bool) -> Speaker:
+def _chat(model: str, url: str, secret: str | None, account: Mapping[str, str], *, official: bool) -> Speaker:
+    """`account` may say which organisation and project pay; nobody else is told."""
     from openai import AsyncOpenAI  # noqa: PLC0415  # heavy, and only for those who ask a model
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # as above
     from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415  # as above
@@ -80,7 +82,12 @@ def _chat(model: str, url: str, secret: str | None, *, official: bool) -> Speake
         )
 
     def speak(http: httpx2.AsyncClient) -> Model[Any]:
-        sdk = AsyncOpenAI(api_key=secret or _NO_KEY, base_url=url, max_retries=0, http_client=http)
+        sdk = AsyncOpenAI(
+            **_reached(url, secret, http),
+            # Empty ones are not sent; without them it would look into the environment of the process.
+            organization=account.get("OPENAI_ORG_ID", ""),
+            project=account.get("OPENAI_PROJECT_ID", ""),
+        )
         if official:
             return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=sdk), profile=profile)
         provider = OpenAICompatibleProvider("compatible", openai_client=sdk)
@@ -95,12 +102,22 @@ def _messages(model: str, url: str, secret: str | None) -> Speaker:
     from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415  # as above
 
     def speak(http: httpx2.AsyncClient) -> Model[Any]:
-        sdk = AsyncAnthropic(
-            api_key=secret or _NO_KEY, base_url=url, max_retries=0, http_client=http, open_telemetry=False
-        )
+        sdk = AsyncAnthropic(**_reached(url, secret, http), open_telemetry=False)
         return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=sdk))
 
     return speak
+
+
+def _reached(url: str, secret: str | None, http: httpx2.AsyncClient) -> dict[str, Any]:
+    secret = secret or _NO_KEY
+    return {
+        "base_url": url,
+        "api_key": secret,
+        # Once more: headers that the environment of the process names would go before the key itself.
+        "default_headers": {"Authorization": f"Bearer {secret}"},
+        "http_client": http,
+        "max_retries": 0,
+    }
 
 
 def _installed(name: str, sdk: str) -> None:
@@ -114,6 +131,7 @@ def _address(name: str, url: str) -> str:
         parts = urlsplit(url.strip())
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         sound = sound and "@" not in parts.netloc and not parts.query and not parts.fragment
+        sound = sound and not any(c.isspace() or deceiving(c) for c in url.strip())
     except ValueError:
         sound = False
     if not sound:

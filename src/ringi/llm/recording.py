@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from string import Formatter
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -28,6 +29,8 @@ Mask = Callable[[str], str]
 _CHUNK: Final = 65536
 _BEGINNING: Final = b'{"answer":'
 """Of every line: the first key in canonical order."""
+_SURROUNDINGS: Final = "project"
+"""The material that changes with every new file, the recording itself being one."""
 
 
 class RecordedExchange(Document, frozen=True):
@@ -63,8 +66,9 @@ class Recorded(Versioned, frozen=True, kw_only=True):
 
 
 def question_hash(prompt: Prompt, kind: type) -> str:
-    """Of what a model is told and has to answer with; neither when, nor in which session."""
-    words = (prompt.rules, *(part for material in prompt.material for part in material))
+    """Of what a model is told and has to answer with; neither when, nor in which session, nor beside what."""
+    material = [one for one in prompt.material if one.name != _SURROUNDINGS]
+    words = (prompt.rules, *(part for one in material for part in one))
     told = [str(prompt.purpose), [_whole(word) for word in words]]
     return codec.digest(codec.canonical([told, kind.__name__, msgspec.json.schema(kind)]))
 
@@ -168,7 +172,11 @@ class Recording:
 
 
 class Replay:
-    """Answers from a recording, without a model: the same question gets its answers in their order."""
+    """Answers from a recording, without a model: the same question gets its answers in their order.
+
+    A failure is repeated unless an answer to that question came after it: whoever goes on after one does so
+    in another process, and would get the failure for ever.
+    """
 
     def __init__(self, path: Path) -> None:
         self.name = f"replay:{path}"
@@ -176,7 +184,10 @@ class Replay:
         self._answers: dict[str, deque[Recorded]] = {}
         self._count = 0
         for line in _read(path):
-            self._answers.setdefault(line.asked, deque()).append(line)
+            answers = self._answers.setdefault(line.asked, deque())
+            while line.error is None and answers and answers[-1].error is not None:
+                answers.pop()
+            answers.append(line)
             self._count += 1
 
     def ask(self, prompt: Prompt, kind: type[T], _budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
@@ -214,10 +225,10 @@ class Replay:
         if recorded.code not in kinds:
             why = Text("it has an error that nobody knows: {code}", code=recorded.code)
             raise BadDocument(what=str(self._path), why=why)
-        error = kinds[recorded.code](**{name: _heard(value) for name, value in recorded.details.items()})
         try:
+            error = kinds[recorded.code](**_heard(recorded.details))
             str(error)
-        except (LookupError, ValueError, AttributeError):
+        except (LookupError, ValueError, TypeError):
             raise BadDocument(what=str(self._path), why=Text("an error in it has no words")) from None
         return error
 
@@ -265,10 +276,21 @@ def _told_value(value: object, mask: Mask) -> Detail:
     return _whole(mask(str(value)))
 
 
-def _heard(value: Detail) -> object:
-    if isinstance(value, RecordedText):
-        return Text(value.template, **{name: _heard(one) for name, one in value.details.items()})
-    return value
+def _heard(details: dict[str, Detail]) -> dict[str, Any]:
+    return {
+        name: Text(_checked(value.template), **_heard(value.details))
+        if isinstance(value, RecordedText)
+        else value
+        for name, value in details.items()
+    }
+
+
+def _checked(template: str) -> str:
+    """Names alone: a field can also ask for what is behind a value, or for a gigabyte of blanks."""
+    for _, name, wish, conversion in Formatter().parse(template):
+        if name is not None and (not name.isidentifier() or wish or conversion):
+            raise ValueError(template)
+    return template
 
 
 def _whole(text: str) -> str:

@@ -21,6 +21,11 @@ _LONGEST_STRING: Final = 1_500
 # Contents of files are not to be cut: they end with the limit of output tokens.
 _NO_BOUND: Final = 5_000
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.,:/ -]+")
+# What the templates of open models are written in: servers take it for the end of a message, not for text.
+_CONTROL: Final = re.compile(
+    r"<(?=(?:[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]|(?:start|end)_of_turn|/?SYS>)>)|\[(?=/?(?:INST|TOOL_CALLS)\])",
+    re.IGNORECASE,
+)
 _LEFT_OUT: Final = frozenset(["title", "description", "default", "$defs"])
 
 
@@ -34,7 +39,7 @@ def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
 
 def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn, ...]:
     """The same once more, with the last answer and what was wrong with it; earlier ones would only cost."""
-    answer = _sound(answer).strip()
+    answer = _harmless(answer).strip()
     mark = fence_id([problem, answer, *(turn.text for turn in first)])
     wrong = _fenced(Material("problem", problem), mark)
     wish = (
@@ -84,7 +89,7 @@ def fence_id(texts: Iterable[str]) -> str:
 
 def _fenced(material: Material, mark: str) -> str:
     name = _NOT_IN_A_NAME.sub(" ", material.name)[:_NAME_LENGTH].strip() or "text"
-    return f"<data {mark} {name}>\n{_sound(material.text)}\n</data {mark}>"
+    return f"<data {mark} {name}>\n{_harmless(material.text)}\n</data {mark}>"
 
 
 def _about_fences(mark: str) -> str:
@@ -126,6 +131,11 @@ def _plain(node: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -
 
 def _squeezed(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
+
+
+def _harmless(text: str) -> str:
+    """Of others: without what would end a message or begin one."""
+    return _CONTROL.sub(lambda found: f"{found[0]} ", _sound(text))
 
 
 def _sound(text: str) -> str:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from ringi.domain.base import Document
-from ringi.domain.session import DecisionPoint, QuestionType, SessionRef, SessionStatus
+from ringi.domain.session import DecisionPoint, QuestionType, SessionRef, SessionStatus, short
 from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
@@ -16,7 +16,6 @@ from ringi.domain.session_view import (
     SessionView,
     WorkPending,
 )
-from ringi.planning.state import short
 
 _LONGEST_TITLE: Final = 200
 _LISTED: Final = 50

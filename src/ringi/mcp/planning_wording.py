@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from ringi.domain.session import short
 from ringi.domain.session_view import SessionView
 from ringi.mcp.planning_answers import (
     AskedDecision,
@@ -14,7 +15,6 @@ from ringi.mcp.planning_answers import (
     state,
     waits_for,
 )
-from ringi.planning.state import short
 from ringi.text import Text
 
 _NEXT: Final = {

@@ -189,9 +189,9 @@ class PlanServer:
 
     async def _tell_of_session(self, led: "Led") -> None:
         """A summary waits for the person, who may be looking elsewhere."""
+        from ringi.domain.session import short  # noqa: PLC0415  # see above
         from ringi.domain.session_view import ApprovalPending  # noqa: PLC0415  # see above
         from ringi.mcp.planning_answers import title_of  # noqa: PLC0415  # see above
-        from ringi.planning.state import short  # noqa: PLC0415  # see above
 
         view = led.view
         if isinstance(view.pending, ApprovalPending) and self._is_news(view.session_id, 0):

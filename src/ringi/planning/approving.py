@@ -9,25 +9,21 @@ from ringi.domain.approval import Proof, SignedAct, TypedAnswer
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.risk import Risk
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase
-from ringi.domain.session import PlanningSession, SessionApproval, SessionStatus, SessionSubject
-from ringi.errors import NotAsked, NotFound, SessionOver
+from ringi.domain.session import PlanningSession, SessionApproval, SessionSubject, short
+from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
 from ringi.planning.handing_over import enhanced_instruction
 from ringi.planning.parts import PlanningParts
 from ringi.planning.saving import kept, settled
-from ringi.planning.state import short, state_of
+from ringi.planning.state import ENDED, state_of
 from ringi.plans.proofs import Wanted, compose, require_answer, signed, typed
 from ringi.ports import NewEvent, SessionTransaction, StoredSession
-from ringi.text import Text
 
 _SIX: Final = 6
 
 
 def subject_of(parts: PlanningParts, session: PlanningSession) -> bytes:
-    """The bytes that the person says yes to. Raises where there is nothing to approve."""
-    if session.status is not SessionStatus.REVIEW or not session.design_summary:
-        asked = Text("the session is in {status}", status=str(session.status))
-        raise NotAsked(given=Text("an approval"), asked=asked, session=short(session.session_id))
+    """The bytes that the person says yes to."""
     subject = SessionSubject(
         workspace=parts.store.workspace_id(),
         session_id=session.session_id,
@@ -117,5 +113,5 @@ def _waiting_run(parts: PlanningParts, session: PlanningSession) -> Run | None:
     except NotFound:
         return None
     if run.phase is not RunPhase.PLANNING:
-        raise SessionOver(session=short(session.session_id), status=str(session.status))
+        raise SessionOver(session=short(session.session_id), status=ENDED[session.status])
     return run

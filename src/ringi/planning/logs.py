@@ -23,6 +23,7 @@ _PATHS: Final = {
 }
 _LONGEST: Final = 65_536
 _LONGEST_SUMMARY: Final = 80
+_LONGEST_SECRET: Final = 8_192
 
 
 def call_entry(
@@ -55,15 +56,18 @@ def _call(
     ]
     if parts.detailed:
         for number, exchange in enumerate(exchanges, 1):
-            lines += [f"-- request {number}", _cut(exchange.request)]
-            lines += [f"-- reply {number}", _cut(exchange.reply)]
+            lines += [f"-- request {number}", _cut(parts, exchange.request)]
+            lines += [f"-- reply {number}", _cut(parts, exchange.reply)]
             lines += [f"-- problem {number}", exchange.problem] if exchange.problem else []
     return parts.mask("\n".join(lines)) + "\n"
 
 
-def _cut(text: str) -> str:
+def _cut(parts: PlanningParts, text: str) -> str:
+    """Masked first, with what follows: of a secret that is cut in two no half would be known."""
     left = len(text) - _LONGEST
-    return text if left <= 0 else f"{text[:_LONGEST]}\n… {left} characters more"
+    if left <= 0:
+        return text
+    return f"{parts.mask(text[: _LONGEST + _LONGEST_SECRET])[:_LONGEST]}\n… {left} characters more"
 
 
 def shortened(parts: PlanningParts, state: State) -> tuple[State, list[LogEntry]]:
@@ -87,7 +91,7 @@ def _phase_of(message: ConversationMessage) -> SessionStatus:
 def _moved(parts: PlanningParts, older: Sequence[ConversationMessage]) -> str:
     counts = Counter(message.role for message in older)
     by = ", ".join(f"{count} by {role}" for role, count in sorted(counts.items()))
-    gist = "; ".join(_first_line(message.content) for message in older[:3])
+    gist = "; ".join(_first_line(parts.mask(message.content)) for message in older[:3])
     lines = [f"== {parts.clock.now()} {len(older)} older messages of the conversation ({by}): {gist}"]
     if parts.detailed:
         lines += [f"{message.created_at} {message.role}: {message.content}" for message in older]

@@ -17,10 +17,11 @@ from ringi.domain.session import (
     SessionFacts,
     SessionStatus,
     Tradeoffs,
+    short,
 )
 from ringi.errors import BadAnswer, BadInstruction
 from ringi.planning.position import put_right
-from ringi.planning.state import State, short, writable
+from ringi.planning.state import State, writable
 from ringi.text import Text
 
 LONGEST_INSTRUCTION: Final = 50_000
@@ -108,7 +109,7 @@ def _dealt_with(state: State, question: Question, now: str) -> State:
 
 def designed(state: State, found: NewDecisions, now: str) -> State:
     """Decision points, in place of all earlier ones; there may be none."""
-    drawn = [new for new in map(_cleaned, found.decisions) if new]
+    drawn = [new for new in found.decisions if new.topic.strip()]
     decisions = tuple(_decision(number, new) for number, new in enumerate(drawn, 1))
     state = state.moved(SessionStatus.DESIGN).knowing(designed=True)
     state = state.with_(decisions=decisions, current_decision_index=0, design_summary=None)
@@ -116,14 +117,6 @@ def designed(state: State, found: NewDecisions, now: str) -> State:
         names = " / ".join(option.name for option in decision.options)
         state = state.said(Role.ASSISTANT, f"{decision.id}: {decision.topic}: {names}", now)
     return state
-
-
-def _cleaned(new: NewDecision) -> NewDecision | None:
-    """Without options of the same name; None where there is nothing to choose."""
-    options = {option.name.strip().casefold(): option for option in new.options if option.name.strip()}
-    if len(options) < 2 or not new.topic.strip():  # noqa: PLR2004  # one is no choice
-        return None
-    return replace(new, options=tuple(options.values()))
 
 
 def _decision(number: int, new: NewDecision) -> DecisionPoint:
@@ -177,6 +170,7 @@ def _option(decision: DecisionPoint, given: str) -> DesignOption | None:
 
 def back(state: State) -> State:
     """One step: what was answered there stays until something else is."""
+    state = resumed(state)
     session = state.session
     in_review = session.status is SessionStatus.REVIEW
     decided_before = len(session.decisions) if in_review else session.current_decision_index

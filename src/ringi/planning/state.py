@@ -1,6 +1,6 @@
 """A session with what is known beside it, and what it says about itself."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,7 +14,6 @@ from ringi.domain.session import (
     SessionFacts,
     SessionStatus,
 )
-from ringi.domain.session import short as short  # noqa: PLC0414  # those who show sessions find it here
 from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
@@ -27,6 +26,9 @@ from ringi.domain.session_view import (
     WorkPending,
 )
 from ringi.ports import StoredSession
+from ringi.text import Text
+
+ENDED: Final = {SessionStatus.APPROVED: Text("approved"), SessionStatus.CANCELLED: Text("cancelled")}
 
 
 class State(NamedTuple):

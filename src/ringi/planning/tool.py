@@ -1,6 +1,6 @@
 """Planning sessions as calls (IP-2): each is saved before it comes back, and none needs a terminal."""
 
-from typing import Final, TypeVar
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -8,7 +8,7 @@ from ringi.domain import codec
 from ringi.domain.approval import Proof
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import OnWorking, Working
-from ringi.domain.session import OPEN_SESSIONS, SESSION_PREFIX, SessionFacts, SessionRef, SessionStatus
+from ringi.domain.session import OPEN_SESSIONS, SESSION_PREFIX, SessionFacts, SessionRef, SessionStatus, short
 from ringi.domain.session_view import (
     ApprovalPending,
     DecisionPending,
@@ -21,13 +21,12 @@ from ringi.planning import approving, operations
 from ringi.planning.language import language_of
 from ringi.planning.parts import PlanningParts
 from ringi.planning.saving import add, save
-from ringi.planning.state import State, pending, short, state_of, view, writable
+from ringi.planning.state import ENDED, State, pending, state_of, view, writable
 from ringi.planning.taking_in import read_session, taken
 from ringi.planning.working import resume, work
 from ringi.ports import NewEvent, StoredSession
 from ringi.text import Text
 
-P = TypeVar("P", QuestionPending, DecisionPending, ApprovalPending)
 _WAITING_FOR: Final = {
     "question": Text("a question"),
     "decision": Text("a decision"),
@@ -113,11 +112,12 @@ class PlanningTool(_Sessions):
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
     def back(self, session_id: str) -> SessionView:
-        """To the question or decision before; its answer stays until another one is given."""
+        """To the question or decision before; its answer stays until another one is given.
+
+        A failed session is resumed by it.
+        """
         stored = self.get(session_id)
         _require_open(stored)
-        if stored.session.status is SessionStatus.FAILED:
-            raise _not_asked(stored, Text("a step back"))
         return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, Actor.USER)
 
     def decide(
@@ -137,17 +137,21 @@ class PlanningTool(_Sessions):
 
     def request(self, session_id: str) -> str:
         """The digest of what a person is asked to approve now: what the run would get."""
-        return codec.digest(approving.subject_of(self._parts, self.get(session_id).session))
+        return codec.digest(approving.subject_of(self._parts, self._in_review(session_id).session))
 
     def statement(self, session_id: str, approver: str) -> str:
         """The bytes that a key signs to approve it."""
-        return approving.statement(self._parts, self.get(session_id).session, approver)
+        return approving.statement(self._parts, self._in_review(session_id).session, approver)
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Makes the run, which waits in phase planning. Typed answers count only where a person sits."""
+        stored = self._in_review(session_id)
+        return _view(approving.approve(self._parts, stored, approver, proof))
+
+    def _in_review(self, session_id: str) -> StoredSession:
         stored = self.get(session_id)
         _require(stored, ApprovalPending, Text("an approval"))
-        return _view(approving.approve(self._parts, stored, approver, proof))
+        return stored
 
     def reject(self, session_id: str, feedback: str, *, actor: Actor = Actor.USER) -> SessionView:
         """Back to design, where decisions are made anew with the feedback; the third one cancels."""
@@ -195,25 +199,19 @@ def _view(stored: StoredSession) -> SessionView:
 def _require_open(stored: StoredSession) -> None:
     session = stored.session
     if session.status not in OPEN_SESSIONS:
-        raise SessionOver(session=short(session.session_id), status=str(session.status))
+        raise SessionOver(session=short(session.session_id), status=ENDED[session.status])
 
 
-def _require(stored: StoredSession, kind: type[P], given: str | Text, wanted: str = "") -> P:
-    """What is asked now, if it is this. Raises NotAsked or SessionOver."""
+def _require(stored: StoredSession, kind: type[Pending], given: str | Text, wanted: str = "") -> None:
+    """That this is asked now. Raises NotAsked or SessionOver."""
     _require_open(stored)
     due = pending(state_of(stored))
     if isinstance(due, kind) and wanted in {"", _id_of(due)}:
-        return due
-    raise _not_asked(stored, given)
-
-
-def _not_asked(stored: StoredSession, given: str | Text) -> NotAsked:
-    """With what is asked instead, of a session that is open."""
-    due = pending(state_of(stored))
+        return
     asked = _WAITING_FOR[str(due.__struct_config__.tag)]
     if name := _id_of(due):
         asked = Text("{what} {id}", what=asked, id=name)
-    return NotAsked(given=given, asked=asked, session=short(stored.session.session_id))
+    raise NotAsked(given=given, asked=asked, session=short(stored.session.session_id))
 
 
 def _id_of(due: Pending) -> str:

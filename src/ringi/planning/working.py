@@ -5,7 +5,7 @@ from typing import Any
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
 from ringi.domain.prompt import OnWorking, Purpose
-from ringi.domain.session import SessionStatus
+from ringi.domain.session import SessionStatus, short
 from ringi.domain.session_view import WorkPending
 from ringi.domain.usage import Usage
 from ringi.errors import ModelFailed, SessionFailed
@@ -15,8 +15,9 @@ from ringi.planning.parts import PlanningParts
 from ringi.planning.position import put_right
 from ringi.planning.prompts import KINDS, prompt_for
 from ringi.planning.saving import save
-from ringi.planning.state import State, pending, short, state_of, writable
+from ringi.planning.state import State, pending, state_of, writable
 from ringi.ports import LanguageModel, NewEvent, StoredSession
+from ringi.text import Text
 
 
 def work(parts: PlanningParts, stored: StoredSession, on_working: OnWorking) -> StoredSession:
@@ -36,14 +37,14 @@ def work(parts: PlanningParts, stored: StoredSession, on_working: OnWorking) -> 
 
 def resume(parts: PlanningParts, stored: StoredSession) -> StoredSession:
     """In the phase that it failed in, and put right."""
-    return _kept(parts, stored, operations.resumed(state_of(stored)))
+    return _saved(parts, stored, operations.resumed(state_of(stored)))
 
 
 def _righted(parts: PlanningParts, stored: StoredSession) -> StoredSession:
-    return _kept(parts, stored, put_right(state_of(stored)))
+    return _saved(parts, stored, put_right(state_of(stored)))
 
 
-def _kept(parts: PlanningParts, stored: StoredSession, state: State) -> StoredSession:
+def _saved(parts: PlanningParts, stored: StoredSession, state: State) -> StoredSession:
     """Saved, where it is another than before."""
     if state == state_of(stored):
         return stored
@@ -60,12 +61,12 @@ def _ask(
     state = state_of(stored)
     if purpose is Purpose.DESIGN and state.facts.designed:
         # They were drawn up already; only the position was lost.
-        return _kept(parts, stored, state.moved(SessionStatus.DESIGN))
+        return _saved(parts, stored, state.moved(SessionStatus.DESIGN))
     try:
         answer = model.ask(prompt_for(state, purpose), KINDS[purpose], parts.budget, on_working)
     except ModelFailed as error:
         _fail(parts, stored, purpose, model.name, error)
-        raise SessionFailed(session=short(stored.session.session_id), why=_words(parts, error)) from error
+        raise SessionFailed(session=short(stored.session.session_id), why=_told(parts, error)) from error
     state = _taken(state, answer.value, parts.clock.now())
     state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
     entry = call_entry(parts, purpose, answer.model, answer.usage, answer.exchanges)
@@ -92,6 +93,15 @@ def _fail(
     state = state.knowing(usage=state.facts.usage.plus(usage), model=model)
     entry = failure_entry(parts, purpose, model, usage, error.exchanges, error)
     save(parts, stored, state, NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code), [entry])
+
+
+def _told(parts: PlanningParts, error: ModelFailed) -> Text:
+    """To be translated, with its details masked."""
+    details = {
+        name: value if isinstance(value, Text) else writable(parts.mask(str(value)))
+        for name, value in error.details.items()
+    }
+    return Text(error.message, **details)
 
 
 def _words(parts: PlanningParts, error: ModelFailed) -> str:

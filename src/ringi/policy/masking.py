@@ -7,7 +7,7 @@ a placeholder as a whole stays readable: masking it would hide a mistake and cla
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -50,18 +50,22 @@ def masked(text: str, patterns: Sequence[re.Pattern[str]] = ()) -> str:
     return text
 
 
-def known(text: str, values: Iterable[str]) -> str:
-    """The text without these very values, however they are escaped."""
+def hiding(values: Iterable[str]) -> Callable[[str], str]:
+    """Takes these very values out of a text, however they are escaped."""
     forms = {
         form
         for value in values
         if len(value) >= _SHORTEST_KEY
-        for form in (value, json.dumps(value)[1:-1], quote(value, safe=""))
+        for form in (value, json.dumps(value)[1:-1], quote(value, safe="", errors="replace"))
     }
-    if not any(form in text for form in forms):
-        return text
     pattern = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
-    return _replaced(text, [_Span(*match.span(), _A_KEY) for match in pattern.finditer(text)])
+
+    def hide(text: str) -> str:
+        if not any(form in text for form in forms):
+            return text
+        return _replaced(text, [_Span(*match.span(), _A_KEY) for match in pattern.finditer(text)])
+
+    return hide
 
 
 def _mark(kind: Text) -> str:

@@ -24,22 +24,54 @@ class FileLock:
 
     @contextlib.contextmanager
     def __call__(self, what: str) -> Iterator[None]:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = self._open()
         try:
-            descriptor = os.open(self._path, flags, 0o600)
-        except OSError as error:
-            raise StorageFailed(what=str(self._path), why=error.strerror or str(error)) from None
-        try:
-            if not wait_for(descriptor, self._wait_sec):
-                pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").partition(" ")
-                raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=doing.strip()))
-            # On a full disk the lock holds all the same.
-            with contextlib.suppress(OSError):
-                # Written over in full: to cut the file first would cost as much as all the rest.
-                os.pwrite(descriptor, f"{os.getpid()} {what}".ljust(_NOTE_LENGTH).encode(), 0)
+            self._take(descriptor, what)
             yield
         finally:
             os.close(descriptor)
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            return os.open(self._path, flags, 0o600)
+        except OSError as error:
+            raise StorageFailed(what=str(self._path), why=error.strerror or str(error)) from None
+
+    def _take(self, descriptor: int, what: str) -> None:
+        if not wait_for(descriptor, self._wait_sec):
+            pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").partition(" ")
+            raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=doing.strip()))
+        # On a full disk the lock holds all the same.
+        with contextlib.suppress(OSError):
+            # Written over in full: to cut the file first would cost as much as all the rest.
+            os.pwrite(descriptor, f"{os.getpid()} {what}".ljust(_NOTE_LENGTH).encode(), 0)
+
+
+class PassingLock(FileLock):
+    """Of something that is one of many: its file goes when the lock is given back."""
+
+    @contextlib.contextmanager
+    def __call__(self, what: str) -> Iterator[None]:
+        while True:
+            descriptor = self._open()
+            try:
+                self._take(descriptor, what)
+                # Whoever held it before may have removed the file, and somebody else made another.
+                if self._is(descriptor):
+                    try:
+                        yield
+                    finally:
+                        self._path.unlink(missing_ok=True)
+                    return
+            finally:
+                os.close(descriptor)
+
+    def _is(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(descriptor), self._path.lstat())
+        except FileNotFoundError:
+            return False
 
 
 def wait_for(descriptor: int, wait_sec: float) -> bool:

@@ -53,6 +53,8 @@ class SessionChain:
         self._runs: dict[str, _Saves] = {}
         self._subjects: dict[int, str] = {}
         """The session that each event speaks of."""
+        self._approved: dict[str, tuple[str, str]] = {}
+        """By the run: the session, and the instruction that was approved."""
 
     def note(self, event: Event) -> None:
         name = event.plan_id
@@ -70,9 +72,7 @@ class SessionChain:
             saves = self._sessions.pop(session_id, _Saves(0))
             yield from _session_breaks(listed, as_bytes(document), as_bytes(facts), saves)
             if approval is not None and not self._given(session_id, as_bytes(approval), evidence, agrees):
-                yield Text(
-                    "planning session {session}: its approval was changed or put in", session=session_id
-                )
+                yield _approval_break(session_id)
             count = listed[4]
             if logs.pop(session_id, (0, 1, 0)) != (count, 1, count):
                 yield _logs_break(session_id)
@@ -89,6 +89,10 @@ class SessionChain:
         approval, seq = as_written(data, SessionApproval), evidence.pop(codec.digest(data), 0)
         if approval is None or approval.session_id != session_id:
             return False
+        subject = as_written(approval.subject.encode(), SessionSubject)
+        if subject is None or subject.session_id != session_id:
+            return False
+        self._approved[approval.run_id] = (session_id, subject.instruction)
         return self._subjects.get(seq) == session_id and agrees(approval, seq)
 
     def _run_breaks(self) -> Iterator[Text]:
@@ -97,8 +101,10 @@ class SessionChain:
             saves = self._runs.pop(str(run_id), _Saves(0))
             run = as_written(data, Run)
             named = run is not None and run.run_id == run_id
-            if codec.digest(data) != saves.document or not named or at != saves.number:
+            if run is None or codec.digest(data) != saves.document or not named or at != saves.number:
                 yield Text("run {run}: it is not what event {seq} says was saved", run=run_id, seq=saves.seq)
+            elif self._approved.get(run.run_id, _given_to(run)) != _given_to(run):
+                yield _approval_break(run.planning_session_id)
         for name, saves in self._runs.items():
             yield Text("event {seq}: its run {run} is gone", seq=saves.seq, run=name)
 
@@ -120,6 +126,14 @@ def _session_breaks(listed: list[object], document: bytes, facts: bytes, saves: 
         yield Text(
             "planning session {session}: the list does not say what the session says", session=session_id
         )
+
+
+def _given_to(run: Run) -> tuple[str, str]:
+    return run.planning_session_id, run.instruction
+
+
+def _approval_break(session_id: object) -> Text:
+    return Text("planning session {session}: its approval was changed or put in", session=session_id)
 
 
 def _logs_break(session_id: object) -> Text:

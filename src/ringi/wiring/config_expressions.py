@@ -1,19 +1,23 @@
 """Which regular expressions could take for ever: a project's file may name some, and may be anybody's.
 
-Python tries every way to share a text between two repetitions. Refused is what leaves it more than one:
-a repetition within another, or two that can take the same characters with nothing between that parts them.
+Python tries every way to share a text between two repetitions. Refused is what leaves it many: a repetition
+within another, or several that can take the same characters with nothing between that parts them.
 """
 
 import importlib
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import prod
 from typing import Any, Final, NamedTuple
 
 LONGEST: Final = 500
 _FEW: Final = 16
-"""What is repeated so often at most is quick, where few others could take the same."""
-_FEW_SHARED: Final = 3
+"""What has more ways to match than this takes time with the length of the text."""
+_MOST_WAYS: Final = 500
+"""To share a place in the text between those that have few."""
+_MOST_BESIDE_LONG: Final = 4
+"""The same where one of them has many: it is tried so often at every place."""
 _parser: Final[Any] = importlib.import_module("re._parser")
 _REPEATS: Final = frozenset(["MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"])
 _ONE: Final = frozenset(["LITERAL", "NOT_LITERAL", "ANY", "IN"])
@@ -36,8 +40,11 @@ class _Element(NamedTuple):
     characters: Characters
     needed: bool
     """It takes at least one character."""
-    varies: bool = False
-    long: bool = False
+    ways: int = 1
+    """To match at one place."""
+
+
+_NOTHING: Final = _Element(frozenset(), needed=False)
 
 
 def could_take_for_ever(expression: str) -> bool:
@@ -59,14 +66,16 @@ class _Reader:
 
     def check(self, tree: Any) -> None:
         elements = list(self._elements(tree))
-        varying = [at for at, element in enumerate(elements) if element.varies]
-        shared = 0
+        varying = [at for at, element in enumerate(elements) if element.ways > 1]
+        ways, most = 1, _MOST_WAYS
         for one, other in combinations(varying, 2):
             # One that ends the expression never has to give back what it took.
             if other < len(elements) - 1 and _share(elements[one : other + 1]):
-                shared += 1
-                if shared > _FEW_SHARED or (elements[one].long and elements[other].long):
-                    raise _Slow
+                fewer, more = sorted([elements[one].ways, elements[other].ways])
+                ways *= fewer
+                most = _MOST_BESIDE_LONG if more > _FEW else most
+        if ways > most:
+            raise _Slow
 
     def _elements(self, tree: Any) -> Iterator[_Element]:
         for code, value in tree:
@@ -82,8 +91,12 @@ class _Reader:
             elif name == "BRANCH":
                 yield self._either(value[1])
             elif name in {"ASSERT", "ASSERT_NOT"}:
-                self.check(value[1])
-            elif name != "AT":  # it refers back to what was found
+                # Looked at anew for every way to come there; and what stands before it may have to give back.
+                yield from (element._replace(needed=False) for element in self._elements(value[1]))
+                yield _NOTHING
+            elif name == "AT":
+                yield _NOTHING
+            else:  # it refers back to what was found
                 raise _Slow
 
     def _repeated(self, least: int, most: Any, tree: Any) -> Iterator[_Element]:
@@ -91,7 +104,7 @@ class _Reader:
         if int(most) <= 1:
             varies = least < int(most)
             yield from (
-                element._replace(needed=element.needed and not varies, varies=element.varies or varies)
+                element._replace(needed=element.needed and not varies, ways=element.ways + varies)
                 for element in inside
             )
             return
@@ -99,7 +112,7 @@ class _Reader:
             raise _Slow
         taken = frozenset[str]().union(*(element.characters for element in inside))
         needed = least > 0 and any(element.needed for element in inside)
-        yield _Element(taken, needed, varies=least != most, long=int(most) > _FEW and least != most)
+        yield _Element(taken, needed, ways=int(most) - least + 1)
 
     def _either(self, ways: Sequence[Any]) -> _Element:
         found = [list(self._elements(way)) for way in ways]
@@ -109,8 +122,7 @@ class _Reader:
         return _Element(
             frozenset[str]().union(*(element.characters for element in every)),
             needed=all(any(element.needed for element in elements) for elements in found),
-            varies=True,
-            long=any(element.long for element in every),
+            ways=sum(prod(element.ways for element in elements) for elements in found),
         )
 
     def _characters(self, name: str, value: Any) -> Characters:

@@ -1,17 +1,20 @@
-"""What takes secrets out of logs and recordings here (PP-17)."""
+"""What takes secrets out of logs, errors and recordings here (PP-17)."""
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
 
-from ringi.policy.masking import known, masked
+from ringi.llm.keys import secrets
+from ringi.policy.masking import hiding, masked
 from ringi.wiring.config_keys import Config
 
-_KEYS: Final = ("_API_KEY", "_TOKEN", "_SECRET")
+
+def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
+    """The very keys that are at hand."""
+    return hiding(secrets(environment))
 
 
 def mask_of(config: Config, environment: Mapping[str, str]) -> Callable[[str], str]:
-    """By their shape, by what is configured, and the very keys that are at hand."""
+    """Those, and secrets told by their shape and by what is configured."""
     patterns = [re.compile(pattern) for pattern in config.logs.mask]
-    keys = [value for name, value in environment.items() if name.endswith(_KEYS)]
-    return lambda text: masked(known(text, keys), patterns)
+    scrub = scrub_of(environment)
+    return lambda text: masked(scrub(text), patterns)

@@ -39,10 +39,11 @@ def choose(name: str, config: Config, environment: Mapping[str, str], folder: Pa
     if kind == "command":
         from ringi.llm.asking import Asking
         from ringi.llm.command import CommandBackend
-        from ringi.llm.http_keys import scrubber
+        from ringi.wiring.masking import scrub_of
 
-        backend = CommandBackend(rest, environment, folder=models_folder(environment))
-        return Asking(backend, scrub=scrubber(environment))
+        scrub = scrub_of(environment)
+        backend = CommandBackend(rest, environment, scrub, folder=models_folder(environment))
+        return Asking(backend, scrub=scrub)
     return _recording(name, kind, rest, config, environment, folder)
 
 
@@ -54,7 +55,7 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
     from ringi.llm import http_services
     from ringi.llm.asking import Asking
     from ringi.llm.http import HttpBackend
-    from ringi.llm.http_keys import scrubber
+    from ringi.wiring.masking import scrub_of
 
     services = {
         "openai": http_services.openai,
@@ -62,7 +63,7 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
         "ollama": http_services.ollama,
     }
     service = services[kind](model, config.llm.base_url, environment)
-    scrub = scrubber(environment)
+    scrub = scrub_of(environment)
     backend = HttpBackend(service, environment, scrub)
     return Asking(backend, schema_in_text=not service.held, scrub=scrub)
 

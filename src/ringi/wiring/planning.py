@@ -10,7 +10,7 @@ from ringi.integrations.signing import SshSignatures
 from ringi.planning.parts import PlanningParts
 from ringi.planning.tool import PlanningTool
 from ringi.ports import LanguageModel
-from ringi.store.lock import FileLock
+from ringi.store.lock import PassingLock
 from ringi.wiring.assemble import Assembled
 from ringi.wiring.masking import mask_of
 from ringi.wiring.models import budget_of, choose
@@ -31,7 +31,7 @@ def parts_of(parts: Assembled) -> PlanningParts:
         return choose(config.model, config, environment, Path.cwd())
 
     def working_on(session_id: str) -> AbstractContextManager[None]:
-        return FileLock(places.state / f"{session_id}.lock", config.lock.wait_sec)("planning")
+        return PassingLock(places.state / f"{session_id}.lock", config.lock.wait_sec)("planning")
 
     return PlanningParts(
         store=parts.ledger,

@@ -4,6 +4,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -37,13 +38,13 @@ class Glance(NamedTuple):
 
 def glance(root: Path) -> Glance:
     top = sorted(_entries(root), key=lambda entry: entry.name)
-    below = [entry for folder in top if folder.is_dir(follow_symlinks=False) for entry in _entries(folder)]
-    seen = [*top, *below[:_MOST_LOOKED_AT]]
+    below = (entry for folder in top if folder.is_dir(follow_symlinks=False) for entry in _entries(folder))
+    seen = [*top, *islice(below, _MOST_LOOKED_AT)]
     found = Counter(language for entry in seen if (language := _LANGUAGES.get(Path(entry.name).suffix)))
     return Glance(
         languages=tuple(name for name, _ in found.most_common(_MOST_LANGUAGES)),
         manifests=tuple(entry.name for entry in top if entry.name in _MANIFESTS),
-        tests=_tests({entry.name for entry in seen}),
+        tests=_tests({_text(entry) for entry in seen}),
         entries=tuple(_named(entry) for entry in top)[:_MOST_NAMED],
     )
 
@@ -65,5 +66,9 @@ def _entries(folder: "Path | os.DirEntry[str]") -> Iterator["os.DirEntry[str]"]:
 
 
 def _named(entry: "os.DirEntry[str]") -> str:
-    name = entry.name.encode("utf-8", "backslashreplace").decode()
-    return f"{name}/" if entry.is_dir(follow_symlinks=False) else name
+    return f"{_text(entry)}/" if entry.is_dir(follow_symlinks=False) else _text(entry)
+
+
+def _text(entry: "os.DirEntry[str]") -> str:
+    """Its name, which need not be text."""
+    return entry.name.encode("utf-8", "backslashreplace").decode()

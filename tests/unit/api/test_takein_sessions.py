@@ -11,7 +11,14 @@ from ringi.api import doctor
 from ringi.api.doctor import Finding, Mark
 from ringi.domain import codec
 from ringi.domain.events import EventKind
-from ringi.domain.session import DecisionPoint, PlanningSession, SessionFacts, SessionStatus
+from ringi.domain.session import (
+    DecisionPoint,
+    DesignOption,
+    PlanningSession,
+    SessionFacts,
+    SessionStatus,
+    Tradeoffs,
+)
 from tests.helpers import environment_of, open_scratch
 from tests.unit.store.made_sessions import added, approved, id_of, log, question, saved, session
 
@@ -42,9 +49,17 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
     answered = (question(1, answer="はい", answered_at="t"),)
     with open_scratch(tmp_path) as ws:
         ledger = ws.parts.ledger
-        later = added(ledger, 1, log("design", "one\n"), created_at="2026-02", questions=answered)
+        later = added(
+            ledger,
+            1,
+            log("design", "one\n"),
+            created_at="2026-02",
+            questions=answered,
+            current_question_index=1,
+        )
         approved(ledger, saved(ledger, later, status=SessionStatus.REVIEW, design_summary="So."))
-        decisions = (DecisionPoint(id="d-1", topic="Where?", options=()),)
+        here = DesignOption(id="opt-a", name="Here", description="", tradeoffs=Tradeoffs((), ()))
+        decisions = (DecisionPoint(id="d-1", topic="Where?", options=(here,)),)
         added(
             ledger,
             2,
@@ -93,7 +108,8 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
         ("unknown field", "unknown field"),
         ("status", "Invalid enum value"),
         ("another id", f"its id is {id_of(9)}, not the name of the file"),
-        ("no uuid", "its id is planning-x, not the name of the file"),
+        ("no uuid", "planning-x is no id of a planning session"),
+        ("no instruction", "it has no instruction"),
         ("huge", "bytes, 67108864 are allowed"),
         ("twice", "stands in it twice"),
         ("half a character", "half a character"),
@@ -116,6 +132,7 @@ def test_what_cannot_come_back_is_named_and_stops_nothing(tmp_path: Path, way: s
         "newer": data.replace(b'"schemaVersion": 1', b'"schemaVersion": 9'),
         "unknown field": data.replace(b'"instruction"', b'"destruction": 1, "instruction"'),
         "status": data.replace(b'"discovery"', b'"done"'),
+        "no instruction": data.replace(b"# Instruction 1\\nwith a second line", b" "),
         "another id": data.replace(ONE.encode(), id_of(9).encode()),
         "twice": data.replace(b'"questions"', b'"questions": [], "questions"'),
         "half a character": data.replace(b"Instruction", b"\\ud800"),
@@ -153,6 +170,14 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs = tmp_path / "ws" / ".agent" / "logs" / ONE
     logs.rename(tmp_path / "logs")
     logs.symlink_to(tmp_path / "logs")
+    with open_scratch(tmp_path) as ws:
+        assert doctor.take_in_sessions(tmp_path / "ws", ws.parts.ledger) == (1, [])
+        assert ws.parts.ledger.session_logs(ONE) == ()
+    shutil.rmtree(tmp_path / "state")
+    logs.unlink()
+    (tmp_path / "logs").rename(logs)
+    logs.parent.rename(tmp_path / "all-logs")
+    logs.parent.symlink_to(tmp_path / "all-logs")
     with open_scratch(tmp_path) as ws:
         assert doctor.take_in_sessions(tmp_path / "ws", ws.parts.ledger) == (1, [])
         assert ws.parts.ledger.session_logs(ONE) == ()

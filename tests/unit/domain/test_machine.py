@@ -87,7 +87,7 @@ def test_every_pair_of_a_session(current: SessionStatus, target: SessionStatus):
 
 
 @pytest.mark.req("IP-1")
-@pytest.mark.parametrize(("current", "target"), itertools.product(RunPhase, RunPhase), ids=str)
+@pytest.mark.parametrize(("current", "target"), list(itertools.product(RunPhase, RunPhase)), ids=str)
 def test_every_pair_of_a_run(current: RunPhase, target: RunPhase):
     assert RUN_MACHINE.allows(current, target) is ((current, target) in RUN_ALLOWED)
 

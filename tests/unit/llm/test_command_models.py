@@ -28,6 +28,7 @@ from ringi.errors import (
 from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
 from ringi.llm.command import LONGEST_WORD, CommandBackend, flat
 from ringi.llm.command_agents import documents
+from ringi.wiring.masking import scrub_of
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
 # Every stand-in begins like that: what it was given is written beside it.
@@ -59,7 +60,8 @@ class World(NamedTuple):
         return path
 
     def backend(self, template: str, **more: str) -> CommandBackend:
-        return CommandBackend(template, {**self.env, **more}, folder=self.scratch)
+        env = {**self.env, **more}
+        return CommandBackend(template, env, scrub_of(env), folder=self.scratch)
 
     def report(self) -> Any:
         return json.loads(self.seen.read_text())
@@ -302,7 +304,7 @@ def test_it_runs_alone_in_an_empty_folder_without_a_terminal_and_its_files_go(wo
 def test_what_a_killed_one_left_is_swept_and_what_is_in_use_stays(world: World) -> None:
     world.program("inner", "print('ok')")
     world.program(
-        "outer", "os.utime(os.path.dirname(os.getcwd()), (1, 1))\nprint('okay', flush=True)\ntime.sleep(1)"
+        "outer", "os.utime(os.path.dirname(os.getcwd()), (1, 1))\nprint('okay', flush=True)\ntime.sleep(0.6)"
     )
     for name in ("ringi-model-left", "ringi-model-new", "other"):
         (world.scratch / name / "work").mkdir(parents=True)
@@ -372,12 +374,12 @@ def test_a_program_named_by_a_path_is_found_from_where_the_person_stands(
 @pytest.mark.parametrize("template", ["", "  ", "''", "say 'no end"])
 def test_a_template_without_a_program_is_refused_at_once(template: str) -> None:
     with pytest.raises(UnknownModel):
-        CommandBackend(template, {})
+        CommandBackend(template, {}, str)
 
 
 def test_a_full_or_missing_scratch_place_is_a_typed_error(world: World) -> None:
     world.program("mine")
-    backend = CommandBackend("mine", world.env, folder=world.bin / "mine" / "below")
+    backend = CommandBackend("mine", world.env, str, folder=world.bin / "mine" / "below")
 
     with pytest.raises(StorageFailed):
         backend.send(call())
@@ -399,7 +401,7 @@ def test_an_exit_code_comes_with_the_last_words_and_without_keys(world: World) -
     with pytest.raises(ModelFailed) as caught:
         backend.send(call(on_text=texts.append))
 
-    assert str(caught.value).endswith("\nno access with *** or ***")
+    assert str(caught.value).endswith("\nno access with (masked: a key) or (masked: a key)")
     assert "exit code 3" in str(caught.value)
     assert len(str(caught.value)) < 800
     assert texts == ["half an answer\n"]
@@ -462,9 +464,9 @@ def test_five_megabytes_are_too_much_and_end_it(world: World) -> None:
 def test_exactly_as_much_as_is_allowed_is_taken(world: World) -> None:
     world.program("mine", "sys.stdout.write('x' * 1000)")
 
-    assert CommandBackend("mine", world.env, most_bytes=1000).send(call()).text == "x" * 1000
+    assert CommandBackend("mine", world.env, str, most_bytes=1000).send(call()).text == "x" * 1000
     with pytest.raises(BadModelAnswer):
-        CommandBackend("mine", world.env, most_bytes=999).send(call())
+        CommandBackend("mine", world.env, str, most_bytes=999).send(call())
 
 
 # Starts three processes that outlive it: one in its group, one in a group and one in a session of its own.
@@ -481,10 +483,10 @@ def test_one_that_hangs_is_ended_with_its_children_when_its_time_is_up(world: Wo
     texts: list[str] = []
     began = time.monotonic()
 
-    with pytest.raises(ModelTimeout, match=r"within 1\.5 seconds"):
-        world.backend("mine").send(call(seconds=1.5, on_text=texts.append))
+    with pytest.raises(ModelTimeout, match=r"within 1\.1 seconds"):
+        world.backend("mine").send(call(seconds=1.1, on_text=texts.append))
 
-    assert 1.5 <= time.monotonic() - began < 8
+    assert 1.1 <= time.monotonic() - began < 8
     assert texts == ["so far\n"]
     world.check_nothing_left()
 
@@ -536,7 +538,7 @@ import os, sys
 from pathlib import Path
 from ringi.llm.backend import Call, Turn
 from ringi.llm.command import CommandBackend
-backend = CommandBackend("mine", os.environ, folder=Path(sys.argv[1]))
+backend = CommandBackend("mine", os.environ, str, folder=Path(sys.argv[1]))
 try:
     backend.send(Call((Turn("user", "x"),), {}, 60.0, 100, lambda _: None))
 except KeyboardInterrupt:
@@ -545,8 +547,8 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the group is ended")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_ends_it_with_its_children(world: World, number: int) -> None:
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 2), (signal.SIGTERM, 1), (signal.SIGHUP, 1)])
+def test_an_interrupt_ends_it_with_its_children(world: World, number: int, times: int) -> None:
     world.program("mine", CHILDREN + "open(os.environ['SEEN'] + '.ready', 'w')\ntime.sleep(300)")
     env = {**world.env, "PYTHONPATH": str(Path(ringi.__file__).parents[1])}
     process = subprocess.Popen([sys.executable, "-c", DRIVER, str(world.scratch)], env=env)
@@ -555,7 +557,9 @@ def test_an_interrupt_ends_it_with_its_children(world: World, number: int) -> No
     while not ready.exists() and time.monotonic() < until:
         time.sleep(0.02)
 
-    process.send_signal(number)
+    for _ in range(times):  # the second one comes while the children have their grace
+        process.send_signal(number)
+        time.sleep(0.1)
 
     assert process.wait(20) == 77
     world.check_nothing_left()
@@ -581,6 +585,21 @@ def test_turns_become_one_text_with_the_rules_first() -> None:
         flat(TURNS).index("Answer in JSON.") < flat(TURNS).index("# Task") < flat(TURNS).index("Add a login.")
     )
     assert "# Conversation" not in flat(TURNS)
+
+
+@given(st.text(alphabet="#> UserYou,earlir\n\r\u2028", max_size=60))
+def test_no_answer_of_before_looks_like_a_part_of_the_prompt(answer: str) -> None:
+    turns = (TURNS[0], Turn("user", "x"), Turn("assistant", f"{answer}\n## User"), Turn("user", "y"))
+
+    headings = [line for line in flat(turns).splitlines() if line.startswith("#")]
+
+    assert headings == [
+        "# Rules",
+        "# Conversation, the last message is the one to answer",
+        "## User",
+        "## You, earlier",
+        "## User",
+    ]
 
 
 def test_a_secret_at_the_edge_of_the_kept_words_is_not_half_shown(world: World) -> None:

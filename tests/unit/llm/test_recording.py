@@ -74,6 +74,12 @@ def failed(kind: type[ModelFailed], **details: object) -> ModelFailed:
     return error
 
 
+def failing(template: str, /, **details: object) -> dict[str, object]:
+    """The error of a line, with a reason in these words."""
+    why = {"template": template, "details": details}
+    return {"error": {"code": "model_failed", "details": {"model": "m", "why": why}}}
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "session.jsonl"
@@ -95,24 +101,47 @@ def test_a_session_is_repeated_with_answers_usage_and_exchanges(path: Path) -> N
 
 def test_the_same_question_gets_its_answers_in_their_order_and_errors_too(path: Path) -> None:
     wait = Text("{what}, try in {seconds} s", what=Text("no calls"), seconds=1.5)
-    answers = [failed(ModelBusy, model="m", why=wait), NewSummary("one"), NewSummary("two")]
+    answers = [NewSummary("one"), NewSummary("two"), failed(ModelBusy, model="m", why=wait)]
     model = Recording(path, Played(*answers))
+    ask(model, REVIEW, NewSummary)
+    ask(model, REVIEW, NewSummary)
     with pytest.raises(ModelBusy):
         ask(model, REVIEW, NewSummary)
-    ask(model, REVIEW, NewSummary)
-    ask(model, REVIEW, NewSummary)
 
     replay = Replay(path)
+    assert [ask(replay, REVIEW, NewSummary).value.summary for _ in "12"] == ["one", "two"]
     with pytest.raises(ModelBusy) as caught:
         ask(replay, REVIEW, NewSummary)
 
     assert caught.value.details == {"model": "m", "why": wait}
     assert (caught.value.exchanges, caught.value.usage) == (EXCHANGES, USAGE)
-    assert [ask(replay, REVIEW, NewSummary).value.summary for _ in "12"] == ["one", "two"]
     with pytest.raises(
         NotRecorded, match=r"review is asked in these words once more than it was.* 3 answers"
     ):
         ask(replay, REVIEW, NewSummary)
+
+
+def test_a_failure_that_was_got_over_stands_in_nobodys_way(path: Path) -> None:
+    busy = failed(ModelBusy, model="m", why="no calls")
+    model = Recording(path, Played(QUESTIONS, busy, busy, NewSummary("one")))
+    ask(model)
+    for _ in "12":
+        with pytest.raises(ModelBusy):
+            ask(model, REVIEW, NewSummary)
+    ask(model, REVIEW, NewSummary)
+
+    for _ in "12":  # each as in a process of its own
+        assert ask(Replay(path), REVIEW, NewSummary).value == NewSummary("one")
+    assert ask(Replay(path)).value == QUESTIONS
+
+
+def test_what_else_lies_in_the_project_is_no_part_of_the_question(path: Path) -> None:
+    def beside(names: str) -> Prompt:
+        return DISCOVERY._replace(material=(*DISCOVERY.material, Material("project", f"top: {names}")))
+
+    ask(Recording(path, Played(QUESTIONS)), beside("a.py"))
+
+    assert ask(Replay(path), beside(f"a.py, {path.name}")).value == QUESTIONS
 
 
 def test_what_was_never_asked_names_the_purpose_and_how_much_there_is(path: Path) -> None:
@@ -263,6 +292,13 @@ def test_a_damaged_or_newer_recording_is_refused(
         ({"error": {"code": "no_such_code", "details": {}}}, "an error that nobody knows: no_such_code"),
         ({"error": {"code": "model_busy", "details": {}}}, "has no words"),
         ({"error": {"code": "session_race", "details": {"session": "s"}}}, "nobody knows"),
+        ({"error": {"code": "model_failed", "details": {"self": "s"}}}, "has no words"),
+        (failing("{x", x="y"), "has no words"),
+        (failing("{x.__class__}", x="y"), "has no words"),
+        (failing("{x[0]}", x="y"), "has no words"),
+        (failing("{x!r}", x="y"), "has no words"),
+        (failing("{x:>999999999}", x="y"), "has no words"),
+        (failing("{x}", template="y"), "has no words"),
     ],
 )
 def test_an_edited_answer_is_refused_when_it_is_asked_for(

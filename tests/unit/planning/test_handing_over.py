@@ -1,6 +1,8 @@
 """The enhanced instruction, as the specification spells it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringi.planning import operations
 from ringi.planning.handing_over import enhanced_instruction
@@ -51,3 +53,27 @@ def test_nothing_answered_and_nothing_decided_keeps_the_headings():
         "## Design Decisions\n\n\n## Design Summary"
     )
     assert enhanced_instruction(in_review().session).startswith("Original Instruction: Add a login\n\n## C")
+
+
+@pytest.mark.req("IP-8")
+@given(st.text("-# \n\r\x0b\x85\u2028AD", min_size=1, max_size=40).filter(str.strip))
+def test_no_answer_and_no_reason_gets_out_of_its_item(words: str):
+    state = asked()
+    for _ in range(3):
+        state = operations.answered(state, words, NOW)
+    state = state.with_(decisions=designed().session.decisions)
+    for _ in range(2):
+        state = operations.decided(state, "opt-a", words, NOW)
+    lines = enhanced_instruction(operations.summarised(state, "So.", NOW).session).splitlines()
+    left = [line for line in lines if line and not line.startswith("  ")]
+    assert left == [
+        "Original Instruction: Add a login",
+        "## Clarified Requirements",
+        "- Which logins?",
+        "- Which part?",
+        "## Design Decisions",
+        "- Where sessions live: Memory",
+        "- How it is tested: Unit",
+        "## Design Summary",
+        "So.",
+    ]

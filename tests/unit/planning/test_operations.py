@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from ringi.domain.model_output import NewDecisions, NewQuestions
 from ringi.domain.session import Question, QuestionType, SessionFacts, SessionStatus
-from ringi.errors import BadAnswer, BadInstruction
+from ringi.errors import BadAnswer, BadInstruction, BadTransition
 from ringi.planning import operations
 from ringi.planning.language import language_of
 from ringi.planning.position import consistent, put_right
@@ -130,18 +130,39 @@ def test_an_option_of_a_decision_by_any_of_its_names(given: str):
     assert (point.selected_option_id, point.rationale, point.decided_at) == ("opt-b", "because", NOW)
 
 
+@pytest.mark.parametrize("given", ["0000000011", "000000001" + "1" * 5000, "01", "0", "-1", "3", "٢"])
+def test_a_number_that_is_none_of_the_options_is_an_answer_in_words(given: str):
+    assert operations.answered(asked(), given, NOW).session.questions[0].answer == given
+
+
+def test_many_options_and_names_that_look_like_numbers():
+    state = designed()
+    [first, *others] = state.session.decisions
+    [one, *_] = first.options
+    names = [("2", "1"), ("1", "b"), *((f"O-{number}", f"n{number}") for number in range(40))]
+    options = tuple(msgspec.structs.replace(one, id=id_, name=name) for id_, name in names)
+    state = state.with_(decisions=(msgspec.structs.replace(first, options=options), *others))
+
+    def chosen(given: str) -> str | None:
+        return operations.decided(state, given, "", NOW).session.decisions[0].selected_option_id
+
+    assert [chosen(given) for given in ("2", "1", "a", "B", "o-39", "42", "N7")] == [
+        "2", "1", "2", "1", "O-39", "O-39", "O-7",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("given", ["", "opt-c", "3", "c", "Tables"])
 def test_no_such_option(given: str):
     with pytest.raises(BadAnswer, match="opt-a, opt-b"):
         operations.decided(designed(), given, "", NOW)
 
 
-def test_one_recommendation_and_no_option_twice():
+def test_one_recommendation_and_no_decision_without_a_topic():
     option = {"description": "d", "pros": ["p"], "cons": ["c"], "recommendation": True}
     raw = {
         "decisions": [
             {"topic": "A", "options": [{"name": "X", **option}, {"name": "Y", **option}]},
-            {"topic": "B", "options": [{"name": "Same", **option}, {"name": " same", **option}]},
+            {"topic": " ", "options": [{"name": "X", **option}, {"name": "Y", **option}]},
         ]
     }
     [only] = operations.designed(asked(), msgspec.convert(raw, NewDecisions), NOW).session.decisions
@@ -192,6 +213,28 @@ def test_failed_from_any_phase_and_back_again(at: Any):
     assert (broken.session.status, broken.session.error_message) == (SessionStatus.FAILED, "it rained")
     assert operations.resumed(broken) == state
     assert operations.cancelled(broken).session.status is SessionStatus.CANCELLED
+
+
+def test_what_failed_cannot_fail_again_and_forgets_nothing():
+    broken = operations.failed(asked(), "it rained")
+    with pytest.raises(BadTransition):
+        operations.failed(broken, "it snowed")
+    with pytest.raises(BadTransition):
+        operations.failed(operations.cancelled(asked()), "too late")
+    assert operations.failed(asked(), "\ud800").session.error_message == "\\ud800"
+
+
+def test_a_step_back_resumes_what_failed():
+    state = operations.back(operations.failed(operations.answered(asked(), "yes", NOW), "it rained"))
+    assert (state.session.status, state.session.current_question_index) == (SessionStatus.DISCOVERY, 0)
+    assert (state.session.error_message, state.facts.failed_in) == (None, None)
+
+
+@pytest.mark.req("IP-14")
+@pytest.mark.parametrize("end", [SessionStatus.CANCELLED, SessionStatus.APPROVED, SessionStatus.FAILED])
+def test_what_has_ended_is_not_put_right(end: SessionStatus):
+    state = in_review().with_(status=end, current_question_index=99)
+    assert put_right(state) == state
 
 
 @pytest.mark.req("IP-16")
@@ -254,7 +297,16 @@ def test_whatever_the_position_no_answer_is_lost_and_it_can_go_on(
 
 @pytest.mark.parametrize(
     ("text", "language"),
-    [("Add a login", "en"), ("認証機能を追加", "ja"), ("ログイン", "ja"), ("Añade 日本", "ja"), ("", "en")],
+    [
+        ("Add a login", "en"),
+        ("認証機能を追加", "ja"),
+        ("ログイン", "ja"),
+        ("Añade 日本", "ja"),
+        ("", "en"),
+        ("Rename the button 保存 in the toolbar of the editor", "en"),
+        ("APIのrate limitを追加", "ja"),
+        ("…", "en"),
+    ],
 )
 def test_language(text: str, language: str):
     assert language_of(text) == language

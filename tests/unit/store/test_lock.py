@@ -3,12 +3,14 @@
 import os
 import signal
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ringi.errors import Busy, StorageFailed
-from ringi.store.lock import FileLock
+from ringi.store.lock import FileLock, PassingLock
 from tests.helpers import open_scratch, proposed, python, write
 
 HOLD = """
@@ -93,3 +95,36 @@ def test_execute_while_somebody_else_does(tmp_path: Path):
         finally:
             child.kill()
             child.communicate()
+
+
+def test_a_lock_of_one_of_many_leaves_no_file(tmp_path: Path):
+    lock = PassingLock(tmp_path / "lock", 0)
+    with lock("one"):
+        assert (tmp_path / "lock").exists()
+        with pytest.raises(Busy), lock("two"):
+            pytest.fail("two hold it")
+        assert (tmp_path / "lock").exists(), "who waited in vain removes nothing"
+    with pytest.raises(ZeroDivisionError), lock("three"):
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "lock").write_bytes(b"left by one that was killed")
+    with lock("four"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_never_two_hold_it_though_its_file_comes_and_goes(tmp_path: Path):
+    inside, most = [0], [0]
+
+    def take(_: int) -> None:
+        for _ in range(5):
+            with PassingLock(tmp_path / "lock", 30)("x"):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                time.sleep(0)
+                inside[0] -= 1
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(take, range(4)))
+    assert most == [1]
+    assert list(tmp_path.iterdir()) == []

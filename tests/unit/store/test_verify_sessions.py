@@ -9,13 +9,15 @@ from shutil import copyfile
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ringi.domain import codec
+from ringi.domain.run import RunPhase
 from ringi.domain.session import SessionStatus
 from ringi.store.ledger import Ledger, LedgerReader
 from ringi.store.verify import verify
-from tests.helpers import SetClock
-from tests.unit.store.made_sessions import added, approved, id_of, log, run, saved
+from tests.helpers import SetClock, open_scratch
+from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, run, saved
 
 # The words of the logs, and where they stand in their file, are outside the chain on purpose.
 UNBOUND = {("session_logs", "phase"), ("session_logs", "ends"), ("session_logs", "text")}
@@ -203,3 +205,20 @@ def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
         )
         assert any(f"{TWO}: its approval was changed or put in" in str(line) for line in verify(ledger))
         assert ledger.runs() == [run(1, ONE)]
+
+
+@pytest.mark.req("PT-11")
+@pytest.mark.parametrize("changes", [{"instruction": "Do more"}, {"planning_session_id": TWO}])
+def test_a_run_that_is_not_what_was_approved(tmp_path: Path, changes: dict[str, str]):
+    with open_scratch(tmp_path) as ws:
+        ledger = ws.parts.ledger
+        added(ledger, 2)
+        approved(ledger, added(ledger, 1))
+        assert ws.verify_log() == []
+        with ledger.transaction() as transaction:
+            transaction.save_run(run(1, ONE, phase=RunPhase.EXECUTING), CREATED)
+        assert ws.verify_log() == []
+        with ledger.transaction() as transaction:
+            transaction.save_run(replace(run(1, ONE), **changes), CREATED)
+        [broken] = ws.verify_log()
+        assert "its approval was changed or put in" in str(broken)

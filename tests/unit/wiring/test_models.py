@@ -125,7 +125,18 @@ def test_where_the_others_are():
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://x", "x", "http://", "http://u:p@x", "http://x:99999", "http://x?y=1", "http://["]
+    "url",
+    [
+        "ftp://x",
+        "x",
+        "http://",
+        "http://u:p@x",
+        "http://x:99999",
+        "http://x?y=1",
+        "http://[",
+        "http://x y",
+        "http://x/\x01",
+    ],
 )
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 def test_an_address_that_is_none(kind, url):

@@ -36,6 +36,11 @@ def test_odd_folders_are_no_problem(tmp_path: Path):
     assert len(glance(tmp_path).entries) == 12
 
 
+def test_names_of_tests_that_are_no_text(tmp_path: Path):
+    (tmp_path / os.fsdecode(b"test_\xff.py")).touch()
+    assert glance(tmp_path).tests == ("test_\\udcff.py",)
+
+
 def test_files_of_tests_stand_for_a_folder(tmp_path: Path):
     for name in ("test_a.py", "b_test.go", "c.spec.ts", "d.test.js", "latest.py", "test_x.log"):
         (tmp_path / name).touch()

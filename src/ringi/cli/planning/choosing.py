@@ -1,14 +1,14 @@
 """Open sessions as a list, and one of them by its number."""
 
 from collections.abc import Sequence
+from unicodedata import normalize
 
 from ringi.cli.app import App
 from ringi.cli.planning.lines import Lines, prompt_of
 from ringi.cli.planning.naming import age, phase, short_names
-from ringi.cli.planning.wrapping import columns
-from ringi.cli.ui import width
+from ringi.cli.planning.wrapping import columns, cut
 from ringi.domain.session import SessionRef
-from ringi.text import Text, visible
+from ringi.text import Text
 
 _LEAST_TITLE = 12
 
@@ -26,25 +26,15 @@ def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = Fals
         app.ui.line(facts, indent=2 + len(mark))
 
 
-def cut(text: str, room: int) -> str:
-    """Filtered, and no wider than the room."""
-    shown = visible(text, keep="")
-    if width(shown) <= room:
-        return shown
-    end, left = 0, room - 1
-    while (left := left - width(shown[end])) >= 0:
-        end += 1
-    return f"{shown[:end].rstrip()}…"
-
-
 def choose(app: App, refs: Sequence[SessionRef]) -> SessionRef | None:
     """None where the person leaves."""
     lines = Lines(app.ui)
     question = prompt_of(app.ui, Text("Which one? 1 to {count}, empty to leave:", count=len(refs)))
     try:
-        while answer := lines.ask(question).strip():
-            if answer.isascii() and answer.isdigit() and 1 <= int(answer[:9]) <= len(refs):
-                return refs[int(answer) - 1]
+        while answer := normalize("NFKC", lines.ask(question).strip()):
+            found = [ref for number, ref in enumerate(refs, 1) if str(number) == answer]
+            if found:
+                return found[0]
             app.ui.line(Text("There is no session with that number."), style="yellow")
     except EOFError:
         pass

@@ -1,17 +1,17 @@
 """A planning session as a dialogue, line by line. Every answer is saved before the next question is shown."""
 
 from collections.abc import Callable, Mapping
+from string import ascii_lowercase
 from typing import Final
 from unicodedata import normalize
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED
 from ringi.cli.ask import is_yes
-from ringi.cli.planning.choosing import cut
 from ringi.cli.planning.going import EXIT_INTERRUPTED, Going
 from ringi.cli.planning.lines import PROMPT, Lines, Reminder, prompt_of
 from ringi.cli.planning.reviewing import Review
-from ringi.cli.planning.showing import LETTERS, show_decision, show_pending, show_question
-from ringi.cli.planning.wrapping import columns, paragraph
+from ringi.cli.planning.showing import show_decision, show_feedback, show_pending, show_question
+from ringi.cli.planning.wrapping import columns, cut, paragraph
 from ringi.cli.ui import translated
 from ringi.domain.session import DecisionPoint, DesignOption
 from ringi.domain.session_view import (
@@ -78,6 +78,8 @@ class Dialogue:
         self.ui.line(title, style="bold")
         words = Text("{session} · every answer is saved at once · ? helps", session=self.going.name)
         paragraph(self.ui, translated(words), style="dim")
+        if isinstance(view.pending, DecisionPending):
+            show_feedback(self.ui, self.tool.get(self.id).facts)
 
     def _run(self, view: SessionView) -> int:
         while True:
@@ -100,7 +102,7 @@ class Dialogue:
                 case ApprovedSession(run_id=run_id):
                     return self._approved(run_id)
                 case CancelledSession():
-                    show_pending(self.ui, self.tool.get(self.id).session, view.pending)
+                    show_pending(self.ui, self.tool.get(self.id), view.pending)
                     return EXIT_DECLINED
                 case _:  # the model has done what was due, so there is nothing else
                     return self.leave()
@@ -209,12 +211,15 @@ def _plain(text: str) -> str:
 
 
 def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
+    """By its number, its letter, its id or its name, in this order: what stands on the screen comes first."""
     words = text.strip().casefold()
-    for number, option in enumerate(decision.options, 1):
-        if words in {str(number), LETTERS[number - 1], f"{number}{LETTERS[number - 1]}", option.id}:
-            return option
-        if words == option.name.casefold():
-            return option
+    options = decision.options
+    numbers = [str(number) for number in range(1, len(options) + 1)]
+    ids, names = [option.id for option in options], [option.name for option in options]
+    for known in (numbers, ascii_lowercase, ids, names):
+        for name, option in zip(known, options, strict=False):
+            if words == name.casefold() != "":
+                return option
     return None
 
 
@@ -240,7 +245,7 @@ def cancel(dialogue: Dialogue, view: SessionView) -> Step:
 
 def _help(dialogue: Dialogue, view: SessionView) -> Step:
     for line in _HELP:
-        dialogue.ui.line(line, indent=2)
+        paragraph(dialogue.ui, translated(line), indent=2)
     return view
 
 

@@ -2,7 +2,8 @@
 
 import time
 from calendar import timegm
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import Final
 
 from ringi.domain.session import SESSION_PREFIX, SessionRef, SessionStatus
@@ -25,15 +26,18 @@ PHASE: Final = {
 
 def short_names(ids: Iterable[str]) -> dict[str, str]:
     """The shortest beginnings that no other of them has: planning-1a2b3c4d."""
-    known = list(ids)
-    return {one: _short(one, [other for other in known if other != one]) for one in known}
+    known = ["", *sorted(ids), ""]
+    # Among sorted names, those next to it have the longest beginnings in common with one.
+    return {
+        one: one[: max(len(SESSION_PREFIX) + _SHORTEST, _common(before, one) + 1, _common(one, after) + 1)]
+        for before, one, after in zip(known, known[1:], known[2:], strict=False)
+    }
 
 
-def _short(session_id: str, others: Sequence[str]) -> str:
-    length = len(SESSION_PREFIX) + _SHORTEST
-    while length < len(session_id) and any(other.startswith(session_id[:length]) for other in others):
-        length += 1
-    return session_id[:length]
+def _common(one: str, other: str) -> int:
+    """How many characters they begin with in common."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _progress(ref: SessionRef) -> Text | None:
@@ -65,6 +69,6 @@ def age(moment: str) -> Text:
         return Text("just now")
     if seconds < _HOUR:
         return Text("{count} min ago", count=seconds // _MINUTE)
-    if seconds < _DAY:
+    if seconds < 2 * _DAY:  # so that there is no "1 days"
         return Text("{count} h ago", count=seconds // _HOUR)
     return Text("{count} days ago", count=seconds // _DAY)

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from typing import Final
+from unicodedata import normalize
 
 from ringi.cli.app import EXIT_PERSON_NEEDED
 from ringi.cli.ask import is_yes
 from ringi.cli.planning.going import Going
 from ringi.cli.planning.lines import PROMPT, Lines, prompt_of
 from ringi.cli.planning.showing import show_review
-from ringi.cli.planning.wrapping import shown_lines
+from ringi.cli.planning.wrapping import paragraph, shown_lines
+from ringi.cli.ui import translated
 from ringi.domain.approval import TypedAnswer
-from ringi.domain.session import PlanningSession
 from ringi.domain.session_view import ApprovalPending, SessionView
 from ringi.errors import NoChannel, WrongAnswer
+from ringi.ports import StoredSession
 from ringi.text import Text
 
 DIGEST_SHOWN: Final = 12
@@ -35,7 +37,7 @@ class Shown:
 
     def __init__(self, going: Going) -> None:
         self.digest = going.tool.request(going.session_id)
-        self.session: PlanningSession = going.tool.get(going.session_id).session
+        self.stored: StoredSession = going.tool.get(going.session_id)
         self.view = going.view()
 
     @property
@@ -56,8 +58,7 @@ class Review:
             return self.shown.view
         self.show()
         while True:
-            answer = self.ask(_CHOICES).lower()
-            act = ACTS.get(answer)
+            act = _act(self.ask(_CHOICES))
             if act is None:
                 self.ui.line(Text("Please type one of the letters in brackets."))
                 continue
@@ -73,7 +74,12 @@ class Review:
 
     def show(self) -> None:
         if self.shown.pending is not None:
-            show_review(self.ui, self.shown.session, self.shown.pending)
+            show_review(self.ui, self.shown.stored, self.shown.pending)
+
+
+def _act(answer: str) -> "Callable[[Review], SessionView | int | None] | None":
+    """A letter as an input method for Japanese may write it."""
+    return ACTS.get(normalize("NFKC", answer).lower())
 
 
 def _approve(review: Review) -> SessionView | int | None:
@@ -107,6 +113,8 @@ def _reject(review: Review) -> SessionView | int | None:
         review.say(Text("{left} rejects are left; the last one cancels the session.", left=left), "dim")
     review.say(Text("What should be different? (empty: no reject)"), "bold")
     feedback = review.lines.ask(PROMPT).strip()
+    if act := _act(feedback):  # /quit, q and the like: a reject is too dear for a slip
+        return act(review)
     if not feedback:
         review.say(Text("A reject needs a word of feedback; nothing was decided."))
         return None
@@ -120,7 +128,7 @@ def _show_again(review: Review) -> None:
 def _word_for_word(review: Review) -> None:
     from ringi.planning.handing_over import enhanced_instruction  # noqa: PLC0415  # only who asks for it
 
-    for line in shown_lines(enhanced_instruction(review.shown.session)):
+    for line in shown_lines(enhanced_instruction(review.shown.stored.session)):
         review.ui.line(line, indent=2 if line else 0)
 
 
@@ -141,7 +149,7 @@ def _quit(review: Review) -> int:
 
 def _help(review: Review) -> None:
     for line in _HELP:
-        review.ui.line(line, indent=2)
+        paragraph(review.ui, translated(line), indent=2)
 
 
 ACTS: Final[Mapping[str, Callable[[Review], SessionView | int | None]]] = {

@@ -6,7 +6,7 @@ from ringi.cli.planning.markdown import show_markdown
 from ringi.cli.planning.naming import PHASE
 from ringi.cli.planning.wrapping import paragraph
 from ringi.cli.ui import Ui, translated
-from ringi.domain.session import DecisionPoint, DesignOption, PlanningSession, QuestionType
+from ringi.domain.session import DecisionPoint, DesignOption, PlanningSession, QuestionType, SessionFacts
 from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
@@ -17,6 +17,7 @@ from ringi.domain.session_view import (
     QuestionPending,
 )
 from ringi.domain.usage import Usage
+from ringi.ports import StoredSession
 from ringi.text import Text
 
 QUESTION_TYPE: Final = {
@@ -27,7 +28,6 @@ QUESTION_TYPE: Final = {
     QuestionType.CONSTRAINT: Text("constraint"),
 }
 MINUS: Final = "\u2212"
-LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _CENT: Final = 0.01
 
 
@@ -67,7 +67,7 @@ def show_decision(ui: Ui, asked: DecisionPending) -> None:
     for number, option in enumerate(decision.options, 1):
         _show_option(ui, number, option)
     if decision.selected is not None:
-        _said(ui, Text("You chose (an empty line keeps it):"), chosen(decision))
+        _said(ui, Text("You chose (an empty line keeps it):"), _chosen(decision))
 
 
 def _show_option(ui: Ui, number: int, option: DesignOption) -> None:
@@ -80,22 +80,24 @@ def _show_option(ui: Ui, number: int, option: DesignOption) -> None:
             paragraph(ui, reason, indent=5, mark=mark)
 
 
-def chosen(decision: DecisionPoint) -> str:
+def _chosen(decision: DecisionPoint) -> str:
     """The option and why, as somebody else may have written them: to be filtered."""
     option = decision.selected
     name = option.name if option else "—"
     return f"{name} ({decision.rationale})" if decision.rationale else name
 
 
-def show_review(ui: Ui, session: PlanningSession, asked: ApprovalPending) -> None:
+def show_review(ui: Ui, stored: StoredSession, asked: ApprovalPending) -> None:
+    """All that the run gets: an agent may have led the session, and the person sees it here first."""
+    session = stored.session
     ui.line()
     ui.line(Text("What would be done"), style="bold")
     show_markdown(ui, asked.summary)
-    if session.decisions:
-        ui.line()
-        ui.line(Text("Decided"), style="bold")
-        for decision in session.decisions:
-            paragraph(ui, f"{decision.topic}: {chosen(decision)}", indent=2, mark="- ")
+    ui.line()
+    ui.line(Text("What it rests on"), style="bold")
+    paragraph(ui, session.instruction, indent=2)
+    show_answers(ui, session)
+    show_feedback(ui, stored.facts)
     ui.line()
     skipped = sum(question.skipped for question in session.questions)
     numbers = Text(
@@ -119,10 +121,17 @@ def show_answers(ui: Ui, session: PlanningSession) -> None:
     for decision in session.decisions:
         paragraph(ui, decision.topic, indent=2, mark=f"{decision.id}  ")
         if decision.selected:
-            paragraph(ui, chosen(decision), indent=7, mark="→ ")
+            paragraph(ui, _chosen(decision), indent=7, mark="→ ")
 
 
-def show_pending(ui: Ui, session: PlanningSession, pending: Pending) -> None:
+def show_feedback(ui: Ui, facts: SessionFacts) -> None:
+    """Of every reject, in its words."""
+    for words in facts.feedback:
+        ui.line(Text("Rejected with:"), style="dim", indent=2)
+        paragraph(ui, words, indent=7)
+
+
+def show_pending(ui: Ui, stored: StoredSession, pending: Pending) -> None:
     """What the session waits for."""
     match pending:
         case QuestionPending():
@@ -130,9 +139,9 @@ def show_pending(ui: Ui, session: PlanningSession, pending: Pending) -> None:
         case DecisionPending():
             show_decision(ui, pending)
         case ApprovalPending():
-            show_review(ui, session, pending)
+            show_review(ui, stored, pending)
         case FailedPending(error=error):
-            ui.line(PHASE[session.status], style="red")
+            ui.line(PHASE[stored.session.status], style="red")
             paragraph(ui, error, indent=2)
         case ApprovedSession(run_id=run_id):
             ui.line(Text("✓ approved; its run is {run}", run=run_id), style="green")

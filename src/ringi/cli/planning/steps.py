@@ -131,7 +131,7 @@ def _approved(going: Going, key: Path | None) -> SessionView:
     if shown.pending is None:
         return shown.view
     if key is None or not going.ui.as_json:
-        show_review(going.ui, shown.session, shown.pending)
+        show_review(going.ui, shown.stored, shown.pending)
     if key is not None:
         proof: Proof = going.signed(key, shown.digest)
     else:
@@ -150,7 +150,7 @@ def told(going: Going, view: SessionView) -> int:
     if ui.as_json:
         ui.document(view)
     else:
-        show_pending(ui, going.tool.get(going.session_id).session, pending)
+        show_pending(ui, going.tool.get(going.session_id), pending)
     _tell_next(going, view)
     going.tell_totals(view)
     return exit_code(view)

@@ -33,6 +33,17 @@ def columns(ui: Ui) -> int:
     return max(_NARROWEST, min(found or _USUAL, LONGEST))
 
 
+def cut(text: str, room: int) -> str:
+    """Filtered, and no wider than the room."""
+    shown = visible(text, keep="")
+    if width(shown) <= room:
+        return shown
+    end, left = 0, room - 1
+    while (left := left - width(shown[end])) >= 0:
+        end += 1
+    return f"{shown[:end].rstrip()}…"
+
+
 def shown_lines(text: str) -> list[str]:
     """Each line of a text from outside, harmless to a terminal."""
     return [visible(line.expandtabs(4), keep="") for line in text.replace("\r\n", "\n").split("\n")]
@@ -85,7 +96,11 @@ def _cut(word: str, room: int) -> list[str]:
 
 
 def paragraph(ui: Ui, text: str, *, style: str = "", indent: int = 0, mark: str = "") -> None:
-    """Words from outside, filtered and folded; the mark stands before the first line, in its own columns."""
+    """Words from outside, filtered and folded; the mark stands before the first line, in its own columns.
+
+    A mark may be from outside too: a session that was taken in names its questions itself.
+    """
+    mark = visible(mark, keep="")
     hanging = indent + width(mark)
     room = columns(ui) - hanging
     before = " " * indent + mark

@@ -2,11 +2,15 @@
 
 import fcntl
 import os
+import re
 import struct
 import termios
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ringi.cli.planning.markdown import show_markdown
 from ringi.cli.planning.showing import MINUS, show_answers, show_decision, show_question, show_review, totals
@@ -17,11 +21,13 @@ from ringi.domain.session import (
     PlanningSession,
     Question,
     QuestionType,
+    SessionFacts,
     SessionStatus,
     Tradeoffs,
 )
 from ringi.domain.session_view import ApprovalPending, DecisionPending, QuestionPending
 from ringi.domain.usage import Usage
+from ringi.ports import StoredSession
 
 HOSTILE = "evil \x1b[2J\x1b]0;title\x07 \u202e end"
 LONG = "a fairly long sentence about what is meant "
@@ -56,7 +62,7 @@ def a_question(text: str = LONG * 3) -> QuestionPending:
     return QuestionPending(question, 2, 4)
 
 
-def a_decision(text: str = LONG * 2) -> DecisionPending:
+def a_decision(text: str = LONG * 2, name: str = "d-1") -> DecisionPending:
     options = tuple(
         DesignOption(
             id=f"opt-{letter}",
@@ -68,7 +74,7 @@ def a_decision(text: str = LONG * 2) -> DecisionPending:
         for letter in "abc"
     )
     decision = DecisionPoint(
-        id="d-1", topic=text, options=options, selected_option_id="opt-c", rationale=LONG_JA
+        id=name, topic=text, options=options, selected_option_id="opt-c", rationale=LONG_JA
     )
     return DecisionPending(decision, 1, 3)
 
@@ -89,6 +95,10 @@ def a_session(text: str = LONG) -> PlanningSession:
     )
 
 
+def a_stored(text: str = LONG) -> StoredSession:
+    return StoredSession(a_session(text), SessionFacts(feedback=(text, LONG_JA)), 1)
+
+
 @pytest.mark.parametrize("columns", [20, 40, 80, 200])
 def test_everything_fits_the_terminal(columns: int) -> None:
     def show(ui: Ui) -> None:
@@ -96,7 +106,7 @@ def test_everything_fits_the_terminal(columns: int) -> None:
         show_decision(ui, a_decision())
         show_answers(ui, a_session())
         show_markdown(ui, f"# {LONG * 2}\n\n1. {LONG_JA * 2}\n   - {LONG * 3}\n\n{LONG_JA * 3}")
-        show_review(ui, a_session(), ApprovalPending(f"## {LONG_JA}\n- {LONG}", 3))
+        show_review(ui, a_stored(), ApprovalPending(f"## {LONG_JA}\n- {LONG}", 3))
 
     lines = on_terminal(columns, show, NO_COLOR="1")
     headings = ("Question", "Decision", "Your answer", "You chose")
@@ -126,8 +136,9 @@ def test_nothing_in_a_session_commands_the_terminal() -> None:
         show_question(ui, a_question(HOSTILE))
         show_decision(ui, a_decision(HOSTILE))
         show_answers(ui, a_session(HOSTILE))
+        show_answers(ui, replace(a_session(), decisions=(a_decision(name=HOSTILE).decision,)))
         show_review(
-            ui, a_session(HOSTILE), ApprovalPending(f"# {HOSTILE}\n```\n{HOSTILE}\n```\n- {HOSTILE}", 3)
+            ui, a_stored(HOSTILE), ApprovalPending(f"# {HOSTILE}\n```\n{HOSTILE}\n```\n- {HOSTILE}", 3)
         )
 
     shown = "\n".join(on_terminal(80, show, NO_COLOR="1"))
@@ -139,6 +150,41 @@ def test_nothing_in_a_session_commands_the_terminal() -> None:
 def test_headings_are_bold_or_marked() -> None:
     assert on_terminal(80, lambda ui: show_markdown(ui, "## Goal"), NO_COLOR="1") == ["  ## Goal"]
     assert on_terminal(80, lambda ui: show_markdown(ui, "## Goal")) == ["  \x1b[1mGoal\x1b[0m"]
+
+
+def test_what_is_strong_is_bold_or_marked() -> None:
+    text = "- **In a file** and **memory** 2 ** 3 ** 4\n# A **goal**"
+    assert on_terminal(80, lambda ui: show_markdown(ui, text), NO_COLOR="1") == [
+        "  - **In a file** and **memory** 2 ** 3 ** 4",
+        "  # A **goal**",
+    ]
+    assert on_terminal(80, lambda ui: show_markdown(ui, text)) == [
+        "  - \x1b[1mIn a file\x1b[0m and \x1b[1mmemory\x1b[0m 2 ** 3 ** 4",
+        "  \x1b[1mA goal\x1b[0m",
+    ]
+
+
+@given(st.lists(st.sampled_from(["**", "a", "b ", "言葉、", " ", "-"]), max_size=40), st.integers(20, 60))
+def test_bold_loses_only_the_stars_and_fits(pieces: list[str], columns: int) -> None:
+    text = "x" + "".join(pieces)
+    bold = on_terminal(columns, lambda ui: show_markdown(ui, text))
+    plain = [re.sub(r"\x1b\[[01]m", "", line) for line in bold]
+    assert max(map(width, plain)) <= columns
+    assert re.sub(r"[\s*]", "", "".join(plain)) == re.sub(r"[\s*]", "", text)
+    assert all(line.count("\x1b[1m") == line.count("\x1b[0m") for line in bold)
+
+
+@pytest.mark.req("IP-9")
+def test_what_is_approved_is_all_shown() -> None:
+    """Somebody else may have answered and decided; whatever the run gets stands before the person's eyes."""
+    stored = a_stored("first line\nsecond line")
+    question = replace(stored.session.questions[0], answer="this answer", answered_at="t")
+    stored = stored._replace(session=replace(stored.session, questions=(question,)))
+    shown = on_terminal(
+        80, lambda ui: show_review(ui, stored, ApprovalPending("the summary", 1)), NO_COLOR="1"
+    )
+    for words in ("the summary", "second line", "this answer", "→ c first line", LONG_JA[:20]):
+        assert any(words in line for line in shown), words
 
 
 def test_code_keeps_its_lines() -> None:

@@ -39,6 +39,13 @@ def test_no_name_is_the_beginning_of_two(ids: set[str]) -> None:
         assert len(name) >= 17
 
 
+def test_ten_thousand_sessions_are_named_at_once() -> None:
+    sessions = [f"planning-{uuid4()}" for _ in range(10_000)]
+    began = time.process_time()
+    assert len(short_names(sessions)) == 10_000
+    assert time.process_time() - began < 2
+
+
 @pytest.mark.parametrize(
     ("given_ref", "words"),
     [
@@ -56,7 +63,14 @@ def test_how_far(given_ref: SessionRef, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(-50, "just now"), (5, "just now"), (130, "2 min ago"), (7300, "2 h ago"), (200_000, "2 days ago")],
+    [
+        (-50, "just now"),
+        (5, "just now"),
+        (130, "2 min ago"),
+        (7300, "2 h ago"),
+        (100_000, "27 h ago"),
+        (200_000, "2 days ago"),
+    ],
 )
 def test_how_long_ago(seconds: int, words: str) -> None:
     moment = time.strftime("%Y-%m-%dT%H:%M:%S.123456Z", time.gmtime(time.time() - seconds))

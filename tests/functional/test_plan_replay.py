@@ -1,0 +1,97 @@
+"""A whole session can be repeated offline, byte for byte."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.model_server import ModelServer, Request, Say, Status
+from tests.functional.planning_desk import PlanningDesk, ScriptedModel, decision
+from tests.functional.test_plan_faults import ANSWERS, purpose_of
+
+INSTRUCTION = "Add a login"
+DESIGN = {"decisions": [decision("Where it is kept", "In a file", "In memory")]}
+SAID = "answers: {q-1: only one of them}\notherwise: recommended\n"
+
+
+class Mishaps:
+    """The first answer has the wrong shape, the second call is refused for a moment; then all is well."""
+
+    def __init__(self) -> None:
+        self._first = iter([Say({"questions": "none"}), Status(503)])
+
+    def __call__(self, request: Request) -> Any:
+        return next(self._first, None) or {**ANSWERS, "design": DESIGN}[purpose_of(request)]
+
+
+@pytest.fixture(params=["playbook", "command", "openai:m"])
+def model(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    match request.param:
+        case "playbook":
+            yield "playbook"
+        case "command":
+            yield ScriptedModel(tmp_path / "model").name
+        case name:
+            with ModelServer(Mishaps()) as server:
+                for variable, value in server.environment().items():
+                    monkeypatch.setenv(variable, value)
+                yield name
+
+
+@pytest.fixture
+def desk(repo: Path) -> PlanningDesk:
+    """The answers lie in the workspace, as the recording does: both are new in it."""
+    (repo / "answers.yaml").write_text(SAID)
+    return PlanningDesk(repo)
+
+
+def planned(desk: PlanningDesk, model: str) -> str:
+    code, view = desk.step(INSTRUCTION, "--answers", "answers.yaml", RINGI_MODEL=model)
+    assert (code, view["pending"]["kind"]) == (3, "approval")
+    return str(view["sessionId"])
+
+
+def kept(desk: PlanningDesk, session_id: str) -> dict[str, str]:
+    """Its document and its logs, but for what says which session it is and when it was."""
+    folder = desk.root / ".agent"
+    files = [folder / "planning-sessions" / f"{session_id}.json", *(folder / "logs" / session_id).iterdir()]
+    assert len(files) == 4
+    return {
+        path.suffix + path.stem.replace(session_id, ""): re.sub(
+            r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "(when)", path.read_text().replace(session_id, "(which)")
+        )
+        for path in files
+    }
+
+
+@pytest.mark.req("IP-6")
+def test_a_whole_session_can_be_repeated_offline_byte_for_byte(desk: PlanningDesk, model: str) -> None:
+    recorded = kept(desk, planned(desk, f"record:talk.jsonl,{model}"))
+    tape = (desk.root / "talk.jsonl").read_bytes()
+    (desk.root / "something-new.py").touch()
+
+    again = [kept(desk, planned(desk, "replay:talk.jsonl")) for _ in "12"]
+
+    assert again == [recorded, recorded]
+    assert (desk.root / "talk.jsonl").read_bytes() == tape
+    assert "only one of them" in recorded[".json"]
+
+
+@pytest.mark.req("IP-12", "IP-14")
+def test_a_session_that_failed_and_went_on_is_repeated_to_its_end(desk: PlanningDesk, tmp_path: Path) -> None:
+    model = ScriptedModel(tmp_path / "model")
+    tape = f"record:talk.jsonl,{model.name}"
+    model.breaks("decisions")
+    code, _ = desk.step(INSTRUCTION, "--answers", "answers.yaml", RINGI_MODEL=tape)
+    assert code == 1
+    assert desk.session()["status"] == "failed"
+    model.answers(decisions=[])
+    code, view = desk.step("--resume", desk.short_id(), "--answers", "answers.yaml", RINGI_MODEL=tape)
+    assert (code, view["pending"]["kind"]) == (3, "approval")
+    recorded = kept(desk, view["sessionId"])
+
+    again = kept(desk, planned(desk, "replay:talk.jsonl"))
+
+    assert again[".json"] == recorded[".json"]

@@ -1,0 +1,190 @@
+"""What a person said yes to, by which proof, and that it counts for nothing else."""
+
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.prompt import Exchange, Purpose
+from ringi.domain.run import RunPhase
+from ringi.domain.session import SessionStatus
+from ringi.domain.session_view import QuestionPending
+from ringi.errors import Busy, ModelDeclined, SessionFailed, SessionOver, SessionRace, WrongAnswer
+from ringi.ports import NewEvent
+from ringi.store.lock import PassingLock
+from ringi.store.verify import verify
+from tests.fakes.models import Desk, ScriptedModel
+from tests.fakes.people import SteppingClock
+from tests.fakes.signing import MadeUpKeys
+
+KEYS = MadeUpKeys("hers")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "state", signatures=KEYS)
+
+
+def signed(desk: Desk, session_id: str) -> Any:
+    return KEYS.sign("hers", desk.tool.statement(session_id, "hanako"))
+
+
+def approved(desk: Desk, session_id: str) -> str:
+    answer = TypedAnswer(desk.tool.request(session_id), "y")
+    return desk.tool.approve(session_id, "hanako", answer).pending.run_id
+
+
+@pytest.mark.req("IP-9")
+def test_a_signature_counts_once_for_these_words_only(desk: Desk):
+    session_id = desk.at_review()
+    early = signed(desk, session_id)
+    other = desk.at_review()
+    with pytest.raises(WrongAnswer, match="something else"):
+        desk.tool.approve(other, "hanako", early)
+    with pytest.raises(WrongAnswer, match="in the name of hanako"):
+        desk.tool.approve(session_id, "taro", early)
+    desk.tool.reject(session_id, "no")
+    desk.led(session_id)
+    with pytest.raises(WrongAnswer, match="something else"):
+        desk.tool.approve(session_id, "hanako", early)
+    late = signed(desk, session_id)
+    desk.tool.approve(session_id, "hanako", late)
+    with pytest.raises(SessionOver):
+        desk.tool.approve(session_id, "hanako", late)
+    assert len(desk.ledger.runs()) == 1
+    assert verify(desk.ledger) == []
+
+
+@pytest.mark.req("IP-9")
+def test_a_signature_of_before_the_last_change_counts_for_nothing(desk: Desk):
+    session_id = desk.at_review()
+    early, digest = signed(desk, session_id), desk.tool.request(session_id)
+    desk.tool.back(session_id)
+    desk.tool.decide(session_id, "opt-a", "the simplest")
+    desk.tool.go_on(session_id)
+    assert desk.tool.request(session_id) == digest, "the same words"
+    with pytest.raises(WrongAnswer, match="when nobody was asked"):
+        desk.tool.approve(session_id, "hanako", early)
+
+
+@pytest.mark.req("IP-9")
+def test_a_clock_that_was_set_back(desk: Desk):
+    session_id = desk.at_review()
+    desk.parts = desk.parts._replace(clock=SteppingClock(datetime(2020, 1, 1, tzinfo=UTC)))
+    desk.tool = type(desk.tool)(desk.parts)
+    desk.tool.approve(session_id, "hanako", signed(desk, session_id))
+    assert verify(desk.ledger) == []
+
+
+@pytest.mark.req("IP-2")
+def test_cancelling_what_was_approved_and_failed_takes_its_run_along(desk: Desk):
+    session_id = desk.at_review()
+    run_id = approved(desk, session_id)
+    desk.tool.fail(session_id, "it rained")
+    desk.tool.cancel(session_id)
+    assert desk.ledger.run(run_id).phase is RunPhase.CANCELLED
+    assert verify(desk.ledger) == []
+
+
+@pytest.mark.req("IP-2")
+def test_cancelling_where_the_run_is_lost(desk: Desk):
+    session_id = desk.at_review()
+    approved(desk, session_id)
+    desk.ledger.database.execute("DELETE FROM runs")
+    assert desk.tool.cancel(session_id).status is SessionStatus.CANCELLED
+
+
+def test_a_run_that_began_meanwhile_is_not_cancelled(tmp_path: Path, desk: Desk):
+    session_id = desk.at_review()
+    run_id = approved(desk, session_id)
+    runner = Desk(tmp_path / "state")
+
+    def begin() -> str:
+        desk.parts.clock.now = SteppingClock().now  # type: ignore[method-assign]
+        with runner.ledger.transaction() as transaction:
+            begun = msgspec.structs.replace(runner.ledger.run(run_id), phase=RunPhase.EXECUTING)
+            transaction.save_run(begun, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
+        return SteppingClock().now()
+
+    desk.parts.clock.now = begin  # type: ignore[method-assign]
+    with pytest.raises(SessionOver):
+        desk.tool.cancel(session_id)
+    assert desk.ledger.run(run_id).phase is RunPhase.EXECUTING
+    assert desk.tool.view(session_id).status is SessionStatus.APPROVED
+
+
+@pytest.mark.req("IP-14")
+def test_going_on_puts_right_first_and_leaves_no_question_out(desk: Desk):
+    session_id = desk.tool.start("Add a login").session_id
+    desk.tool.go_on(session_id)
+    stored = desk.tool.get(session_id)
+    wrong = msgspec.structs.replace(stored.session, status=SessionStatus.DESIGN)
+    event = NewEvent(EventKind.SESSION_ANSWERED, Actor.USER)
+    with desk.ledger.transaction() as transaction:
+        transaction.save_session(stored, wrong, stored.facts, event)
+    view = desk.tool.go_on(session_id)
+    assert isinstance(view.pending, QuestionPending)
+    assert [prompt.purpose for prompt in desk.model.asked] == [Purpose.DISCOVERY]
+
+
+def test_an_error_with_half_a_character(tmp_path: Path):
+    desk = Desk(tmp_path / "state", ScriptedModel(discovery=ModelDeclined(model="m", why="\ud800")))
+    session_id = desk.tool.start("Add a login").session_id
+    with pytest.raises(SessionFailed):
+        desk.tool.go_on(session_id)
+    assert "\\ud800" in (desk.tool.get(session_id).session.error_message or "")
+
+
+@pytest.mark.req("PP-17")
+def test_a_secret_that_is_cut_in_two_is_masked_in_the_log(tmp_path: Path):
+    error = ModelDeclined(model="m", why="no")
+    error.exchanges = (Exchange("x" * (65_536 - 9) + "hunter2hunter2", "y" * 65_530 + "hunter2hunter2 z"),)
+    desk = Desk(tmp_path / "state", ScriptedModel(discovery=error))
+    session_id = desk.tool.start("Add a login").session_id
+    with pytest.raises(SessionFailed):
+        desk.tool.go_on(session_id)
+    desk.tool.resume(session_id)
+    log = "".join(entry.text for entry in desk.ledger.session_logs(session_id))
+    assert "characters more" in log
+    assert "hunter" not in log
+
+
+@pytest.mark.req("IP-13")
+def test_two_who_let_the_model_work_at_once_pay_once(tmp_path: Path):
+    begun, go = threading.Event(), threading.Event()
+
+    def slowly(_: Any) -> Any:
+        begun.set()
+        assert go.wait(10)
+        return ScriptedModel().words[Purpose.DISCOVERY]
+
+    def working_on(wait_sec: float) -> Any:
+        return lambda session_id: PassingLock(tmp_path / f"{session_id}.lock", wait_sec)("planning")
+
+    Desk(tmp_path / "state").ledger.close()
+    model = ScriptedModel(discovery=slowly)
+    first, second = (Desk(tmp_path / "state", model, working_on=working_on(10)) for _ in range(2))
+    hasty = Desk(tmp_path / "state", model, working_on=working_on(0))
+    session_id = first.tool.start("Add a login").session_id
+    views: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda desk=desk: views.append(desk.tool.go_on(session_id)))
+        for desk in (first, second)
+    ]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(10)
+    with pytest.raises(Busy, match="planning") as caught:
+        hasty.tool.go_on(session_id)
+    assert not isinstance(caught.value, SessionRace)
+    go.set()
+    for thread in threads:
+        thread.join(20)
+    assert [view.pending.number for view in views] == [1, 1]
+    assert len(model.asked) == 1
+    assert not list(tmp_path.glob("*.lock"))

@@ -1,0 +1,125 @@
+"""Sessions from files that anybody can write: cut short, edited, or made to do harm."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ringi.domain import codec
+from ringi.domain.prompt import Purpose
+from ringi.domain.session import SessionStatus
+from ringi.domain.session_view import ApprovalPending, DecisionPending, FailedPending, WorkPending
+from ringi.errors import BadDocument
+from ringi.store.verify import verify
+from tests.fakes.models import Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "state")
+
+
+def taken(desk: Desk, session_id: str, **changes: Any) -> Any:
+    session = msgspec.structs.replace(desk.tool.get(session_id).session, **changes)
+    return desk.tool.take_in(codec.pretty(session), "a file")
+
+
+@pytest.mark.req("IP-14")
+def test_one_that_was_cancelled_stays_so_wherever_it_stands(desk: Desk):
+    view = taken(desk, desk.at_review(), status="cancelled", current_question_index=99)
+    assert view.status is SessionStatus.CANCELLED
+
+
+@pytest.mark.req("IP-12", "IP-14")
+def test_one_that_failed_is_put_right_when_it_is_resumed(desk: Desk):
+    session_id = desk.at_review()
+    view = taken(desk, session_id, status="failed", error_message="why", current_question_index=99)
+    assert view.pending == FailedPending("why")
+    resumed = desk.tool.resume(view.session_id)
+    assert (resumed.status, resumed.pending) == (SessionStatus.DISCOVERY, WorkPending(Purpose.DESIGN))
+    after = desk.tool.get(view.session_id).session
+    assert after.error_message is None
+    assert after.questions == desk.tool.get(session_id).session.questions
+
+
+def test_one_that_failed_in_design_without_questions_asks_none_again(desk: Desk):
+    changes = {"questions": (), "current_question_index": 0, "design_summary": None}
+    view = taken(desk, desk.at_review(), status="failed", **changes)
+    assert desk.tool.resume(view.session_id).status is SessionStatus.DESIGN
+
+
+@pytest.mark.req("IP-2")
+def test_after_a_reject_the_decisions_are_made_anew_with_the_feedback(desk: Desk):
+    session_id = desk.at_review()
+    desk.tool.reject(session_id, "not so\nlarge")
+    view = taken(desk, session_id)
+    assert view.pending == WorkPending(Purpose.DESIGN)
+    assert desk.tool.get(view.session_id).facts.feedback == ("not so\nlarge",)
+    assert isinstance(desk.tool.go_on(view.session_id).pending, DecisionPending)
+    assert "not so\nlarge" in [material.text for material in desk.model.asked[-1].material]
+
+
+def test_decisions_half_way_after_a_reject_stay(desk: Desk):
+    session_id = desk.at_review()
+    desk.tool.reject(session_id, "no")
+    desk.tool.go_on(session_id)
+    desk.tool.decide(session_id, "b", "better")
+    view = taken(desk, session_id)
+    assert view.pending == desk.tool.view(session_id).pending
+    assert view.pending.number == 2
+
+
+@pytest.mark.req("IP-14")
+def test_a_position_that_was_lost_after_a_reject_loses_no_decision(desk: Desk):
+    session_id = desk.at_review()
+    desk.tool.reject(session_id, "no")
+    desk.led(session_id)
+    view = taken(desk, session_id, current_question_index=0)
+    asked = [prompt.purpose for prompt in desk.model.asked]
+    assert isinstance(desk.tool.go_on(view.session_id).pending, ApprovalPending)
+    assert [prompt.purpose for prompt in desk.model.asked] == [*asked, Purpose.REVIEW]
+    decisions = desk.tool.get(session_id).session.decisions
+    assert desk.tool.get(view.session_id).session.decisions == decisions
+
+
+def test_a_decision_without_options_is_drawn_up_anew(desk: Desk):
+    session_id = desk.at_review()
+    [first, *others] = desk.tool.get(session_id).session.decisions
+    empty = msgspec.structs.replace(first, options=())
+    view = taken(desk, session_id, decisions=(empty, *others))
+    desk.led(view.session_id)
+    assert isinstance(desk.tool.view(view.session_id).pending, ApprovalPending)
+
+
+def test_an_empty_summary_is_none(desk: Desk):
+    view = taken(desk, desk.at_review(), design_summary="")
+    assert (view.status, view.pending) == (SessionStatus.DESIGN, WorkPending(Purpose.REVIEW))
+
+
+def test_an_instruction_that_no_session_could_begin_with(desk: Desk):
+    session_id = desk.at_review()
+    for instruction, why in ((" \n", "no instruction"), ("x" * 50_001, "50001 characters")):
+        with pytest.raises(BadDocument, match=why):
+            taken(desk, session_id, instruction=instruction)
+
+
+def test_a_file_whose_name_is_no_text(desk: Desk):
+    data = codec.pretty(desk.tool.get(desk.at_review()).session)
+    desk.tool.take_in(data, "\udcff.json")
+    assert [*desk.ledger.events()][-1].event.reason == "\\udcff.json"
+    assert verify(desk.ledger) == []
+
+
+@pytest.mark.req("IP-15")
+@pytest.mark.parametrize(("count", "moved"), [(99, 0), (100, 0), (101, 1), (5_000, 4_900)])
+def test_the_newest_hundred_messages_stay(desk: Desk, count: int, moved: int):
+    session_id = desk.at_review()
+    [message, *_] = desk.tool.get(session_id).session.conversation_history
+    history = tuple(msgspec.structs.replace(message, content=f"no. {number}") for number in range(count))
+    view = taken(desk, session_id, conversation_history=history)
+    kept = desk.tool.get(view.session_id).session
+    assert kept.conversation_history == history[-100:]
+    text = "".join(entry.text for entry in desk.ledger.session_logs(view.session_id))
+    assert text.count("user: no. ") == moved
+    assert (kept.discovery_log_path is not None) == bool(moved)
