@@ -151,6 +151,9 @@ def _in_characters(data: bytes, spans: Iterable[_Span]) -> list[_Span]:
 _QUOTE: Final = rb"(?:\\{0,4}[\"'`])?"
 _SEPARATOR: Final = rb"\\{0,4}[\"'`]?\]?[ \t]{0,8}(?::=|=>|[:=,])[ \t]{0,8}b?" + _QUOTE
 _SCHEME: Final = rb"(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,4}"
+_PAIR: Final = rb"[\w.-]{1,64}=[!#-&(-:<-\[\]-_a-~]{6,4096}+"
+# What follows it is a sentence, unless it is written in the letters of a key.
+_JAPANESE_SEPARATOR: Final = "(?:[:=]|\uff1a|\uff1d|は|が)(?:[ \t]|\u3000|「|『){0,4}".encode() + _QUOTE
 _SHOWN: Final = rb"[a-z0-9._~+/=!*-]"
 # Up to where another address begins: what is glued together is judged piece by piece.
 _IN_ADDRESS: Final = rb"(?:[^\s&#\"'`<>{}()\[\]\\:]|:(?!//))"
@@ -183,6 +186,11 @@ _SHAPES: Final = (
             b"security-token",
             b"x-auth",
         )
+    ),
+    _shape(_A_HEADER, b"cookie", _SEPARATOR + rb"(" + _PAIR + rb"(?:;[ \t]?" + _PAIR + rb")*+)"),
+    *(
+        _shape(_A_VALUE, name.encode(), _JAPANESE_SEPARATOR + rb"([!#-&(-_a-~]{8,}+)")
+        for name in ("パスワード", "トークン", "シークレット", "キー", "秘密鍵", "暗証番号")
     ),
     *(
         _shape(_AN_ADDRESS, name + b"=", rb"(?<=[?&;]" + name + rb"=)(" + _IN_ADDRESS + rb"{6,}+)")

@@ -42,8 +42,9 @@ class SessionFiles:
             stored = changed.get(session_id)
             if stored is None or ledger.session_revision(session_id) != stored.revision:
                 stored = ledger.session(session_id)
-            self._write(stored.session)
+            # First the logs, which the session names.
             self._append_logs(ledger, session_id)
+            self._write(stored.session)
 
     def write_all(self, ledger: LedgerReader) -> None:
         for session_id in ledger.session_ids():

@@ -88,6 +88,11 @@ SECRETS = [
     "https://h.internal/x?api_key=|" + noise(10),
     "https://h.internal/x#access_token=|" + noise(10) + "|&state=1",
     "https://s3.internal/x?X-Amz-Signature=|" + noise(64, "0123456789abcdef"),
+    "Cookie: |sid=" + noise(20) + "; theme=" + noise(6),
+    "set-cookie: |sid=" + noise(20) + "|; Path=/",
+    "パスワード: |" + noise(12),
+    "管理者のパスワードは「|" + noise(12) + "|」です",
+    "トークン\uff1a|" + noise(12),
 ]
 
 
@@ -153,6 +158,8 @@ def test_the_rest_stays_byte_for_byte():
         "output_tokens=4096, max_tokens: 4096, token 12 of 30",
         "The bearer of good news is authorization-free.",
         "パスワード: 8文字以上",
+        "パスワードは8文字以上とする。トークンが切れたら再発行する",
+        "Cookie: it is kept for 30 days",
         "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "550e8400-e29b-41d4-a716-446655440000",
         "(masked: a GitHub token) (masked: whatever)",
@@ -272,7 +279,7 @@ def test_a_known_value_never_survives(value: str, before: str, after: str):
     "unit",
     ["the quick brown fox\n", "a", "\n", "token=", "api_key=", 'password: "', "://a:",
      "-----BEGIN PRIVATE KEY-----\n", "eyJ", "sk-", "authorization: ", "bearer ",
-     "--token ", "password====", "=", "-", "\\", "あ"],
+     "--token ", "cookie: a=", "cookie: a=bcdefg1;", "パスワードは", "password====", "=", "-", "\\", "あ"],
 )  # fmt: skip
 def test_it_takes_time_in_proportion_to_the_text(unit: str):
     text = unit * (1_000_000 // len(unit))
