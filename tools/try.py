@@ -218,9 +218,7 @@ def by_script(stage: "Stage", folder: Path) -> None:
 
 
 def from_a_request(stage: "Stage") -> None:
-    say(
-        "\nFrom a request: a sentence, what is not clear about it, what is to be decided. No model is asked here."
-    )
+    say("\nFrom a request: a sentence, what is not clear about it, what is to be decided. Still no model.")
     stage.run(
         ["plan", "Add a total line below the report; only report.py and its test, no new dependency"],
         [

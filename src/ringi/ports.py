@@ -48,6 +48,9 @@ class PersonChannel(Protocol):
     def refusal(self) -> Text | None:
         """Why an answer typed here would prove nothing; None where it counts."""
 
+    def agent(self) -> Text | None:
+        """Why an agent is thought to be at work here, with or without a terminal; None where none is known."""
+
     def name(self) -> str:
         """The terminal the answers come from."""
 

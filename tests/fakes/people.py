@@ -9,11 +9,29 @@ class SeatedPerson:
     def refusal(self) -> Text | None:
         return None
 
+    def agent(self) -> Text | None:
+        return None
+
     def name(self) -> str:
         return "test terminal"
 
     def user(self) -> str:
         return "person"
+
+
+class NoTerminal(SeatedPerson):
+    """A script, started by nobody that is known as an agent."""
+
+    def refusal(self) -> Text | None:
+        return Text("there is no terminal")
+
+
+class AgentAtWork(SeatedPerson):
+    def refusal(self) -> Text | None:
+        return self.agent()
+
+    def agent(self) -> Text | None:
+        return Text("an agent is at work here")
 
 
 class SteppingClock:

@@ -1,13 +1,14 @@
 """Files that a command reads because the person named them."""
 
+import os
 import sys
-from pathlib import Path
 from typing import Final
 
 from ringi.errors import NotFound, Unreadable
 from ringi.text import Text
 
 STDIN: Final = "-"
+MOST_BYTES: Final = 256 * 1024 * 1024
 
 
 def read_named(name: str) -> bytes:
@@ -17,9 +18,20 @@ def read_named(name: str) -> bytes:
             raise Unreadable(what=Text("standard input"), why=Text("it is closed"))
         return sys.stdin.buffer.read()
     try:
-        return Path(name).read_bytes()
+        data = _bytes(name)
     except FileNotFoundError:
         raise NotFound(what=Text("file"), name=name, see="ls") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise Unreadable(what=name, why=why or str(error)) from None
+    if len(data) > MOST_BYTES:
+        raise Unreadable(what=name, why=Text("it has more than {limit} bytes", limit=MOST_BYTES))
+    return data
+
+
+def _bytes(name: str) -> bytes:
+    """Not waiting for somebody to write into a pipe where nobody is; a device may have no end."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:  # noqa: PTH123  # it is open already
+        os.set_blocking(descriptor, True)
+        return file.read(MOST_BYTES + 1)

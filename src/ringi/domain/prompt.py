@@ -35,10 +35,12 @@ class Prompt(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """For one question, all its retries included."""
+    """For one question."""
 
     seconds: float
+    """All its retries included."""
     output_tokens: int
+    """Of each answer."""
 
 
 class Exchange(NamedTuple):

@@ -122,7 +122,10 @@ class TerminalPerson:
         self._supervisors = supervisors
 
     def refusal(self) -> Text | None:
-        return self._no_terminal() or self._below_variable() or self._below_process()
+        return self._no_terminal() or self.agent()
+
+    def agent(self) -> Text | None:
+        return self._below_variable() or self._below_process()
 
     def name(self) -> str:
         try:

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from textwrap import indent
 from typing import Final, NamedTuple
@@ -32,6 +33,8 @@ MOST_BYTES: Final = 1024 * 1024
 LONGEST_WORD: Final = 100_000
 """In bytes. Linux takes 131,072 in one argument, and what a script makes of it has to fit too."""
 _PROMPT: Final = "{prompt}"
+_RUNS_IT: Final = re.compile(r"-\w*[ce]|--(?:command|eval|exec)")
+"""Options after which shells and interpreters take code."""
 _BYTES_A_TOKEN: Final = 4  # about; nobody counts the tokens of a plain command
 _ERROR_LINES: Final = 8
 _ERROR_LENGTH: Final = 600
@@ -69,6 +72,14 @@ _HEADINGS: Final[Mapping[str, str]] = {"user": "User", "assistant": "You, earlie
 _NO_TOOLS: Final = "Answer at once, in text alone: use no tools, read no files, ask nothing back."
 
 
+def _unsafe(words: Sequence[str]) -> Text | None:
+    """The prompt holds text from outside: it may be an argument, never a part of something that is run."""
+    for before, word in pairwise(words):
+        if _PROMPT in word and (_RUNS_IT.fullmatch(before) or re.search(r"\s", word)):
+            return Text("{placeholder} would be run as a part of a command", placeholder=_PROMPT)
+    return None
+
+
 class CommandBackend:
     def __init__(
         self,
@@ -93,6 +104,8 @@ class CommandBackend:
             raise UnknownModel(model=self.name, why=str(error)) from None
         if not self._words or not self._words[0]:
             raise UnknownModel(model=self.name, why=Text("it names no program"))
+        if why := _unsafe(self._words):
+            raise UnknownModel(model=self.name, why=why)
 
     def prepare(self) -> None:
         pass

@@ -89,7 +89,7 @@ class HttpBackend:
         from httpx2 import InvalidURL  # noqa: PLC0415  # as above
 
         try:
-            return client(self._service.url, self._environment)
+            return client(self._service.url, self._environment, self._service.credentials)
         # Certificates that cannot be read, a proxy that is none or that nobody can speak to.
         except (OSError, ValueError, ImportError, InvalidURL) as error:
             why = shortened(str(error), self._scrub)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_SEC: Final = 10.0
-# The SDKs add what variables of the process name, which may be meant for another service.
+# The SDKs add what variables of the process name, which may be meant for another service. The key is not
+# left to them: it is put in here.
 _SENT: Final = re.compile(
-    r"accept|accept-encoding|authorization|connection|content-length|content-type|host|transfer-encoding|user-agent"
+    r"accept|accept-encoding|connection|content-length|content-type|host|transfer-encoding|user-agent"
     r"|anthropic-(?:version|beta)|openai-(?:organization|project)|x-stainless-.*",
     re.IGNORECASE,
 )
@@ -27,7 +28,7 @@ _SENT: Final = re.compile(
 MAX_RECEIVED_BYTES: Final = 64 * 1024 * 1024
 
 
-def client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
+def client(url: str, environment: Mapping[str, str], credentials: Mapping[str, str]) -> httpx2.AsyncClient:
     """Nothing is read from the environment but what was given; redirects would carry the key elsewhere."""
     import httpx2  # noqa: PLC0415  # heavy, and only for those who ask a model
 
@@ -48,9 +49,10 @@ def client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
 
     class Transport(httpx2.AsyncHTTPTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            request.headers = httpx2.Headers(
-                [(name, value) for name, value in request.headers.items() if value and _SENT.fullmatch(name)]
-            )
+            kept = [
+                (name, value) for name, value in request.headers.items() if value and _SENT.fullmatch(name)
+            ]
+            request.headers = httpx2.Headers([*kept, *credentials.items()])
             response = await super().handle_async_request(request)
             packed = response.headers.get("content-encoding", "identity")
             if packed != "identity":

@@ -33,6 +33,8 @@ class Service(NamedTuple):
     """Imports pydantic-ai, which takes a while."""
     held: bool
     """Whether it can be held to a schema, as far as is known beforehand."""
+    credentials: Mapping[str, str]
+    """The headers that carry the key."""
 
 
 def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
@@ -42,29 +44,36 @@ def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Service
     secret = key(name, "OPENAI_API_KEY", environment, needed=official)
     _installed(name, "openai")
     account = environment if official else {}
-    return Service(name, url, lambda: _chat(model, url, secret, account, official=official), held=True)
+    return Service(
+        name,
+        url,
+        lambda: _chat(model, url, account, official=official),
+        held=True,
+        credentials=_bearer(secret),
+    )
 
 
-def ollama(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
+def ollama(model: str, environment: Mapping[str, str]) -> Service:
     """Through its OpenAI-compatible side, which streams and takes a schema as well."""
     name = f"ollama:{model}"
-    given = base_url or environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
+    given = environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
     url = _address(name, _ollama_address(given))
     _installed(name, "openai")
-    return Service(name, url, lambda: _chat(model, url, None, {}, official=False), held=True)
+    return Service(name, url, lambda: _chat(model, url, {}, official=False), held=True, credentials={})
 
 
-def anthropic(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
+def anthropic(model: str, environment: Mapping[str, str]) -> Service:
     """Only the newer models there can be held to a schema; all of them read one."""
     name = f"anthropic:{model}"
-    given = base_url or environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
+    given = environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
     url = _address(name, given).removesuffix("/v1")
     secret = key(name, "ANTHROPIC_API_KEY", environment, needed=url == _ANTHROPIC_URL)
     _installed(name, "anthropic")
-    return Service(name, url, lambda: _messages(model, url, secret), held=False)
+    credentials = {"x-api-key": secret} if secret else {}
+    return Service(name, url, lambda: _messages(model, url), held=False, credentials=credentials)
 
 
-def _chat(model: str, url: str, secret: str | None, account: Mapping[str, str], *, official: bool) -> Speaker:
+def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -> Speaker:
     """`account` may say which organisation and project pay; nobody else is told."""
     from openai import AsyncOpenAI  # noqa: PLC0415  # heavy, and only for those who ask a model
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # as above
@@ -83,7 +92,7 @@ def _chat(model: str, url: str, secret: str | None, account: Mapping[str, str], 
 
     def speak(http: httpx2.AsyncClient) -> Model[Any]:
         sdk = AsyncOpenAI(
-            **_reached(url, secret, http),
+            **_reached(url, http),
             # Empty ones are not sent; without them it would look into the environment of the process.
             organization=account.get("OPENAI_ORG_ID", ""),
             project=account.get("OPENAI_PROJECT_ID", ""),
@@ -96,28 +105,25 @@ def _chat(model: str, url: str, secret: str | None, account: Mapping[str, str], 
     return speak
 
 
-def _messages(model: str, url: str, secret: str | None) -> Speaker:
+def _messages(model: str, url: str) -> Speaker:
     from anthropic import AsyncAnthropic  # noqa: PLC0415  # heavy, and only for those who ask a model
     from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415  # as above
     from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415  # as above
 
     def speak(http: httpx2.AsyncClient) -> Model[Any]:
-        sdk = AsyncAnthropic(**_reached(url, secret, http), open_telemetry=False)
+        sdk = AsyncAnthropic(**_reached(url, http), open_telemetry=False)
         return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=sdk))
 
     return speak
 
 
-def _reached(url: str, secret: str | None, http: httpx2.AsyncClient) -> dict[str, Any]:
-    secret = secret or _NO_KEY
-    return {
-        "base_url": url,
-        "api_key": secret,
-        # Once more: headers that the environment of the process names would go before the key itself.
-        "default_headers": {"Authorization": f"Bearer {secret}"},
-        "http_client": http,
-        "max_retries": 0,
-    }
+def _reached(url: str, http: httpx2.AsyncClient) -> dict[str, Any]:
+    """The SDKs want a key; which one is sent, and how, is not theirs to say."""
+    return {"base_url": url, "api_key": _NO_KEY, "http_client": http, "max_retries": 0}
+
+
+def _bearer(secret: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"} if secret else {}
 
 
 def _installed(name: str, sdk: str) -> None:

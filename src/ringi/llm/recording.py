@@ -234,6 +234,8 @@ class Replay:
 
 
 def _read(path: Path) -> Iterator[Recorded]:
+    if path.exists() and not path.is_file():
+        raise Unreadable(what=str(path), why=Text("it is no ordinary file"))
     try:
         data = path.read_bytes()
     except OSError as error:

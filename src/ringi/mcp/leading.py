@@ -40,7 +40,6 @@ class _Turn:
         self._lock = threading.Lock()
         self._begun = False
         self._stopped = False
-        self._thread = 0
         self.saved: SessionView | None = None
         """After the step; from then on nothing is lost."""
         self.working = Working(0.0, 0)
@@ -58,8 +57,7 @@ class _Turn:
             return tool.view(self.saved.session_id)
 
     def _hear(self, working: Working) -> None:
-        # A thread that only reports would end alone, and the model go on.
-        if (self._stopped or self._is_ending()) and threading.get_ident() == self._thread:
+        if self._stopped or self._is_ending():
             raise Interrupted
         self.working = working
 

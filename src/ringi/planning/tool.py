@@ -1,6 +1,7 @@
 """Planning sessions as calls (IP-2): each is saved before it comes back, and none needs a terminal."""
 
 from typing import Final
+from unicodedata import normalize
 
 from msgspec.structs import replace
 
@@ -8,7 +9,7 @@ from ringi.domain import codec
 from ringi.domain.approval import Proof
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import OnWorking, Working
-from ringi.domain.session import OPEN_SESSIONS, SESSION_PREFIX, SessionFacts, SessionRef, SessionStatus, short
+from ringi.domain.session import OPEN_SESSIONS, SESSION_PREFIX, Question, SessionFacts, SessionRef, SessionStatus, short
 from ringi.domain.session_view import (
     ApprovalPending,
     DecisionPending,
@@ -16,7 +17,7 @@ from ringi.domain.session_view import (
     QuestionPending,
     SessionView,
 )
-from ringi.errors import NotAsked, NotFound, SessionOver
+from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.planning import approving, operations
 from ringi.planning.language import language_of
 from ringi.planning.parts import PlanningParts
@@ -28,9 +29,9 @@ from ringi.ports import NewEvent, StoredSession
 from ringi.text import Text
 
 _WAITING_FOR: Final = {
-    "question": Text("a question"),
-    "decision": Text("a decision"),
-    "approval": Text("the approval of the summary"),
+    "question": Text("a question is"),
+    "decision": Text("a decision is"),
+    "approval": Text("the approval of the summary is"),
     "work": Text("the model is next"),
     "failed": Text("it failed and can be resumed"),
 }
@@ -97,10 +98,12 @@ class PlanningTool(_Sessions):
         """Answers the question that is asked now; a number or the words of an option choose that option.
 
         With `question_id`, raises NotAsked where another one is asked meanwhile. Raises BadAnswer where it is
-        empty or too long, SessionOver. The model may be next: `go_on`.
+        empty or too long, or the number of no option; SessionOver. The model may be next: `go_on`.
         """
         stored = self.get(session_id)
         _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
+        session = stored.session
+        text = _numbered(session.questions[session.current_question_index], text, short(session.session_id))
         state = operations.answered(state_of(stored), text, self._parts.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
@@ -111,14 +114,14 @@ class PlanningTool(_Sessions):
         state = operations.skipped(state_of(stored), self._parts.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
-    def back(self, session_id: str) -> SessionView:
+    def back(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
         """To the question or decision before; its answer stays until another one is given.
 
         A failed session is resumed by it.
         """
         stored = self.get(session_id)
         _require_open(stored)
-        return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, Actor.USER)
+        return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, actor)
 
     def decide(
         self,
@@ -153,19 +156,28 @@ class PlanningTool(_Sessions):
         _require(stored, ApprovalPending, Text("an approval"))
         return stored
 
-    def reject(self, session_id: str, feedback: str, *, actor: Actor = Actor.USER) -> SessionView:
-        """Back to design, where decisions are made anew with the feedback; the third one cancels."""
+    def reject(self, session_id: str, feedback: str) -> SessionView:
+        """Back to design, where decisions are made anew with the feedback; the third one cancels.
+
+        As approving it is, a person's act: raises NoChannel where an agent is at work.
+        """
         stored = self.get(session_id)
         _require(stored, ApprovalPending, Text("a rejection"))
+        _require_person(stored, self._parts.person.agent())
         state = operations.rejected(state_of(stored), feedback, self._parts.clock.now())
-        return self._save(stored, state, EventKind.SESSION_REJECTED, actor)
+        return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER)
 
-    def cancel(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
-        """From any state but its own; an approved one as long as its run has not begun."""
-        stored = self.get(session_id)
+    def cancel(self, session_id: str) -> SessionView:
+        """From any state but its own; an approved one as long as its run has not begun.
+
+        A person's act too. What a person approved is ended only where one can be asked; raises NoChannel.
+        """
+        stored, person = self.get(session_id), self._parts.person
         if stored.session.status is SessionStatus.CANCELLED:
             _require_open(stored)
-        return _view(approving.cancel(self._parts, stored, actor))
+        was_approved = stored.session.planner_session_id is not None
+        _require_person(stored, person.refusal() if was_approved else person.agent())
+        return _view(approving.cancel(self._parts, stored, Actor.USER))
 
     def fail(self, session_id: str, why: str) -> SessionView:
         """Stops it with a reason, from any state that is not an end already; `resume` goes on."""
@@ -180,7 +192,7 @@ class PlanningTool(_Sessions):
         """
         return _view(resume(self._parts, self.get(session_id)))
 
-    def take_in(self, data: bytes, what: str) -> SessionView:
+    def take_in(self, data: bytes, what: str, *, actor: Actor = Actor.USER) -> SessionView:
         """A session from a file; nothing that a person approved is believed from it.
 
         A session with an id that is known comes in under a new one.
@@ -188,7 +200,7 @@ class PlanningTool(_Sessions):
         session = read_session(data, what)
         if self._known(session.session_id):
             session = replace(session, session_id=self._new_id())
-        event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.USER, writable(what))
+        event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
         return _view(add(self._parts, taken(session, self._parts.project()), event))
 
 
@@ -202,6 +214,24 @@ def _require_open(stored: StoredSession) -> None:
         raise SessionOver(session=short(session.session_id), status=ENDED[session.status])
 
 
+def _require_person(stored: StoredSession, why_not: Text | None) -> None:
+    if why_not is not None:
+        raise NoChannel(why=why_not, command=f"ringi plan --resume {short(stored.session.session_id)}")
+
+
+def _numbered(question: Question, text: str, session: str) -> str:
+    """A bare number as that of an option, however it was typed. Raises BadAnswer where it is that of none."""
+    words = normalize("NFKC", text.strip())
+    options = question.options or ()
+    if not options or not (words.isascii() and words.isdigit()) or words in options:
+        return text
+    number, known = words.lstrip("0"), [str(number) for number in range(1, len(options) + 1)]
+    if number in known:
+        return number
+    why = Text("its options are 1 to {count}; any other number needs a word beside it", count=len(options))
+    raise BadAnswer(asked=question.id, why=why, session=session)
+
+
 def _require(stored: StoredSession, kind: type[Pending], given: str | Text, wanted: str = "") -> None:
     """That this is asked now. Raises NotAsked or SessionOver."""
     _require_open(stored)
@@ -210,7 +240,7 @@ def _require(stored: StoredSession, kind: type[Pending], given: str | Text, want
         return
     asked = _WAITING_FOR[str(due.__struct_config__.tag)]
     if name := _id_of(due):
-        asked = Text("{what} {id}", what=asked, id=name)
+        asked = Text("{id} is", id=name)
     raise NotAsked(given=given, asked=asked, session=short(stored.session.session_id))
 
 

@@ -186,7 +186,8 @@ def _value(key: Key, node: Node) -> Value:
     if isinstance(key.default, str) and not key.choices:
         return _item(key, node)
     if isinstance(key.default, str):
-        if not (isinstance(node.value, str) and node.text and node.value in key.choices):
+        # `off` is no text to YAML, and what it stands for is what people mean.
+        if not (isinstance(node.value, str) and node.value in key.choices):
             known = ", ".join(key.choices)
             wrong(node, Text("{key} is one of {known}, not {found}", key=name, known=known, found=found))
         return node.value

@@ -120,7 +120,7 @@ class Llm(Section, frozen=True):
     """Language models. Keys for them come from the environment alone."""
 
     base_url: Annotated[str, Rule(Guard.TRUSTED, item=address)] = ""
-    """Where an OpenAI-compatible, Anthropic or Ollama service is, if not at its usual place."""
+    """Where the service of an openai: model is, if not OpenAI's own."""
     timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 120.0
     """For one question, retries included."""
     max_output_tokens: Annotated[int, Rule(Guard.SMALLER, least=64, most=1_000_000)] = 4_096

@@ -57,12 +57,13 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
     from ringi.llm.http import HttpBackend
     from ringi.wiring.masking import scrub_of
 
-    services = {
-        "openai": http_services.openai,
-        "anthropic": http_services.anthropic,
-        "ollama": http_services.ollama,
-    }
-    service = services[kind](model, config.llm.base_url, environment)
+    if kind == "openai":
+        # Of the three the one that many speak; another one's key must not go to its address.
+        service = http_services.openai(model, config.llm.base_url, environment)
+    elif kind == "anthropic":
+        service = http_services.anthropic(model, environment)
+    else:
+        service = http_services.ollama(model, environment)
     scrub = scrub_of(environment)
     backend = HttpBackend(service, environment, scrub)
     return Asking(backend, schema_in_text=not service.held, scrub=scrub)

@@ -609,3 +609,20 @@ def test_a_secret_at_the_edge_of_the_kept_words_is_not_half_shown(world: World) 
     with pytest.raises(ModelFailed) as caught:
         world.backend("mine", MY_TOKEN=secret).send(call())
     assert "zzz" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        'sh -c "{prompt}"',
+        'sh -c "echo \\"{prompt}\\""',
+        "bash -lc {prompt}",
+        "python3 -c {prompt}",
+        "perl -e {prompt}",
+        "node --eval {prompt}",
+        'ssh box "ask {prompt}"',
+    ],
+)
+def test_a_prompt_is_never_a_part_of_a_command(template: str):
+    with pytest.raises(UnknownModel, match="part of a command"):
+        CommandBackend(template, {}, str)

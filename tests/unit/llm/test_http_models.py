@@ -72,8 +72,11 @@ def _ask(server, name, budget=ENOUGH, on_working=lambda _: None, **environment):
 def _impatient(server, name):
     """Waits for nobody, though it says so."""
     environment = server.environment()
-    of = {OPENAI: http_services.openai, ANTHROPIC: http_services.anthropic}
-    service = of[name](name.partition(":")[2], "", environment)
+    model = name.partition(":")[2]
+    if name == OPENAI:
+        service = http_services.openai(model, "", environment)
+    else:
+        service = http_services.anthropic(model, environment)
     waits = []
     answer = Asking(HttpBackend(service, environment, str), sleep=waits.append).ask(
         PROMPT, NewQuestions, ENOUGH, lambda _: None
@@ -143,8 +146,9 @@ def test_what_the_process_has_in_its_environment_goes_to_nobody(monkeypatch):
             _ask(server, name)
     sent = [request.headers for request in server.requests]
     assert "not-for-you" not in str(sent)
-    keys = [OPENAI_KEY, ANTHROPIC_KEY, "no-key"]
-    assert [headers["authorization"] for headers in sent] == [f"Bearer {key}" for key in keys]
+    carried = [(headers.get("authorization"), headers.get("x-api-key")) for headers in sent]
+    assert carried == [(f"Bearer {OPENAI_KEY}", None), (None, ANTHROPIC_KEY), (None, None)]
+    assert sent[1]["anthropic-version"]
 
 
 def test_the_account_is_told_to_the_official_service_alone():
@@ -152,7 +156,7 @@ def test_the_account_is_told_to_the_official_service_alone():
     with ModelServer([Say(GOOD)]) as server:
         _ask(server, OPENAI, **account)
         url = f"{server.url}/v1"
-        service = Service(OPENAI, url, lambda: _chat("gpt-5", url, "k", account, official=True), held=True)
+        service = Service(OPENAI, url, lambda: _chat("gpt-5", url, account, official=True), True, {})
         Asking(HttpBackend(service, {}, str)).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
     other, official = (request.headers for request in server.requests)
     assert not any(name.startswith("openai-") for name in other)
@@ -191,7 +195,7 @@ def test_a_service_that_cannot_be_held_to_a_schema_is_told_it():
 def test_the_official_service_is_held_strictly():
     with ModelServer([Say(GOOD)]) as server:
         url = f"{server.url}/v1"
-        service = Service(OPENAI, url, lambda: _chat("gpt-5", url, "k", {}, official=True), held=True)
+        service = Service(OPENAI, url, lambda: _chat("gpt-5", url, {}, official=True), True, {})
         Asking(HttpBackend(service, {}, str)).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
     body = server.requests[0].body
     assert body["response_format"]["json_schema"]["strict"] is True
@@ -450,7 +454,7 @@ def test_certificates_that_cannot_be_read(tmp_path):
 
 
 def test_redirects_are_not_followed():
-    assert client("http://127.0.0.1:1", {}).follow_redirects is False
+    assert client("http://127.0.0.1:1", {}, {}).follow_redirects is False
 
 
 @BOTH

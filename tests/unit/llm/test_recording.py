@@ -175,7 +175,9 @@ def test_neither_budget_nor_the_brief_with_its_times_is_part_of_the_question() -
 TEXTS = st.text(max_size=30) | st.text(st.characters(categories=["Cs", "Cc", "Lo", "Zl"]), max_size=5)
 
 
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=3), st.text(min_size=1, max_size=50))
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=3), st.text(min_size=1, max_size=50).filter(str.strip)
+)
 @settings(max_examples=60, deadline=None)
 def test_any_words_come_back(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]], summary: str

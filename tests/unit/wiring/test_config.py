@@ -631,7 +631,7 @@ def test_an_address_is_taken_with_and_without_its_last_slash(place: Place):
 @pytest.mark.req("PP-17")
 def test_a_project_masks_more_and_never_less(place: Place):
     place.user.write_text("logs: {mask: ['EMP-[0-9]+']}\n")
-    place.project.write_text("logs: {mask: [PIN], detail: 'off'}\n")
+    place.project.write_text("logs: {mask: [PIN], detail: off}\n")
     loaded = place.load()
     assert loaded.config.logs == module.Logs(detail="off", mask=("EMP-[0-9]+", "PIN"))
     assert not loaded.notes

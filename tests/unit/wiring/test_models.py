@@ -90,35 +90,36 @@ def test_the_official_services_need_a_key(name, variable, monkeypatch):
 
 
 def test_other_addresses_may_do_without():
-    for name in ("openai:x", "anthropic:x", "ollama:x"):
-        assert _choose(name, "http://127.0.0.1:8080/v1").name == name
-    assert _choose("openai:x", OPENAI_BASE_URL="http://127.0.0.1:8080/v1").name == "openai:x"
+    here = "http://127.0.0.1:8080/v1"
+    assert _choose("openai:x", here).name == "openai:x"
+    assert _choose("openai:x", OPENAI_BASE_URL=here).name == "openai:x"
+    assert _choose("anthropic:x", ANTHROPIC_BASE_URL=here).name == "anthropic:x"
+    assert _choose("ollama:x").name == "ollama:x"
 
 
 @pytest.mark.parametrize(
-    ("base_url", "environment", "url"),
+    ("environment", "url"),
     [
-        ("", {}, "http://127.0.0.1:11434/v1"),
-        ("", {"OLLAMA_HOST": "127.0.0.1"}, "http://127.0.0.1:11434/v1"),
-        ("", {"OLLAMA_HOST": "0.0.0.0"}, "http://127.0.0.1:11434/v1"),
-        ("", {"OLLAMA_HOST": "0.0.0.0:9999"}, "http://127.0.0.1:9999/v1"),
-        ("", {"OLLAMA_HOST": "box.example:9999"}, "http://box.example:9999/v1"),
-        ("", {"OLLAMA_HOST": "https://box.example"}, "https://box.example/v1"),
-        ("", {"OLLAMA_HOST": "[::1]:5"}, "http://[::1]:5/v1"),
-        ("", {"OLLAMA_HOST": ":5"}, "http://127.0.0.1:5/v1"),
-        ("", {"OLLAMA_HOST": "box", "OLLAMA_BASE_URL": "http://other:7/v1/"}, "http://other:7/v1"),
-        ("", {"OLLAMA_HOST": "http://box/"}, "http://box/v1"),
-        ("http://config:1", {"OLLAMA_HOST": "box"}, "http://config:1/v1"),
+        ({}, "http://127.0.0.1:11434/v1"),
+        ({"OLLAMA_HOST": "127.0.0.1"}, "http://127.0.0.1:11434/v1"),
+        ({"OLLAMA_HOST": "0.0.0.0"}, "http://127.0.0.1:11434/v1"),
+        ({"OLLAMA_HOST": "0.0.0.0:9999"}, "http://127.0.0.1:9999/v1"),
+        ({"OLLAMA_HOST": "box.example:9999"}, "http://box.example:9999/v1"),
+        ({"OLLAMA_HOST": "https://box.example"}, "https://box.example/v1"),
+        ({"OLLAMA_HOST": "[::1]:5"}, "http://[::1]:5/v1"),
+        ({"OLLAMA_HOST": ":5"}, "http://127.0.0.1:5/v1"),
+        ({"OLLAMA_HOST": "box", "OLLAMA_BASE_URL": "http://other:7/v1/"}, "http://other:7/v1"),
+        ({"OLLAMA_HOST": "http://box/"}, "http://box/v1"),
     ],
 )
-def test_where_ollama_is(base_url, environment, url):
-    assert http_services.ollama("x", base_url, environment).url == url
+def test_where_ollama_is(environment, url):
+    assert http_services.ollama("x", environment).url == url
 
 
 def test_where_the_others_are():
     assert http_services.openai("x", "", KEYS).url == "https://api.openai.com/v1"
-    assert http_services.anthropic("x", "", KEYS).url == "https://api.anthropic.com"
-    assert http_services.anthropic("x", "http://box/v1", {}).url == "http://box"
+    assert http_services.anthropic("x", KEYS).url == "https://api.anthropic.com"
+    assert http_services.anthropic("x", {"ANTHROPIC_BASE_URL": "http://box/v1"}).url == "http://box"
     assert (
         http_services.openai("x", "http://config", {"OPENAI_BASE_URL": "http://env"}).url == "http://config"
     )
@@ -141,7 +142,7 @@ def test_where_the_others_are():
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 def test_an_address_that_is_none(kind, url):
     if kind == "ollama" and url == "x":
-        assert http_services.ollama("m", url, {}).url == "http://x:11434/v1"
+        assert http_services.ollama("m", {"OLLAMA_HOST": url}).url == "http://x:11434/v1"
         return
     with pytest.raises(UnknownModel) as caught:
         _choose(f"{kind}:m", **{f"{kind.upper()}_BASE_URL": url}, **KEYS)
@@ -180,3 +181,12 @@ def _loaded(code):
 )
 def test_no_model_library_is_loaded_before_it_is_used(code):
     assert _loaded(code) == "[]\n"
+
+
+def test_the_key_of_another_service_does_not_go_to_the_configured_address():
+    config, environment = (
+        Config(llm=Llm(base_url="http://evil.invalid/v1")),
+        {"ANTHROPIC_API_KEY": "sk-ant-x"},
+    )
+    model = choose("anthropic:x", config, environment, Path())
+    assert model._backend._service.url == "https://api.anthropic.com"

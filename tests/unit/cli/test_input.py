@@ -1,0 +1,48 @@
+"""Files that people name: never waited for, never without an end."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from ringi.cli import input as module
+from ringi.cli.input import read_named
+from ringi.errors import NotFound, Unreadable
+
+
+def test_a_file_is_read_and_a_missing_one_is_told(tmp_path: Path):
+    (tmp_path / "f").write_bytes(b"words")
+    assert read_named(str(tmp_path / "f")) == b"words"
+    with pytest.raises(NotFound):
+        read_named(str(tmp_path / "g"))
+    with pytest.raises(Unreadable):
+        read_named(str(tmp_path))
+    with pytest.raises(Unreadable):
+        read_named("nul\0")
+
+
+def test_a_pipe_that_nobody_writes_to_is_empty(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    assert read_named(str(tmp_path / "pipe")) == b""
+
+
+def test_a_pipe_is_read_to_its_end():
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        os.write(writing, b"first ")
+        os.write(writing, b"second")
+        os.close(writing)
+
+    thread = threading.Timer(0.1, write)
+    thread.start()
+    assert read_named(f"/dev/fd/{reading}") == b"first second"
+    thread.join()
+    os.close(reading)
+
+
+def test_a_device_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    with pytest.raises(Unreadable, match="more than 1000 bytes"):
+        read_named("/dev/zero")
