@@ -32,6 +32,9 @@ class Person:
     def __init__(self, why: Text | None = None) -> None:
         self.why = why
 
+    def agent(self) -> Text | None:
+        return None
+
     def refusal(self) -> Text | None:
         return self.why
 

@@ -505,7 +505,7 @@ class BadAnswer(Refused):
 
 class NotAsked(Refused):
     code = "not_asked"
-    message = "{given} is not what is asked now: {asked}"
+    message = "{given} is not asked now; {asked}"
     hint = "See what is asked: ringi status --session {session}"
 
 

@@ -49,7 +49,7 @@ class PersonChannel(Protocol):
         """Why an answer typed here would prove nothing; None where it counts."""
 
     def agent(self) -> Text | None:
-        """Why an agent is thought to be at work here, with or without a terminal; None where none is known."""
+        """Why an agent is thought to be at work here, terminal or not; None where none is known."""
 
     def name(self) -> str:
         """The terminal the answers come from."""

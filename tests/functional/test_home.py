@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import msgspec
 import pytest
 
 from ringi.api import open_workspace
 from ringi.cli import home
 from ringi.cli.ui import width
+from ringi.domain import codec
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
 from ringi.integrations.person import process_start
@@ -24,6 +27,7 @@ from tests.functional.planning_desk import imported
 from tests.functional.screens import Screen
 
 NOTHING = "Nothing waits for you."
+EMPTY = {"waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs_waiting": 0}
 
 
 def in_workspace(root: Path, work: Callable[[PlanTool], str]) -> str:
@@ -66,7 +70,7 @@ def test_nothing_at_all(desk: Desk) -> None:
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == NOTHING
     assert "→ ringi with" in done.stdout
-    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": [], "planning": []}
+    assert desk.json() == EMPTY
 
 
 def test_one_plan_with_its_reasons_and_tests(desk: Desk) -> None:
@@ -219,7 +223,7 @@ def test_a_record_that_is_damaged_stops_nothing(desk: Desk, written: bytes) -> N
 
 def test_a_copy_of_a_plan_that_is_not_there(desk: Desk) -> None:
     copied(desk.root, plan_id="no-such-plan", taken=True)
-    assert desk.json() == {"waiting": [], "sent_back": [], "sessions": [], "planning": []}
+    assert desk.json() == EMPTY
 
 
 @pytest.mark.req("IP-6")
@@ -240,6 +244,25 @@ def test_sessions_that_are_open(desk: Desk) -> None:
         assert "…   just now   0 of" in screen.text
     assert desk.run("plan", "--resume", found[0]["sessionId"], "--cancel").returncode == 5
     assert len(desk.json()["planning"]) == 1
+    assert not {name for name in imported(desk.root) if name.startswith(("ringi.planning", "ringi.llm"))}
+
+
+@pytest.mark.req("IP-9")
+def test_runs_that_wait_are_counted(desk: Desk) -> None:
+    with open_workspace(desk.root, person=SeatedPerson()) as workspace:
+        ids = []
+        for title in ("one", "two", "three"):
+            tool, view = workspace.planning, workspace.planning.start(title)
+            stored = tool.get(view.session_id)
+            state = msgspec.structs.replace(
+                stored.session, session_id=f"planning-{uuid4()}", status="review", design_summary="Do it."
+            )
+            ids.append(tool.take_in(codec.pretty(state), "a file").session_id)
+            tool.cancel(view.session_id)
+            tool.approve(ids[-1], "me", TypedAnswer(tool.request(ids[-1]), "y"))
+        tool.cancel(ids[0])
+    assert desk.run().stdout.splitlines()[1:] == ["Runs that wait: 2", "  → ringi status"]
+    assert desk.json()["runs_waiting"] == 2
     assert not {name for name in imported(desk.root) if name.startswith(("ringi.planning", "ringi.llm"))}
 
 

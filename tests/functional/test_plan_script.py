@@ -146,6 +146,8 @@ def test_a_file_that_speaks_of_something_else(room: Room) -> None:
         done = room.desk.run("plan", "Add JSON", "--answers", room.file(text))
         assert done.returncode == 6
         assert words in done.stderr
+        [ref, *_] = room.desk.json("status")["planning"]
+        assert f"go on with: ringi plan --resume {ref['sessionId'][:17]}" in done.stderr
 
 
 def test_instruction_and_answers_from_standard_input(room: Room) -> None:
@@ -223,8 +225,18 @@ def test_open_sessions_are_listed(room: Room) -> None:
     ("words", "complaint"),
     [
         ([], "Say what should change"),
-        (["x", "--resume", "y"], "Say what should change"),
-        (["x", "--answer", "1"], "needs a session"),
+        (["x", "--resume", "y"], "--resume brings its own instruction"),
+        (["x", "--from", "y"], "--from brings its own instruction"),
+        (["--from", "x", "--resume", "y"], "One thing at a time: --resume, --from"),
+        (["x", "--answer", "1"], "--answer needs a session"),
+        (["--answer", "1"], "--answer needs a session"),
+        (["--answers", "x.yaml"], "--answers needs a session"),
+        (["--resume", "x", "--answer", "one", "--answer=two"], "--answer can be given only once"),
+        (["--resume", "x", "--resume", "y"], "--resume can be given only once"),
+        (["x", "--answers", "a", "--answers", "b"], "--answers can be given only once"),
+        (["--resume", "x1", "--reject", "a", "--reject", "b"], "--reject can be given only once"),
+        (["--resume", "x1"], "x1 is too short for an id"),
+        (["--resume", "planning-"], "planning- is too short for an id"),
         (["--resume", "--answer", "1"], "needs a session"),
         (["--resume", "x", "--answer", "1", "--skip"], "One thing at a time"),
         (["--resume", "x", "--reason", "1"], "--reason belongs"),
@@ -297,6 +309,115 @@ def test_cancelled_from_the_command_line(room: Room) -> None:
     assert (code, view["status"]) == (5, "cancelled")
     assert room.resume("--cancel") == (6, None)
     assert room.resume()[0] == 5
+
+
+@pytest.mark.req("IP-9")
+@pytest.mark.parametrize("how", ["variable", "process"])
+def test_what_an_agent_does_is_told_as_an_agents(room: Room, how: str) -> None:
+    program = room.folder / "claude"
+    program.write_text('#!/bin/sh\n"$@" </dev/null\n')
+    program.chmod(0o755)
+
+    def step(*words: str) -> int:
+        if how == "variable":
+            return room.desk.run("plan", *words, CLAUDECODE="1").returncode
+        command = [str(program), *RINGI, "plan", *words]
+        return subprocess.run(command, cwd=room.desk.root, capture_output=True, check=False).returncode
+
+    assert step("Add JSON") == 3
+    name = room.desk.short_id()
+    resume = ("--resume", name)
+    for words, code in (
+        (["--cancel"], 3),
+        (["--answer", "1"], 3),
+        (["--skip"], 3),
+        (["--answers", room.file("otherwise: recommended\n")], 3),
+        (["--reject", "no"], 3),
+        (["--reject", "no"], 3),
+        (["--reject", "no"], 3),
+        (["--cancel"], 3),
+    ):
+        assert step(*resume, *words) == code
+    session = room.desk.session()
+    assert (session["status"], session["rejectCount"]) == ("review", 0)
+    said = [one for one in said_by(room) if not one[0].endswith("prepared")]
+    assert said == [
+        ("session_started", "ai"),
+        *[("session_answered", "ai")] * 2,
+        *[("session_decided", "ai")] * 2,
+    ]
+    shown = room.desk.run("status", *("--session", name)).stdout
+    assert "An agent began this session" in shown
+    assert "given by an agent, not typed here: 4" in shown
+    assert room.desk.json("status", "--session", name)["byAgent"] == {"instruction": True, "answers": 4}
+
+
+def said_by(room: Room) -> list[tuple[str, str]]:
+    with open_workspace(room.desk.root) as workspace:
+        events = list(workspace.log(room.desk.session()["sessionId"]))
+    return [(str(logged.event.event), str(logged.event.actor)) for logged in events]
+
+
+def test_a_script_that_no_agent_started_rejects_and_cancels(room: Room) -> None:
+    room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
+    assert room.resume("--reject", "no")[1]["pending"]["kind"] == "decision"
+    assert room.resume("--cancel")[0] == 5
+    assert ("session_rejected", "user") in said_by(room)
+    assert said_by(room)[-1] == ("session_cancelled", "user")
+
+
+@pytest.mark.req("IP-2")
+def test_what_was_signed_is_not_ended_without_a_person(room: Room) -> None:
+    room.desk.step("Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
+    done = room.desk.run("plan", "--resume", room.desk.short_id(), "--cancel")
+    assert done.returncode == 3
+    assert "not a terminal" in done.stderr
+    assert room.desk.session()["status"] == "approved"
+    shown = room.desk.run("status", "--session", room.desk.short_id()).stdout
+    assert "signed with a listed key of hanako (strong)" in shown
+    approval = room.desk.json("status", "--session", room.desk.short_id())["approval"]
+    assert (approval["proof"], approval["strength"], approval["by"]) == ("signed", "strong", "hanako")
+
+
+def test_a_number_of_no_option(room: Room) -> None:
+    room.desk.step("Add JSON")
+    for number in ("0", "3", "２２", "9" * 5000):  # noqa: RUF001
+        done = room.desk.run("plan", "--resume", room.desk.short_id(), "--answer", number)
+        assert done.returncode == 6
+        assert "its options are 1 to 2" in done.stderr
+    assert room.resume("--answer", "02")[0] == 3
+    assert room.resume("--answer", "3")[0] == 3  # without options it is an answer
+    assert room.desk.answers() == ["All of them", "3"]
+
+
+def test_what_was_changed_while_taking_it_in_is_told(room: Room) -> None:
+    room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
+    session = room.desk.session()
+    same = room.desk.run("plan", "--from", room.file(json.dumps(session), "same.json"))
+    assert "a session with its id was here already; it is planning-" in same.stderr
+    other = {**session, "sessionId": session["sessionId"][:-12] + "0" * 12}
+    for changes, words in (
+        ({"status": "approved", "plannerSessionId": "x"}, "an approval is not believed from a file"),
+        ({"currentQuestionIndex": 1}, "where it stood contradicts"),
+    ):
+        file = room.file(json.dumps({**other, **changes}), "other.json")
+        done = room.desk.run("plan", "--from", file)
+        assert done.returncode == 3
+        assert words in done.stderr
+        other["sessionId"] = other["sessionId"][:-1] + "1"
+        assert done.stderr.count("! ") == 1
+
+
+def test_too_short_for_an_id(room: Room) -> None:
+    room.desk.step("Add JSON")
+    for words in (
+        ["status", "--session", "ab"],
+        ["log", "planning-ab"],
+        ["status", "--session", "planning-"],
+    ):
+        done = room.desk.run(*words)
+        assert done.returncode == 2
+        assert "too short" in done.stderr
 
 
 def test_a_session_from_a_file(room: Room) -> None:

@@ -1,7 +1,10 @@
 """Planning sessions at a real terminal, from the instruction to the run."""
 
+import getpass
 import json
+import os
 import shlex
+import signal
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -144,9 +147,11 @@ def test_a_question_that_is_skipped_keeps_no_answer(room: Room) -> None:
 
 @pytest.mark.req("IP-10")
 def test_silence_never_skips(room: Room) -> None:
-    with room.talk("Add JSON", RINGI_PLANNING_SKIP_AFTER_SEC="0.1") as talk:
+    with room.talk("Add JSON", columns=40, RINGI_PLANNING_SKIP_AFTER_SEC="0.1") as talk:
         talk.read("Still there")
-        talk.read()
+        rest = "Still there" + talk.read()
+        assert max(map(len, rest.split("\n"))) <= 40
+        assert "/skip leaves it without an answer" in plain(rest)
         with pytest.raises(pexpect.TIMEOUT):
             talk.child.expect("Still there", timeout=0.5)
     assert room.desk.answers() == [None, None]
@@ -292,12 +297,17 @@ def test_what_is_no_answer_is_asked_again(room: Room) -> None:
         talk.say("")
         assert "no answer" in talk.say("/back")
         assert "nothing before it" in talk.say("/skp")
-        assert "did you mean /skip" in talk.say("?")
-        assert "/quit" in talk.say("/tmp")
+        assert "Did you mean /skip?" in talk.say("?")
+        assert "/quit" in talk.say("/foo")
+        assert "no command /foo" in talk.say("Skip")
+        assert "Did you mean /skip?" in talk.say("３")  # noqa: RUF001
+        assert "its options are 1 to 2" in plain(talk.say("/tmp/x"))
         talk.say(" /skip")
         assert "Where it is kept" in talk.say("9")
         assert "number or the letter" in talk.say("/skip")
-        assert "cannot be skipped" in talk.decide("２")  # noqa: RUF001
+        assert "cannot be skipped" in talk.say("２")  # noqa: RUF001
+        talk.say("help")
+        assert "Did you mean /help?" in talk.say("")
         talk.decide("1")
         talk.say("x", MENU)
         assert "letters in brackets" in talk.say("ｒ", MENU)  # noqa: RUF001
@@ -307,7 +317,7 @@ def test_what_is_no_answer_is_asked_again(room: Room) -> None:
         assert "Nothing was approved" in talk.say("i", MENU)
         assert "Original Instruction: Add JSON" in talk.say("q", MENU)
         assert talk.end()[0] == 3
-    assert room.desk.answers() == ["/tmp", "/skip"]
+    assert room.desk.answers() == ["/tmp/x", "/skip"]
     assert room.desk.chosen() == ["opt-b", "opt-a"]
 
 
@@ -317,7 +327,8 @@ def test_a_slip_is_no_reject(room: Room) -> None:
     with room.talk("Add JSON") as talk:
         to_review(talk)
         talk.reject("?")
-        assert "show word for word" in talk.reject("/quit")
+        assert "show word for word" in talk.reject("quit")
+        assert "Did you mean /quit?" in talk.reject("/quit")
         assert talk.end()[0] == 3
     assert room.desk.session()["rejectCount"] == 0
 
@@ -440,7 +451,8 @@ def test_somebody_else_goes_on_meanwhile(room: Room) -> None:
         assert (code, view["pending"]["question"]["id"]) == (3, "q-2")
         talk.send("too late\n")
         shown = talk.say("the names")
-        assert "not what is asked now" in shown
+        assert "q-1 is not" in shown
+        assert "q-2 is\n" in shown
         assert "Question 2 of 2" in shown
         talk.read()
         assert room.desk.step("--resume", room.desk.short_id(), "--cancel")[0] == 5
@@ -467,15 +479,107 @@ def test_an_approval_covers_only_what_was_shown(room: Room) -> None:
     assert room.desk.session()["status"] == "review"
 
 
-def test_an_agent_cannot_approve(room: Room) -> None:
+@pytest.mark.req("IP-9")
+def test_an_agent_neither_approves_nor_rejects_nor_cancels(room: Room) -> None:
     with room.talk("Add JSON", CLAUDECODE="1") as talk:
-        to_review(talk)
-        talk.say("a", MENU)
-        shown = talk.say("q", MENU)
-        assert "CLAUDECODE" in shown
-        assert f"ringi plan --resume {room.desk.short_id()}" in shown
+        talk.say("/cancel")
+        assert "CLAUDECODE" in talk.say("1")
+        talk.say("the names")
+        talk.decide("1")
+        talk.decide("2", "it says more")
+        for letter in "arc":
+            talk.say(letter, MENU)
+            shown = talk.read(MENU)
+            assert "CLAUDECODE" in shown
+            assert f"ringi plan --resume {room.desk.short_id()}" in plain(shown)
+            talk.send("?\n")
+        talk.say("q", MENU)
         talk.end()
     assert room.desk.session()["status"] == "review"
+    with room.resume() as talk:
+        shown = plain(talk.say("q", MENU))
+    assert "An agent began this session" in shown
+    assert "given by an agent, not typed here: 4" in shown
+
+
+def test_what_a_person_typed_is_not_called_an_agents(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        assert "agent" not in talk.say("q", MENU)
+        talk.end()
+    assert "agent" not in room.desk.run("status", "--session", room.desk.short_id()).stdout
+
+
+@pytest.mark.req("IP-9")
+def test_who_approved_is_told(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.approve()
+        talk.say("n", YES_NO)
+        assert "(weak)" in talk.seen
+        assert talk.end()[0] == 0
+    name, user = room.desk.short_id(), os.environ.get("USER") or getpass.getuser()
+    shown = room.desk.run("status", "--session", name).stdout
+    assert f"approved by {user}, " in shown
+    assert f"typed by {user} at /dev/" in shown
+    approval = room.desk.json("status", "--session", name)["approval"]
+    assert (approval["approver"], approval["proof"], approval["strength"]) == (user, "typed", "weak")
+    lines = room.desk.run("status").stdout.splitlines()
+    assert lines[:2] == ["Runs: 1", "  Add JSON"]
+    assert "waits to be started" in lines[2]
+
+
+@pytest.mark.req("IP-2")
+def test_an_approved_session_is_cancelled_by_a_person_alone(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        to_review(talk)
+        talk.approve()
+        talk.say("n", YES_NO)
+        talk.end()
+    name = room.desk.short_id()
+    assert room.desk.run("plan", "--resume", name, "--cancel").returncode == 3
+    with room.talk("--resume", name, "--cancel", CLAUDECODE="1") as talk:
+        assert talk.end()[0] == 3
+    assert room.desk.session()["status"] == "approved"
+    with room.talk("--resume", name, "--cancel") as talk:
+        assert talk.end()[0] == 5
+    assert room.desk.session()["status"] == "cancelled"
+
+
+def test_an_option_may_be_named_as_a_command(room: Room) -> None:
+    room.model.answers(
+        questions=[question("Which?", options=["Skip", "/login"]), question("And?", options=["/login"])]
+    )
+    with room.talk("Add JSON") as talk:
+        talk.say("skip")
+        talk.say("/login")
+        talk.read("Where it is kept")
+    assert room.desk.answers() == ["Skip", "/login"]
+
+
+def test_whoever_comes_back_to_the_program_sees_the_prompt(room: Room) -> None:
+    with room.talk("Add JSON") as talk:
+        talk.read()
+        talk.child.kill(signal.SIGCONT)
+        talk.read("> ")
+        talk.send("1\n")
+        assert "Question 2 of 2" in talk.read()
+    assert room.desk.answers()[0] == "Only one"
+
+
+def test_a_session_that_has_ended_promises_nothing(room: Room) -> None:
+    room.desk.step("Add JSON", "--answers", str(all_recommended(room)))
+    name = room.desk.short_id()
+    for feedback in ("not so", "nor so", "never"):
+        room.desk.step("--resume", name, "--reject", feedback)
+        room.desk.step("--resume", name, "--answers", str(all_recommended(room)))
+    with room.resume() as talk:
+        code, shown = talk.end()
+    assert code == 5
+    assert f"{name}\n" in shown
+    assert "saved" not in shown
+    told = room.desk.run("status", "--session", name).stdout
+    assert [words for words in ("not so", "nor so", "never") if f"{words}\n" not in told] == []
 
 
 def test_nobody_approves_what_is_shown_to_nobody(room: Room) -> None:

@@ -30,6 +30,7 @@ from ringi.domain.session_view import (
 )
 from ringi.errors import SessionFailed
 from ringi.planning.tool import PlanningTool
+from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import RealKey
 
 if os.environ.get("RINGI_REAL_MODEL") != "1":
@@ -175,7 +176,7 @@ def test_a_whole_session(
     signers.parent.mkdir(parents=True, exist_ok=True)
     signers.write_text(f"{NAME} {key.public}\n")
     began = time.monotonic()
-    with open_workspace(repo, environment=environment) as workspace:
+    with open_workspace(repo, environment=environment, person=SeatedPerson()) as workspace:
         story = Story(repo, workspace)
         try:
             view = story.to_the_summary(story.begin(instruction))
@@ -232,7 +233,7 @@ def test_a_service_that_goes_away_fails_the_session_and_it_goes_on_when_it_is_ba
         with pytest.raises(SessionFailed):
             story.tool.go_on(session_id)
         story.check_failure()
-    with open_workspace(repo, environment=environment) as workspace:
+    with open_workspace(repo, environment=environment, person=SeatedPerson()) as workspace:
         story = Story(repo, workspace)
         story.session_id = session_id
         story.tool.resume(session_id)

@@ -48,20 +48,23 @@ def home(app: App) -> None:
     sessions = _sessions(app.places.copies)
     working = [session for session in sessions if session.running or not session.taken]
     planning = app.plans.session_refs(open_only=True)
+    runs = app.plans.waiting_runs()
     idle = dict.fromkeys(session.plan_id for session in sessions if not session.running)
     sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
-        app.ui.document(
-            {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
-        )
+        found = {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
+        app.ui.document({**found, "runs_waiting": runs})
         return
-    anything = waiting or sent_back or working or planning
+    anything = waiting or sent_back or working or planning or runs
     if not anything and not app.plans.count() and _was_elsewhere(app):
         return
     _show_waiting(app, waiting)
     _show_sent_back(app, sent_back)
     _show_planning(app, planning)
+    if runs:
+        app.ui.line(Text("Runs that wait: {count}", count=runs), style="bold")
+        app.ui.next_step("ringi status")
     for session in working:
         _show_session(app, session)
     if not anything:

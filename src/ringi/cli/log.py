@@ -3,6 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.planning.naming import require_long
 from ringi.domain.events import LoggedEvent, speaks_of_plan
 from ringi.domain.session import is_session, short
 from ringi.errors import LogBroken
@@ -18,6 +19,8 @@ def log(app: App, plan: str | None, verify: bool) -> None:
     if verify:
         _verify(app)
         return
+    if plan is not None and is_session(plan):
+        require_long(plan)
     events = app.workspace.log(plan)
     if app.ui.as_json:
         app.ui.document(list(events))

@@ -8,7 +8,7 @@ import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.input import STDIN, read_named
-from ringi.cli.ui import Ui
+from ringi.cli.ui import Ui, translated
 from ringi.text import Text
 
 if TYPE_CHECKING:
@@ -21,7 +21,23 @@ _CHOOSE: Final = ""
 _START: Final = 'ringi plan "…"'
 
 
-@click.command()
+class _Once(click.Command):
+    """Refuses an option that is given twice, where the last one would win in silence."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = [one for one in self.make_parser(ctx).parse_args(list(args))[2] if _takes_value(one)]
+        twice = next((one for one in given if given.count(one) > 1), None)
+        if twice is not None and not ctx.resilient_parsing:
+            words = _("{option} can be given only once").format(option=twice.opts[0])
+            raise click.UsageError(words, ctx)
+        return super().parse_args(ctx, args)
+
+
+def _takes_value(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Option) and not parameter.is_flag
+
+
+@click.command(cls=_Once)
 @click.argument("words", metavar="[INSTRUCTION|-]", nargs=-1)
 @click.option(
     "--resume",
@@ -53,6 +69,7 @@ def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     goes on. Everything is saved at once; nothing is executed.
     """
     from ringi.cli.planning.going import at_terminal  # noqa: PLC0415  # not needed to show help
+    from ringi.cli.planning.naming import require_long  # noqa: PLC0415  # not needed to show help
 
     _require_sense(words, options)
     seated = at_terminal(app)
@@ -64,14 +81,13 @@ def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
         if chosen is None:
             return
         options["resume"] = chosen
+    elif options["resume"] is not None:
+        require_long(options["resume"])
     order = _order(options)
     raise click.exceptions.Exit(_go_on(app, _opened(app, words, options), order, seated=seated))
 
 
 def _require_sense(words: tuple[str, ...], given: dict[str, Any]) -> None:
-    begins = [bool(words), given["resume"] is not None, given["file"] is not None]
-    if sum(begins) != 1:
-        raise click.UsageError(_('Say what should change, as in: ringi plan "…"; or --resume, or --from'))
     steps = [
         name
         for name in ("answer", "skip", "reject", "cancel", "approve", "answers")
@@ -79,11 +95,12 @@ def _require_sense(words: tuple[str, ...], given: dict[str, Any]) -> None:
     ]
     if len(steps) > 1 and steps != ["approve", "answers"]:
         raise click.UsageError(_("One thing at a time: {options}").format(options=_named(steps)))
+    begins = [name for name in ("resume", "file") if given[name] is not None]
     alone = [name for name in steps if name != "answers"]
-    if given["resume"] == _CHOOSE and steps:
+    nowhere = given["resume"] == _CHOOSE or not (words or begins)
+    if (nowhere and steps) or (given["resume"] is None and alone and "answers" not in steps):
         raise click.UsageError(_("{options} needs a session: --resume ID").format(options=_named(steps)))
-    if given["resume"] is None and alone and "answers" not in steps:
-        raise click.UsageError(_("{options} needs a session: --resume ID").format(options=_named(alone)))
+    _require_one_beginning(words, begins)
     if given["reason"] and given["answer"] is None:
         raise click.UsageError(_("--reason belongs to --answer"))
     if given["to"] and given["answer"] is None and not given["skip"]:
@@ -95,22 +112,47 @@ def _require_sense(words: tuple[str, ...], given: dict[str, Any]) -> None:
         raise click.UsageError(_("Standard input can be read only once"))
 
 
+def _require_one_beginning(words: tuple[str, ...], begins: list[str]) -> None:
+    if not words and not begins:
+        raise click.UsageError(_('Say what should change, as in: ringi plan "…"; or --resume, or --from'))
+    if words and begins:
+        problem = _("{options} brings its own instruction; to answer what is asked: --resume ID --answer …")
+        raise click.UsageError(problem.format(options=_named(begins)))
+    if len(begins) > 1:
+        raise click.UsageError(_("One thing at a time: {options}").format(options=_named(begins)))
+
+
 def _is_given(value: object) -> bool:
     return value is not None and value is not False
 
 
 def _named(options: list[str]) -> str:
-    return ", ".join(f"--{name}" for name in options)
+    return ", ".join("--from" if name == "file" else f"--{name}" for name in options)
 
 
 def _opened(app: App, words: tuple[str, ...], given: dict[str, Any]) -> "SessionView":
     """Begun, taken in, or found."""
+    from ringi.cli.planning.going import actor_at  # noqa: PLC0415  # not needed to show help
+
     tool = app.workspace.planning
     if given["resume"] is not None:
         return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
     if given["file"] is not None:
-        return tool.take_in(read_named(given["file"]), given["file"])
-    return tool.start(_text(" ".join(words)))
+        return _taken_in(app, given["file"])
+    return tool.start(_text(" ".join(words)), actor=actor_at(app))
+
+
+def _taken_in(app: App, file: str) -> "SessionView":
+    """With words for what is other than in the file."""
+    from ringi.cli.planning.going import actor_at  # noqa: PLC0415  # not needed to show help
+    from ringi.cli.planning.wrapping import paragraph  # noqa: PLC0415  # not needed to show help
+    from ringi.planning.taking_in import changes, read_session  # noqa: PLC0415  # only with a file
+
+    tool, data = app.workspace.planning, read_named(file)
+    view = tool.take_in(data, file, actor=actor_at(app))
+    for change in changes(read_session(data, file), tool.get(view.session_id).session):
+        paragraph(app.ui, translated(change), style="yellow", mark="! ")
+    return view
 
 
 def _text(given: str) -> str:

@@ -1,16 +1,19 @@
 """`ringi status`: planning sessions that are open, runs, and where one of them stands."""
 
 from gettext import gettext as _
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
 
 from ringi.cli.app import App, pass_app
 from ringi.errors import Ambiguous, NotFound
 from ringi.text import Text
 
 if TYPE_CHECKING:
+    from ringi.cli.planning.going import Going
     from ringi.domain.run import Run
+    from ringi.domain.session_view import SessionView
 
 _MOST_RUNS: Final = 20
 
@@ -27,6 +30,9 @@ def status(app: App, name: str | None) -> None:
         return
     if not name:
         raise click.UsageError(_("--session needs an ID"))
+    from ringi.cli.planning.naming import require_long  # noqa: PLC0415  # not needed to show help
+
+    require_long(name)
     session_id, run_id = _found(app, name)
     if session_id is not None:
         _show_session(app, session_id)
@@ -66,8 +72,9 @@ def _show_all(app: App) -> None:
         app.ui.next_step(f"ringi plan --resume {short_names(ref.session_id for ref in refs)[newest]}")
     if runs:
         app.ui.line(Text("Runs: {count}", count=len(runs)), style="bold")
+        titles = _titles(app)
         for run in runs[:_MOST_RUNS]:
-            _show_line(app, run)
+            _show_line(app, run, titles.get(run.planning_session_id, ""))
         if len(runs) > _MOST_RUNS:
             app.ui.line(Text("and {count} more", count=len(runs) - _MOST_RUNS), indent=2)
         app.ui.next_step(f"ringi status --session {runs[0].run_id}")
@@ -76,9 +83,15 @@ def _show_all(app: App) -> None:
         app.ui.next_step('ringi plan "…"')
 
 
-def _show_line(app: App, run: "Run") -> None:
-    from ringi.cli.planning.naming import age  # noqa: PLC0415  # not needed to show help
+def _titles(app: App) -> dict[str, str]:
+    return {ref.session_id: ref.title for ref in app.workspace.planning.list()}
 
+
+def _show_line(app: App, run: "Run", title: str) -> None:
+    from ringi.cli.planning.naming import age  # noqa: PLC0415  # not needed to show help
+    from ringi.cli.planning.wrapping import columns, cut  # noqa: PLC0415  # not needed to show help
+
+    app.ui.line(cut(title, columns(app.ui) - 2) or "—", style="bold", indent=2)
     app.ui.line(
         Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=_phase(run)), indent=2
     )
@@ -114,7 +127,7 @@ def _show_session(app: App, session_id: str) -> None:
     going = Going(app, session_id)
     view = going.view()
     if app.ui.as_json:
-        app.ui.document(view)
+        app.ui.document(_document(going, view))
         return
     stored = going.tool.get(session_id)
     session = stored.session
@@ -125,11 +138,33 @@ def _show_session(app: App, session_id: str) -> None:
         show_answers(app.ui, session)
         show_feedback(app.ui, stored.facts)
     show_pending(app.ui, stored, view.pending)
+    going.tell_approval()
+    going.tell_given()
     going.tell_totals(view)
     if session.status in OPEN_SESSIONS:
         app.ui.next_step(going.command)
     elif session.planner_session_id:
         app.ui.next_step(f"ringi status --session {session.planner_session_id}")
+
+
+def _document(going: "Going", view: "SessionView") -> dict[str, Any]:
+    """The view, with who said what in it."""
+    from ringi.cli.planning.showing import given_by_agent  # noqa: PLC0415  # not needed to show help
+
+    begun, count = given_by_agent(going.app.workspace.log(view.session_id))
+    document: dict[str, Any] = msgspec.to_builtins(view)
+    document["byAgent"] = {"instruction": begun, "answers": count}
+    approval = going.app.workspace.parts.ledger.session_approval(view.session_id)
+    if approval is not None:
+        proof = approval.proof
+        document["approval"] = {
+            "approver": approval.approver,
+            "timestamp": approval.timestamp,
+            "proof": proof.kind,
+            "strength": proof.strength,
+            "by": proof.principal or proof.user,
+        }
+    return document
 
 
 def _show_run(app: App, run: "Run") -> None:
@@ -138,7 +173,7 @@ def _show_run(app: App, run: "Run") -> None:
     if app.ui.as_json:
         app.ui.document(run)
         return
-    _show_line(app, run)
+    _show_line(app, run, _titles(app).get(run.planning_session_id, ""))
     for line in shown_lines(run.instruction):
         app.ui.line(line, indent=4 if line else 0)
     app.ui.line(Text("It comes from {session}.", session=run.planning_session_id), indent=2)

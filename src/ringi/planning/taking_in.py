@@ -1,6 +1,6 @@
 """A session from a file: believed as far as anybody could have written it, and put right where it must be."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ringi.domain import codec
 from ringi.domain.session import (
@@ -10,6 +10,7 @@ from ringi.domain.session import (
     SessionFacts,
     SessionStatus,
     is_session_id,
+    short,
 )
 from ringi.errors import BadDocument
 from ringi.planning.language import language_of
@@ -39,6 +40,22 @@ def taken(session: PlanningSession, project: ProjectFacts) -> State:
         review_log_path=None,
     )
     return put_right(state)
+
+
+def changes(file: PlanningSession, session: PlanningSession) -> Iterator[Text]:
+    """What is other than the file says."""
+    if file.session_id != session.session_id:
+        name = short(session.session_id)
+        yield Text("a session with its id was here already; it is {session} now", session=name)
+    if file.status is SessionStatus.APPROVED:
+        yield Text("an approval is not believed from a file; a person approves it anew")
+    if _place(file) != _place(session):
+        yield Text("where it stood contradicts what was answered; it goes on where that is missing")
+
+
+def _place(session: PlanningSession) -> tuple[object, ...]:
+    status = SessionStatus.REVIEW if session.status is SessionStatus.APPROVED else session.status
+    return (status, session.current_question_index, session.current_decision_index, session.decisions)
 
 
 def _facts_of(session: PlanningSession, project: ProjectFacts) -> SessionFacts:

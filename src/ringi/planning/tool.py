@@ -9,7 +9,15 @@ from ringi.domain import codec
 from ringi.domain.approval import Proof
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import OnWorking, Working
-from ringi.domain.session import OPEN_SESSIONS, SESSION_PREFIX, Question, SessionFacts, SessionRef, SessionStatus, short
+from ringi.domain.session import (
+    OPEN_SESSIONS,
+    SESSION_PREFIX,
+    Question,
+    SessionFacts,
+    SessionRef,
+    SessionStatus,
+    short,
+)
 from ringi.domain.session_view import (
     ApprovalPending,
     DecisionPending,
@@ -29,8 +37,6 @@ from ringi.ports import NewEvent, StoredSession
 from ringi.text import Text
 
 _WAITING_FOR: Final = {
-    "question": Text("a question is"),
-    "decision": Text("a decision is"),
     "approval": Text("the approval of the summary is"),
     "work": Text("the model is next"),
     "failed": Text("it failed and can be resumed"),
@@ -238,9 +244,8 @@ def _require(stored: StoredSession, kind: type[Pending], given: str | Text, want
     due = pending(state_of(stored))
     if isinstance(due, kind) and wanted in {"", _id_of(due)}:
         return
-    asked = _WAITING_FOR[str(due.__struct_config__.tag)]
-    if name := _id_of(due):
-        asked = Text("{id} is", id=name)
+    named = isinstance(due, QuestionPending | DecisionPending)
+    asked = Text("{id} is", id=_id_of(due)) if named else _WAITING_FOR[str(due.__struct_config__.tag)]
     raise NotAsked(given=given, asked=asked, session=short(stored.session.session_id))
 
 

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from ringi.domain.plan import WAITING, PlanDocument, PlanRef
 from ringi.errors import Ambiguous, NotFound
 from ringi.store import sql
@@ -17,11 +19,17 @@ if TYPE_CHECKING:
 _SHORTEST_ID: Final = 4
 _LONGEST_NUMBER: Final = 18
 _EVERYTHING: Final = -1
+_WAITS: Final = "planning"
+"""As RunPhase has it: to load the documents takes longer than to count."""
 
 
-class PlanReader:
-    """Plans, and sessions as lines: what lists need, and nothing that would slow their start."""
+class _Phased(msgspec.Struct):
+    """Of a run, all that is counted by."""
 
+    phase: str
+
+
+class _Opened:
     def __init__(self, folder: Path, wait_sec: float) -> None:
         self.folder = folder
         self.database = connect(folder, wait_sec)
@@ -32,6 +40,10 @@ class PlanReader:
     def _select(self, statement: str, *values: object) -> list[Row]:
         with translated(self.folder):
             return self.database.execute(statement, values).fetchall()
+
+
+class PlanReader(_Opened):
+    """Plans, sessions as lines, runs counted: what lists need, and nothing that would slow their start."""
 
     def find(self, name: str) -> str:
         number = name.removeprefix("p")
@@ -85,6 +97,15 @@ class PlanReader:
         from ringi.store.sessionrows import as_session_ref  # noqa: PLC0415  # only where there is one
 
         return [as_session_ref(row) for row in found]
+
+    def waiting_runs(self) -> int:
+        """How many wait to be started."""
+        found = self._select(sql.RUNS)
+        if not found:
+            return 0
+        from ringi.domain import codec  # noqa: PLC0415  # only where there is one
+
+        return sum(codec.trusted(as_bytes(row[0]), _Phased, "run").phase == _WAITS for row in found)
 
     def count(self) -> int:
         return int(str(self._select(sql.COUNT_PLANS)[0][0]))

@@ -22,6 +22,8 @@ _MANIFESTS: Final = frozenset([
 _TESTS: Final = frozenset(["test", "tests", "spec", "specs", "__tests__", "e2e"])
 _TEST_FILE: Final = re.compile(r"(?:test_.+|.+_test|.+\.(?:test|spec))(\.\w+)")
 _NOT_OURS: Final = frozenset(["__pycache__", "node_modules", "venv", "vendor", "target", "dist", "build"])
+_CHECKED_BY: Final = frozenset([".github", ".gitlab-ci.yml", ".circleci", ".travis.yml"])
+"""Hidden, and yet what a project shows of how it is checked."""
 _MOST_LOOKED_AT: Final = 2_000
 _MOST_NAMED: Final = 12
 _MOST_LANGUAGES: Final = 3
@@ -58,11 +60,13 @@ def _tests(names: set[str]) -> tuple[str, ...]:
 def _entries(folder: "Path | os.DirEntry[str]") -> Iterator["os.DirEntry[str]"]:
     try:
         with os.scandir(folder) as found:
-            yield from (
-                entry for entry in found if not entry.name.startswith(".") and entry.name not in _NOT_OURS
-            )
+            yield from (entry for entry in found if _is_shown(entry.name))
     except OSError:  # one that cannot be looked into says nothing
         return
+
+
+def _is_shown(name: str) -> bool:
+    return name in _CHECKED_BY or (not name.startswith(".") and name not in _NOT_OURS)
 
 
 def _named(entry: "os.DirEntry[str]") -> str:

@@ -78,7 +78,45 @@ def found(brief: Brief, topic: str) -> NewDecision | None:
         ("en", "Make the search faster", "speed comes from", "Measure first, then the hottest place"),
         ("en", "Change the schema of the orders table", "old and new form", "Expand, move, contract"),
         ("en", "Remove the unused XML exporter", "goes", "Remove at once"),
-        ("en", "Encrypt the stored passwords", "protection sits", "In one central place"),
+        ("en", "SQL injection in the search form", "protection sits", "In one central place"),
+        ("en", "Rename the function foo to bar in src/app.py", "old name", "Rename everywhere at once"),
+        (
+            "en",
+            "Delete all users who have not logged in for two years",
+            "taken back",
+            "Mark first, delete after a waiting time",
+        ),
+        (
+            "en",
+            "Delete all users who have not logged in for two years",
+            "selection",
+            "Dry run with counts and samples",
+        ),
+        ("en", "Set up CI with GitHub Actions", "introduced", "Not required at first"),
+        ("en", "Set up CI with GitHub Actions", "written down", "A command that people and CI share"),
+        ("en", "Upgrade Django from 3.2 to 5.0", "version rises", "One major version at a time"),
+        ("en", "Upgrade Django from 4.2 to 5.0", "version rises", "Straight to the target"),
+        (
+            "en",
+            "Bump version to 2.0 and tag a release",
+            "release is made",
+            "By a workflow that the tag starts",
+        ),
+        ("en", "Encrypt customer data at rest", "keys are kept", "In a key service"),
+        (
+            "en",
+            "Make the notifications support both Slack and email",
+            "fits into",
+            "One interface, an implementation for each",
+        ),
+        ("ja", "Djangoを3.2から5.0に上げる", "段階", "メジャーバージョンを一つずつ"),
+        ("ja", "GitHub ActionsでCIを導入したい", "どこに記述", "人とCIが共有するコマンド"),
+        (
+            "ja",
+            "2年間ログインしていないユーザーを削除する",
+            "取り消せる",
+            "まず印を付けて隠し、一定期間の後に削除",
+        ),
         ("ja", "合計が間違っている不具合を修正", "どこで直すか", "原因箇所を最小限に修正"),
         (
             "ja",
@@ -182,6 +220,21 @@ def test_another_kind_of_work_brings_its_decision_along():
         ("en", "Fix the wrong total", "", "Please rework this part properly", "Rework the part"),
         ("en", "Make search faster", "", "just cache it", "Cache results"),
         ("en", "Refactor the parser", "", "do it all at once", "All at once"),
+        (
+            "en",
+            "Fix the crash when the config file is empty",
+            "",
+            "Use the default instead of failing",
+            "Fall back to a default",
+        ),
+        ("en", "Add search", "", "it must live in a module of its own", "In a module of its own"),
+        (
+            "ja",
+            "設定ファイルが空だと落ちる不具合を修正",
+            "",
+            "エラーではなくデフォルトを使ってほしい",
+            "既定値で代替",
+        ),
         ("ja", "検索を追加", "", "フラグで切れるようにしたい", "しばらくフィーチャーフラグで制御"),
         ("ja", "検索を追加", "", "別モジュールにしてください", "独立したモジュールにする"),
         ("ja", "検索を速くする", "", "キャッシュを使ってほしい", "結果をキャッシュする"),
@@ -239,11 +292,39 @@ def test_one_against_and_one_for():
     ],
 )
 def test_other_feedback_becomes_a_decision_of_its_own(language: Any, feedback: str, option: str):
-    text = {"en": "Add search", "ja": "検索を追加"}[language]
+    text = {"en": "Add search in src/app.py", "ja": "src/app.py に検索を追加"}[language]
     made = decisions(rejected(chosen(started(text, language)), feedback)).decisions
     assert feedback in made[0].topic
     assert made[0].options[recommended_at(made[0])].name == option
     assert len(made) == 3
+
+
+@pytest.mark.req("IP-2")
+@pytest.mark.parametrize(
+    ("language", "text", "feedback"),
+    [
+        ("en", "Add search", "The name is misleading"),
+        ("en", "Fix the wrong total", "This is too big"),
+        ("en", "Add search", "Rather through a library"),
+        ("en", "Add user authentication", "I want end-to-end tests"),
+        ("ja", "検索を追加", "名前が分かりにくいです"),
+        ("ja", "合計の不具合を修正", "計画が大きすぎます"),
+    ],
+)
+def test_no_earlier_decision_disappears(language: Any, text: str, feedback: str):
+    brief = chosen(started(text, language))
+    before = {decision.topic for decision in brief.decisions}
+    assert len(before) == 3
+    for words in (feedback, "And something else", "もう一つ"):
+        brief = chosen(rejected(brief, words))
+        assert {decision.topic for decision in brief.decisions} == before
+
+
+def test_a_decision_about_feedback_stays_as_well():
+    brief = chosen(rejected(chosen(started("Add search in src/app.py")), "The name is misleading"))
+    again = rejected(brief, "And the colour")
+    topics = {decision.topic for decision in decisions(again).decisions}
+    assert topics == {decision.topic for decision in brief.decisions}
 
 
 def test_earlier_choices_stay_recommended():
@@ -256,7 +337,7 @@ def test_earlier_choices_stay_recommended():
 
 
 def test_what_was_said_first_is_not_forgotten_at_the_second_reject():
-    once = chosen(rejected(chosen(started("Add search")), "I want it behind a feature flag"))
+    once = chosen(rejected(chosen(started("Add search in src/app.py")), "I want it behind a feature flag"))
     twice = rejected(once, "The name is misleading")
     assert [decision.topic for decision in decisions(twice).decisions][:2] == [
         "What to change after your feedback: “The name is misleading”",

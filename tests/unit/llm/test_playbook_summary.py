@@ -74,7 +74,7 @@ def section(text: str, brief: Brief, key: str) -> list[str]:
 
 def check_structure(text: str, brief: Brief) -> None:
     sentences = WORDS[brief.language].sentences
-    known = [sentences[key] for key in SECTIONS]
+    known = [sentences[key] for key in (*SECTIONS[:5], "otherwise", *SECTIONS[5:])]
     found = headings(text)
     assert [heading for heading in known if heading in found] == found
     for line in text.splitlines():
@@ -180,6 +180,54 @@ def test_steps_follow_the_decisions(language: Any, text: str, option: int, step:
     assert any(step in line for line in section(summary(brief).summary, brief, "steps"))
 
 
+@pytest.mark.parametrize(
+    ("language", "answer", "there", "absent"),
+    [
+        ("en", "Only the case reported", "the same commit as the fix", "neighbours"),
+        ("en", "The same pattern everywhere", "fix each place", "neighbours"),
+        ("en", "Only this case now, and a list of the other places", "elsewhere is listed", "fix each place"),
+        ("en", "Both, as two separate commits", "Stop the harm first", "it fails for now"),
+        ("ja", "報告されたケースだけ", "修正と同じコミット", "周辺を調べ"),
+        ("ja", "同じパターンをすべて", "それぞれテスト付きで直します", "周辺を調べ"),
+        ("ja", "両方。コミットは二つに分ける", "まず被害を止める", "この時点では失敗"),
+    ],
+)
+def test_steps_follow_the_answers(language: Any, answer: str, there: str, absent: str):
+    brief = answered({"en": "Fix the wrong total", "ja": "合計の不具合を修正"}[language], language, answer)
+    steps = " ".join(section(summary(decided(brief)).summary, brief, "steps"))
+    assert there in steps
+    assert absent not in steps
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_test_is_written_whatever_was_chosen_about_it(language: Any):
+    text = {"en": "Fix the wrong total", "ja": "合計の不具合を修正"}[language]
+    word = {"en": "test", "ja": "テスト"}[language]
+    brief = answered(text, language, "none of these")
+    for option in range(3):
+        assert word in section(summary(decided(brief, option=option)).summary, brief, "steps")[0]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "feedback", "option"),
+    [
+        ("en", "Add search", "It must live in a module of its own", 0),
+        ("ja", "検索を追加", "別モジュールにしてください", 0),
+    ],
+)
+def test_feedback_that_was_not_followed_is_said_to_be_so(
+    language: Any, text: str, feedback: str, option: int
+):
+    brief = decided(answered(text, language, "none of these"))
+    again = msgspec.structs.replace(brief, feedback=(feedback,))
+    followed, other = decided(again), decided(again, option=option)
+    assert feedback in section(summary(followed).summary, brief, "feedback")[0]
+    assert section(summary(followed).summary, brief, "otherwise") == []
+    assert section(summary(other).summary, brief, "feedback") == []
+    assert feedback in section(summary(other).summary, brief, "otherwise")[0]
+    assert other.decisions[0].selected.name in section(summary(other).summary, brief, "otherwise")[0]
+
+
 def test_steps_follow_answers_that_settle_a_topic():
     brief = answered("Remove the old API", option=1)
     assert any("Let every use warn" in line for line in section(summary(brief).summary, brief, "steps"))
@@ -189,6 +237,13 @@ def test_a_smaller_plan_has_fewer_steps():
     brief = decided(answered("Add search"))
     brief = decided(msgspec.structs.replace(brief, feedback=("This is too big",)))
     assert len(section(summary(brief).summary, brief, "steps")) == 3
+
+
+@pytest.mark.parametrize("option", range(3))
+def test_feedback_that_fits_no_decision_is_a_step_however_long_the_plan(option: int):
+    brief = decided(answered("Fix the wrong total", answer="Both, as two separate commits"), option=option)
+    brief = decided(msgspec.structs.replace(brief, feedback=("The colour is odd",)), option=option)
+    assert sum("The colour is odd" in line for line in section(summary(brief).summary, brief, "steps")) == 1
 
 
 def test_missing_parts_become_a_step():
@@ -202,7 +257,7 @@ def test_missing_parts_become_a_step():
     [
         (ProjectFacts(tests=("make test",)), "Run `make test` after every step."),
         (ProjectFacts(manifests=("Cargo.toml",)), "Run `cargo test` after every step."),
-        (ProjectFacts(tests=("spec",)), "Run the tests in `spec` after every step; only a test written in advance may fail."),
+        (ProjectFacts(tests=("spec",)), "Run the tests in `spec` after every step; they pass each time."),
         (ProjectFacts(), "After every step, try the part that changed; the project shows no tests of its own."),
     ],
 )  # fmt: skip

@@ -24,6 +24,7 @@ from ringi.domain.session_view import (
 )
 from ringi.domain.usage import Usage
 from ringi.errors import (
+    BadAnswer,
     BadDocument,
     ModelRejected,
     NewerVersion,
@@ -39,8 +40,8 @@ from ringi.errors import (
 )
 from ringi.planning.handing_over import enhanced_instruction
 from ringi.store.verify import verify
-from ringi.text import Text
 from tests.fakes.models import Desk, ScriptedModel
+from tests.fakes.people import AgentAtWork, NoTerminal
 
 
 @pytest.fixture
@@ -85,17 +86,7 @@ def test_from_an_instruction_to_a_run(desk: Desk):
 
 @pytest.mark.req("IP-9")
 def test_only_a_person_approves_and_only_what_was_shown(tmp_path: Path):
-    class Agent:
-        def refusal(self) -> Text:
-            return Text("an agent is at work here")
-
-        def name(self) -> str:
-            return "none"
-
-        def user(self) -> str:
-            return "person"
-
-    agent = Desk(tmp_path / "state", person=Agent())
+    agent = Desk(tmp_path / "state", person=AgentAtWork())
     session_id = agent.at_review()
     with pytest.raises(NoChannel, match="agent"):
         agent.tool.approve(session_id, "person", yes(agent, session_id))
@@ -111,6 +102,62 @@ def test_only_a_person_approves_and_only_what_was_shown(tmp_path: Path):
     with pytest.raises(WrongAnswer, match="something else"):
         desk.tool.approve(session_id, "person", before)
     assert desk.ledger.runs() == []
+
+
+@pytest.mark.req("IP-9")
+def test_an_agent_neither_rejects_nor_cancels(tmp_path: Path, desk: Desk):
+    agent = Desk(tmp_path / "state", person=AgentAtWork())
+    session_id = agent.at_review()
+    before = agent.tool.get(session_id)
+    for act in (lambda: agent.tool.reject(session_id, "no"), lambda: agent.tool.cancel(session_id)):
+        with pytest.raises(NoChannel, match="agent") as refused:
+            act()
+        assert "ringi plan --resume planning-" in str(refused.value.details["command"])
+    assert agent.tool.get(session_id) == before
+
+
+@pytest.mark.req("IP-2")
+@pytest.mark.parametrize("failed", [False, True])
+def test_what_was_approved_is_ended_only_where_a_person_is(tmp_path: Path, desk: Desk, failed: bool):
+    script = Desk(tmp_path / "state", person=NoTerminal())
+    rejected, session_id = desk.at_review(), desk.at_review()
+    assert script.tool.reject(rejected, "no").status is SessionStatus.DESIGN
+    assert script.tool.cancel(rejected).status is SessionStatus.CANCELLED
+    desk.tool.approve(session_id, "person", yes(desk, session_id))
+    if failed:
+        desk.tool.fail(session_id, "it rained")
+    with pytest.raises(NoChannel, match="terminal"):
+        script.tool.cancel(session_id)
+    assert desk.tool.cancel(session_id).status is SessionStatus.CANCELLED
+
+
+@pytest.mark.req("IP-3")
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("2", "token"),
+        (" 02 ", "token"),
+        ("２", "token"),  # noqa: RUF001
+        ("3", None),
+        ("0", None),
+        ("00", None),
+        ("9" * 9000, None),
+        ("3 of them", "3 of them"),
+        ("-1", "-1"),
+        ("1.", "1."),
+        ("①", "password"),
+        ("²", "token"),
+    ],
+)
+def test_a_bare_number_is_that_of_an_option(desk: Desk, typed: str, answer: str | None):
+    session_id = desk.tool.start("Add a login").session_id
+    desk.tool.go_on(session_id)
+    if answer is None:
+        with pytest.raises(BadAnswer, match="its options are 1 to 2"):
+            desk.tool.answer(session_id, typed)
+    else:
+        desk.tool.answer(session_id, typed)
+    assert desk.tool.get(session_id).session.questions[0].answer == answer
 
 
 @pytest.mark.req("IP-2")

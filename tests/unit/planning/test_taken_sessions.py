@@ -11,6 +11,7 @@ from ringi.domain.prompt import Purpose
 from ringi.domain.session import SessionStatus
 from ringi.domain.session_view import ApprovalPending, DecisionPending, FailedPending, WorkPending
 from ringi.errors import BadDocument
+from ringi.planning.taking_in import changes
 from ringi.store.verify import verify
 from tests.fakes.models import Desk
 
@@ -123,3 +124,18 @@ def test_the_newest_hundred_messages_stay(desk: Desk, count: int, moved: int):
     text = "".join(entry.text for entry in desk.ledger.session_logs(view.session_id))
     assert text.count("user: no. ") == moved
     assert (kept.discovery_log_path is not None) == bool(moved)
+
+
+def test_what_is_other_than_in_the_file_is_told(desk: Desk):
+    file = desk.tool.get(desk.at_review()).session
+
+    def told(**after: Any) -> list[str]:
+        return [str(change) for change in changes(file, msgspec.structs.replace(file, **after))]
+
+    assert told() == []
+    [new] = told(session_id="planning-12345678-0000-4000-8000-000000000000")
+    assert new.endswith("it is planning-12345678 now")
+    for moved in ({"status": "design"}, {"current_question_index": 0}, {"current_decision_index": 0}):
+        assert ["where it stood" in words for words in told(**moved)] == [True]
+    approved = msgspec.structs.replace(file, status=SessionStatus.APPROVED)
+    assert ["approval" in str(change) for change in changes(approved, file)] == [True]

@@ -286,3 +286,9 @@ def test_it_takes_time_in_proportion_to_the_text(unit: str):
     began = time.perf_counter()
     masked(text)
     assert time.perf_counter() - began < 4  # a fifth of a second on a quiet machine
+
+
+@pytest.mark.req("PP-17")
+@pytest.mark.parametrize("first", "rbufx")
+def test_no_letter_of_a_value_stays(first: str):
+    assert masked(f"password={first}8jzK3nq9XwT2") == "password=(masked: a password or another secret)"

@@ -14,11 +14,12 @@ def test_languages_manifests_tests_and_what_lies_at_the_top(tmp_path: Path):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
+    (tmp_path / ".github").mkdir()
     assert glance(tmp_path) == Glance(
         languages=("Python", "JavaScript"),
         manifests=("pyproject.toml",),
         tests=("tests",),
-        entries=("README.md", "pyproject.toml", "src/", "tests/"),
+        entries=(".github/", "README.md", "pyproject.toml", "src/", "tests/"),
     )
 
 

@@ -1,6 +1,6 @@
 """A planning session as a dialogue, line by line. Every answer is saved before the next question is shown."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from string import ascii_lowercase
 from typing import Final
 from unicodedata import normalize
@@ -10,10 +10,17 @@ from ringi.cli.ask import is_yes
 from ringi.cli.planning.going import EXIT_INTERRUPTED, Going
 from ringi.cli.planning.lines import PROMPT, Lines, Reminder, prompt_of
 from ringi.cli.planning.reviewing import Review
-from ringi.cli.planning.showing import show_decision, show_feedback, show_pending, show_question
+from ringi.cli.planning.showing import (
+    show_decision,
+    show_feedback,
+    show_help,
+    show_pending,
+    show_question,
+)
+from ringi.cli.planning.slips import plain, slip
 from ringi.cli.planning.wrapping import columns, cut, paragraph
 from ringi.cli.ui import translated
-from ringi.domain.session import DecisionPoint, DesignOption
+from ringi.domain.session import OPEN_SESSIONS, DecisionPoint, DesignOption
 from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
@@ -76,7 +83,9 @@ class Dialogue:
     def _greet(self, view: SessionView) -> None:
         title = cut(view.instruction.split("\n", 1)[0], columns(self.ui))
         self.ui.line(title, style="bold")
-        words = Text("{session} · every answer is saved at once · ? helps", session=self.going.name)
+        words = Text("{session}", session=self.going.name)
+        if view.status in OPEN_SESSIONS:
+            words = Text("{session} · every answer is saved at once · ? helps", session=self.going.name)
         paragraph(self.ui, translated(words), style="dim")
         if isinstance(view.pending, DecisionPending):
             show_feedback(self.ui, self.tool.get(self.id).facts)
@@ -116,7 +125,7 @@ class Dialogue:
             return self.going.view()
 
     def say(self, words: Text, style: str = "yellow") -> None:
-        self.ui.line(words, style=style)
+        paragraph(self.ui, translated(words), style=style)
 
     def show(self, view: SessionView) -> None:
         """Once, until something else is asked."""
@@ -142,15 +151,14 @@ class Dialogue:
     def _question(self, view: SessionView, asked: QuestionPending) -> Step:
         self.show(view)
         text = self.lines.ask(PROMPT, self._reminder)
-        if (command := self.command(text)) is not None:
-            return command(self, view)
         question = asked.question
-        if text.strip():
-            return self.tool.answer(self.id, _plain(text), question_id=question.id)
-        if question.answer is not None:
-            return self.tool.answer(self.id, question.answer, question_id=question.id)
-        if question.skipped:
-            return self.tool.skip(self.id, question_id=question.id)
+        if (command := self.command(text, question.options or ())) is not None:
+            return command(self, view)
+        if not text.strip() and question.skipped:
+            return self.tool.skip(self.id, question_id=question.id, actor=self.going.actor)
+        answer = text if text.strip() else question.answer
+        if answer is not None:
+            return self.tool.answer(self.id, answer, question_id=question.id, actor=self.going.actor)
         self.say(Text("An empty line is no answer; /skip leaves the question open, ? helps."))
         return view
 
@@ -158,7 +166,7 @@ class Dialogue:
         self.show(view)
         decision = asked.decision
         text = self.lines.ask(PROMPT)
-        if (command := self.command(text)) is not None:
+        if (command := self.command(text, (option.name for option in decision.options))) is not None:
             return command(self, view)
         if not text.strip() and decision.selected is not None:
             return self._decide(decision, decision.selected, decision.rationale or "")
@@ -170,6 +178,9 @@ class Dialogue:
         why = Text("Why? (empty: as before)") if before else Text("Why? (empty: no reason)")
         self.say(why, "bold")
         reason = self.lines.ask(PROMPT)
+        while (words := slip(reason, COMMANDS)) is not None:
+            self.say(words)
+            reason = self.lines.ask(PROMPT)
         command = self.command(reason)
         if command is _skip:
             reason = ""
@@ -179,19 +190,17 @@ class Dialogue:
         return self._decide(decision, option, reason.strip() or before)
 
     def _decide(self, decision: DecisionPoint, option: DesignOption, reason: str) -> SessionView:
-        return self.tool.decide(self.id, option.id, reason, decision_id=decision.id)
+        actor = self.going.actor
+        return self.tool.decide(self.id, option.id, reason, decision_id=decision.id, actor=actor)
 
-    def command(self, text: str) -> "Callable[[Dialogue, SessionView], Step] | None":
+    def command(
+        self, text: str, options: Iterable[str] = ()
+    ) -> "Callable[[Dialogue, SessionView], Step] | None":
         """None where it is an answer."""
-        word = normalize("NFKC", text.rstrip()).lower()
-        if word in COMMANDS:
-            return COMMANDS[word]
-        if word.startswith("/") and word[1:].isalpha():
-            from difflib import get_close_matches  # noqa: PLC0415  # only for a mistyped command
-
-            if near := get_close_matches(word, COMMANDS, n=1, cutoff=0.7):
-                return lambda dialogue, view: _mistyped(dialogue, view, word, near[0])
-        return None
+        if (command := COMMANDS.get(plain(text))) is not None:
+            return command
+        words = slip(text, COMMANDS, options)
+        return None if words is None else lambda dialogue, view: _told(dialogue, view, words)
 
     def _approved(self, run_id: str) -> int:
         self.going.tell_run(run_id)
@@ -224,12 +233,13 @@ def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
 
 
 def _back(dialogue: Dialogue, _: SessionView) -> Step:
-    return dialogue.tool.back(dialogue.id)
+    return dialogue.tool.back(dialogue.id, actor=dialogue.going.actor)
 
 
 def _skip(dialogue: Dialogue, view: SessionView) -> Step:
     if isinstance(view.pending, QuestionPending):
-        return dialogue.tool.skip(dialogue.id, question_id=view.pending.question.id)
+        question = view.pending.question
+        return dialogue.tool.skip(dialogue.id, question_id=question.id, actor=dialogue.going.actor)
     dialogue.say(Text("A decision cannot be skipped; the recommended option is marked."))
     return view
 
@@ -239,24 +249,19 @@ def _quit(dialogue: Dialogue, _: SessionView) -> Step:
 
 
 def cancel(dialogue: Dialogue, view: SessionView) -> Step:
+    if dialogue.going.refuses_agent():
+        return view
     answer = dialogue.lines.ask(prompt_of(dialogue.ui, Text("End the session for good? [y/n]")))
     return dialogue.tool.cancel(dialogue.id) if is_yes(answer.strip()) else view
 
 
 def _help(dialogue: Dialogue, view: SessionView) -> Step:
-    for line in _HELP:
-        paragraph(dialogue.ui, translated(line), indent=2)
+    show_help(dialogue.ui, _HELP)
     return view
 
 
-def _mistyped(dialogue: Dialogue, view: SessionView, word: str, near: str) -> Step:
-    dialogue.say(
-        Text(
-            "There is no {word}; did you mean {near}? A space before it makes it an answer.",
-            word=word,
-            near=near,
-        )
-    )
+def _told(dialogue: Dialogue, view: SessionView, words: Text) -> Step:
+    dialogue.say(words)
     return view
 
 

@@ -5,10 +5,14 @@ import errno
 import fcntl
 import os
 import select
+import signal
 import sys
 import termios
+import threading
+from collections.abc import Iterator
 from typing import Final
 
+from ringi.cli.planning.wrapping import paragraph
 from ringi.cli.ui import Ui, translated
 from ringi.text import Text, visible
 
@@ -46,6 +50,10 @@ class Lines:
         """
         self._forget()
         self._write(prompt)
+        with self._drawn_again(prompt):
+            return self._asked(prompt, reminder)
+
+    def _asked(self, prompt: str, reminder: Reminder | None) -> str:
         lines = [self._first(prompt, reminder) if reminder and not reminder.said else self._line()]
         pasted = False
         while True:
@@ -62,8 +70,8 @@ class Lines:
 
     def _whole(self, lines: list[str]) -> str:
         if any(len(line.encode("utf-8", "replace")) >= _LONGEST_LINE for line in lines):
-            self._ui.line(Text("The terminal cut a line off after {count} bytes; nothing was taken. "
-                               "Make several lines of it.", count=_LONGEST_LINE), style="yellow")  # fmt: skip
+            self._tell(Text("The terminal cut a line off after {count} bytes; nothing was taken. "
+                            "Make several lines of it.", count=_LONGEST_LINE))  # fmt: skip
             return ""
         return "\n".join(lines)
 
@@ -72,7 +80,7 @@ class Lines:
             reminder.said = True
             self._kept += self._unfinished()
             self._ui.line()
-            self._ui.line(reminder.words, style="yellow")
+            self._tell(reminder.words)
             self._write(prompt + visible(self._kept.decode("utf-8", "replace"), keep=""))
         return self._line()
 
@@ -84,9 +92,7 @@ class Lines:
         try:
             return line.decode(sys.stdin.encoding or "utf-8").removesuffix("\r")
         except UnicodeDecodeError:
-            self._ui.line(
-                Text("That is no text in the terminal's encoding; nothing was taken."), style="yellow"
-            )
+            self._tell(Text("That is no text in the terminal's encoding; nothing was taken."))
             return ""
 
     def _read(self) -> bytes:
@@ -135,8 +141,24 @@ class Lines:
         if words := early.decode("utf-8", "replace").strip():
             cut = words if len(words) <= _SHOWN else words[:_SHOWN] + "…"
             self._ui.line()
-            told = Text("Typed before this was asked, and not taken: {words}", words=visible(cut, keep=""))
-            self._ui.line(told, style="yellow")
+            self._tell(
+                Text("Typed before this was asked, and not taken: {words}", words=visible(cut, keep=""))
+            )
+
+    def _tell(self, words: Text) -> None:
+        paragraph(self._ui, translated(words), style="yellow")
+
+    @contextlib.contextmanager
+    def _drawn_again(self, prompt: str) -> Iterator[None]:
+        """Whoever stops the program and comes back sees the prompt; the terminal forgot the line itself."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGCONT, lambda *_: self._write(prompt))
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGCONT, before)
 
     def _write(self, prompt: str) -> None:
         # A closed terminal is noticed where it is read from.

@@ -3,13 +3,18 @@
 import time
 from calendar import timegm
 from collections.abc import Iterable
+from gettext import gettext as _
 from itertools import takewhile
 from typing import Final
 
+import click
+
 from ringi.domain.session import SESSION_PREFIX, SessionRef, SessionStatus
-from ringi.text import Text
+from ringi.text import Text, visible
 
 _SHORTEST: Final = 8
+LEAST: Final = 4
+"""So many characters of an id are looked for; fewer could mean anything."""
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
@@ -37,7 +42,14 @@ def short_names(ids: Iterable[str]) -> dict[str, str]:
 def _common(one: str, other: str) -> int:
     """How many characters they begin with in common."""
     pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return sum(1 for _pair in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def require_long(name: str) -> None:
+    """That it is enough of an id to be looked for."""
+    if len(name.lower().removeprefix(SESSION_PREFIX)) < LEAST:
+        words = _("{name} is too short for an id: it needs at least {count} characters")
+        raise click.UsageError(words.format(name=visible(name), count=LEAST))
 
 
 def _progress(ref: SessionRef) -> Text | None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from typing import Final
-from unicodedata import normalize
 
 from ringi.cli.app import EXIT_PERSON_NEEDED
 from ringi.cli.ask import is_yes
 from ringi.cli.planning.going import Going
 from ringi.cli.planning.lines import PROMPT, Lines, prompt_of
-from ringi.cli.planning.showing import show_review
+from ringi.cli.planning.showing import show_help, show_review
+from ringi.cli.planning.slips import plain, slip
 from ringi.cli.planning.wrapping import paragraph, shown_lines
 from ringi.cli.ui import translated
 from ringi.domain.approval import TypedAnswer
@@ -70,16 +70,17 @@ class Review:
         return self.lines.ask(prompt_of(self.ui, question)).strip()
 
     def say(self, words: Text, style: str = "yellow") -> None:
-        self.ui.line(words, style=style)
+        paragraph(self.ui, translated(words), style=style)
 
     def show(self) -> None:
         if self.shown.pending is not None:
             show_review(self.ui, self.shown.stored, self.shown.pending)
+            self.going.tell_given()
 
 
 def _act(answer: str) -> "Callable[[Review], SessionView | int | None] | None":
     """A letter as an input method for Japanese may write it."""
-    return ACTS.get(normalize("NFKC", answer).lower())
+    return ACTS.get(plain(answer))
 
 
 def _approve(review: Review) -> SessionView | int | None:
@@ -106,15 +107,21 @@ def tell_digest(going: Going, digest: str) -> None:
 
 def _reject(review: Review) -> SessionView | int | None:
     going, pending = review.going, review.shown.pending
+    if going.refuses_agent():
+        return None
     left = pending.rejects_left if pending else 0
     if left <= 1:
         review.say(Text("This would be the last reject: it cancels the session."))
     else:
         review.say(Text("{left} rejects are left; the last one cancels the session.", left=left), "dim")
     review.say(Text("What should be different? (empty: no reject)"), "bold")
-    feedback = review.lines.ask(PROMPT).strip()
-    if act := _act(feedback):  # /quit, q and the like: a reject is too dear for a slip
+    said = review.lines.ask(PROMPT)
+    if act := _act(said):  # /quit, q and the like: a reject is too dear for a slip
         return act(review)
+    if words := slip(said, ACTS):
+        review.say(words)
+        return None
+    feedback = said.strip()
     if not feedback:
         review.say(Text("A reject needs a word of feedback; nothing was decided."))
         return None
@@ -133,10 +140,12 @@ def _word_for_word(review: Review) -> None:
 
 
 def _back(review: Review) -> SessionView:
-    return review.going.tool.back(review.going.session_id)
+    return review.going.tool.back(review.going.session_id, actor=review.going.actor)
 
 
 def _cancel(review: Review) -> SessionView | None:
+    if review.going.refuses_agent():
+        return None
     if is_yes(review.ask(Text("End the session for good? [y/n]"))):
         return review.going.tool.cancel(review.going.session_id)
     return None
@@ -148,8 +157,7 @@ def _quit(review: Review) -> int:
 
 
 def _help(review: Review) -> None:
-    for line in _HELP:
-        paragraph(review.ui, translated(line), indent=2)
+    show_help(review.ui, _HELP)
 
 
 ACTS: Final[Mapping[str, Callable[[Review], SessionView | int | None]]] = {

@@ -1,12 +1,24 @@
 """A session in words: what is asked, what was answered, what there is to approve."""
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
+from ringi.cli import words
 from ringi.cli.planning.markdown import show_markdown
 from ringi.cli.planning.naming import PHASE
 from ringi.cli.planning.wrapping import paragraph
 from ringi.cli.ui import Ui, translated
-from ringi.domain.session import DecisionPoint, DesignOption, PlanningSession, QuestionType, SessionFacts
+from ringi.domain.approval import ProofKind, ProofRecord
+from ringi.domain.events import Actor, EventKind, LoggedEvent
+from ringi.domain.session import (
+    DecisionPoint,
+    DesignOption,
+    PlanningSession,
+    QuestionType,
+    SessionApproval,
+    SessionFacts,
+)
 from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
@@ -29,6 +41,17 @@ QUESTION_TYPE: Final = {
 }
 MINUS: Final = "\u2212"
 _CENT: Final = 0.01
+_BEGUN: Final = frozenset([EventKind.SESSION_STARTED, EventKind.SESSION_TAKEN_IN])
+_SAID: Final = frozenset([EventKind.SESSION_ANSWERED, EventKind.SESSION_DECIDED])
+# What is explained stands in a column of its own.
+_EXPLAINED: Final = re.compile(r"(\S+ {2,})(.+)")
+
+
+def show_help(ui: Ui, lines: Iterable[Text]) -> None:
+    for line in map(translated, lines):
+        explained = _EXPLAINED.fullmatch(line)
+        mark, rest = explained.groups() if explained else ("", line)
+        paragraph(ui, rest, indent=2, mark=mark)
 
 
 def show_question(ui: Ui, asked: QuestionPending) -> None:
@@ -126,9 +149,39 @@ def show_answers(ui: Ui, session: PlanningSession) -> None:
 
 def show_feedback(ui: Ui, facts: SessionFacts) -> None:
     """Of every reject, in its words."""
-    for words in facts.feedback:
+    for feedback in facts.feedback:
         ui.line(Text("Rejected with:"), style="dim", indent=2)
-        paragraph(ui, words, indent=7)
+        paragraph(ui, feedback, indent=7)
+
+
+def given_by_agent(events: Iterable[LoggedEvent]) -> tuple[bool, int]:
+    """Whether an agent began the session, and how often it answered or decided."""
+    by_agent = [logged.event.event for logged in events if logged.event.actor is Actor.AI]
+    return any(kind in _BEGUN for kind in by_agent), sum(kind in _SAID for kind in by_agent)
+
+
+def show_given(ui: Ui, events: Iterable[LoggedEvent]) -> None:
+    begun, count = given_by_agent(events)
+    if begun:
+        _warned(ui, Text("An agent began this session; its instruction was not typed here."))
+    if count:
+        _warned(ui, Text("Answers and decisions given by an agent, not typed here: {count}", count=count))
+
+
+def _warned(ui: Ui, sentence: Text) -> None:
+    paragraph(ui, translated(sentence), style="yellow")
+
+
+def show_approval(ui: Ui, approval: SessionApproval) -> None:
+    line = Text("approved by {who}, {when}", who=approval.approver, when=words.moment(approval.timestamp))
+    paragraph(ui, translated(line), indent=2)
+    paragraph(ui, translated(_proof(approval.proof)), indent=4)
+
+
+def _proof(record: ProofRecord) -> Text:
+    if record.kind is ProofKind.SIGNED:
+        return Text("signed with a listed key of {name} (strong)", name=record.principal or record.user)
+    return Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)
 
 
 def show_pending(ui: Ui, stored: StoredSession, pending: Pending) -> None:
@@ -156,21 +209,11 @@ def totals(usage: Usage) -> Text | None:
     tokens = usage.input_tokens + usage.output_tokens
     if not tokens:
         return None
-    seconds = f"{usage.duration_sec:.0f}"
+    calls = Text("1 call") if usage.requests == 1 else Text("{count} calls", count=usage.requests)
+    took = {"calls": calls, "tokens": f"{tokens:,}", "seconds": f"{usage.duration_sec:.0f}"}
     if usage.cost_usd is None:
-        return Text(
-            "{calls} calls, {tokens} tokens, {seconds} s",
-            calls=usage.requests,
-            tokens=f"{tokens:,}",
-            seconds=seconds,
-        )
-    return Text(
-        "{calls} calls, {tokens} tokens, {cost} USD, {seconds} s",
-        calls=usage.requests,
-        tokens=f"{tokens:,}",
-        cost=_money(usage.cost_usd),
-        seconds=seconds,
-    )
+        return Text("{calls}, {tokens} tokens, {seconds} s", **took)
+    return Text("{calls}, {tokens} tokens, {cost} USD, {seconds} s", cost=_money(usage.cost_usd), **took)
 
 
 def _money(amount: float) -> str:

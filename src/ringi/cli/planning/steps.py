@@ -17,7 +17,7 @@ from ringi.domain.session_view import (
     QuestionPending,
     SessionView,
 )
-from ringi.errors import BadAnswer, NotAsked
+from ringi.errors import BadAnswer, BadAnswers, NotAsked
 from ringi.text import Text
 
 
@@ -61,11 +61,14 @@ def _done(going: Going, view: SessionView, order: Order) -> SessionView:
         return tool.cancel(session_id)
     view = going.worked(view)
     if order.answers is not None:
-        return _answered_all(going, view, order.answers)
+        try:
+            return _answered_all(going, view, order.answers)
+        except BadAnswers as error:
+            raise _to_be_gone_on(going, error) from None
     if order.answer is not None:
         return going.worked(_answered(going, view, order))
     if order.skip:
-        return going.worked(tool.skip(session_id, question_id=order.to))
+        return going.worked(tool.skip(session_id, question_id=order.to, actor=going.actor))
     if order.reject is not None:
         return going.worked(tool.reject(session_id, order.reject))
     if order.approve and not isinstance(view.pending, ApprovalPending | ApprovedSession):
@@ -74,17 +77,18 @@ def _done(going: Going, view: SessionView, order: Order) -> SessionView:
 
 
 def _answered(going: Going, view: SessionView, order: Order) -> SessionView:
-    tool, session_id, answer = going.tool, going.session_id, order.answer or ""
+    tool, session_id, actor, answer = going.tool, going.session_id, going.actor, order.answer or ""
     match view.pending:
         case DecisionPending(decision=decision):
-            return tool.decide(session_id, answer, order.reason, decision_id=order.to or decision.id)
+            asked = order.to or decision.id
+            return tool.decide(session_id, answer, order.reason, decision_id=asked, actor=actor)
         case QuestionPending(question=question) if not order.reason:
-            return tool.answer(session_id, answer, question_id=order.to or question.id)
+            return tool.answer(session_id, answer, question_id=order.to or question.id, actor=actor)
         case QuestionPending(question=question):
             raise BadAnswer(asked=question.id, why=Text("a reason belongs to a decision"), session=going.name)
         case ApprovalPending():
-            asked = Text("the summary: --approve, or --reject with what should be different")
-            raise NotAsked(given="--answer", asked=asked, session=going.name)
+            due = Text("the summary is: --approve, or --reject with what should be different")
+            raise NotAsked(given="--answer", asked=due, session=going.name)
     return tool.answer(session_id, answer)  # says that the session is over
 
 
@@ -107,18 +111,28 @@ def _answered_all(going: Going, view: SessionView, given: Answers) -> SessionVie
                 return view
 
 
+def _to_be_gone_on(going: Going, error: BadAnswers) -> BadAnswers:
+    """There is a session by now, and it keeps what the file answered before."""
+    why = Text(
+        "{why}. The session is kept; go on with: {command}", why=error.details["why"], command=going.command
+    )
+    return BadAnswers(what=error.details["what"], why=why)
+
+
 def _replied(going: Going, question_id: str, reply: Reply) -> SessionView:
     if reply.text is None:
-        return going.tool.skip(going.session_id, question_id=question_id)
+        return going.tool.skip(going.session_id, question_id=question_id, actor=going.actor)
     try:
-        return going.tool.answer(going.session_id, reply.text, question_id=question_id)
+        return going.tool.answer(going.session_id, reply.text, question_id=question_id, actor=going.actor)
     except BadAnswer as error:
         refuse(reply.where, error.details["why"])
 
 
 def _decided(going: Going, decision_id: str, reply: Reply) -> SessionView:
     try:
-        return going.tool.decide(going.session_id, reply.text or "", reply.reason, decision_id=decision_id)
+        return going.tool.decide(
+            going.session_id, reply.text or "", reply.reason, decision_id=decision_id, actor=going.actor
+        )
     except BadAnswer as error:
         refuse(reply.where, error.details["why"])
 
@@ -132,6 +146,7 @@ def _approved(going: Going, key: Path | None) -> SessionView:
         return shown.view
     if key is None or not going.ui.as_json:
         show_review(going.ui, shown.stored, shown.pending)
+        going.tell_given()
     if key is not None:
         proof: Proof = going.signed(key, shown.digest)
     else:
@@ -160,6 +175,7 @@ def _tell_next(going: Going, view: SessionView) -> None:
     ui = going.ui
     match view.pending:
         case ApprovedSession(run_id=run_id):
+            going.tell_approval()
             going.tell_run_waits(run_id)
         case CancelledSession():
             ui.next_step('ringi plan "…"')
@@ -168,6 +184,7 @@ def _tell_next(going: Going, view: SessionView) -> None:
         case DecisionPending():
             ui.next_step(f"{going.command} --answer OPTION --reason …")
         case ApprovalPending():
+            going.tell_given()
             ui.line(Text("A person approves it in a terminal of their own, or with a key:"), indent=2)
             ui.next_step(going.command)
             ui.next_step(f"{going.command} --approve --sign KEY")

@@ -11,7 +11,9 @@ from ringi.llm.playbook.quoting import cut
 from ringi.llm.playbook.reading import Reading, read
 from ringi.llm.playbook.slots import WORDS, Slots, filled, slots
 
-LENDING: Final = frozenset([Trait.MIGRATION, Trait.SECURITY, Trait.REMOVAL, Trait.PERFORMANCE])
+LENDING: Final = frozenset(
+    [Trait.MIGRATION, Trait.SECURITY, Trait.REMOVAL, Trait.PERFORMANCE, Trait.PURGE, Trait.ENCRYPTION]
+)
 """Worth a question and a decision even where they are not what the instruction is mainly about."""
 
 _ORDER: Final = (
@@ -41,8 +43,12 @@ def _asked(reading: Reading) -> Iterator[Ask]:
         lent = [ask for trait in lenders for ask in ASKS[trait] if ask.type is kind]
         # Where the main kind of work leaves nothing open, another may; something new is bound by the others.
         both = [*lent, *own] if reading.main in _NEW and kind in _BINDING else [*own, *lent]
-        due = [ask for ask in both if not ask.unless & reading.said and len(reading.said) < ask.until]
-        yield from due[:1]
+        yield from [ask for ask in both if _is_due(ask, reading)][:1]
+
+
+def _is_due(ask: Ask, reading: Reading) -> bool:
+    meant = ask.only is None or ask.only in reading.said
+    return meant and not ask.unless & reading.said and reading.details < ask.until
 
 
 def worded_question(ask: Ask, language: str, values: Slots) -> NewQuestion:

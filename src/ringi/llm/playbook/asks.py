@@ -4,363 +4,377 @@ from collections.abc import Mapping
 from typing import Final
 
 from ringi.domain.session import QuestionType as Q
+from ringi.llm.playbook.ask import EXTENT_UNTIL, KEEP_UNTIL, PRIORITY_UNTIL, ask, means
 from ringi.llm.playbook.kinds import Ask, Lean, Reply, Said, Trait
+from ringi.llm.playbook.lookalikes import ASKS as LOOKALIKES
 
-_ALWAYS: Final = 99
 _L = Lean
 _S = Said
 _OPEN: Final = Reply()
 
 
-def _means(*leans: Lean, settles: str = "") -> Reply:
-    return Reply(frozenset(leans), settles)
+_KEEP: Final = (means(_L.KEEP), means(_L.NO_DEPENDENCY), means(_L.KEEP, _L.CAREFUL), _OPEN)
+_FIRST: Final = (means(_L.SOON), means(_L.SOUND), means(_L.SPEED), means(_L.CAREFUL))
+_EXTENT: Final = (means(_L.NARROW), _OPEN, means(_L.WIDE))
 
 
-def _ask(key: str, kind: Q, *replies: Reply, unless: tuple[Said, ...] = (), until: int = _ALWAYS) -> Ask:
-    return Ask(key, kind, frozenset(unless), until, replies)
+def _extent(narrow: str) -> tuple[Reply, ...]:
+    """Where the narrowest answer also changes the steps."""
+    return (means(_L.NARROW, settles=narrow), *_EXTENT[1:])
 
-
-# The last thing worth asking, and the first that a detailed instruction makes needless.
-_PRIORITY_UNTIL: Final = 3
-_EXTENT_UNTIL: Final = 4
-_KEEP_UNTIL: Final = 4
-
-_KEEP: Final = (_means(_L.KEEP), _means(_L.NO_DEPENDENCY), _means(_L.KEEP, _L.CAREFUL), _OPEN)
-_FIRST: Final = (_means(_L.SOON), _means(_L.SOUND), _means(_L.SPEED), _means(_L.CAREFUL))
-_EXTENT: Final = (_means(_L.NARROW), _OPEN, _means(_L.WIDE))
 
 ASKS: Final[Mapping[Trait, tuple[Ask, ...]]] = {
+    **LOOKALIKES,
     Trait.FEATURE: (
-        _ask("feature.example", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
-        _ask("feature.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT,), until=_EXTENT_UNTIL),
-        _ask(
+        ask("feature.example", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
+        ask(
+            "feature.extent", Q.SCOPE, *_extent("feature.extent=main"), unless=(_S.LIMIT,), until=EXTENT_UNTIL
+        ),
+        ask(
             "feature.ground",
             Q.TECHNICAL,
-            _means(settles="feature.home=near"),
-            _means(settles="feature.home=own"),
-            _means(settles="feature.home=library"),
-            unless=(_S.PLACE, _S.DEPENDENCIES),
+            means(settles="feature.home=near"),
+            means(settles="feature.home=own"),
+            means(settles="feature.home=library"),
+            unless=(_S.PLACE, _S.DEPENDENCIES, _S.EXTENSION),
         ),
-        _ask(
+        ask(
+            "feature.present",
+            Q.TECHNICAL,
+            means(settles="feature.join=near"),
+            means(settles="feature.join=common"),
+            means(settles="feature.join=apart"),
+            only=_S.EXTENSION,
+        ),
+        ask(
             "feature.keep",
             Q.CONSTRAINT,
             *_KEEP,
-            unless=(_S.COMPATIBILITY, _S.DEPENDENCIES),
-            until=_KEEP_UNTIL,
+            unless=(_S.COMPATIBILITY, _S.DEPENDENCIES, _S.KEPT),
+            until=KEEP_UNTIL,
         ),
-        _ask("feature.first", Q.PRIORITY, *_FIRST, unless=(_S.PRIORITY,), until=_PRIORITY_UNTIL),
+        ask("feature.first", Q.PRIORITY, *_FIRST, unless=(_S.PRIORITY,), until=PRIORITY_UNTIL),
     ),
     Trait.BUG: (
-        _ask("bug.reproduction", Q.CLARIFICATION, unless=(_S.TRIGGER, _S.ERROR, _S.ACCEPTANCE)),
-        _ask("bug.expected", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
-        _ask(
+        ask("bug.reproduction", Q.CLARIFICATION, unless=(_S.TRIGGER, _S.ERROR, _S.ACCEPTANCE)),
+        ask("bug.expected", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
+        ask(
             "bug.extent",
             Q.SCOPE,
-            _means(_L.NARROW),
-            _means(_L.WIDE),
-            _means(_L.NARROW),
+            means(_L.NARROW, settles="bug.extent=case"),
+            means(_L.WIDE, settles="bug.extent=all"),
+            means(_L.NARROW),
             unless=(_S.LIMIT,),
-            until=_EXTENT_UNTIL,
+            until=EXTENT_UNTIL,
         ),
-        _ask("bug.since", Q.TECHNICAL, *[_OPEN] * 3, _means(_L.UNKNOWN), unless=(_S.PLACE, _S.SINCE)),
-        _ask(
+        ask("bug.since", Q.TECHNICAL, *[_OPEN] * 3, means(_L.UNKNOWN), unless=(_S.PLACE, _S.SINCE)),
+        ask(
             "bug.notice",
             Q.CONSTRAINT,
-            _means(_L.KEEP),
+            means(_L.KEEP),
             _OPEN,
-            _means(_L.FREE),
+            means(_L.FREE),
             unless=(_S.COMPATIBILITY,),
-            until=_KEEP_UNTIL,
+            until=KEEP_UNTIL,
         ),
-        _ask(
+        ask(
             "bug.first",
             Q.PRIORITY,
-            _means(_L.SOON, settles="bug.cause=guard"),
-            _means(_L.SOUND),
-            _means(_L.CAREFUL),
+            means(_L.SOON, settles="bug.cause=guard"),
+            means(_L.SOUND),
+            means(_L.CAREFUL, settles="bug.first=both"),
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.REFACTOR: (
-        _ask("refactor.aim", Q.CLARIFICATION, *[_OPEN] * 4, unless=(_S.ACCEPTANCE, _S.REASON), until=3),
-        _ask("refactor.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT,), until=_EXTENT_UNTIL),
-        _ask(
+        ask("refactor.aim", Q.CLARIFICATION, *[_OPEN] * 3, unless=(_S.ACCEPTANCE, _S.REASON), until=3),
+        ask("refactor.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT,), until=EXTENT_UNTIL),
+        ask(
             "refactor.net",
             Q.TECHNICAL,
-            _means(_L.TESTED, settles="refactor.net=existing"),
-            _means(_L.UNTESTED),
-            _means(_L.UNTESTED, settles="refactor.net=pin"),
-            _means(_L.UNTESTED, _L.UNKNOWN),
+            means(_L.TESTED, settles="refactor.net=existing"),
+            means(_L.UNTESTED),
+            means(_L.UNTESTED, settles="refactor.net=pin"),
+            means(_L.UNTESTED, _L.UNKNOWN),
             unless=(_S.TESTS,),
-            until=_EXTENT_UNTIL,
+            until=EXTENT_UNTIL,
         ),
-        _ask(
+        ask(
             "refactor.names",
             Q.CONSTRAINT,
-            _means(_L.KEEP, settles="refactor.names=keep"),
-            _means(_L.OUTSIDERS, settles="refactor.names=alias"),
-            _means(_L.FREE, settles="refactor.names=rename"),
+            means(_L.KEEP, settles="refactor.names=keep"),
+            means(_L.OUTSIDERS, settles="refactor.names=alias"),
+            means(_L.FREE, settles="refactor.names=rename"),
             unless=(_S.COMPATIBILITY,),
         ),
-        _ask(
+        ask(
             "refactor.first",
             Q.PRIORITY,
-            _means(_L.CAREFUL),
-            _means(_L.SOON),
-            _means(_L.SOUND),
+            means(_L.CAREFUL),
+            means(_L.SOON),
+            means(_L.SOUND),
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.PERFORMANCE: (
-        _ask("performance.figure", Q.CLARIFICATION, unless=(_S.MEASURE,)),
-        _ask("performance.case", Q.SCOPE, *[_OPEN] * 4, unless=(_S.LIMIT, _S.TRIGGER)),
-        _ask("performance.where", Q.TECHNICAL, *[_OPEN] * 3, _means(_L.UNKNOWN), unless=(_S.PLACE,)),
-        _ask(
+        ask("performance.figure", Q.CLARIFICATION, unless=(_S.MEASURE, _S.TARGET)),
+        ask("performance.target", Q.CLARIFICATION, unless=(_S.TARGET,)),
+        ask("performance.case", Q.SCOPE, *[_OPEN] * 4, unless=(_S.LIMIT, _S.TRIGGER)),
+        ask("performance.where", Q.TECHNICAL, *[_OPEN] * 3, means(_L.UNKNOWN), unless=(_S.PLACE,)),
+        ask(
             "performance.trade",
             Q.CONSTRAINT,
-            _means(_L.SOUND, _L.KEEP),
+            means(_L.SOUND, _L.KEEP),
             _OPEN,
-            _means(_L.SPEED),
-            _means(_L.SPEED),
+            means(_L.SPEED),
+            means(_L.SPEED),
             unless=(_S.COMPATIBILITY,),
-            until=_KEEP_UNTIL,
+            until=KEEP_UNTIL,
         ),
-        _ask(
+        ask(
             "performance.enough",
             Q.PRIORITY,
-            _means(_L.SOON),
-            _means(_L.SOUND),
-            _means(_L.SPEED),
-            unless=(_S.PRIORITY, _S.MEASURE),
-            until=_PRIORITY_UNTIL,
+            means(_L.SOON),
+            means(_L.SOUND),
+            means(_L.SPEED),
+            unless=(_S.PRIORITY, _S.TARGET),
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.TESTS: (
-        _ask("tests.behaviour", Q.CLARIFICATION, unless=(_S.ACCEPTANCE, _S.TRIGGER)),
-        _ask("tests.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT,), until=_EXTENT_UNTIL),
-        _ask(
+        ask("tests.behaviour", Q.CLARIFICATION, unless=(_S.ACCEPTANCE, _S.TRIGGER)),
+        ask("tests.extent", Q.SCOPE, *_extent("tests.extent=main"), unless=(_S.LIMIT,), until=EXTENT_UNTIL),
+        ask(
             "tests.level",
             Q.TECHNICAL,
-            _means(settles="tests.level=unit"),
-            _means(settles="tests.level=together"),
-            _means(settles="tests.level=through"),
+            means(settles="tests.level=unit"),
+            means(settles="tests.level=together"),
+            means(settles="tests.level=through"),
             unless=(_S.LEVEL,),
         ),
-        _ask(
+        ask(
             "tests.allowed",
             Q.CONSTRAINT,
-            _means(_L.KEEP),
+            means(_L.KEEP),
             _OPEN,
-            _means(_L.FREE),
+            means(_L.FREE),
             unless=(_S.LIMIT, _S.COMPATIBILITY),
-            until=_KEEP_UNTIL,
+            until=KEEP_UNTIL,
         ),
-        _ask("tests.first", Q.PRIORITY, *[_OPEN] * 3, unless=(_S.PRIORITY, _S.PLACE), until=_PRIORITY_UNTIL),
+        ask("tests.first", Q.PRIORITY, *[_OPEN] * 3, unless=(_S.PRIORITY, _S.PLACE), until=PRIORITY_UNTIL),
     ),
     Trait.DOCS: (
-        _ask("docs.reader", Q.CLARIFICATION, *[_OPEN] * 4, unless=(_S.AUDIENCE, _S.ACCEPTANCE)),
-        _ask("docs.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT, _S.PLACE), until=_EXTENT_UNTIL),
-        _ask(
+        ask("docs.reader", Q.CLARIFICATION, *[_OPEN] * 4, unless=(_S.AUDIENCE, _S.ACCEPTANCE)),
+        ask("docs.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT, _S.PLACE), until=EXTENT_UNTIL),
+        ask(
             "docs.examples",
             Q.TECHNICAL,
-            _means(settles="docs.examples=run"),
-            _means(settles="docs.examples=hand"),
-            _means(settles="docs.examples=none"),
+            means(settles="docs.examples=run"),
+            means(settles="docs.examples=hand"),
+            means(settles="docs.examples=none"),
             unless=(_S.TESTS,),
             until=3,
         ),
-        _ask("docs.form", Q.CONSTRAINT, _means(_L.KEEP), _OPEN, _means(_L.FREE), until=3),
-        _ask("docs.first", Q.PRIORITY, *[_OPEN] * 3, unless=(_S.PRIORITY, _S.REASON), until=_PRIORITY_UNTIL),
+        ask("docs.form", Q.CONSTRAINT, means(_L.KEEP), means(_L.FREE), until=3),
+        ask("docs.first", Q.PRIORITY, *[_OPEN] * 3, unless=(_S.PRIORITY, _S.REASON), until=PRIORITY_UNTIL),
     ),
     Trait.DEPENDENCY: (
-        _ask(
+        ask(
             "dependency.reason",
             Q.CLARIFICATION,
-            _means(_L.NARROW),
+            means(_L.NARROW),
             _OPEN,
-            _OPEN,
-            _means(_L.CAREFUL),
+            means(_L.CAREFUL),
             unless=(_S.REASON, _S.ACCEPTANCE, _S.THREAT),
         ),
-        _ask(
+        ask(
             "dependency.extent",
             Q.SCOPE,
-            _means(_L.NARROW),
+            means(_L.NARROW),
             _OPEN,
-            _means(_L.WIDE),
+            means(_L.WIDE),
             unless=(_S.LIMIT,),
-            until=_EXTENT_UNTIL,
+            until=EXTENT_UNTIL,
         ),
-        _ask("dependency.target", Q.TECHNICAL, _OPEN, _means(_L.CAREFUL), _OPEN, unless=(_S.VERSION,)),
-        _ask("dependency.oldest", Q.CONSTRAINT, unless=(_S.COMPATIBILITY,), until=_KEEP_UNTIL),
-        _ask(
+        ask("dependency.target", Q.TECHNICAL, _OPEN, means(_L.CAREFUL), unless=(_S.VERSION,)),
+        ask("dependency.oldest", Q.CONSTRAINT, unless=(_S.COMPATIBILITY,), until=KEEP_UNTIL),
+        ask(
             "dependency.trouble",
             Q.PRIORITY,
-            _means(_L.SOUND),
-            _means(_L.CAREFUL),
+            means(_L.SOUND),
+            means(_L.CAREFUL, settles="dependency.trouble=stay"),
             _OPEN,
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.BUILD: (
-        _ask("build.event", Q.CLARIFICATION, unless=(_S.ACCEPTANCE, _S.EVENT)),
-        _ask("build.where", Q.SCOPE, *[_OPEN] * 4, unless=(_S.LIMIT, _S.EVENT)),
-        _ask(
+        ask("build.event", Q.CLARIFICATION, unless=(_S.ACCEPTANCE, _S.EVENT)),
+        ask("build.where", Q.SCOPE, *[_OPEN] * 4, unless=(_S.LIMIT, _S.EVENT, _S.FRESH)),
+        ask(
             "build.ground",
             Q.TECHNICAL,
-            _means(settles="build.place=extend"),
-            _means(settles="build.place=file"),
+            means(settles="build.place=extend"),
+            means(settles="build.place=file"),
             _OPEN,
-            unless=(_S.PLACE, _S.REPLACEMENT),
+            unless=(_S.PLACE, _S.REPLACEMENT, _S.FRESH),
         ),
-        _ask(
+        ask("build.checks", Q.TECHNICAL, *[_OPEN] * 3, unless=(_S.CHECKS,), only=_S.FRESH),
+        ask(
             "build.keep",
             Q.CONSTRAINT,
-            _means(_L.CAREFUL),
-            _means(_L.SPEED),
-            _means(_L.NO_DEPENDENCY),
+            means(_L.CAREFUL),
+            means(_L.SPEED),
+            means(_L.NO_DEPENDENCY),
             _OPEN,
             unless=(_S.COMPATIBILITY, _S.MEASURE),
-            until=_KEEP_UNTIL,
+            until=KEEP_UNTIL,
         ),
-        _ask(
+        ask(
             "build.first",
             Q.PRIORITY,
-            _means(_L.CAREFUL),
-            _means(_L.WIDE),
-            _means(_L.SPEED),
+            means(_L.CAREFUL),
+            means(_L.WIDE),
+            means(_L.SPEED),
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.REMOVAL: (
-        _ask(
+        ask(
             "removal.users",
             Q.CLARIFICATION,
-            _means(_L.FREE),
-            _means(_L.OUTSIDERS),
-            _means(_L.UNKNOWN, _L.CAREFUL),
+            means(_L.FREE),
+            means(_L.OUTSIDERS),
+            means(_L.UNKNOWN, _L.CAREFUL),
             unless=(_S.UNUSED,),
         ),
-        _ask("removal.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT,), until=_EXTENT_UNTIL),
-        _ask("removal.instead", Q.TECHNICAL, *[_OPEN] * 3, unless=(_S.REPLACEMENT, _S.UNUSED), until=3),
-        _ask(
+        ask(
+            "removal.extent", Q.SCOPE, *_extent("removal.extent=code"), unless=(_S.LIMIT,), until=EXTENT_UNTIL
+        ),
+        ask("removal.instead", Q.TECHNICAL, *[_OPEN] * 2, unless=(_S.REPLACEMENT, _S.UNUSED), until=3),
+        ask(
             "removal.grace",
             Q.CONSTRAINT,
-            _means(_L.FREE, settles="removal.way=now"),
-            _means(_L.OUTSIDERS, settles="removal.way=warn"),
-            _means(_L.OUTSIDERS, settles="removal.way=warn"),
+            means(_L.FREE, settles="removal.way=now"),
+            means(_L.OUTSIDERS, settles="removal.way=warn"),
             unless=(_S.COMPATIBILITY, _S.UNUSED),
         ),
-        _ask(
+        ask(
             "removal.first",
             Q.PRIORITY,
-            _means(_L.SOON),
-            _means(_L.OUTSIDERS),
-            _means(_L.CAREFUL),
+            means(_L.SOON),
+            means(_L.OUTSIDERS),
+            means(_L.CAREFUL),
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.SECURITY: (
-        _ask("security.threat", Q.CLARIFICATION, *[_OPEN] * 4, unless=(_S.THREAT,)),
-        _ask("security.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT,)),
-        _ask(
+        ask("security.threat", Q.CLARIFICATION, *[_OPEN] * 4, unless=(_S.THREAT,)),
+        ask("security.extent", Q.SCOPE, *_extent("security.extent=one"), unless=(_S.LIMIT,)),
+        ask(
             "security.ground",
             Q.TECHNICAL,
-            _means(_L.NO_DEPENDENCY),
-            _means(_L.NO_DEPENDENCY),
+            means(_L.NO_DEPENDENCY),
+            means(_L.NO_DEPENDENCY),
             _OPEN,
-            _means(_L.UNKNOWN),
+            means(_L.UNKNOWN),
             unless=(_S.PLACE, _S.DEPENDENCIES),
         ),
-        _ask(
+        ask(
             "security.keep",
             Q.CONSTRAINT,
-            _means(_L.KEEP),
+            means(_L.KEEP),
             _OPEN,
-            _means(_L.FREE),
+            means(_L.FREE),
             unless=(_S.COMPATIBILITY,),
-            until=_KEEP_UNTIL,
+            until=KEEP_UNTIL,
         ),
-        _ask(
+        ask(
             "security.urgency",
             Q.PRIORITY,
-            _means(_L.SOON),
+            means(_L.SOON),
             _OPEN,
-            _means(_L.CAREFUL),
+            means(_L.CAREFUL),
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.MIGRATION: (
-        _ask("migration.shapes", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
-        _ask(
+        ask("migration.shapes", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
+        ask(
             "migration.readers",
             Q.SCOPE,
-            _means(_L.FREE),
+            means(_L.FREE),
             _OPEN,
-            _means(_L.OUTSIDERS),
-            _means(_L.OUTSIDERS, _L.UNKNOWN),
+            means(_L.OUTSIDERS),
+            means(_L.OUTSIDERS, _L.UNKNOWN),
         ),
-        _ask(
+        ask(
             "migration.amount",
             Q.TECHNICAL,
             _OPEN,
-            _means(_L.MUCH, _L.CAREFUL),
-            _means(_L.MUCH),
-            _means(_L.NONE_STORED),
-            unless=(_S.MEASURE,),
+            means(_L.MUCH, _L.CAREFUL),
+            means(_L.MUCH),
+            means(_L.NONE_STORED),
+            unless=(_S.MEASURE, _S.OUTPUT),
         ),
-        _ask(
+        ask(
             "migration.grace",
             Q.CONSTRAINT,
-            _means(_L.FREE, settles="migration.way=once"),
-            _means(_L.CAREFUL, settles="migration.way=expand"),
-            _means(_L.OUTSIDERS, settles="migration.way=expand"),
-            _means(_L.OUTSIDERS, settles="migration.way=versions"),
+            means(_L.FREE, settles="migration.way=once"),
+            means(_L.CAREFUL, settles="migration.way=expand"),
+            means(_L.OUTSIDERS, settles="migration.way=expand"),
+            means(_L.OUTSIDERS, settles="migration.way=versions"),
             unless=(_S.COMPATIBILITY, _S.ADDITIVE),
         ),
-        _ask(
+        ask(
             "migration.first",
             Q.PRIORITY,
-            _means(_L.CAREFUL),
-            _means(_L.CAREFUL, _L.MUCH),
-            _means(_L.SOON),
+            means(_L.CAREFUL),
+            means(_L.CAREFUL, _L.MUCH),
+            means(_L.SOON),
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.UI: (
-        _ask("ui.story", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
-        _ask("ui.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT,), until=_EXTENT_UNTIL),
-        _ask(
+        ask("ui.story", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
+        ask("ui.extent", Q.SCOPE, *_extent("ui.extent=normal"), unless=(_S.LIMIT,), until=EXTENT_UNTIL),
+        ask(
             "ui.ground",
             Q.TECHNICAL,
-            _means(_L.NO_DEPENDENCY, settles="ui.parts=existing"),
-            _means(settles="ui.parts=new"),
-            _means(settles="ui.parts=library"),
+            means(_L.NO_DEPENDENCY, settles="ui.parts=existing"),
+            means(settles="ui.parts=new"),
+            means(settles="ui.parts=library"),
             unless=(_S.PLACE, _S.DEPENDENCIES),
         ),
-        _ask("ui.keep", Q.CONSTRAINT, *[_OPEN] * 4, unless=(_S.COMPATIBILITY,), until=_KEEP_UNTIL),
-        _ask(
+        ask("ui.keep", Q.CONSTRAINT, *[_OPEN] * 4, unless=(_S.COMPATIBILITY,), until=KEEP_UNTIL),
+        ask(
             "ui.first",
             Q.PRIORITY,
-            _means(_L.SOON),
-            _means(_L.SOUND),
-            _means(_L.CAREFUL),
+            means(_L.SOON),
+            means(_L.SOUND),
+            means(_L.CAREFUL),
             unless=(_S.PRIORITY,),
-            until=_PRIORITY_UNTIL,
+            until=PRIORITY_UNTIL,
         ),
     ),
     Trait.GENERAL: (
-        _ask("general.outcome", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
-        _ask("general.extent", Q.SCOPE, *_EXTENT, unless=(_S.LIMIT, _S.PLACE), until=_EXTENT_UNTIL),
-        _ask("general.ground", Q.TECHNICAL, unless=(_S.PLACE, _S.DEPENDENCIES)),
-        _ask("general.keep", Q.CONSTRAINT, *_KEEP, unless=(_S.COMPATIBILITY,), until=_KEEP_UNTIL),
-        _ask("general.first", Q.PRIORITY, *_FIRST, unless=(_S.PRIORITY,), until=_PRIORITY_UNTIL),
+        ask("general.outcome", Q.CLARIFICATION, unless=(_S.ACCEPTANCE,)),
+        ask(
+            "general.extent",
+            Q.SCOPE,
+            means(_L.NARROW),
+            means(_L.WIDE),
+            unless=(_S.LIMIT, _S.PLACE),
+            until=EXTENT_UNTIL,
+        ),
+        ask("general.ground", Q.TECHNICAL, unless=(_S.PLACE, _S.DEPENDENCIES)),
+        ask("general.keep", Q.CONSTRAINT, *_KEEP, unless=(_S.COMPATIBILITY, _S.KEPT), until=KEEP_UNTIL),
+        ask("general.first", Q.PRIORITY, *_FIRST, unless=(_S.PRIORITY,), until=PRIORITY_UNTIL),
     ),
 }

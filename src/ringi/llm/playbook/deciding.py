@@ -49,9 +49,7 @@ class _Case(NamedTuple):
         return cut(filled(self.words(topic).options[at].name, self.values), _PHRASE)
 
     def stances(self, topic: Topic, texts: tuple[Searched, ...]) -> dict[str, int]:
-        return {
-            choice.key: stance(texts, choice, self.name(topic, at)) for at, choice in enumerate(topic.choices)
-        }
+        return stances(topic, texts, self.brief, self.values)
 
 
 def decisions(brief: Brief) -> NewDecisions:
@@ -59,26 +57,61 @@ def decisions(brief: Brief) -> NewDecisions:
     values = slots(brief, reading)
     chosen = dict(chosen_options(brief, values))
     case = _Case(brief, values, leaning(brief, reading, values), chosen, heard(brief.feedback))
-    topics = list(_candidates(reading))
+    before = known_topics(brief, values)
+    topics = list(dict.fromkeys([*before, *_candidates(reading)]))
     spoken_of = [t for t in topics if resolved(case.stances(t, case.heard[-1:]), chosen.get(t.key, ""))]
     # What was ever said about a design that was rejected is not forgotten.
     mentioned = [t for t in topics if any(case.stances(t, case.heard).values())]
-    due = dict.fromkeys(chain(spoken_of, mentioned, _due(reading, case.lean)))
-    made = [_worded(topic, case) for topic in due]
-    if brief.feedback and not spoken_of:
-        made.insert(0, _about_feedback(case))
-    return NewDecisions(tuple(made[:MOST_DECISIONS]))
+    due = dict.fromkeys(chain(spoken_of, mentioned, before, _due(reading, case.lean)))
+    # A decision that was taken stays, whatever else would be worth one.
+    about = [text for text in dict.fromkeys(brief.feedback) if feedback_choice(text, brief)]
+    room = MOST_DECISIONS - len(before) - len(about)
+    if brief.feedback and not spoken_of and room > 0:
+        about = list(dict.fromkeys([brief.feedback[-1], *about]))
+        room = MOST_DECISIONS - len(before) - len(about)
+    first = {made.topic: made for made in (_about_feedback(text, case) for text in about)}
+    added = [topic for topic in due if topic not in before][: max(room, 0)]
+    made = [_worded(topic, case) for topic in due if topic in [*before, *added]]
+    return NewDecisions((*first.values(), *made)[:MOST_DECISIONS])
 
 
 def topic_text(topic: str, language: str, values: Slots) -> str:
     return cut(filled(WORDS[language].topics[topic].topic, values), _PHRASE)
 
 
+def known_topics(brief: Brief, values: Slots) -> tuple[Topic, ...]:
+    """Of the decisions of the brief."""
+    texts = _by_text(brief, values) if brief.decisions else {}
+    found = (texts.get(decision.topic) for decision in brief.decisions)
+    return tuple(dict.fromkeys(topic for topic in found if topic))[:MOST_DECISIONS]
+
+
+def _by_text(brief: Brief, values: Slots) -> dict[str, Topic]:
+    return {topic_text(topic.key, brief.language, values): topic for topic in chain(*TOPICS.values())}
+
+
+def stances(topic: Topic, texts: tuple[Searched, ...], brief: Brief, values: Slots) -> dict[str, int]:
+    """Of what was said to each of the options."""
+    names = [
+        cut(filled(option.name, values), _PHRASE)
+        for option in WORDS[brief.language].topics[topic.key].options
+    ]
+    return {
+        choice.key: stance(texts, choice, name) for choice, name in zip(topic.choices, names, strict=True)
+    }
+
+
+def option_name(topic: Topic, key: str, brief: Brief, values: Slots) -> str:
+    words = WORDS[brief.language].topics[topic.key].options
+    names = [option.name for option, choice in zip(words, topic.choices, strict=True) if choice.key == key]
+    return cut(filled(names[0], values), _PHRASE)
+
+
 def chosen_options(brief: Brief, values: Slots) -> list[tuple[str, str]]:
     """The decisions of the brief that are known here: key of the topic, key of what was chosen."""
     if not brief.decisions:
         return []
-    texts = {topic_text(topic.key, brief.language, values): topic for topic in chain(*TOPICS.values())}
+    texts = _by_text(brief, values)
     found = []
     for decision in brief.decisions:
         topic = texts.get(decision.topic)
@@ -95,7 +128,7 @@ def chosen_options(brief: Brief, values: Slots) -> list[tuple[str, str]]:
 
 def _candidates(reading: Reading) -> Iterator[Topic]:
     """What matters most first: how the work is done, what else it endangers, then the rest."""
-    own = TOPICS[reading.main]
+    own = [topic for topic in TOPICS[reading.main] if topic.only is None or topic.only in reading.said]
     yield own[0]
     for trait in reading.traits[1:]:
         if trait in LENDING:
@@ -107,7 +140,7 @@ def _due(reading: Reading, lean: Leaning) -> Iterator[Topic]:
     settled = {key.partition("=")[0] for key in lean.settled}
     for topic in _candidates(reading):
         known = topic.key in settled or topic.unless & lean.said
-        if not known and len(reading.said) < topic.until and _NEEDLESS.get(topic.key) not in lean.leans:
+        if not known and reading.details < topic.until and _NEEDLESS.get(topic.key) not in lean.leans:
             yield topic
 
 
@@ -142,14 +175,26 @@ def _score(choice: Choice, lean: Leaning, stand: int, earlier: str) -> int:
     return score + (_EARLIER if choice.key == earlier else 0)
 
 
-def _about_feedback(case: _Case) -> NewDecision:
-    words = WORDS[case.brief.language].topics[FEEDBACK]
-    wanted = list(KINDS).index(kind_of(case.brief.feedback[-1]))
-    text = quoted(case.sentences, one_line(case.brief.feedback[-1], _MOST_OF_FEEDBACK))
+def feedback_topic(text: str, language: str) -> str:
+    words, sentences = WORDS[language].topics[FEEDBACK], WORDS[language].sentences
+    return cut(words.topic.format(feedback=quoted(sentences, one_line(text, _MOST_OF_FEEDBACK))), _PHRASE)
+
+
+def feedback_choice(text: str, brief: Brief) -> str:
+    """What was chosen where this feedback was the question."""
+    topic = feedback_topic(text, brief.language)
+    chosen = [d.selected.name for d in brief.decisions if d.topic == topic and d.selected]
+    named = zip(KINDS, WORDS[brief.language].topics[FEEDBACK].options, strict=True)
+    return next((kind for kind, option in named if option.name in chosen), "")
+
+
+def _about_feedback(text: str, case: _Case) -> NewDecision:
+    wanted = list(KINDS).index(feedback_choice(text, case.brief) or kind_of(text))
     options = [
-        _option(option, case.values, recommended=at == wanted) for at, option in enumerate(words.options)
+        _option(option, case.values, recommended=at == wanted)
+        for at, option in enumerate(WORDS[case.brief.language].topics[FEEDBACK].options)
     ]
-    return NewDecision(cut(words.topic.format(feedback=text), _PHRASE), tuple(options))
+    return NewDecision(feedback_topic(text, case.brief.language), tuple(options))
 
 
 def _option(words: OptionWords, values: Slots, *, recommended: bool) -> NewOption:

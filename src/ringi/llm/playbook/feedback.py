@@ -86,6 +86,12 @@ def _denied(raw: str, word: str) -> bool:
     return any(no in after[:_CHARACTERS_AFTER] for no in _NO_IN_JAPANESE)
 
 
+def contradicted(stances: Mapping[str, int], chosen: str) -> bool:
+    """Whether what was chosen goes against it."""
+    asked_for = any(stand == FOR for stand in stances.values())
+    return stances.get(chosen) == AGAINST or (asked_for and stances.get(chosen) != FOR)
+
+
 def resolved(stances: Mapping[str, int], earlier: str) -> bool:
     """Whether it speaks for another option than the one that was chosen."""
     return any(stand == FOR and key != earlier for key, stand in stances.items()) or (

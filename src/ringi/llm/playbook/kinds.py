@@ -14,10 +14,15 @@ class Trait(StrEnum):
     PERFORMANCE = "performance"
     DOCS = "docs"
     TESTS = "tests"
+    RELEASE = "release"
     DEPENDENCY = "dependency"
     BUILD = "build"
+    ENCRYPTION = "encryption"
     SECURITY = "security"
+    PURGE = "purge"
+    """Of data; removal is of code."""
     REMOVAL = "removal"
+    RENAME = "rename"
     REFACTOR = "refactor"
     BUG = "bug"
     UI = "ui"
@@ -50,6 +55,17 @@ class Said(StrEnum):
     SINCE = "since"
     ADDITIVE = "additive"
     """Data that only gets something more."""
+    KEPT = "kept"
+    """What must not change."""
+    TARGET = "target"
+    """A figure to be reached; any other is today's."""
+    EXTENSION = "extension"
+    """Of something that is there."""
+    FRESH = "fresh"
+    """Nothing of the kind is there yet."""
+    CHECKS = "checks"
+    OUTPUT = "output"
+    """The form of an output; nothing is stored."""
 
 
 class Lean(StrEnum):
@@ -73,6 +89,11 @@ class Lean(StrEnum):
     MUCH = "much"
     """Data, or time."""
     NONE_STORED = "none_stored"
+    FAR = "far"
+    """Several major versions."""
+    FRESH = "fresh"
+    THEFT = "theft"
+    """Of what it is stored on."""
 
 
 class Reply(NamedTuple):
@@ -80,7 +101,8 @@ class Reply(NamedTuple):
 
     leans: frozenset[Lean] = frozenset()
     settles: str = ""
-    """A topic that needs no decision after it, with the option: feature.home=own."""
+    """A topic that needs no decision after it, with the option: feature.home=own. Or the question itself, for
+    the steps that follow from the answer: bug.extent=case."""
 
 
 class Ask(NamedTuple):
@@ -92,6 +114,8 @@ class Ask(NamedTuple):
     """Not worth a question where this many things are said."""
     replies: tuple[Reply, ...]
     """One for each option that is offered."""
+    only: Said | None = None
+    """Without it, there is nothing to ask."""
 
 
 class Choice(NamedTuple):
@@ -109,6 +133,7 @@ class Topic(NamedTuple):
     unless: frozenset[Said]
     until: int
     choices: tuple[Choice, ...]
+    only: Said | None = None
 
 
 class QuestionWords(NamedTuple):

@@ -55,7 +55,7 @@ class Leaning(NamedTuple):
 def leaning(brief: Brief, reading: Reading, values: Slots) -> Leaning:
     offered = _offered(brief, values)
     leans = set(_from_instruction(brief, reading))
-    settled = ["migration.way=add"] if Said.ADDITIVE in reading.said else []
+    settled: list[str] = []
     own: list[str] = []
     unknown: list[str] = []
     for question in brief.questions:
@@ -66,6 +66,9 @@ def leaning(brief: Brief, reading: Reading, values: Slots) -> Leaning:
             settled += [reply.settles] if reply.settles else []
         elif question.answer:
             own.append(question.answer[:_MOST_OF_AN_ANSWER])
+    # Told by the instruction itself, whatever was answered.
+    settled += ["migration.way=add"] if Said.ADDITIVE in reading.said else []
+    settled += ["migration.way=output"] if Said.OUTPUT in reading.said else []
     free = tuple(searched(answer) for answer in own)
     for answer, text in zip(own, free, strict=True):
         leans |= {lean for lean, words in _TERMS.items() if text.has_any(words)}
@@ -104,5 +107,11 @@ def _from_instruction(brief: Brief, reading: Reading) -> Iterator[Lean]:
         yield Lean.NARROW
     if Said.UNUSED in reading.said:
         yield Lean.FREE
+    if Said.OUTPUT in reading.said:
+        yield Lean.NONE_STORED
+    if Said.FRESH in reading.said:
+        yield Lean.FRESH
+    if reading.far:
+        yield Lean.FAR
     if says_no_dependency(brief.instruction):
         yield Lean.NO_DEPENDENCY

@@ -1,21 +1,34 @@
 """Reads an instruction: which kinds of work it asks for, and what it already says."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from ringi.domain.session import Brief
 from ringi.llm.playbook.kinds import Said, Trait
 from ringi.llm.playbook.quoting import one_line
-from ringi.llm.playbook.vocabulary import MIGRATION_NOUNS, SAID, SILENT, TRAITS, Term, terms
+from ringi.llm.playbook.vocabulary import (
+    DATA,
+    MIGRATION_NOUNS,
+    ON_THE_WAY,
+    SAID,
+    SIGN_INS,
+    SILENT,
+    STORED_NAMES,
+    TRAITS,
+    WHICH_DATA,
+    Term,
+    terms,
+)
 from ringi.llm.playbook.wanted import Wanted, first_sentence, wanted, without_politeness
 
 _MOST_READ: Final = 4_000
 """What follows is a pasted log or file."""
 _MOST_TRAITS: Final = 3
 _SECONDARY: Final = 3
+_NEW: Final = frozenset([Trait.FEATURE, Trait.UI])
 _SENSITIVE: Final = {Trait.SECURITY: 2}
-"""A hint of it is enough."""
+"""In something new, a hint of it is enough."""
 _VERB_COUNTS: Final = 2
 _NEAR_THE_END: Final = 16
 _LEAST: Final = 2
@@ -59,6 +72,11 @@ _MEASURE: Final = re.compile(
     r"|(?<!\d)\d{1,9}(?:\.\d{1,6})?(?:秒|ミリ秒|分|倍|件|%|万|mb|gb|kb|ms)",
     re.IGNORECASE | re.ASCII,
 )
+_TARGET: Final = re.compile(
+    r"\b(?:under|within|below|less than|at most|at least|down to|target|to|by)(?: of| is|:)? (?:about )?\d"
+    r"|目標|(?:秒|分|倍|件|%|mb|gb|kb|ms)(?:以内|以下|未満|まで|に(?!一|1|かか)|を切)|半分に",
+    re.IGNORECASE | re.ASCII,
+)
 _VERSION: Final = re.compile(
     r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){1,3}(?![\w.])|\b(?:to|version) v?\d{1,4}\b|\d系",
     re.ASCII,
@@ -70,7 +88,26 @@ _PARTICLES: Final = ("で", "に", "は", "を", "の", "へ", "も", "と")
 """After one of these, the verb is still to come."""
 _RAISING: Final = terms("update|move to|switch to|更新|上げ|アップデート")
 _TAKING: Final = terms("takes|take|under|within|load*|respond*|以内|以下|かか")
-_ADDING: Final = terms("add|adds|adding|追加|増や")
+_ADDING: Final = terms("add|adds|adding|implement|build|create|追加|増や|実装")
+_MAJORS: Final = re.compile(
+    r"\bv?(\d{1,3})(?:\.\d{1,4}){0,3}(?: to |-> ?| ?→ ?|から)[^\d\n]{0,20}(\d{1,3})", re.ASCII
+)
+_EXTENDING: Final = re.compile(
+    r"^extend |^(?:make|let) .{1,60}(?: support | work with | handle |as well)|^support .{1,60} in the "
+    r"|を.{1,40}に(?:も)?対応|を拡張",
+    re.IGNORECASE,
+)
+_NEW_PART: Final = re.compile(r" (?:support|work with|handle) (?:both )?([^…]{3,60})$")
+_TRANSLATING: Final = re.compile(
+    r"^(?:translate|locali[sz]e) |(?:翻訳|日本語化|英語化|多言語化)(?:する|して|したい|をお願い|$)",
+    re.IGNORECASE,
+)
+_SETTING_UP: Final = terms("set up|setup|introduce|create|start using|導入|構築|立ち上げ|用意|整備")
+_AUTOMATIONS: Final = frozenset(
+    [".github", ".gitlab-ci.yml", ".circleci", "Jenkinsfile", ".travis.yml", "azure-pipelines.yml"]
+)
+_DERIVED: Final = frozenset([Said.KEPT, Said.TARGET, Said.EXTENSION, Said.FRESH, Said.CHECKS, Said.OUTPUT])
+"""Nothing more is said by them than by what they follow from."""
 _FILE_NAMES: Final = frozenset(["readme", "changelog", "makefile", "dockerfile", "contributing.md"])
 
 
@@ -83,10 +120,17 @@ class Reading(NamedTuple):
     """Files and functions that it names."""
     limit: str
     """The sentence that keeps something out."""
+    far: bool
+    """Over several major versions at once."""
 
     @property
     def main(self) -> Trait:
         return self.traits[0]
+
+    @property
+    def details(self) -> int:
+        """How much is said."""
+        return len(self.said - _DERIVED)
 
 
 class Searched(NamedTuple):
@@ -128,15 +172,48 @@ def read(brief: Brief) -> Reading:
     loud = searched(prose, quiet=False)
     said = _said(bare, loud, places)
     traits = _traits(prose, _quiet(loud), said)
-    if traits[0] is Trait.MIGRATION and searched(first_sentence(prose)).has_any(_ADDING):
-        said |= {Said.ADDITIVE}
+    sentence = first_sentence(prose)
+    said |= set(_about(without_politeness(sentence), traits[0], brief))
+    if Said.OUTPUT in said:
+        said -= {Said.ADDITIVE}
+    about = wanted(text, brief.language)
+    if Said.EXTENSION in said:
+        # What is there already is not what is wanted.
+        about = about._replace(thing=_new_part(about))
     return Reading(
         traits=traits,
         said=said,
-        wanted=wanted(text, brief.language),
+        wanted=about,
         places=places,
         limit=_limit(prose) if Said.LIMIT in said else "",
+        far=_is_far(prose),
     )
+
+
+def _about(sentence: str, main: Trait, brief: Brief) -> Iterator[Said]:
+    text = searched(sentence)
+    if main is Trait.MIGRATION and text.has_any(_ADDING):
+        yield Said.ADDITIVE
+    if main is Trait.FEATURE and _EXTENDING.search(sentence):
+        yield Said.EXTENSION
+    if (
+        main is Trait.BUILD
+        and text.has_any(_SETTING_UP)
+        and not _AUTOMATIONS & {entry.rstrip("/") for entry in brief.project.entries}
+    ):
+        yield Said.FRESH
+
+
+def _new_part(about: Wanted) -> str:
+    named = _NEW_PART.search(about.subject)
+    if named:
+        return named[1]
+    return about.subject if "を" in about.subject else about.matter or about.subject
+
+
+def _is_far(prose: str) -> bool:
+    found = _MAJORS.search(prose)
+    return found is not None and int(found[2]) - int(found[1]) > 1
 
 
 def things_said(text: str) -> frozenset[Said]:
@@ -152,6 +229,7 @@ def _said(bare: str, loud: Searched, places: tuple[str, ...]) -> frozenset[Said]
     found |= {Said.DEPENDENCIES} if loud.has_any(SAID[Said.DEPENDENCIES]) else set()
     found |= {Said.PLACE} if places else set()
     found |= {Said.MEASURE} if _MEASURE.search(bare) else set()
+    found |= {Said.TARGET} if Said.MEASURE in found and _TARGET.search(bare) else set()
     found |= {Said.VERSION} if _VERSION.search(bare) else set()
     found |= {Said.ERROR} if _ERROR_NAME.search(bare) else set()
     found |= {Said.SWITCH} if _LONG_OPTION.search(bare) else set()
@@ -176,12 +254,15 @@ def _traits(prose: str, text: Searched, said: frozenset[Said]) -> tuple[Trait, .
     clauses = [sentence[: end.start()] for end in _CLAUSE_END.finditer(sentence)]
     heads = [*(clause for clause in clauses if not clause.endswith(_PARTICLES)), sentence]
     main = next((found for head in heads if (found := _main(head, said))), None) or _best(everything)
-    if main is None:
+    if main is None and _EXTENDING.search(sentence):
+        main = Trait.FEATURE
+    if main is None or (main in _NEW and _TRANSLATING.search(sentence)):
         return (Trait.GENERAL,)
+    sensitive = _SENSITIVE if main in _NEW else {}
     others = [
         trait
         for trait, score in everything.items()
-        if score >= _SENSITIVE.get(trait, _SECONDARY) and trait is not main
+        if score >= sensitive.get(trait, _SECONDARY) and trait is not main
     ]
     others.sort(key=lambda trait: -everything[trait])
     return (main, *others[: _MOST_TRAITS - 1])
@@ -219,11 +300,20 @@ def _scores(text: Searched, said: frozenset[Said]) -> dict[Trait, int]:
     if Said.VERSION in said and text.has_any(_RAISING):
         found[Trait.DEPENDENCY] += 2
     if Said.MEASURE in said and text.has_any(_TAKING):
-        found[Trait.PERFORMANCE] += 3
+        found[Trait.PERFORMANCE] += 4 if Said.TARGET in said else 3
+    if text.has_any(SIGN_INS) and text.has_any(_ADDING):
+        # Something to build, no hole to close.
+        found[Trait.SECURITY] = _SENSITIVE[Trait.SECURITY]
     if Said.ERROR in said:
         found[Trait.BUG] += 2
     if found[Trait.MIGRATION] and not text.has_any(MIGRATION_NOUNS):
         found[Trait.REFACTOR] += found.pop(Trait.MIGRATION)
+    # Of two kinds that share their words, one is meant.
+    found.pop(Trait.REMOVAL if text.has_any(DATA) and text.has_any(WHICH_DATA) else Trait.PURGE)
+    if found[Trait.ENCRYPTION] and text.has_any(ON_THE_WAY):
+        found[Trait.SECURITY] += found.pop(Trait.ENCRYPTION)
+    if found[Trait.RENAME] and text.has_any(STORED_NAMES):
+        found[Trait.MIGRATION] = found.get(Trait.MIGRATION, 0) + found.pop(Trait.RENAME)
     return {trait: score for trait, score in found.items() if score}
 
 

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from ringi.domain.model_output import NewSummary
 from ringi.domain.session import HANDED_ON, Brief, DecisionPoint, Question
 from ringi.llm.playbook.asking import LENDING
-from ringi.llm.playbook.deciding import FEEDBACK, chosen_options
-from ringi.llm.playbook.feedback import KINDS
+from ringi.llm.playbook.deciding import chosen_options
+from ringi.llm.playbook.following import Followed, followed
 from ringi.llm.playbook.kinds import Words
 from ringi.llm.playbook.leaning import leaning
 from ringi.llm.playbook.quoting import cut, harmless, one_line
@@ -31,6 +31,8 @@ class _Case(NamedTuple):
     """By an answer or by choice, for the kind of work that this mainly is: bug.cause=rework."""
     unknown: frozenset[str]
     """Questions to which nobody knew the answer."""
+    followed: tuple[Followed, ...]
+    """What became of each feedback."""
     quotation: int
 
     @property
@@ -51,11 +53,13 @@ def summary(brief: Brief) -> NewSummary:
     reading = read(brief)
     values, shown = slots(brief, reading), slots(brief, reading, harmless)
     lean = leaning(brief, reading, values)
-    chosen = (f"{topic}={option}" for topic, option in chosen_options(brief, values))
-    own = tuple(key for key in [*lean.settled, *chosen] if key.startswith(f"{reading.main}."))
+    chosen = [f"{topic}={option}" for topic, option in chosen_options(brief, values)]
+    decided = [*lean.settled, *chosen]
+    heard = followed(brief, values, decided)
+    own = tuple(key for key in decided if key.startswith(f"{reading.main}."))
     text = ""
     for quotation, lines in _MEASURES:
-        text = _composed(_Case(brief, reading, shown, own, lean.unknown, quotation), lines)
+        text = _composed(_Case(brief, reading, shown, own, lean.unknown, heard, quotation), lines)
         if len(text) <= _MOST:
             break
     return NewSummary(cut(text, _MOST))
@@ -67,7 +71,8 @@ def _composed(case: _Case, most: int) -> str:
         "agreed": [_answer(q, case) for q in case.brief.questions if q.answer and q.type in HANDED_ON],
         "bounds": [_answer(q, case) for q in case.brief.questions if q.answer and q.type not in HANDED_ON],
         "decisions": [_decision(d, case) for d in case.brief.decisions if d.selected],
-        "feedback": [case.said(text) for text in case.brief.feedback],
+        "feedback": list(_taken_in(case)),
+        "otherwise": list(_otherwise(case)),
         "steps": list(_steps(case)),
         "checks": list(_checks(case)),
         "beyond": list(_beyond(case)),
@@ -112,24 +117,45 @@ def _decision(decision: DecisionPoint, case: _Case) -> str:
     )
 
 
+def _taken_in(case: _Case) -> Iterator[str]:
+    own_step = _own_steps(case)
+    for text, heard in zip(case.brief.feedback, case.followed, strict=True):
+        if text in own_step:
+            yield case.sentence("step_of_its_own", feedback=case.said(text))
+        elif not heard.against:
+            yield case.said(text)
+
+
+def _otherwise(case: _Case) -> Iterator[str]:
+    for text, heard in zip(case.brief.feedback, case.followed, strict=True):
+        for topic, choice in heard.against:
+            taken = case.sentence("decision", topic=case.plain(topic), choice=case.plain(choice))
+            yield case.sentence("against", feedback=case.said(text), decision=taken)
+
+
+def _own_steps(case: _Case) -> list[str]:
+    """Feedback that no decision speaks of, and that is no wish for less."""
+    return [
+        text
+        for text, heard in zip(case.brief.feedback, case.followed, strict=True)
+        if not heard.spoken_of and heard.kind != "smaller"
+    ]
+
+
 def _steps(case: _Case) -> Iterator[str]:
     steps = dict(enumerate(case.words.work[case.reading.main].steps))
     for key in case.decided:
         steps |= case.words.ways.get(key, {})
     listed = [filled(step, case.shown) for _, step in sorted(steps.items()) if step]
-    after = _after_feedback(case)
-    if after == "smaller":
+    if any(heard.kind == "smaller" for heard in case.followed):
         listed = listed[:_FEWEST_STEPS]
-    elif after == "more" or (after and len(listed) < _MOST_STEPS):
-        listed.insert(-1, case.sentence("by_feedback", text=case.said(case.brief.feedback[-1])))
+    own = _own_steps(case)
+    if own:
+        listed = listed[: _MOST_STEPS - 1]
+        listed.insert(
+            -1, case.sentence("by_feedback", text=case.words.sentences["gap"].join(map(case.said, own)))
+        )
     yield from listed[:_MOST_STEPS]
-
-
-def _after_feedback(case: _Case) -> str:
-    """What was chosen where the feedback itself was the question."""
-    names = [option.name for option in case.words.topics[FEEDBACK].options]
-    chosen = [d.selected.name for d in case.brief.decisions if d.selected and d.selected.name in names]
-    return list(KINDS)[names.index(chosen[0])] if chosen and case.brief.feedback else ""
 
 
 def _checks(case: _Case) -> Iterator[str]:

@@ -14,5 +14,7 @@ def choice(
     return Choice(key, base, frozenset(suits), frozenset(breaks), tuple(hints.split("|")))
 
 
-def topic(key: str, *choices: Choice, unless: tuple[Said, ...] = (), until: int = _ALWAYS) -> Topic:
-    return Topic(key, frozenset(unless), until, choices)
+def topic(
+    key: str, *choices: Choice, unless: tuple[Said, ...] = (), until: int = _ALWAYS, only: Said | None = None
+) -> Topic:
+    return Topic(key, frozenset(unless), until, choices, only)

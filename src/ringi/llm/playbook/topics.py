@@ -1,9 +1,12 @@
 """When a decision is due, and what speaks for each of its options. The words stand per language."""
 
+# ruff: noqa: E501  # lists of words, Japanese ones count double
+
 from collections.abc import Mapping
 from typing import Final
 
 from ringi.llm.playbook.kinds import Lean, Said, Topic, Trait
+from ringi.llm.playbook.lookalikes import TOPICS as LOOKALIKES
 from ringi.llm.playbook.topic import FEW_LEFT, choice, topic
 from ringi.llm.playbook.topics_around import AROUND
 
@@ -12,28 +15,50 @@ _S = Said
 
 TOPICS: Final[Mapping[Trait, tuple[Topic, ...]]] = {
     **AROUND,
+    **LOOKALIKES,
     Trait.FEATURE: (
+        topic(
+            "feature.join",
+            choice(
+                "near",
+                2,
+                "existing code|present code|branch*|既存のコード|分岐|いまのコード",
+                (_L.SOON, _L.NARROW),
+            ),
+            choice(
+                "common",
+                3,
+                "interface|common|plugin*|共通|インターフェース|抽象",
+                (_L.SOUND, _L.WIDE, _L.CAREFUL),
+            ),
+            choice("apart", 1, "separate*|apart|own path|別々|独立|別の経路", (_L.KEEP,)),
+            only=_S.EXTENSION,
+        ),
         topic(
             "feature.home",
             choice(
                 "near",
                 3,
-                "existing module|existing file|既存のモジュール|既存モジュール",
+                "existing module|existing file|existing code|same module|same file|同じファイル|同じモジュール|既存のモジュール|既存モジュール",
                 (_L.SOON, _L.NARROW),
             ),
             choice(
                 "own",
                 2,
-                "own module|separate module|new module|独立|別モジュール|新しいモジュール",
+                "own module|module of its own|separate module|new module|own file|separate file|new file|独立|別モジュール|新しいモジュール",
                 (_L.SOUND, _L.CAREFUL, _L.WIDE),
             ),
             choice("library", 1, "library|dependenc*|ライブラリ|依存", (_L.SOON,), (_L.NO_DEPENDENCY,)),
-            unless=(_S.PLACE,),
+            unless=(_S.PLACE, _S.EXTENSION),
         ),
         topic(
             "feature.switch",
             choice(
-                "always", 3, "always|default on|on by default|常に|デフォルトで有効", (_L.FREE,), (_L.KEEP,)
+                "always",
+                3,
+                "always|default on|on by default|for everybody|for everyone|for all users|常に|全員に|デフォルトで有効",
+                (_L.FREE,),
+                (_L.KEEP,),
             ),
             choice("option", 2, "option|setting|parameter|argument|config*|オプション|設定|引数", (_L.KEEP,)),
             choice("flag", 2, "flag|flags|feature flag|toggle|フラグ|トグル", (_L.CAREFUL,), (_L.NARROW,)),
@@ -58,11 +83,16 @@ TOPICS: Final[Mapping[Trait, tuple[Topic, ...]]] = {
     Trait.BUG: (
         topic(
             "bug.cause",
-            choice("smallest", 3, "smallest|minimal|cause|root cause|最小限|原因", (_L.NARROW, _L.KEEP)),
+            choice(
+                "smallest",
+                3,
+                "smallest|minimal|small fix|one line|cause|root cause|最小限|原因",
+                (_L.NARROW, _L.KEEP),
+            ),
             choice(
                 "guard",
                 1,
-                "guard|boundary|validat*|check the input|入口|ガード|バリデーション|検証",
+                "guard|boundary|validat*|check the input|reject*|quick fix|stop it|hotfix|応急|入口|ガード|バリデーション|検証",
                 (_L.SOON, _L.UNKNOWN),
             ),
             choice(
@@ -84,7 +114,7 @@ TOPICS: Final[Mapping[Trait, tuple[Topic, ...]]] = {
             choice(
                 "together",
                 2,
-                "same commit|one commit|one step|同じコミット|一つのコミット|まとめて",
+                "same commit|one commit|single commit|one step|同じコミット|一つのコミット|まとめて",
                 (_L.SOON, _L.NARROW),
             ),
             choice("through", 1, "end-to-end|e2e|end to end|通し", (_L.UNKNOWN,)),
@@ -93,12 +123,22 @@ TOPICS: Final[Mapping[Trait, tuple[Topic, ...]]] = {
         ),
         topic(
             "bug.failing",
-            choice("loud", 3, "raise*|clear error|エラーにする|例外を投げ|例外にする", (_L.SOUND,)),
-            choice("log", 1, "log it|log a warning|go on|ログに残|警告を出|続行", (_L.SOON,)),
+            choice(
+                "loud",
+                3,
+                "raise*|fail|fails|failing|exit|clear error|error message|abort*|エラーで止|エラーで終了|エラーにする|例外を投げ|例外にする",
+                (_L.SOUND,),
+            ),
+            choice(
+                "log",
+                1,
+                "log it|log a warning|warning|warn*|skip*|ignore*|go on|carry on|continue|飛ばし|スキップ|無視|ログに残|警告を出|続行",
+                (_L.SOON,),
+            ),
             choice(
                 "fallback",
                 1,
-                "default value|fallback|fall back|既定値|デフォルト値|フォールバック",
+                "default|defaults|fallback|fall back|既定|デフォルト|フォールバック",
                 (_L.KEEP,),
             ),
             unless=(_S.ACCEPTANCE,),

@@ -66,9 +66,15 @@ AROUND: Final[Mapping[Trait, tuple[Topic, ...]]] = {
                 "stages",
                 2,
                 "one major|stage*|step by step|段階|一つずつ|メジャーごと",
-                (_L.CAREFUL, _L.WIDE, _L.UNKNOWN),
+                (_L.CAREFUL, _L.WIDE, _L.UNKNOWN, _L.FAR),
             ),
-            choice("straight", 3, "straight|directly|in one step|直接|一度に", (_L.SOON, _L.SOUND)),
+            choice(
+                "straight",
+                3,
+                "straight|directly|in one step|one jump|直接|一度に",
+                (_L.SOON, _L.SOUND),
+                (_L.FAR,),
+            ),
             choice("least", 1, "smallest|minimal|patch release|patch version|最小限|パッチ", (_L.NARROW,)),
         ),
         topic(
@@ -101,7 +107,9 @@ AROUND: Final[Mapping[Trait, tuple[Topic, ...]]] = {
         topic(
             "build.place",
             choice("script", 2, "script|make|same command|スクリプト|同じコマンド", (_L.SOUND, _L.WIDE)),
-            choice("extend", 3, "existing file|extend|既存のファイル|拡張", (_L.SOON, _L.NARROW)),
+            choice(
+                "extend", 3, "existing file|extend|既存のファイル|拡張", (_L.SOON, _L.NARROW), (_L.FRESH,)
+            ),
             choice("file", 1, "own file|new file|separate file|別ファイル|専用のファイル", (_L.CAREFUL,)),
             unless=(_S.PLACE,),
             until=FEW_LEFT,

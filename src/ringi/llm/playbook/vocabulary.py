@@ -38,7 +38,7 @@ def _graded(**words: str) -> tuple[Term, ...]:
 TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
     Trait.FEATURE: _graded(
         w1="add|adds|adding|support*|introduce*|create|build|enable|provide|let|log|show|display|validate|limit|notify|"
-        "translate|record|記録|制限|通知|翻訳|"
+        "record|extend|extends|記録|制限|通知|拡張|"
         "追加|対応|作成|作って|作る|作りたい|導入|サポート|欲しい|ほしい|付けて|つけて",
         w2="implement*|feature*|allow*|configurable|設定できるように|新規|実装|できるように|出せるように|新機能",
     ),
@@ -50,11 +50,12 @@ TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
     ),
     Trait.REFACTOR: _graded(
         w1="extract|move|統合|構造を|構造の",
-        w2="replace*|置き換え|差し替え|split|rename*|simplif*|duplicat*|tidy*|clean up|cleanup|rewrite|untangle|"
-        "整理|分割|切り出|重複|きれいに|リネーム|名前を変|書き直|分離|簡潔に",
+        w2="replace*|置き換え|差し替え|split|simplif*|duplicat*|tidy*|clean up|cleanup|rewrite|untangle|"
+        "整理|分割|切り出|重複|きれいに|書き直|分離|簡潔に",
         w3="refactor*|restructur*|decoupl*|reorgani*|リファクタ|共通化|疎結合",
         w5="global state|global variable*|technical debt|グローバル変数|グローバルな状態|技術的負債",
     ),
+    Trait.RENAME: _graded(w3="rename*|リネーム|改名|名前を変|名称を変"),
     Trait.PERFORMANCE: _graded(
         w1="memory|cache|caching|メモリ|キャッシュ",
         w2="重い|重く|quicker|短縮|実行時間",
@@ -78,28 +79,41 @@ TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
         w2="newest|最新版|最新に",
         w3="upgrade*|bump*|dependenc*|dependabot|アップグレード|バージョンアップ|バージョンを上げ|依存",
     ),
+    Trait.RELEASE: _graded(
+        w1="release|リリース",
+        w5="bump version|bump the version|bump our version|tag a release|tag the release|cut a release|make a release|"
+        "publish a release|publish version|release version|prepare the release|create a release|"
+        "リリースタグ|タグを打|タグを切|タグを付|リリース作業|リリースする|リリースしたい|リリースして|リリースを作|をリリース",
+    ),
     Trait.BUILD: _graded(
         w1="release|config*|settings|環境変数|リリース",
         w2="workflow*|deploy*|lint*|ワークフロー|デプロイ|静的解析|設定ファイル",
         w3="ci|pipeline*|github actions|docker*|makefile|the build|build script|build time|build system|packaging|"
         "pre-commit|kubernetes|terraform|ビルド|パイプライン|環境構築",
     ),
+    # Only of data, see DATA and WHICH_DATA.
+    Trait.PURGE: _graded(
+        w1="不要な",
+        w2="get rid of|delete|deletes|deleting|drop|削除|消す|消し|取り除",
+        w3="remove|removes|removing|purge*|clean up|一掃|消去",
+    ),
     Trait.REMOVAL: _graded(
         w1="不要な|やめる",
         w2="get rid of|delete|drop|retire|unused|削除|消す|消し|取り除|未使用",
         w3="remove|removal|deprecat*|dead code|廃止|非推奨|撤去|使われていない",
     ),
+    Trait.ENCRYPTION: _graded(w3="encrypt*|暗号化"),
     Trait.SECURITY: _graded(
-        w1="password*|login|token*|パスワード|ログイン|トークン",
-        w2="injection|permission*|secret*|rate limit*|sanitiz*|oauth|auth|authenti*|authori*|two-factor|2fa|mfa|"
+        w1="sign-in|サインイン|login|token*|ログイン|トークン",
+        w2="password*|パスワード|injection|permission*|secret*|rate limit*|sanitiz*|oauth|auth|authenti*|authori*|two-factor|2fa|mfa|"
         "権限|レート制限|サニタイズ|総当たり|認証|認可",
-        w3="security|vulnerab*|xss|csrf|encrypt*|cve*|leak*|"
-        "セキュリティ|脆弱性|暗号|漏洩|漏えい|不正アクセス|インジェクション",
+        w3="security|vulnerab*|xss|csrf|cve*|tls|https|leak*|"
+        "セキュリティ|脆弱性|漏洩|漏えい|不正アクセス|インジェクション",
     ),
     Trait.MIGRATION: _graded(
         w1="table*|database|api|endpoint*|テーブル|データベース|エンドポイント",
         w2="column*|data model|file format|response format|カラム|データモデル|形式を変|列を",
-        w3="migrat*|schema*|backfill*|移行|マイグレーション|スキーマ",
+        w3="structured log*|json log*|log format|output format|構造化ログ|ログ形式|ログの形式|出力形式|migrat*|schema*|backfill*|移行|マイグレーション|スキーマ",
     ),
     Trait.UI: _graded(
         w1="page|form|component*|dashboard|表示|フォーム|デザイン|ページ|画面",
@@ -109,7 +123,26 @@ TRAITS: Final[Mapping[Trait, tuple[Term, ...]]] = {
     ),
 }
 
+DATA: Final = terms(
+    "user|users|account*|customer*|record*|row|rows|data|order|orders|session*|message*|entries|log files|logs|uploads|"
+    "ユーザー|利用者|会員|アカウント|顧客|レコード|データ|行を|履歴|注文|セッション|メッセージ|ログ"
+)
+WHICH_DATA: Final = terms(
+    "who|whose|older|inactive|expired|have not|has not|havent|not logged in|last year|days|months|years|all users|"
+    "all records|all accounts|all customers|all orders|all data|old data|old records|old logs|"
+    "年以上|年間|か月|ヶ月|カ月|日以上|日間|以前の|していない|期限切れ|退会|休眠|古いデータ|古いログ|古いレコード|全ユーザー|全件|すべてのユーザー"
+)
+"""Code is not chosen by its age or by what it did."""
+ON_THE_WAY: Final = terms("tls|https|ssl|in transit|traffic|connection*|通信|接続")
+"""Encrypted there, data needs no keys of its own."""
+SIGN_INS: Final = terms(
+    "a login|add login|login feature|user login|login with|log in with|sign in with|a sign-in|ログイン機能|ログインを|ログインできるように|サインイン機能"
+)
+"""A way in of one's own; most other instructions name a login in passing."""
+STORED_NAMES: Final = terms("column*|table*|schema*|database|カラム|テーブル|スキーマ|列|データベース")
+
 MIGRATION_NOUNS: Final = terms(
+    "structured log*|json log*|log format|output format|構造化ログ|ログ形式|"
     "data|database|table*|column*|schema*|record*|field*|api|format|storage|"
     "postgres*|mysql|mariadb|sqlite|oracle|mongodb|redis|s3|"
     "データ|テーブル|カラム|スキーマ|レコード|項目|形式|列|データベース|保存"
@@ -121,6 +154,14 @@ SAID: Final[Mapping[Said, tuple[Term, ...]]] = {
         "only|do not touch|dont touch|do not change|dont change|without changing|without touching|nothing else|"
         "limited to|no other|out of scope|leave the|must not change|"
         "だけ|のみ|以外は|触らない|触らず|触れない|変更しない|変えない|変えず|対象外|に限り|に限定|いじらない|はそのまま"
+    ),
+    Said.KEPT: terms(
+        "do not touch|dont touch|do not change|dont change|without changing|without touching|must not change|"
+        "must stay|stays as|stay as|unchanged|触らない|触らず|変更しない|変更せず|変えない|変えず|変えないで|いじらない|はそのまま|維持"
+    ),
+    Said.CHECKS: terms("test|tests|pytest|lint*|type check*|mypy|ruff|テスト|静的解析|型検査|型チェック"),
+    Said.OUTPUT: terms(
+        "structured log*|json log*|log format|output format|構造化ログ|ログ形式|ログの形式|出力形式"
     ),
     Said.COMPATIBILITY: terms(
         "backward*|compatib*|breaking|without breaking|must not break|keep working|keeps working|existing callers|"
@@ -187,7 +228,7 @@ SAID: Final[Mapping[Said, tuple[Term, ...]]] = {
 SILENT: Final = (
     " no new dependency ", " no new dependencies ", " without new dependencies ", " without adding dependencies ",
     " without a new dependency ", " no extra dependencies ", "依存を増やさ", "依存関係を増やさ", "依存は増やさ",
-    " error message ", " error messages ", "エラーメッセージ", "できるだけ", "だけでなく", "のみならず", " only when ", " only if ", " only happens ", " not only ",
+    " error message ", " error messages ", " memory leak ", " memory leaks ", "メモリリーク", "エラーメッセージ", "できるだけ", "だけでなく", "のみならず", " only when ", " only if ", " only happens ", " not only ",
 )  # fmt: skip
 """Say nothing of the kind of work, nor of a limit, though a part of them would."""
 
@@ -196,7 +237,6 @@ VERBS: Final = frozenset(
         "add",
         "allow",
         "build",
-        "bump",
         "cache",
         "change",
         "limit",
@@ -204,6 +244,14 @@ VERBS: Final = frozenset(
         "record",
         "translate",
         "clean",
+        "encrypt",
+        "extend",
+        "publish",
+        "purge",
+        "release",
+        "bump",
+        "localise",
+        "localize",
         "configure",
         "convert",
         "correct",
@@ -274,7 +322,7 @@ OBJECT_ENDS: Final = (
 )  # fmt: skip
 POLITE_ENDINGS: Final = (
     "をお願いいたします", "をお願いします", "お願いいたします", "お願いします", "していただけますか", "してもらえますか",
-    "してください", "して下さい", "てください", "て下さい", "してほしいです", "してほしい", "して欲しい", "したいです",
+    "させてください", "させたいです", "させたい", "させて", "させる", "してください", "して下さい", "てください", "て下さい", "してほしいです", "してほしい", "して欲しい", "したいです",
     "したい", "してくれ", "すること", "します", "する", "して",
 )  # fmt: skip
 FAULT_ENDINGS: Final = (

@@ -17,6 +17,8 @@ _ARTICLE: Final = re.compile(r"^(?:a|an|the|our|some|my|this|that|all)\s+", re.I
 _PARTICLE: Final = re.compile(r"(?<=[^ぁ-ん\s])(?:には|では|から|への|へ|に|で|は)\s*(?=[^ぁ-ん\s])")
 _SECOND_PART: Final = re.compile(r"^(?:up|out|rid of)\s+")
 _TOPIC: Final = re.compile(r"^(.{2,30}?)(?:が|は)(?=.)")
+# What people shall be able to do, where it ends in a whole word.
+_ABILITY: Final = re.compile(r"^(.{4,40}[^ぁ-ん])(?:でき|出せ)るように")
 _WHOLE_WORD: Final = re.compile(r"[^ぁ-ん]{2}\Z")
 _SAYS_NOTHING: Final = frozenset(
     [
@@ -78,7 +80,7 @@ def first_sentence(instruction: str) -> str:
 
 def _named(thing: str, most: int, least: int) -> str:
     short = one_line(thing.strip(" `\"'“”「」"), most * 2 // 3)
-    usable = len(short) >= least and short.lower() not in _SAYS_NOTHING
+    usable = (len(short) >= least or short.isupper()) and short.lower() not in _SAYS_NOTHING
     return short if usable and not short.endswith("…") else ""
 
 
@@ -108,6 +110,9 @@ def without_politeness(sentence: str) -> str:
 def _japanese(sentence: str) -> tuple[str, str, str]:
     subject = _without_ending(sentence, POLITE_ENDINGS)
     matter = _without_ending(subject, FAULT_ENDINGS)
+    able = _ABILITY.match(subject)
+    if able and "を" in able[1]:
+        return subject, matter, able[1]
     clause = next((clause for clause in subject.split("、") if "を" in clause), "")
     topic = _TOPIC.match(subject)
     named = clause.rpartition("を")[0] or (topic[1] if topic else "")

@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ringi.cli.planning import dialogue, reviewing
 from ringi.cli.planning.markdown import show_markdown
-from ringi.cli.planning.showing import MINUS, show_answers, show_decision, show_question, show_review, totals
+from ringi.cli.planning.showing import (
+    MINUS,
+    show_answers,
+    show_decision,
+    show_help,
+    show_question,
+    show_review,
+    totals,
+)
 from ringi.cli.ui import Ui, width
 from ringi.domain.session import (
     DecisionPoint,
@@ -28,6 +37,7 @@ from ringi.domain.session import (
 from ringi.domain.session_view import ApprovalPending, DecisionPending, QuestionPending
 from ringi.domain.usage import Usage
 from ringi.ports import StoredSession
+from ringi.text import Text
 
 HOSTILE = "evil \x1b[2J\x1b]0;title\x07 \u202e end"
 LONG = "a fairly long sentence about what is meant "
@@ -199,7 +209,7 @@ def test_code_keeps_its_lines() -> None:
     ("usage", "words"),
     [
         (Usage(3, 1000, 240, 0.004, 8.2), "3 calls, 1,240 tokens, 0.004 USD, 8 s"),
-        (Usage(1, 10, 2, 1.5, 0.1), "1 calls, 12 tokens, 1.50 USD, 0 s"),
+        (Usage(1, 10, 2, 1.5, 0.1), "1 call, 12 tokens, 1.50 USD, 0 s"),
         (Usage(2, 10, 2, None, 61), "2 calls, 12 tokens, 61 s"),
     ],
 )
@@ -209,3 +219,15 @@ def test_totals(usage: Usage, words: str) -> None:
 
 def test_what_took_nothing_is_not_told() -> None:
     assert totals(Usage(3, 0, 0, None, 0.1)) is None
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("lines", [dialogue._HELP, reviewing._HELP])
+def test_help_is_folded_between_words_and_hangs(columns: int, lines: tuple[Text, ...]) -> None:
+    shown = on_terminal(columns, lambda ui: show_help(ui, lines), NO_COLOR="1")
+    assert max(map(width, shown)) <= columns
+    words = [word for line in lines for word in str(line).split()]
+    assert [word for line in shown for word in line.split()] == words
+    marks = [match for line in shown if (match := re.match(r"  (\S+ {2,})", line))]
+    hanging = {len(line) - len(line.lstrip()) for line in shown if line.startswith("   ")}
+    assert hanging <= {match.end() for match in marks}

@@ -3,12 +3,14 @@
 import time
 from uuid import uuid4
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.planning.naming import age, phase, short_names
+from ringi.cli.planning.naming import LEAST, age, phase, require_long, short_names
 from ringi.domain.session import SessionRef, SessionStatus
+from ringi.store import sessionreading
 
 
 def ref(status: SessionStatus, *counts: int) -> SessionRef:
@@ -24,6 +26,16 @@ def ref(status: SessionStatus, *counts: int) -> SessionRef:
         created_at="",
         updated_at="",
     )
+
+
+def test_enough_of_an_id_is_what_is_looked_for() -> None:
+    assert sessionreading._SHORTEST_NAME == LEAST
+    for name in ("abcd", "planning-abcd", "x" * 50):
+        require_long(name)
+    for name in ("", "abc", "planning-", "PLANNING-abc", "\x1b[2"):
+        with pytest.raises(click.UsageError, match="too short") as refused:
+            require_long(name)
+        assert "\x1b" not in refused.value.message
 
 
 def test_eight_digits_are_enough_for_most() -> None:

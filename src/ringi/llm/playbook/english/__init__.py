@@ -2,13 +2,20 @@
 
 from typing import Final
 
-from ringi.llm.playbook.english import decisions, decisions_around, questions, questions_around, work
+from ringi.llm.playbook.english import (
+    decisions,
+    decisions_around,
+    lookalikes,
+    questions,
+    questions_around,
+    work,
+)
 from ringi.llm.playbook.kinds import Words
 
 WORDS: Final = Words(
-    questions={**questions.QUESTIONS, **questions_around.QUESTIONS},
-    topics={**decisions.TOPICS, **decisions_around.TOPICS},
-    work=work.WORK,
-    ways=work.WAYS,
+    questions={**questions.QUESTIONS, **questions_around.QUESTIONS, **lookalikes.QUESTIONS},
+    topics={**decisions.TOPICS, **decisions_around.TOPICS, **lookalikes.TOPICS},
+    work={**work.WORK, **lookalikes.WORK},
+    ways={**work.WAYS, **lookalikes.WAYS},
     sentences=work.SENTENCES,
 )

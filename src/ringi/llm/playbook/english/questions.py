@@ -31,6 +31,15 @@ QUESTIONS: Final[Mapping[str, Q]] = {
             "A library made for it",
         ),
     ),
+    "feature.present": Q(
+        "How should {thing} join what is there?",
+        "It exists already; this says how much of it changes.",
+        (
+            "In the present code, in the same way",
+            "Behind one interface for the present and the new",
+            "As separate from it as possible",
+        ),
+    ),
     "feature.keep": Q(
         "What must {thing} leave exactly as it is?",
         "Each step is checked against it, and no option that breaks it will be recommended.",
@@ -71,9 +80,9 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     ),
     "bug.since": Q(
         "Since when does it happen?",
-        "A version that still worked lets the cause be found by comparison instead of by guessing.",
+        "A version that still worked lets the cause be found by comparison. A version or date can be typed.",
         (
-            "Since a recent change (which one?)",
+            "Since a recent change",
             "Since an update of a dependency or of the environment",
             "It never worked",
             "Not known",
@@ -100,9 +109,8 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     # --- refactor
     "refactor.aim": Q(
         "What should be easier once {subject} is done?",
-        "Structure is never right or wrong by itself; this tells when to stop.",
+        "Structure is never right or wrong by itself; this tells when to stop. A feature that needs it can be named.",
         (
-            "Adding a certain feature (which one?)",
             "Testing parts on their own",
             "Reading and reviewing the code",
             "Changing one place instead of several",
@@ -150,6 +158,10 @@ QUESTIONS: Final[Mapping[str, Q]] = {
         "For {subject}: which figure is too high today, how is it measured, and what would be good enough?",
         "Without a number before and after, nobody can say that it got better, or when to stop.",
     ),
+    "performance.target": Q(
+        "For {subject}: which figure would be good enough, and how is it measured?",
+        "The figure in the instruction is taken as today's; the target says when to stop.",
+    ),
     "performance.case": Q(
         "Which case counts?",
         "What helps large inputs often slows down small ones.",
@@ -162,9 +174,9 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     ),
     "performance.where": Q(
         "Is it known where the time goes?",
-        "A guess is wrong more often than not; if it is not known, the first step measures.",
+        "A guess is wrong more often than not; if it is not known, the first step measures. The place can be typed.",
         (
-            "Yes, a profile shows it (where?)",
+            "Yes, a profile shows it",
             "Probably computing in our own code",
             "Probably database, network or disk",
             "Not known",
@@ -210,20 +222,18 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     ),
     "removal.instead": Q(
         "What takes its place?",
-        "Messages and documents have to say where to go instead.",
+        "Messages and documents have to say where to go instead. Something that exists already can be named.",
         (
             "Nothing, it is no longer needed",
-            "Something that exists already (what?)",
             "Something new, made in this change",
         ),
     ),
     "removal.grace": Q(
         "How long must those who use it be able to go on?",
-        "A removal in one step cannot be announced afterwards.",
+        "A removal in one step cannot be announced afterwards. A date or release can be typed.",
         (
             "It can go at once",
             "One release with a warning",
-            "Until a certain date (which?)",
         ),
     ),
     "removal.first": Q(
@@ -284,10 +294,9 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     ),
     "general.extent": Q(
         "Which part of the project may change for it?",
-        "Everything else is left alone and named as out of scope.",
+        "Everything else is left alone and named as out of scope. A module or folder can be named.",
         (
             "Only the smallest place that does it",
-            "One module or folder (which?)",
             "The whole project",
         ),
     ),

@@ -78,10 +78,9 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     ),
     "docs.form": Q(
         "Which form has to be kept?",
-        "Avoids rewriting a page because of tone, outline or language.",
+        "Avoids rewriting a page because of tone, outline or language. Languages can be named.",
         (
             "The outline and tone of the existing pages",
-            "The same text in several languages (which?)",
             "None, a new outline is welcome",
         ),
     ),
@@ -97,10 +96,9 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     # --- dependency
     "dependency.reason": Q(
         "What is the reason for {subject}?",
-        "For a security hole the smallest update is best; for a new feature the update has to reach it.",
+        "For a hole the smallest update is best; for a feature or fix it has to reach that. It can be named.",
         (
             "A known vulnerability",
-            "A feature or fix that we need (which one?)",
             "The version in use is no longer supported",
             "To stay up to date, no pressing reason",
         ),
@@ -116,11 +114,10 @@ QUESTIONS: Final[Mapping[str, Q]] = {
     ),
     "dependency.target": Q(
         "Which version is the target?",
-        "Says how many breaking changes lie in between, and what {manifest} will allow.",
+        "Says how many breaking changes lie in between. A version can be typed; {manifest} gets it.",
         (
             "The newest stable one",
             "The newest within the present major version",
-            "A certain version (which one?)",
         ),
     ),
     "dependency.oldest": Q(
@@ -158,6 +155,15 @@ QUESTIONS: Final[Mapping[str, Q]] = {
             "Extend what is there, such as {manifest}",
             "Add a file of its own",
             "Replace the present tool",
+        ),
+    ),
+    "build.checks": Q(
+        "What should run there at first?",
+        "Nothing of the kind is there yet. Commands that people run by hand today can be named.",
+        (
+            "The tests",
+            "The tests and the linters",
+            "Tests, linters and a build of the package",
         ),
     ),
     "build.keep": Q(
