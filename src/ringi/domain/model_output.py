@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from ringi.domain.base import Document
@@ -40,9 +41,11 @@ class NewDecision(Document, frozen=True):
     options: Annotated[tuple[NewOption, ...], Meta(min_length=2, max_length=4)]
 
     def __post_init__(self) -> None:
-        names = {option.name.strip().casefold() for option in self.options}
-        if len(names) < len(self.options) or "" in names:
-            raise ValueError("the options of a decision need names of their own")
+        named = {option.name.strip().casefold(): option for option in reversed(self.options)}
+        named.pop("", None)
+        if len(named) < 2:  # noqa: PLR2004  # one is no choice
+            raise ValueError("a decision needs two options with names of their own")
+        msgspec.structs.force_setattr(self, "options", tuple(reversed(named.values())))
 
 
 class NewDecisions(Document, frozen=True):

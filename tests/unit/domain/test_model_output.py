@@ -52,3 +52,15 @@ def test_every_length_is_bounded(kind: type[Document]):
 def test_what_does_not_fit_is_refused(kind: type[Document], raw: Any):
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(raw, kind)
+
+
+def test_options_of_the_same_name_are_one():
+    option = {"description": "d", "pros": ["p"], "cons": ["c"]}
+
+    def read(*names: str) -> list[str]:
+        raw = {"decisions": [{"topic": "t", "options": [{"name": name, **option} for name in names]}]}
+        return [one.name for one in msgspec.convert(raw, NewDecisions).decisions[0].options]
+
+    assert read("A", "b", "B ", "C") == ["A", "b", "C"]
+    with pytest.raises(msgspec.ValidationError, match="names of their own"):
+        read("A", "a")
