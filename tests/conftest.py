@@ -20,6 +20,14 @@ for number in (signal.SIGHUP, signal.SIGTERM):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as processors: much of the time goes into waiting for terminals."""
+    processors = os.cpu_count() or 1
+    return processors + processors // 2
+
+
 LOOKS = (
     "LC_",
     "LANGUAGE",
