@@ -39,7 +39,7 @@ if os.environ.get("RINGI_REAL_MODEL") != "1":
     pytest.skip("a real model takes minutes: make test-model", allow_module_level=True)
 
 PATIENCE_SEC = 120.0
-TRIES = 3
+TRIES = 2
 NAME = "tester@example.invalid"
 
 
@@ -153,7 +153,7 @@ def environment(address: str, tmp_path: Path, isolated: Path) -> dict[str, str]:
         **os.environ,
         "RINGI_MODEL": "openai:smollm2",
         "RINGI_LLM_BASE_URL": f"{address}/v1",
-        "RINGI_LLM_TIMEOUT_SEC": str(PATIENCE_SEC * 2),
+        "RINGI_LLM_TIMEOUT_SEC": str(PATIENCE_SEC),
         "RINGI_LLM_MAX_OUTPUT_TOKENS": "1500",
     }
 
