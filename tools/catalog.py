@@ -43,7 +43,6 @@ class Entry:
     plural: str | None = None
     strings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # a translator's comment lines, as they stand
-    sources: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
 
     @property
@@ -137,11 +136,9 @@ def parse(text: str, name: str = "catalogue") -> list[Entry]:
 
 
 def _comment(entry: Entry, line: str) -> None:
-    if line.startswith("#:"):
-        entry.sources += line[2:].split()
-    elif line.startswith("#,"):
+    if line.startswith("#,"):
         entry.flags += [flag.strip() for flag in line[2:].split(",")]
-    else:
+    elif not line.startswith("#:"):  # places in the sources would change with every move
         entry.notes.append(line)
 
 
@@ -151,8 +148,6 @@ def render(entries: Iterable[Entry]) -> str:
 
 def _lines(entry: Entry) -> Iterator[str]:
     yield from entry.notes
-    if entry.sources:
-        yield "#: " + " ".join(entry.sources)
     if entry.flags:
         yield "#, " + ", ".join(entry.flags)
     yield from _field("msgid", entry.id)
@@ -413,11 +408,11 @@ def update(root: Path = ROOT) -> None:
         header = old.get("") or Entry(id="", strings=[HEADER.format(language=language)])
         forms = _plural_forms([header])
         entries = [header]
-        for message in known.values():
+        for message in sorted(known.values(), key=lambda message: message.id):
             entry = old.get(message.id) or Entry(id=message.id)
             count = 1 if message.plural is None else forms
             entry.strings = (entry.strings + [""] * count)[:count]
-            entry.plural, entry.sources = message.plural, message.sources
+            entry.plural = message.plural
             entries.append(entry)
         text = render(entries).encode()
         if not path.exists() or path.read_bytes() != text:

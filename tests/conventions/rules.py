@@ -7,7 +7,7 @@ from typing import Final
 
 from ringi.text import deceiving
 
-MODULE_LINES: Final = 400
+MODULE_LINES: Final = 500
 FUNCTION_LINES: Final = 60
 CLASS_METHODS: Final = 15  # double underscores not counted: they are Python's words, not ours
 # One method per system call; cut in two, a fake could forget a half. One per call of the specification's API.

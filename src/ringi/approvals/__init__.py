@@ -1,0 +1,1 @@
+"""One request, proof, grant and verdict for every kind of subject."""

@@ -1,0 +1,1 @@
+"""Start, supervise, sandbox, terminal, signals: the one place that runs other programs."""

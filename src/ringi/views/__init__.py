@@ -1,0 +1,1 @@
+"""Documents as lines with styles: every interface renders the same ones."""
