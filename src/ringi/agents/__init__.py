@@ -1,1 +1,1 @@
-"""One record per agent: its state, how it starts and resumes, its MCP entry, its hook, how it is recognised."""
+"""One record per agent: its state, start and resume, its MCP entry, its hook, how it is recognised."""
