@@ -68,6 +68,13 @@ def _code(character: str) -> str:
     return f"\\u{number:04x}" if number <= _LAST_OF_TWO_BYTES else f"\\U{number:08x}"
 
 
+def stored(words: str) -> Text:
+    """English that a document keeps: what was a whole sentence of ours is shown translated."""
+    # A template is shown as it is, so what needs the filter is none of ours.
+    ours = not {"{", "}"} & set(words) and visible(words) == words
+    return Text("{words}", words=Text(words) if ours else words)
+
+
 def why_failed(error: OSError) -> str:
     """What the system says about it."""
     return error.strerror or str(error)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ringi.cli.ui import Ui, stored
+from ringi.cli.ui import Ui
+from ringi.text import stored
 
 if TYPE_CHECKING:
     from ringi.api import Workspace

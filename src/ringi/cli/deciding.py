@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.cli import words
 from ringi.cli.answers import tell_sent_back
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LONGEST_DIFF, ask, digest_typed, is_yes, require_terminal
@@ -19,6 +18,7 @@ from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, s
 from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
+from ringi.views import words
 
 _APPROVE: Final = Text("Approve? [y/n]")
 _TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}

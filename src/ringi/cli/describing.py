@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET
 
-from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.results import show_results, show_text
-from ringi.cli.ui import stored
 from ringi.domain.approval import Approval, ProofKind, SubjectKind
 from ringi.domain.change_plan import ChangeFacts
 from ringi.domain.plan import (
@@ -33,7 +31,8 @@ from ringi.domain.plan import (
 )
 from ringi.errors import NoCommit, NoSandbox
 from ringi.plans.committing import TRAILERS, Announced, outcome_of
-from ringi.text import Text
+from ringi.text import Text, stored
+from ringi.views import words
 from ringi.wiring.assemble import commands_of
 
 if TYPE_CHECKING:

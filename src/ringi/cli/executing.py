@@ -2,11 +2,11 @@
 
 import click
 
-from ringi.cli import words
 from ringi.cli.app import App, pass_app
 from ringi.cli.results import carry_out, show_text
 from ringi.errors import Refused
 from ringi.text import Text
+from ringi.views import words
 
 
 @click.command()

@@ -8,7 +8,6 @@ from typing import Final
 
 import click
 
-from ringi.cli import words
 from ringi.cli.app import App, pass_app
 from ringi.domain import codec
 from ringi.domain.approval import SignedAnswer
@@ -16,6 +15,7 @@ from ringi.domain.grant import GrantScope, GrantState, GrantSubject
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk
 from ringi.text import Text
+from ringi.views import words
 
 _SHOWN: Final = 8
 _SECONDS: Final = {"h": 3600, "d": 86400}

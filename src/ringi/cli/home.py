@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.planning.wrapping import cut
 from ringi.cli.ui import translated, width
@@ -16,6 +15,7 @@ from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
 from ringi.text import Text, visible
+from ringi.views import words
 
 if TYPE_CHECKING:
     from ringi.domain.session import SessionRef

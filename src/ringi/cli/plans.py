@@ -5,11 +5,11 @@ from gettext import gettext as _
 
 import click
 
-from ringi.cli import words
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import translated
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.text import Text
+from ringi.views import words
 
 
 @click.command("list")

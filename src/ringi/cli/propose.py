@@ -21,12 +21,12 @@ from ringi.cli.specs import (
     tell_unplaced,
     with_unplaced,
 )
-from ringi.cli.words import subject
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.domain.extraction import Extraction
 from ringi.domain.plan import ActionSpec
 from ringi.errors import NoBasis
 from ringi.text import Text
+from ringi.views.words import subject
 
 _ = gettext.gettext
 

@@ -5,9 +5,7 @@ from typing import Final, NoReturn
 
 import click
 
-from ringi.cli import words
 from ringi.cli.app import App
-from ringi.cli.ui import stored
 from ringi.domain.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
 from ringi.domain.plan import (
     CHANGING,
@@ -18,7 +16,8 @@ from ringi.domain.plan import (
 )
 from ringi.errors import CommitFailed, ExecutionAborted, RingiError
 from ringi.plans.committing import last_line
-from ringi.text import Text, visible
+from ringi.text import Text, stored, visible
+from ringi.views import words
 
 LAST_LINES: Final = 20
 _MOST_FILES: Final = 50

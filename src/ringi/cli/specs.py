@@ -6,17 +6,17 @@ from gettext import gettext as _
 import click
 import msgspec
 
-from ringi.cli import words
 from ringi.cli.app import App, pass_app
 from ringi.cli.describing import BY_MODEL
 from ringi.cli.input import read_named
-from ringi.cli.ui import stored, translated
+from ringi.cli.ui import translated
 from ringi.domain import codec
 from ringi.domain.base import Document
 from ringi.domain.extraction import Extraction
 from ringi.domain.plan import ActionSpec, ActionSpecExt, ValidationReport
 from ringi.errors import InvalidSpecs, ModelFailed, Refused
-from ringi.text import Text
+from ringi.text import Text, stored
+from ringi.views import words
 from ringi.wiring.config_keys import DEFAULTS
 
 

@@ -22,13 +22,6 @@ def translated(text: Text) -> str:
     return gettext(text.template).format_map(details)
 
 
-def stored(words: str) -> Text:
-    """English that a document keeps: what was a whole sentence of ours is shown translated."""
-    # A template is shown as it is, so what needs the filter is none of ours.
-    ours = not {"{", "}"} & set(words) and visible(words) == words
-    return Text("{words}", words=Text(words) if ours else words)
-
-
 def shown(value: object) -> str:
     return translated(value) if isinstance(value, Text) else visible(str(value))
 

@@ -8,7 +8,6 @@ import click
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
 from ringi.cli.results import fail, short_id, show_results
-from ringi.cli.ui import stored
 from ringi.domain.approval import (
     ApprovalRequest,
     FileChange,
@@ -21,7 +20,7 @@ from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.errors import ExecutionAborted, UndoStale
 from ringi.plans.committing import outcome_of
 from ringi.plans.undoing import Undoable
-from ringi.text import Text
+from ringi.text import Text, stored
 
 _MOST: Final = 50
 

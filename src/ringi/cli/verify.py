@@ -8,13 +8,13 @@ import click
 
 from ringi.api.verifying import Examination, Verdict
 from ringi.api.verifying_commits import CommitStanding
-from ringi.cli import words
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.results import fail
 from ringi.domain.approval import ProofKind, SubjectKind
 from ringi.domain.proof import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile
 from ringi.errors import NotFound, NotProven
 from ringi.text import Text
+from ringi.views import words
 
 _MOST: Final = 20
 _SHOWN: Final = 8

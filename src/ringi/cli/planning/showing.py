@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from ringi.cli import words
 from ringi.cli.planning.markdown import show_markdown
 from ringi.cli.planning.naming import PHASE
 from ringi.cli.planning.wrapping import paragraph
@@ -31,6 +30,7 @@ from ringi.domain.session_view import (
 from ringi.domain.usage import Usage
 from ringi.ports import StoredSession
 from ringi.text import Text
+from ringi.views import words
 
 QUESTION_TYPE: Final = {
     QuestionType.CLARIFICATION: Text("clarification"),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ringi.cli import words
 from ringi.cli.app import App
 from ringi.domain.amendment import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, TypedAnswer
@@ -24,6 +23,7 @@ from ringi.plans.effects import packed
 from ringi.plans.looking import differing
 from ringi.plans.proofs import TYPED_LENGTH
 from ringi.text import Text
+from ringi.views import words
 
 
 class Review:

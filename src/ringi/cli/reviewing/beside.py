@@ -4,7 +4,6 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
-from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.describing import commit_line, mixed_lines
 from ringi.cli.reviewing.model import Facts, Message
@@ -27,6 +26,7 @@ from ringi.domain.plan import (
 from ringi.domain.risk import Risk
 from ringi.errors import NoCommit
 from ringi.text import Text
+from ringi.views import words
 
 _LAST_LINES: Final = 6
 # How the usual test programs say how many they were: 12 passed, Ran 12 tests, 12 tests, ok 12.

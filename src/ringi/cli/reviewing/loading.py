@@ -7,10 +7,8 @@ from typing import Final
 import msgspec
 
 from ringi.api import Workspace
-from ringi.cli import words
 from ringi.cli.describing import sandbox, terms
 from ringi.cli.reviewing.rows import Content, Note, Part
-from ringi.cli.ui import stored
 from ringi.domain import codec
 from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
 from ringi.domain.feedback import LineComment
@@ -20,7 +18,8 @@ from ringi.patching.model import Hunk
 from ringi.patching.parse import parse_patch
 from ringi.plans.effects import Effect, Invalid, effects_of, looking
 from ringi.plans.rendering import rendering
-from ringi.text import Text
+from ringi.text import Text, stored
+from ringi.views import words
 
 _IN_LINES: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 _MOST_NOTES: Final = 500

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.ask import FAILED, LONGEST_DIFF, ask, digest_typed, is_yes
 from ringi.cli.describing import describe, totals
@@ -21,6 +20,7 @@ from ringi.domain.risk import Risk
 from ringi.errors import BadTransition, LostRace, NotRequested, PlanChanged, RingiError, Stale, Superseded
 from ringi.plans.checking import commands_of
 from ringi.text import Text
+from ringi.views import words
 
 _CHOICES: Final = Text("[a]pply  [d]rop  [e]dit  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
 _WHOLE: Final = Text("[a]pply  [c]omment  [r]eject  [s]how again  [?]  [q]uit")

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ringi.cli import words
 from ringi.cli.reviewing.model import Message, Model, Page, Place, Question, visible_rows
 from ringi.cli.reviewing.rows import LINES, Kind, Part, Row
 from ringi.cli.term.cells import Line, Span, clip, pad, width
@@ -13,6 +12,7 @@ from ringi.cli.term.terminal import Size
 from ringi.cli.ui import translated
 from ringi.domain.plan import PlanDocument, PlanStatus
 from ringi.text import Text, visible
+from ringi.views import words
 
 KEYS: Final = Text("[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [i]nfo [?] [q]uit")
 _FEW_KEYS: Final = Text("[a] [d] [e] [r] [?] [q]")

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ringi.cli import words
 from ringi.cli.app import App
 from ringi.cli.reviewing.acts import Review, joined
 from ringi.cli.reviewing.beside import facts_of, highlighted, overlaps_of, stale_of, told_of, warnings_of
@@ -19,6 +18,7 @@ from ringi.domain.plan import Overlap, PlanStatus, risk_of
 from ringi.errors import RingiError
 from ringi.plans.checking import commands_of
 from ringi.text import Text
+from ringi.views import words
 
 _LOOK_SEC: Final = 1.0
 _DEAF_SEC: Final = 1.5

@@ -16,6 +16,7 @@ from ringi.domain.plan import (
 )
 from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
 from ringi.text import Text
+from ringi.views.lines import Style
 
 STATUS: Final = {
     PlanStatus.PROPOSED: Text("proposed"),
@@ -29,7 +30,7 @@ STATUS: Final = {
 COMMIT_SHOWN: Final = 12
 """So many characters of a commit's id."""
 RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
-RISK_STYLE: Final = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red"}
+RISK_STYLE: Final = {Risk.LOW: Style.GOOD, Risk.MEDIUM: Style.WARNING, Risk.HIGH: Style.BAD}
 
 
 def reason(path: str, given: RiskReason) -> Text:
