@@ -20,7 +20,7 @@ from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
 from ringi.integrations.person import process_start
 from ringi.plans.tool import PlanTool
 from ringi.wiring.checks import MARK
-from ringi.wiring.places import places_of
+from ringi.workspace.places import places_of
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import imported

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from ringi.wiring.places import places_of
+from ringi.workspace.places import places_of
 from tests.functional.desk import RINGI, Desk, Terminal
 from tests.functional.mcp_desk import Talk, approve, talks
 

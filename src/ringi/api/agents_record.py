@@ -13,7 +13,7 @@ from ringi.errors import BadDocument, InTheWay, StorageFailed
 from ringi.fs import OsFileSystem, opened
 from ringi.store.connection import private_folder
 from ringi.text import why_failed
-from ringi.wiring.places import Places
+from ringi.workspace.places import Places
 
 _NAME: Final = "agents.json"
 

@@ -18,7 +18,7 @@ from ringi.errors import BadDocument, InTheWay
 from ringi.store.connection import private_folder
 from ringi.store.lock import FileLock
 from ringi.text import Text
-from ringi.wiring.places import Places
+from ringi.workspace.places import Places
 
 _BOM: Final = "\ufeff"
 _PROGRAM: Final = "ringi"

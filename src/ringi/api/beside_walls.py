@@ -16,9 +16,9 @@ from ringi.integrations.processes import SYSTEM_PATH
 from ringi.integrations.sandbox import AgentPlaces
 from ringi.text import Text
 from ringi.wiring.agents import Place, agent_of, places_of_agent
-from ringi.wiring.places import user_folder
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.git import Repository
+from ringi.workspace.places import user_folder
 
 # They lead to what could act outside in the person's name: keys, containers, the desktop, another terminal.
 _LEADING_OUT: Final = frozenset(

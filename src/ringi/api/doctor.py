@@ -22,8 +22,8 @@ from ringi.store.ledger import Ledger
 from ringi.text import Text
 from ringi.wiring import moved
 from ringi.wiring.config import load
-from ringi.wiring.places import Places, places_of
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import Places, places_of
 
 REPAIR = "ringi doctor --repair"
 _SHOWN = 5

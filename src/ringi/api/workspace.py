@@ -17,8 +17,8 @@ from ringi.text import Text
 from ringi.wiring.assemble import Assembled, Progress, assemble
 from ringi.wiring.config import Loaded
 from ringi.wiring.copies import supervisors_in
-from ringi.wiring.places import Places, find_root, places_of
 from ringi.wiring.system import process_environment
+from ringi.workspace.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
     from ringi.planning.tool import PlanningTool

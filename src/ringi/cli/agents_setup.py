@@ -17,7 +17,7 @@ from ringi.cli.ask import ask, is_yes
 from ringi.errors import NoChannel
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
-from ringi.wiring.places import places_of
+from ringi.workspace.places import places_of
 
 UNDO: Final = "ringi init --undo"
 _NOTES: Final[Mapping[str, Text]] = {

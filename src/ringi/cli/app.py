@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ringi.errors import RingiError
     from ringi.store.reading import PlanReader
     from ringi.text import Text
-    from ringi.wiring.places import Places
+    from ringi.workspace.places import Places
 
 EXIT_PERSON_NEEDED: Final = 3
 EXIT_STALE: Final = 4
@@ -37,13 +37,13 @@ class App:
 
     @cached_property
     def root(self) -> Path:
-        from ringi.wiring.places import find_root  # noqa: PLC0415  # not needed to show help
+        from ringi.workspace.places import find_root  # noqa: PLC0415  # not needed to show help
 
         return find_root(self.start)
 
     @cached_property
     def places(self) -> "Places":
-        from ringi.wiring.places import places_of  # noqa: PLC0415  # not needed to show help
+        from ringi.workspace.places import places_of  # noqa: PLC0415  # not needed to show help
 
         return places_of(self.root, self.environment)
 

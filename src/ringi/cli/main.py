@@ -17,7 +17,7 @@ from ringi.cli.app import App
 from ringi.cli.ui import Ui, error_document, usage_document
 from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed
 from ringi.text import Text
-from ringi.wiring.places import find_root, project_file, user_file
+from ringi.workspace.places import find_root, project_file, user_file
 
 _ = gettext.gettext
 LOCALES: Final = Path(__file__).parent.parent / "locale"

@@ -22,10 +22,10 @@ from ringi.cli.ui import shown, translated
 from ringi.errors import InTheWay, NoChannel, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
-from ringi.wiring.places import user_folder
 from ringi.wiring.signers import add_signer
 from ringi.wiring.trust import SIGNERS
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import user_folder
 
 _MARKS = {clinic.Mark.GOOD: ("✓", "green"), clinic.Mark.NOTE: ("!", "yellow"), clinic.Mark.BAD: ("✗", "red")}
 

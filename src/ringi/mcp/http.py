@@ -20,7 +20,7 @@ from ringi.mcp.loopback import PATH, Address
 from ringi.mcp.serving import Ending, Talk
 from ringi.mcp.stdio import LONGEST_MESSAGE
 from ringi.text import Text, why_failed
-from ringi.wiring.places import user_folder
+from ringi.workspace.places import user_folder
 
 _MOST_CLIENTS: Final = 64
 _TOKEN_BYTES: Final = 32

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
     from ringi.api import Workspace
-    from ringi.wiring.places import Places
+    from ringi.workspace.places import Places
 
 _Stamp = tuple[int, ...] | None
 
@@ -23,7 +23,7 @@ class Opening:
     def open(self) -> "Workspace":
         from ringi.api import open_workspace  # noqa: PLC0415  # see above
         from ringi.store.connection import DATABASE  # noqa: PLC0415  # see above
-        from ringi.wiring.places import find_root, places_of  # noqa: PLC0415  # see above
+        from ringi.workspace.places import find_root, places_of  # noqa: PLC0415  # see above
 
         places = places_of(find_root(self._start), self._environment)
         self._files = self._deciding(places)
@@ -41,7 +41,7 @@ class Opening:
         return _identity(path) == known
 
     def _deciding(self, places: "Places") -> tuple[Path, ...]:
-        from ringi.wiring.places import (  # noqa: PLC0415  # see above
+        from ringi.workspace.places import (  # noqa: PLC0415  # see above
             project_file,
             signers_file,
             trust_file,

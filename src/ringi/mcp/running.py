@@ -19,7 +19,7 @@ from ringi.mcp.worker import Worker, Workers
 from ringi.text import Text
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
-    from ringi.wiring.places import Places
+    from ringi.workspace.places import Places
 
 
 _ERRORS: Final = 2
@@ -79,7 +79,7 @@ def _surroundings(settings: Settings) -> Surroundings:
     parent = os.getppid()
 
     def places() -> "Places":
-        from ringi.wiring.places import find_root, places_of  # noqa: PLC0415  # see above
+        from ringi.workspace.places import find_root, places_of  # noqa: PLC0415  # see above
 
         return places_of(find_root(settings.start), settings.environment)
 

@@ -17,7 +17,7 @@ from ringi.domain.risk import Category
 from ringi.errors import NotFound, PathRefused, StorageFailed
 from ringi.policy.files import critical_category
 from ringi.text import Text
-from ringi.wiring.places import Places
+from ringi.workspace.places import Places
 from ringi.workspace.tree import Found, Tree
 
 if TYPE_CHECKING:

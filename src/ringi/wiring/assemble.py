@@ -26,9 +26,9 @@ from ringi.wiring.checks import CopyChecks
 from ringi.wiring.config import Loaded, load
 from ringi.wiring.config_keys import Config
 from ringi.wiring.models import budget_of, choose
-from ringi.wiring.places import Places, places_of, user_folder
 from ringi.wiring.signers import signer_lists
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
+from ringi.workspace.places import Places, places_of, user_folder
 from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ringi.integrations.person import WITH_VARIABLE, process_start
 from ringi.integrations.processes import GIT_PLACES
 from ringi.ports import Commands
 from ringi.text import Text
-from ringi.wiring.places import Places
+from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Final
 
 from ringi.integrations.claude_hook import Places, Unfit, copy_tree, judge
 from ringi.text import Text
-from ringi.wiring.places import places_of, user_folder
+from ringi.workspace.places import places_of, user_folder
 
 LARGEST: Final = 64 * 1024 * 1024
 _WAIT_SEC: Final = 3.0

@@ -28,8 +28,8 @@ from ringi.wiring.config_file import (
 )
 from ringi.wiring.config_items import rule_of
 from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, VARIABLES, Config, Guard, Key, Value
-from ringi.wiring.places import project_file, user_file
 from ringi.wiring.trust import Part, Trust, TrustState, Verdict, commands_part, signers_part
+from ringi.workspace.places import project_file, user_file
 
 
 class Origin(StrEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ringi.domain.prompt import Budget
 from ringi.errors import UnknownModel
 from ringi.text import Text
-from ringi.wiring.places import models_folder
+from ringi.workspace.places import models_folder
 
 if TYPE_CHECKING:  # only names of types
     from ringi.ports import LanguageModel

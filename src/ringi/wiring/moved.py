@@ -11,7 +11,7 @@ from ringi.domain.base import Versioned
 from ringi.errors import NothingToAdopt, RingiError
 from ringi.store.connection import DATABASE
 from ringi.store.projection import IDENTITY
-from ringi.wiring.places import Places
+from ringi.workspace.places import Places
 
 ADOPT: Final = "ringi doctor --adopt"
 

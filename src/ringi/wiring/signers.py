@@ -15,8 +15,8 @@ from ringi.store.lock import FileLock
 from ringi.text import Text
 from ringi.wiring.config import executable
 from ringi.wiring.config_file import MAX_FILE_BYTES, guarded, project_bytes
-from ringi.wiring.places import signers_file, user_folder
 from ringi.wiring.trust import SIGNERS, Trust
+from ringi.workspace.places import signers_file, user_folder
 
 _WAIT_SEC: Final = 10.0
 _OTHERS_WRITE: Final = 0o022

@@ -15,7 +15,7 @@ from ringi.fs import OsFileSystem, opened
 from ringi.store.lock import FileLock
 from ringi.text import Text
 from ringi.wiring.config_file import guarded, project_bytes
-from ringi.wiring.places import signers_file, state_name, trust_file
+from ringi.workspace.places import signers_file, state_name, trust_file
 
 SIGNERS: Final = "allowed_signers"
 MODEL: Final = "model"

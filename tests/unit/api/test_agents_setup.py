@@ -15,7 +15,7 @@ from ringi.api.agents_setup import Offer, carry_out, go_back, offer, present, pr
 from ringi.errors import Busy, RingiError
 from ringi.fs import OsFileSystem
 from ringi.store.lock import FileLock
-from ringi.wiring.places import Places, places_of
+from ringi.workspace.places import Places, places_of
 
 WORDS = ["ringi"]
 SETTINGS = ".claude/settings.local.json"

@@ -17,8 +17,8 @@ from ringi.mcp.opening import Opening
 from ringi.mcp.running import requester_of
 from ringi.mcp.waiting import Client, Waiting
 from ringi.mcp.worker import Worker
-from ringi.wiring.places import places_of
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import places_of
 from tests.helpers import approve, environment_of, open_scratch, proposed, write
 
 

@@ -31,8 +31,8 @@ from ringi.plans import checking
 from ringi.plans.parts import Parts
 from ringi.ports import StoredPlan
 from ringi.wiring.checks import CopyChecks
-from ringi.wiring.places import places_of
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import places_of
 from tests.fakes.world import World
 from tests.helpers import HELLO, create, delete, environment_of, make_files, untouched, write
 

@@ -14,8 +14,8 @@ from ringi.fs import OsFileSystem
 from ringi.integrations.person import process_start
 from ringi.text import Text
 from ringi.wiring.checks import MARK, CopyChecks, lay_over
-from ringi.wiring.places import Places, places_of
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 from tests.helpers import environment_of, fingerprint, make_files, untouched
 
@@ -225,7 +225,7 @@ def child_that(places: Places, command: str) -> subprocess.CompletedProcess[str]
     """A process of its own that checks with the command, in which {pid} is the process's number."""
     program = (
         "import os, sys; from pathlib import Path; from ringi.wiring.checks import CopyChecks;"
-        "from ringi.wiring.places import places_of; from ringi.domain.plan import CheckPhase;"
+        "from ringi.workspace.places import places_of; from ringi.domain.plan import CheckPhase;"
         "places, command = places_of(Path(sys.argv[1]), os.environ), sys.argv[2].format(pid=os.getpid());"
         "CopyChecks(places, os.environ, 30)([command], {}, CheckPhase.DRY)"
     )

@@ -20,7 +20,7 @@ from ringi.wiring import config_keys as module
 from ringi.wiring.config import Loaded, Origin, Source, load
 from ringi.wiring.config_file import MAX_FILE_BYTES
 from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, Config, Guard, Section
-from ringi.wiring.places import project_file, user_file
+from ringi.workspace.places import project_file, user_file
 
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {

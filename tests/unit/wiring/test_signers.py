@@ -10,9 +10,9 @@ import pytest
 from ringi.errors import InTheWay, StorageFailed
 from ringi.integrations.signing import SignerList
 from ringi.wiring.config import executable
-from ringi.wiring.places import project_file, signers_file
 from ringi.wiring.signers import add_signer, signer_lists
 from ringi.wiring.trust import Trust
+from ringi.workspace.places import project_file, signers_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 MINE = b"hanako ssh-ed25519 AAAA\n"

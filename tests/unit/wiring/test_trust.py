@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ringi.errors import BadConfiguration, InTheWay
 from ringi.wiring.config import Loaded, Origin, executable, load
-from ringi.wiring.places import project_file, signers_file, trust_file
 from ringi.wiring.trust import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
+from ringi.workspace.places import project_file, signers_file, trust_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 CHECKS = "with:\n  checks: [make test]\n"
