@@ -140,7 +140,7 @@ def test_a_signed_approval_still_verifies(folder: Path, tmp_path: Path):
     document, history, result, own = read(folder / "signed")
     events = log(folder)
     assert_chained(events)
-    assert [logged for logged in events if logged.event.plan_id == document.plan.id] == own
+    assert [logged for logged in events if logged.event.subject_id == document.plan.id] == own
     assert_saved(document, result, own)
     [approval] = history.approvals
     assert_approved(approval, history, events)

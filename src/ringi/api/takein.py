@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.events import Actor, EventKind, speaks_of_plan
+from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
-from ringi.domain.session import SESSION_PREFIX, LogEntry, PlanningSession, ProjectFacts
+from ringi.domain.session import LogEntry, PlanningSession, ProjectFacts
+from ringi.domain.subject import SESSION_PREFIX, is_plan_id
 from ringi.errors import BadDocument, NotFound, RingiError, SessionRace, Unreadable
 from ringi.planning.logs import with_paths
 from ringi.planning.taking_in import read_session, taken
@@ -49,7 +50,7 @@ def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
         except RingiError as error:
             problems.append(_problem(root, path, error))
             continue
-        named = document.plan.id == path.parent.name and speaks_of_plan(document.plan.id)
+        named = document.plan.id == path.parent.name and is_plan_id(document.plan.id)
         if named and not _known(ledger, document.plan.id):
             taken.append(document)
     for document in sorted(taken, key=lambda document: document.plan.created_at):

@@ -14,7 +14,7 @@ from ringi.api.verifying_approvals import SHOWN, Facts, doubts, read
 from ringi.api.verifying_commits import CommitStanding, standing
 from ringi.api.workspace import Workspace
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalSubject, FileChange, SubjectKind
+from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange
 from ringi.domain.events import Event, EventKind
 from ringi.domain.execution import ExecutionIntent, OpStatus
 from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, SpecKind
@@ -36,7 +36,7 @@ from ringi.wiring.assemble import commits_of
 from ringi.wiring.signers import signer_lists
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
-_BEGUN: Final = {SubjectKind.EXECUTE: EventKind.EXECUTED, SubjectKind.UNDO: EventKind.UNDO_STARTED}
+_BEGUN: Final = {Act.EXECUTE: EventKind.EXECUTED, Act.UNDO: EventKind.UNDO_STARTED}
 
 
 class Verdict(NamedTuple):
@@ -182,7 +182,7 @@ class _History:
         if result is None:
             return
         done = {(one.spec_id, one.path) for one in result.results if one.status is OpStatus.DONE}
-        undone = intent.kind is SubjectKind.UNDO
+        undone = intent.kind is Act.UNDO
         for change in intent.changes:
             if (change.spec_id, change.path) in done:
                 self._compose(change, result.finished_at, undone=undone)
@@ -306,7 +306,7 @@ def _plain(change: FileChange) -> tuple[str, str, FileState | None, FileState | 
 def _may_be_taken_back(intent: ExecutionIntent, subject: ApprovalSubject) -> bool:
     """Approved together with the plan: what happens when its checks fail."""
     wanted = subject.checks.on_failure if subject.checks else None
-    return intent.kind is SubjectKind.UNDO and wanted is CheckFailure.UNDO
+    return intent.kind is Act.UNDO and wanted is CheckFailure.UNDO
 
 
 def _execution(stored: StoredIntent, given: Mapping[str, GivenApproval]) -> ProvenExecution:

@@ -5,16 +5,16 @@ from typing import Final, NamedTuple, TypeVar
 
 from ringi.domain import codec
 from ringi.domain.approval import (
+    Act,
     Approval,
     ApprovalSubject,
     ProofKind,
     ProofRecord,
     SignedAct,
     Statement,
-    SubjectKind,
 )
 from ringi.domain.events import Event, EventKind
-from ringi.domain.grant import NO_PLAN, Grant, GrantScope, GrantSubject
+from ringi.domain.grant import Grant, GrantScope, GrantSubject
 from ringi.domain.plan import PlanDocument, SpecKind
 from ringi.domain.risk import Risk, highest
 from ringi.errors import NotFound, RingiError, SignatureRefused, UnlistedKey
@@ -27,8 +27,8 @@ from ringi.text import Text
 T = TypeVar("T")
 SHOWN: Final = 8
 """So many characters of an id name it."""
-_GIVEN: Final = {SubjectKind.EXECUTE: EventKind.APPROVED, SubjectKind.UNDO: EventKind.UNDO_APPROVED}
-_ACTS: Final = {SubjectKind.EXECUTE: SignedAct.APPROVE, SubjectKind.UNDO: SignedAct.UNDO}
+_GIVEN: Final = {Act.EXECUTE: EventKind.APPROVED, Act.UNDO: EventKind.UNDO_APPROVED}
+_ACTS: Final = {Act.EXECUTE: SignedAct.APPROVE, Act.UNDO: SignedAct.UNDO}
 
 
 class Facts(NamedTuple):
@@ -154,7 +154,7 @@ def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event 
         yield Text("what it says was signed was changed")
     yield from _signature(facts, grant.proof, (SignedAct.GRANT, grant.digest, grant.approver, ""))
     hash_, used_at = codec.digest(codec.canonical(grant)), event.seq if event else 0
-    about = [logged.event for logged in facts.ledger.events(NO_PLAN)]
+    about = facts.ledger.grant_events(grant.id)
     given = [one for one in about if one.event is EventKind.GRANTED and one.evidence == hash_]
     if not given or (event and given[0].seq > used_at):
         yield Text("the log did not have it then")

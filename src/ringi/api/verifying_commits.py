@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.api.verifying_approvals import SHOWN, read
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalSubject, SubjectKind
+from ringi.domain.approval import Act, Approval, ApprovalSubject
 from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import FileState
 from ringi.domain.proof import ProvenCommit
@@ -43,7 +43,7 @@ def standing(
     outcome = outcome_of(events)
     if outcome is None or not outcome.commit:
         return CommitStanding()
-    done = [one for one in executions if one.result and one.intent.kind is SubjectKind.EXECUTE]
+    done = [one for one in executions if one.result and one.intent.kind is Act.EXECUTE]
     given = {approval.id: approval for approval in approvals}
     approval = given.get(done[-1].intent.approval_id) if done else None
     subject = read(approval.subject, ApprovalSubject) if approval else None

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from ringi.cli.app import App
 from ringi.cli.results import show_results, show_text
-from ringi.domain.approval import Approval, ProofKind, SubjectKind
+from ringi.domain.approval import Act, Approval, ProofKind
 from ringi.domain.change_plan import ChangeFacts
 from ringi.domain.plan import (
     ALL_SPECS,
@@ -273,7 +273,7 @@ def _describe_last_execution(app: App, document: PlanDocument) -> None:
     done = [
         execution.result
         for execution in app.workspace.parts.ledger.executions(document.plan.id)
-        if execution.result and execution.intent.kind is SubjectKind.EXECUTE
+        if execution.result and execution.intent.kind is Act.EXECUTE
     ]
     if not done:
         return

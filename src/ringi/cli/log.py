@@ -4,8 +4,9 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.planning.naming import require_long
-from ringi.domain.events import LoggedEvent, speaks_of_plan
+from ringi.domain.events import LoggedEvent
 from ringi.domain.session import is_session, short
+from ringi.domain.subject import SubjectKind
 from ringi.errors import LogBroken
 from ringi.text import Text
 
@@ -27,16 +28,17 @@ def log(app: App, plan: str | None, verify: bool) -> None:
         return
     names = {ref.id: ref.name for ref in app.plans.refs()}
     for logged in events:
-        app.ui.line(console_line(logged, names.get(logged.event.plan_id, "-")))
+        app.ui.line(console_line(logged, names.get(logged.event.subject_id, "-")))
 
 
 def console_line(logged: LoggedEvent, name: str) -> Text:
     event = logged.event
-    if event.plan_id and not speaks_of_plan(event.plan_id):
+    kind, subject_id = event.subject
+    if kind in {SubjectKind.SESSION, SubjectKind.RUN}:
         return Text(
             "{at}  {session}  {event}  {actor}  {reason}",
             at=event.at[:19].replace("T", " "),
-            session=short(event.plan_id) if is_session(event.plan_id) else event.plan_id,
+            session=short(subject_id) if kind is SubjectKind.SESSION else subject_id,
             event=event.event,
             actor=event.actor,
             reason=event.reason[:100],

@@ -10,7 +10,7 @@ from ringi.api.verifying import Examination, Verdict
 from ringi.api.verifying_commits import CommitStanding
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.results import fail
-from ringi.domain.approval import ProofKind, SubjectKind
+from ringi.domain.approval import Act, ProofKind
 from ringi.domain.proof import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile
 from ringi.errors import NotFound, NotProven
 from ringi.text import Text
@@ -89,7 +89,7 @@ def _tell_commit(app: App, commit: CommitStanding) -> None:
 
 def _tell_proven(app: App, document: Proven) -> None:
     ui = app.ui
-    done = [one for one in document.executions if one.kind is SubjectKind.EXECUTE and one.finished_at]
+    done = [one for one in document.executions if one.kind is Act.EXECUTE and one.finished_at]
     approvals = list({one.approval.id: one.approval for one in done if one.approval}.values())
     if not approvals:
         ui.line(Text("✓ {plan} only read; there was nothing to approve", plan=document.name), style="green")
@@ -103,7 +103,7 @@ def _tell_proven(app: App, document: Proven) -> None:
         _tell_note(app, approval)
     _tell_files(app, document)
     for one in document.executions:
-        if one.kind is SubjectKind.UNDO and one.finished_at and one.approval:
+        if one.kind is Act.UNDO and one.finished_at and one.approval:
             when = words.moment(one.finished_at)
             line = Text("undone {when} · {who}", when=when, who=_who(one.approval))
             if one.approval in approvals:

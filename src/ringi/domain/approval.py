@@ -32,7 +32,9 @@ class FileChange(Document, frozen=True):
         return state if state and state.folder else None
 
 
-class SubjectKind(StrEnum):
+class Act(StrEnum):
+    """What a plan's approval allows."""
+
     EXECUTE = "execute"
     UNDO = "undo"
 
@@ -60,7 +62,7 @@ class CommitSubject(Document, frozen=True):
 class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     """The bytes of this document, as stored, are what the person said yes to."""
 
-    kind: SubjectKind
+    kind: Act
     workspace: str
     plan_id: str
     plan_version: int
@@ -154,7 +156,7 @@ class ApprovalRequest(Versioned, frozen=True, kw_only=True):
     digest: str
     requested_at: str
     expires_at: str
-    kind: SubjectKind | UnsetType = UNSET
+    kind: Act | UnsetType = UNSET
     """Set where it asks for an undo."""
 
 

@@ -1,10 +1,13 @@
 """The append-only log (PT-11): every event carries the hash of the one before it."""
 
-import re
 from enum import StrEnum
 from typing import Final
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
 from ringi.domain.base import Document, Versioned
+from ringi.domain.subject import Subject, SubjectKind, of_old_event
 
 
 class EventKind(StrEnum):
@@ -66,8 +69,9 @@ class Event(Versioned, frozen=True, kw_only=True):
     seq: int
     at: str
     event: EventKind
-    plan_id: str
-    """The plan, the planning session or the run that it speaks of; empty for a standing approval."""
+    subject_id: str = msgspec.field(name="plan_id")
+    subject_kind: SubjectKind | UnsetType = UNSET
+    """Events of before do not have it."""
     actor: Actor
     reason: str
     counts: Counts
@@ -78,6 +82,12 @@ class Event(Versioned, frozen=True, kw_only=True):
     """SHA-256 of the approval, intent or result that came with this event."""
     previous: str
 
+    @property
+    def subject(self) -> Subject:
+        if self.subject_kind:
+            return Subject(self.subject_kind, self.subject_id)
+        return of_old_event(self.subject_id, self.reason)
+
 
 class LoggedEvent(Document, frozen=True):
     """An event with the hash that the next one names."""
@@ -87,9 +97,3 @@ class LoggedEvent(Document, frozen=True):
 
 
 FIRST_PREVIOUS: Final = "0" * 64
-_PLAN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def speaks_of_plan(subject_id: str) -> bool:
-    """Whether what an event names is a plan, and no session, run or standing approval."""
-    return _PLAN_ID.fullmatch(subject_id) is not None

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.approval import FileChange, SubjectKind
+from ringi.domain.approval import Act, FileChange
 from ringi.domain.base import Document, Versioned
 from ringi.domain.plan import SpecKind
 
@@ -89,7 +89,7 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     """Committed before the first file changes: all that recovery needs, besides the bytes it names."""
 
     id: str
-    kind: SubjectKind
+    kind: Act
     plan_id: str
     plan_version: int
     approval_id: str
@@ -118,7 +118,7 @@ class ExecutionResult(Versioned, frozen=True, kw_only=True):
 
     execution_id: str
     plan_id: str
-    kind: SubjectKind
+    kind: Act
     overall_success: bool
     results: tuple[FileOpOutcome, ...]
     started_at: str

@@ -1,14 +1,9 @@
 """Standing approvals (rule 5): what a person allows in advance, within budgets, until a date."""
 
-from typing import Final
-
 from ringi.domain.approval import ProofRecord
 from ringi.domain.base import Document, Versioned
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk
-
-NO_PLAN: Final = ""
-"""What events about grants name as their plan."""
 
 
 class GrantScope(Document, frozen=True):

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.approval import ProofKind, Strength, SubjectKind
+from ringi.domain.approval import Act, ProofKind, Strength
 from ringi.domain.base import Document, Versioned
 
 
@@ -45,7 +45,7 @@ class GivenApproval(Document, frozen=True):
 
 class ProvenExecution(Document, frozen=True):
     id: str
-    kind: SubjectKind
+    kind: Act
     started_at: str
     finished_at: str
     """Empty while it is being carried out."""

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from ringi.domain.approval import ProofRecord
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Versioned
 from ringi.domain.machine import Machine
+from ringi.domain.subject import SESSION_PREFIX
 from ringi.domain.usage import Usage
 from ringi.errors import NewerVersion
 
@@ -17,15 +18,12 @@ Language = Literal["en", "ja"]
 MOST_REJECTS: Final = 3
 """The third one cancels the session."""
 MOST_MESSAGES: Final = 100
-SESSION_PREFIX: Final = "planning-"
-
-
 _SHOWN: Final = len(SESSION_PREFIX) + 8
 _ID: Final = re.compile(SESSION_PREFIX + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def is_session(name: str) -> bool:
-    """Whether an id is that of a planning session."""
+    """Whether somebody who typed this means a planning session."""
     return name.startswith(SESSION_PREFIX)
 
 

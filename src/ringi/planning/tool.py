@@ -11,7 +11,6 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import OnWorking, Working
 from ringi.domain.session import (
     OPEN_SESSIONS,
-    SESSION_PREFIX,
     Question,
     SessionFacts,
     SessionRef,
@@ -25,6 +24,7 @@ from ringi.domain.session_view import (
     QuestionPending,
     SessionView,
 )
+from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.planning import approving, operations
 from ringi.planning.language import language_of

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
 from ringi.domain.approval import (
+    Act,
     Approval,
     ApprovalRequest,
     ApprovalSubject,
@@ -16,7 +17,6 @@ from ringi.domain.approval import (
     Proof,
     SignedAct,
     SignedAnswer,
-    SubjectKind,
     SubjectSpec,
     TypedAnswer,
 )
@@ -80,7 +80,7 @@ def subject_of(
     specs = selected(document.state.action_specs, selection)
     checks = document.state.planned_checks
     return ApprovalSubject(
-        kind=SubjectKind.EXECUTE,
+        kind=Act.EXECUTE,
         workspace=workspace,
         plan_id=document.plan.id,
         plan_version=document.plan.version,

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalSubject, FileChange, ProofKind, SubjectKind
+from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, ProofKind
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import (
@@ -132,7 +132,7 @@ def _moved(parts: Parts, document: PlanDocument) -> Text | None:
     """What of the repository is not as approved, where that alone keeps the newest approval from counting."""
     for approval in reversed(parts.store.approvals(document.plan.id)):
         said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
-        if said.kind is SubjectKind.EXECUTE:
+        if said.kind is Act.EXECUTE:
             now = subject_now(parts, document, approval.selection, approval.expires_at)
             if said.commit and now.commit and msgspec.structs.replace(now, commit=said.commit) == said:
                 return committing.difference(said.commit, now.commit)
@@ -143,7 +143,7 @@ def _moved(parts: Parts, document: PlanDocument) -> Text | None:
 def _was_undone(parts: Parts, plan_id: str, approval: Approval) -> bool:
     executions = parts.store.executions(plan_id)
     used = [n for n, one in enumerate(executions) if one.intent.approval_id == approval.id]
-    return bool(used) and any(one.intent.kind is SubjectKind.UNDO for one in executions[used[0] :])
+    return bool(used) and any(one.intent.kind is Act.UNDO for one in executions[used[0] :])
 
 
 def _remaining(parts: Parts, stored: StoredPlan, approval: Approval | None) -> tuple[ActionSpecExt, ...]:
@@ -210,7 +210,7 @@ def _intent(
     folders = {change.path for change in changes if change.folder}
     return ExecutionIntent(
         id=parts.ids(),
-        kind=SubjectKind.EXECUTE,
+        kind=Act.EXECUTE,
         plan_id=stored.document.plan.id,
         plan_version=stored.document.plan.version,
         approval_id=approval.id if approval else "",

@@ -4,7 +4,7 @@ From the result of the execution to the result of its checks the ledger says tha
 crash cuts off in between was not seen to pass, and so did not pass.
 """
 
-from ringi.domain.approval import Approval, SubjectKind
+from ringi.domain.approval import Act, Approval
 from ringi.domain.plan import CheckFailure, PlannedChecks, PlanStatus
 from ringi.errors import CheckFailed, Interrupted, NothingToUndo, UndoStale
 from ringi.plans import checking, undoing
@@ -70,6 +70,6 @@ def _over(parts: Parts) -> None:
 
 def _approval(parts: Parts, plan_id: str) -> Approval | None:
     """Under which it was carried out last."""
-    done = [one.intent for one in parts.store.executions(plan_id) if one.intent.kind is SubjectKind.EXECUTE]
+    done = [one.intent for one in parts.store.executions(plan_id) if one.intent.kind is Act.EXECUTE]
     approvals = {approval.id: approval for approval in parts.store.approvals(plan_id)}
     return approvals.get(done[-1].approval_id) if done else None

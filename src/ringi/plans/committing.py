@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalSubject, CommitSubject, FileChange, SubjectKind
+from ringi.domain.approval import Act, Approval, ApprovalSubject, CommitSubject, FileChange
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.execution import CommitOutcome, ExecutionResult, OpStatus
 from ringi.domain.plan import (
@@ -274,7 +274,7 @@ def finish(parts: Parts, recovered: Sequence[ExecutionResult]) -> list[Execution
     if not _was_checked(stored.document):
         _recorded(parts, last.result, outcome, over=False)
         return list(recovered)
-    if last.intent.kind is SubjectKind.EXECUTE and parts.commits is not None:
+    if last.intent.kind is Act.EXECUTE and parts.commits is not None:
         commits = parts.commits()
         if found := commits.find(subject.commit.parent, trailers(approval)[:2]):
             commits.settle(found)

@@ -17,7 +17,7 @@ from ringi.domain.approval import (
     SignedAnswer,
 )
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.grant import NO_PLAN, Grant, GrantScope, GrantState, GrantSubject, GrantUse
+from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject, GrantUse
 from ringi.domain.plan import (
     ALL_SPECS,
     PLAN_MACHINE,
@@ -339,7 +339,7 @@ def _require_time(parts: Parts, standing: StoredGrant, plan: str) -> None:
 def _revoked(parts: Parts, grant: Grant, plan: str) -> str | None:
     """When, as the log has it: a row of the ledger that was changed does not make a grant valid."""
     hash_ = codec.digest(codec.canonical(grant))
-    events = [logged.event for logged in parts.store.events(NO_PLAN)]
+    events = parts.store.grant_events(grant.id)
     if not any(event.event is EventKind.GRANTED and event.evidence == hash_ for event in events):
         _refuse(grant.id, Text("the log does not have it"), plan)
     revoked = (event for event in events if event.event is EventKind.GRANT_REVOKED)

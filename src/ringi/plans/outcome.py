@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from ringi.domain.approval import FileChange, SubjectKind
+from ringi.domain.approval import Act, FileChange
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
 from ringi.domain.plan import PLAN_MACHINE, ExecutionLink, PlanStatus, with_state
@@ -15,10 +15,10 @@ from ringi.ports import NewEvent, Transaction
 Statuses = dict[str, OpStatus]
 _TROUBLED: Final = frozenset([OpStatus.CONFLICT, OpStatus.FAILED])
 _EVENTS: Final = {
-    (SubjectKind.EXECUTE, True): EventKind.COMPLETED,
-    (SubjectKind.EXECUTE, False): EventKind.ABORTED,
-    (SubjectKind.UNDO, True): EventKind.UNDONE,
-    (SubjectKind.UNDO, False): EventKind.UNDO_ABORTED,
+    (Act.EXECUTE, True): EventKind.COMPLETED,
+    (Act.EXECUTE, False): EventKind.ABORTED,
+    (Act.UNDO, True): EventKind.UNDONE,
+    (Act.UNDO, False): EventKind.UNDO_ABORTED,
 }
 WRITTEN_SINCE: Final = "somebody wrote to it since"
 
@@ -95,7 +95,7 @@ def _save(parts: Parts, transaction: Transaction, result: ExecutionResult) -> No
     state = stored.document.state
     link = ExecutionLink(result.execution_id, str(result.kind), result.finished_at, result.overall_success)
     status = state.status
-    if result.kind is SubjectKind.EXECUTE:
+    if result.kind is Act.EXECUTE:
         target = PlanStatus.COMPLETED if result.overall_success else PlanStatus.ABORTED
         status = PLAN_MACHINE.advance(status, target)
         if result.overall_success and parts.store.current() == result.plan_id:

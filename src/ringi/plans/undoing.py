@@ -12,13 +12,13 @@ from msgspec import UNSET
 
 from ringi.domain import codec
 from ringi.domain.approval import (
+    Act,
     Approval,
     ApprovalRequest,
     ApprovalSubject,
     FileChange,
     Proof,
     SignedAct,
-    SubjectKind,
 )
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
@@ -92,7 +92,7 @@ class _History:
             for change in intent.changes
             if (change.spec_id, change.path) in done
         ]
-        if intent.kind is SubjectKind.EXECUTE:
+        if intent.kind is Act.EXECUTE:
             changes += self._effects(intent)
             self.made |= set(intent.new_folders)
         else:
@@ -165,7 +165,7 @@ def newest(parts: Parts) -> str:
 def _carried_out_at(parts: Parts, plan_id: str) -> str:
     """Empty where it changed no file."""
     links = parts.store.plan(plan_id).document.state.executions
-    done = [link.finished_at for link in links if link.kind == SubjectKind.EXECUTE]
+    done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
     return max(done) if done and _History(parts, plan_id).files else ""
 
 
@@ -175,7 +175,7 @@ def undoable(parts: Parts, stored: StoredPlan, approval: Approval | None = None)
     if not history.files:
         if not history.newest:
             raise NothingToUndo(why=Text("plan {plan} was not carried out", plan=name))
-        if stored.document.state.executions[-1].kind != SubjectKind.UNDO:
+        if stored.document.state.executions[-1].kind != Act.UNDO:
             raise NothingToUndo(why=Text("plan {plan} changed nothing", plan=name))
         raise NothingToUndo(why=Text("plan {plan} is undone already", plan=name))
     back = history.back()
@@ -208,7 +208,7 @@ def _is_lost(parts: Parts, state: FileState | None) -> bool:
 
 def _subject(parts: Parts, stored: StoredPlan, found: Undoable, expires_at: str) -> ApprovalSubject:
     return ApprovalSubject(
-        kind=SubjectKind.UNDO,
+        kind=Act.UNDO,
         workspace=parts.store.workspace_id(),
         plan_id=stored.document.plan.id,
         plan_version=stored.document.plan.version,
@@ -234,7 +234,7 @@ def request(parts: Parts, plan_id: str) -> tuple[ApprovalRequest, Undoable]:
         digest=codec.digest(codec.canonical(subject)),
         requested_at=parts.clock.now(),
         expires_at=expires_at,
-        kind=SubjectKind.UNDO,
+        kind=Act.UNDO,
     )
     with parts.store.transaction() as transaction:
         transaction.add_request(asked)
@@ -280,7 +280,7 @@ def _carry_out(
     contents = _contents(parts, found.changes)
     intent = ExecutionIntent(
         id=parts.ids(),
-        kind=SubjectKind.UNDO,
+        kind=Act.UNDO,
         plan_id=stored.document.plan.id,
         plan_version=stored.document.plan.version,
         approval_id=approval.id,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.approval import FileChange, SubjectKind
+from ringi.domain.approval import Act, FileChange
 from ringi.domain.execution import ExecutionIntent, Step
 from ringi.domain.plan import CHANGING, ActionSpecExt
 
@@ -70,7 +70,7 @@ def units_of(changes: Sequence[FileChange]) -> list[Unit]:
 
 def stops(intent: ExecutionIntent, unit: Unit) -> bool:
     """Whether what comes after the unit waits where it fails; an undo brings back all it can."""
-    return not unit.optional and intent.kind is not SubjectKind.UNDO
+    return not unit.optional and intent.kind is not Act.UNDO
 
 
 def segments(intent: ExecutionIntent) -> Iterator[list[Unit] | Step]:

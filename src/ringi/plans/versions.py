@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.approval import ApprovalSubject, SubjectKind
+from ringi.domain.approval import Act, ApprovalSubject
 from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
@@ -119,7 +119,7 @@ def delta(parts: Parts, document: PlanDocument) -> PlanComparison | None:
     plan = document.plan
     for approval in reversed(parts.store.approvals(plan.id)):
         subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
-        if subject.kind is not SubjectKind.EXECUTE:
+        if subject.kind is not Act.EXECUTE:
             continue
         selected = {spec.id for spec in subject.specs}
         specs = parts.store.specs(plan.id, subject.plan_version) or ()

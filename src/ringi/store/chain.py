@@ -8,6 +8,7 @@ from ringi.domain import codec
 from ringi.domain.approval import Approval
 from ringi.domain.base import Document
 from ringi.domain.events import FIRST_PREVIOUS, Counts, Event, LoggedEvent
+from ringi.domain.subject import Subject
 from ringi.ports import Clock, NewEvent, StoredPlan, StoredSession
 from ringi.store import sql
 from ringi.store.contents import Contents
@@ -43,8 +44,7 @@ class Changed:
 class About(NamedTuple):
     """What an event speaks of."""
 
-    plan_id: str
-    """Or the id of a planning session or a run."""
+    subject: Subject
     text: str
     """The document as it is saved with the event."""
     counts: Counts = Counts(files=0, specs=0)
@@ -71,7 +71,8 @@ class EventLog:
             seq=seq + 1,
             at=now,
             event=new.kind,
-            plan_id=about.plan_id,
+            subject_id=about.subject.id,
+            subject_kind=about.subject.kind,
             actor=new.actor,
             reason=new.reason,
             counts=about.counts,
@@ -82,7 +83,7 @@ class EventLog:
         )
         data = codec.canonical(event)
         logged = LoggedEvent(event, codec.digest(data))
-        self._database.execute(sql.ADD_EVENT, (event.seq, event.plan_id, data.decode(), logged.hash))
+        self._database.execute(sql.ADD_EVENT, (event.seq, event.subject_id, data.decode(), logged.hash))
         # The end of the chain stands elsewhere too, so that a log cut short is noticed.
         self._database.execute(sql.SET_META, ("head", f"{event.seq} {logged.hash}"))
         self.changed.events.append(logged)

@@ -43,13 +43,18 @@ class LedgerReader(SessionReader):
         found = self._select(sql.INTENT, execution_id)
         return codec.trusted(as_bytes(found[0][0]), ExecutionIntent, "intent") if found else None
 
-    def events(self, plan_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]:
-        if plan_id is None:
+    def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]:
+        if subject_id is None:
             found = self._select(sql.EVENTS, after)
         else:
-            found = self._select(sql.EVENTS_OF, plan_id, after)
+            found = self._select(sql.EVENTS_OF, subject_id, after)
         for document, hash_ in found:
             yield LoggedEvent(codec.trusted(as_bytes(document), Event, "event"), str(hash_))
+
+    def grant_events(self, grant_id: str) -> list[Event]:
+        found = self._select(sql.EVENTS_OF_GRANT, grant_id)
+        events = (codec.trusted(as_bytes(row[0]), Event, "event") for row in found)
+        return [event for event in events if event.subject.id == grant_id]
 
     def requests(self, plan_id: str) -> tuple[ApprovalRequest, ...]:
         with translated(self.folder):
@@ -91,9 +96,9 @@ class LedgerReader(SessionReader):
         found = self._select(sql.STATE)
         return codec.trusted(as_bytes(found[0][0]), ProjectState, "project state") if found else None
 
-    def changed_after(self, seq: int) -> list[tuple[int, str]]:
-        """Number of every event since, and what it speaks of, in their order."""
-        return [(int(str(number)), str(plan_id)) for number, plan_id in self._select(sql.EVENTS_AFTER, seq)]
+    def last_seq(self) -> int:
+        found = self._select(sql.LAST_EVENT)
+        return int(str(found[0][0])) if found else 0
 
 
 class Ledger(LedgerReader):

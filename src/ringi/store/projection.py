@@ -2,15 +2,16 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.change_view import change_plan_of
-from ringi.domain.events import LoggedEvent, speaks_of_plan
+from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import PlanDocument, PlanPage
+from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, publish
 from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
@@ -54,14 +55,12 @@ class Projection:
             return
         try:
             with self._locked() as marker:
-                since = ledger.changed_after(_marked(marker)) or [
-                    (logged.event.seq, logged.event.plan_id) for logged in changed.events
-                ]
+                since = list(ledger.events(after=_marked(marker))) or changed.events
                 if not self._identity_written:
                     self._write_identity(ledger)
-                self._show(ledger, changed, {name for _, name in since})
+                self._show(ledger, changed, {logged.event.subject for logged in since})
                 if since:
-                    _mark(marker, since[-1][0])
+                    _mark(marker, since[-1].event.seq)
         except RingiError as error:
             self.problem = error
         except OSError as error:
@@ -69,9 +68,9 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             )
 
-    def _show(self, ledger: LedgerReader, changed: Changed, since: set[str]) -> None:
+    def _show(self, ledger: LedgerReader, changed: Changed, since: Collection[Subject]) -> None:
         """With what a process committed that died before it came here."""
-        missed = {name for name in since if speaks_of_plan(name)} - changed.plans.keys()
+        missed = {name for kind, name in since if kind is SubjectKind.PLAN} - changed.plans.keys()
         if changed.plans or missed:
             with self._agent.folder(*PLANS) as plans:
                 if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
@@ -94,10 +93,10 @@ class Projection:
     def rebuild(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         try:
             with self._locked() as marker:
-                since = ledger.changed_after(0)
+                last = ledger.last_seq()
                 self._write_all(ledger, diffs or {})
                 self._sessions.write_all(ledger)
-                _mark(marker, since[-1][0] if since else 0)
+                _mark(marker, last)
         except OSError as error:
             raise StorageFailed(
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from ringi.domain import codec
-from ringi.domain.session import PlanningSession, SessionStatus, is_session
+from ringi.domain.session import PlanningSession, SessionStatus
+from ringi.domain.subject import Subject, SubjectKind
 from ringi.fs import OsFileSystem, publish
 from ringi.ports import StoredSession
 from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
@@ -29,10 +30,10 @@ class SessionFiles:
         self._fs = OsFileSystem()
 
     def show(
-        self, ledger: LedgerReader, changed: Mapping[str, StoredSession], since: Collection[str]
+        self, ledger: LedgerReader, changed: Mapping[str, StoredSession], since: Collection[Subject]
     ) -> None:
         """What was changed now, and of what was changed since the last time the sessions among it."""
-        missed = {name for name in since if is_session(name)} - changed.keys()
+        missed = {name for kind, name in since if kind is SubjectKind.SESSION} - changed.keys()
         if not changed and not missed:
             return
         with self._agent.folder(*SESSIONS) as folder:

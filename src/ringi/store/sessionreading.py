@@ -3,7 +3,8 @@
 from typing import Final
 
 from ringi.domain.run import Run
-from ringi.domain.session import SESSION_PREFIX, LogEntry, SessionApproval, SessionStatus
+from ringi.domain.session import LogEntry, SessionApproval, SessionStatus
+from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import Ambiguous
 from ringi.ports import StoredSession
 from ringi.store import sql

@@ -10,9 +10,9 @@ import msgspec
 
 from ringi.domain import codec
 from ringi.domain.events import Event
-from ringi.domain.grant import NO_PLAN
 from ringi.domain.run import Run
-from ringi.domain.session import PlanningSession, SessionApproval, SessionFacts, SessionSubject, is_session
+from ringi.domain.session import PlanningSession, SessionApproval, SessionFacts, SessionSubject
+from ringi.domain.subject import SubjectKind
 from ringi.errors import RingiError
 from ringi.store import sql
 from ringi.store.planrows import Row, as_bytes
@@ -57,10 +57,10 @@ class SessionChain:
         """By the run: the session, and the instruction that was approved."""
 
     def note(self, event: Event) -> None:
-        name = event.plan_id
-        if name == NO_PLAN:
+        kind, name = event.subject
+        if kind not in {SubjectKind.SESSION, SubjectKind.RUN}:
             return
-        known = self._sessions if is_session(name) else self._runs
+        known = self._sessions if kind is SubjectKind.SESSION else self._runs
         known.setdefault(name, _Saves(len(known) + 1)).note(event)
         self._subjects[event.seq] = name
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ringi.domain import subject
 from ringi.domain.run import Run
 from ringi.domain.session import (
     LogEntry,
@@ -71,7 +72,7 @@ class SessionWriting(EventLog):
 
     def _saved_session(self, stored: StoredSession, text: str, event: NewEvent) -> StoredSession:
         session_id = stored.session.session_id
-        self._add_event(About(session_id, text), self._clock.now(), event)
+        self._add_event(About(subject.session(session_id), text), self._clock.now(), event)
         self.changed.sessions[session_id] = stored
         return stored
 
@@ -100,13 +101,13 @@ class SessionWriting(EventLog):
         except sqlite3.IntegrityError:
             # Begun in the same second with the same digits: another try gives others.
             raise SessionRace(session=short(run.planning_session_id)) from None
-        self._add_event(About(run.run_id, text), self._clock.now(), event)
+        self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
 
     def save_run(self, run: Run, event: NewEvent) -> None:
         text = text_of(run)
         if self._database.execute(sql.SAVE_RUN, (text, run.run_id)).rowcount != 1:
             raise no_run(run.run_id)
-        self._add_event(About(run.run_id, text), self._clock.now(), event)
+        self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
 
 
 def _columns(stored: StoredSession) -> tuple[str, str, str, str]:

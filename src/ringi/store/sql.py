@@ -165,7 +165,8 @@ LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
 ADD_EVENT: Final = "INSERT INTO events (seq, plan_id, document, hash) VALUES (?, ?, ?, ?)"
 EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
 EVENTS_OF: Final = "SELECT document, hash FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq"
-EVENTS_AFTER: Final = "SELECT seq, plan_id FROM events WHERE seq > ? ORDER BY seq"
+# Events about grants did not always name one.
+EVENTS_OF_GRANT: Final = "SELECT document FROM events WHERE plan_id IN (?, '') ORDER BY seq"
 HAS_EVENT: Final = "SELECT 1 FROM events WHERE hash = ? ORDER BY seq DESC LIMIT 1"
 EVENT_ROWS: Final = "SELECT seq, plan_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ringi.domain import codec
+from ringi.domain import codec, subject
 from ringi.domain.approval import Approval, ApprovalRequest
 from ringi.domain.events import Actor, Counts, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
-from ringi.domain.grant import NO_PLAN, Grant
+from ringi.domain.grant import Grant
 from ringi.domain.plan import OPEN, PlanDocument, with_state
 from ringi.domain.project_state import ProjectState
 from ringi.errors import LostRace
@@ -38,7 +38,7 @@ class _Decisions(EventLog):
         text = text_of(grant)
         self._database.execute(sql.ADD_GRANT, (grant.id, text))
         event = NewEvent(EventKind.GRANTED, Actor.USER, grant.id, grant)
-        self._add_event(About(NO_PLAN, text), self._clock.now(), event)
+        self._add_event(About(subject.grant(grant.id), text), self._clock.now(), event)
 
     def revoke_grant(self, grant_id: str, reason: str) -> None:
         """Once; the log keeps when, and the row says the same."""
@@ -48,7 +48,7 @@ class _Decisions(EventLog):
                 stored.grant for stored in load_grants(self._database) if stored.grant.id == grant_id
             )
             event = NewEvent(EventKind.GRANT_REVOKED, Actor.USER, f"{grant_id} {reason}".rstrip())
-            self._add_event(About(NO_PLAN, text_of(found)), now, event)
+            self._add_event(About(subject.grant(grant_id), text_of(found)), now, event)
 
 
 class LedgerTransaction(_Decisions, SessionWriting):
@@ -126,7 +126,8 @@ def _about(document: PlanDocument, text: str) -> About:
     state = document.state
     paths = {spec.base.path for spec in state.action_specs if spec.base.path}
     counts = Counts(files=len(paths), specs=len(state.action_specs))
-    return About(document.plan.id, text, counts, state.previews.risk_score if state.previews else 0.0)
+    risk_score = state.previews.risk_score if state.previews else 0.0
+    return About(subject.plan(document.plan.id), text, counts, risk_score)
 
 
 def _write_specs(

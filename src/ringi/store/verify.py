@@ -7,11 +7,12 @@ import msgspec
 
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest, Statement
-from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind, speaks_of_plan
+from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import Grant
 from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
 from ringi.domain.session import SessionApproval
+from ringi.domain.subject import SubjectKind
 from ringi.store import sql
 from ringi.store.connection import translated
 from ringi.store.ledger import LedgerReader
@@ -70,7 +71,7 @@ class _Chain:
             if event is None:
                 yield Text("event {seq}: it cannot be read", seq=seq)
             else:
-                if (event.seq, event.plan_id) != (seq, plan_id):
+                if (event.seq, event.subject_id) != (seq, plan_id):
                     yield Text("event {seq}: event {other} stands in its place", seq=seq, other=event.seq)
                 if event.previous != previous:
                     yield Text("event {seq}: it does not follow the event before it", seq=seq)
@@ -82,16 +83,16 @@ class _Chain:
             yield Text("event {seq}: the log ends here, but it was longer", seq=expected - 1)
 
     def _note(self, event: Event) -> None:
-        if speaks_of_plan(event.plan_id):
-            self._numbers.setdefault(event.plan_id, len(self._numbers) + 1)
-            self._documents[event.plan_id] = (event.seq, event.document, event.at)
+        if event.subject.kind is SubjectKind.PLAN:
+            self._numbers.setdefault(event.subject_id, len(self._numbers) + 1)
+            self._documents[event.subject_id] = (event.seq, event.document, event.at)
         else:
             self._sessions.note(event)
         if event.evidence:
             self._evidence[event.evidence] = event.seq
             self._before[event.seq] = event.previous
         if event.event is EventKind.APPROVAL_REQUESTED:
-            self._requested[event.plan_id, event.reason] += 1
+            self._requested[event.subject_id, event.reason] += 1
         if event.event is EventKind.GRANT_REVOKED:
             self._revoked[event.document] = event.at
 

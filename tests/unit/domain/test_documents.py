@@ -88,8 +88,8 @@ FIELDS: dict[type[Document], str] = {
     execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results"
     " started_at finished_at recovered kept commit",
     events.Counts: "files specs",
-    events.Event: "schema_version seq at event plan_id actor reason counts risk_score"
-    " document evidence previous",
+    events.Event: "schema_version seq at event plan_id subject_kind actor reason counts"
+    " risk_score document evidence previous",
     events.LoggedEvent: "event hash",
     project_state.Diagnostic: "file message line column severity code source",
     project_state.StateFile: "path mode oid",
@@ -181,7 +181,7 @@ VALUES = {
     risk.RiskCode: "delete large_overwrite large_rewrite critical_file mutable_state"
     " many_files secret hidden_characters hidden_name unshown critical_source"
     " command foreign_command tool_call",
-    approval.SubjectKind: "execute undo",
+    approval.Act: "execute undo",
     approval.ProofKind: "typed signed grant",
     approval.Strength: "weak strong",
     execution.OpStatus: "done undone conflict failed untouched unknown",

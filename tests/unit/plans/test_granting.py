@@ -26,6 +26,7 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.grant import Grant, GrantScope, GrantSubject
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
+from ringi.domain.subject import grant as subject_named
 from ringi.errors import (
     Ambiguous,
     BadGrant,
@@ -175,7 +176,7 @@ def test_what_was_signed_is_kept_verbatim(ws, keys):
     said = codec.foreign(grant.proof.statement.encode(), Statement, "it")
     assert (said.act, said.digest, said.approver) == (SignedAct.GRANT, grant.digest, "hanako")
     (event,) = [logged.event for logged in ws.log() if logged.event.event is EventKind.GRANTED]
-    assert (event.plan_id, event.evidence) == ("", event.document)
+    assert (event.subject, event.evidence) == (subject_named(grant.id), event.document)
     assert event.evidence == codec.digest(codec.canonical(grant))
 
 
@@ -557,7 +558,7 @@ def test_a_grant_changed_in_the_ledger_covers_nothing(ws, keys, what: str):
         ws.plan.revoke_grant(grant.id)
         database.execute("UPDATE grants SET revoked_at = NULL")
     elif what == "put in":
-        database.execute("DELETE FROM events WHERE plan_id = ''")
+        database.execute("DELETE FROM events WHERE plan_id = ?", (grant.id,))
     elif what == "workspace":
         database.execute("UPDATE meta SET value = 'another' WHERE key = 'workspace_id'")
     else:

@@ -9,7 +9,8 @@ from typing import Final
 
 import click
 
-from ringi.domain.session import SESSION_PREFIX, SessionRef, SessionStatus
+from ringi.domain.session import SessionRef, SessionStatus
+from ringi.domain.subject import SESSION_PREFIX
 from ringi.text import Text, visible
 
 _SHORTEST: Final = 8

@@ -1,0 +1,49 @@
+"""What an event, a request or an approval is about."""
+
+import re
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+SESSION_PREFIX: Final = "planning-"
+_PLAN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class SubjectKind(StrEnum):
+    PLAN = "plan"
+    SESSION = "session"
+    RUN = "run"
+    GRANT = "grant"
+
+
+class Subject(NamedTuple):
+    kind: SubjectKind
+    id: str
+
+
+def plan(plan_id: str) -> Subject:
+    return Subject(SubjectKind.PLAN, plan_id)
+
+
+def session(session_id: str) -> Subject:
+    return Subject(SubjectKind.SESSION, session_id)
+
+
+def run(run_id: str) -> Subject:
+    return Subject(SubjectKind.RUN, run_id)
+
+
+def grant(grant_id: str) -> Subject:
+    return Subject(SubjectKind.GRANT, grant_id)
+
+
+def is_plan_id(text: str) -> bool:
+    return _PLAN_ID.fullmatch(text) is not None
+
+
+def of_old_event(named: str, reason: str) -> Subject:
+    """Events did not always say what kind of thing they name, and about grants they named nothing."""
+    if not named:
+        return grant(reason.partition(" ")[0])
+    if is_plan_id(named):
+        return plan(named)
+    return session(named) if named.startswith(SESSION_PREFIX) else run(named)
