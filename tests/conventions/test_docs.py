@@ -21,7 +21,11 @@ from ringi.wiring.config_keys import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-READMES = [ROOT / "README.md", ROOT / "README.ja.md"]
+DOCS = ROOT / "docs"
+TWINS = [(ROOT / "README.md", ROOT / "README.ja.md")] + [
+    (page, DOCS / "ja" / page.name) for page in sorted(DOCS.glob("*.md")) if page.name != "models.md"
+]
+"""Each English page and its Japanese one."""
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 PROOFS = ROOT / "docs" / "design" / "0018-proofs.md"
 LONGEST_SEC = 120
@@ -29,7 +33,8 @@ SENTENCE_ENDS = ("。", "\uff09", ")")
 HELP = frozenset({"-h", "--help"})
 
 by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-in_both = pytest.mark.parametrize("page", READMES, ids=lambda page: page.name)
+in_both = pytest.mark.parametrize("folder", [DOCS, DOCS / "ja"], ids=["en", "ja"])
+both = pytest.mark.parametrize(("english", "japanese"), TWINS, ids=lambda page: page.name)
 
 
 class Block(NamedTuple):
@@ -102,8 +107,10 @@ def test_every_command_on_a_page_exists(page: Path):
 
 
 @in_both
-def test_every_command_is_in_the_table(page: Path):
-    rows = "\n".join(line for line in read(page).splitlines() if line.startswith("| `ringi"))
+def test_every_command_is_in_the_table(folder: Path):
+    rows = "\n".join(
+        line for line in read(folder / "commands.md").splitlines() if line.startswith("| `ringi")
+    )
     named = {line.split()[1] for line in commands_in(rows) if len(line.split()) > 1}
     assert named == set(COMMANDS)
     config = cli.get_command(click.Context(cli), "config")
@@ -112,8 +119,8 @@ def test_every_command_is_in_the_table(page: Path):
 
 
 @in_both
-def test_every_option_is_in_the_table(page: Path):
-    lines = read(page).splitlines()
+def test_every_option_is_in_the_table(folder: Path):
+    lines = read(folder / "commands.md").splitlines()
     missing = []
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
@@ -125,7 +132,8 @@ def test_every_option_is_in_the_table(page: Path):
 
 
 @in_both
-def test_every_global_option_is_named(page: Path):
+def test_every_global_option_is_named(folder: Path):
+    page = folder / "commands.md"
     given = _options(cli) - HELP - {"--version"}
     assert given
     assert [option for option in given if f"`{option}" not in read(page)] == []
@@ -162,8 +170,8 @@ def _below(kind: type[errors.RingiError]) -> Iterator[type[errors.RingiError]]:
 
 
 @in_both
-def test_exit_codes_are_those_of_the_errors(page: Path):
-    section = next(part for part in sections(read(page)) if "| 130 |" in part)
+def test_exit_codes_are_those_of_the_errors(folder: Path):
+    section = next(part for part in sections(read(folder / "commands.md")) if "| 130 |" in part)
     codes = [int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)]
     assert codes == sorted({0, *(kind.exit_code for kind in _below(errors.RingiError))})
 
@@ -204,9 +212,10 @@ def test_states_are_those_of_the_machine():
     assert drawn == {str(state): {str(to) for to in allowed} for state, allowed in PLAN_TRANSITIONS.items()}
 
 
-def test_every_key_is_described():
-    section = next(part for part in sections(read(ARCHITECTURE)) if part.startswith("Configuration"))
-    first = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+@in_both
+def test_every_key_is_described(folder: Path):
+    lines = read(folder / "configuration.md").splitlines()
+    first = [line.split("|")[1] for line in lines if line.startswith("| `")]
     assert {key for cell in first for key in re.findall(r"`([\w.]+)`", cell)} == set(KEYS)
 
 
@@ -214,8 +223,8 @@ def test_every_key_is_described():
 
 
 @in_both
-def test_python_on_the_page_runs_and_changes_nothing(page: Path, repo: Path):
-    scripts = [block.text for block in blocks(read(page)) if block.language == "python"]
+def test_python_on_the_page_runs_and_changes_nothing(folder: Path, repo: Path):
+    scripts = [block.text for block in blocks(read(folder / "python.md")) if block.language == "python"]
     assert scripts
     for script in scripts:
         ran = subprocess.run(
@@ -254,7 +263,7 @@ def test_transcript_is_what_the_tour_prints(tmp_path: Path):
     plain = re.sub(r"\x1b\[[0-9;?!]*[A-Za-z]", "", ran.stdout).replace(sys.executable, "python")
     plain = re.sub(r"· \S+, signed with SHA256:\S+", "· you, signed with SHA256:…", plain)
     printed = iter([line.rstrip() for line in plain.splitlines()])
-    transcript = next(block.text for block in blocks(read(READMES[0])) if block.language == "console")
+    transcript = next(block.text for block in blocks(read(DOCS / "guide.md")) if block.language == "console")
     lines = [line for line in transcript.splitlines() if line.strip() not in {"", "…"}]
     assert [line for line in lines if line not in printed] == []
 
@@ -314,15 +323,17 @@ def test_every_decision_has_its_three_parts():
     assert [page.name for page in pages if re.findall(r"^## (.*)$", read(page), re.MULTILINE) != wanted] == []
 
 
-def test_both_languages_have_the_same_shape():
-    english, japanese = map(read, READMES)
-    assert headings(japanese) == headings(english)
-    assert blocks(japanese) == blocks(english)
-    assert japanese.count("\n|") == english.count("\n|")
+@both
+def test_both_languages_have_the_same_shape(english: Path, japanese: Path):
+    there, here = read(english), read(japanese)
+    assert headings(here) == headings(there)
+    assert blocks(here) == blocks(there)
+    assert here.count("\n|") == there.count("\n|")
 
 
-def test_japanese_lines_end_with_sentences():
+@both
+def test_japanese_lines_end_with_sentences(english: Path, japanese: Path):
     """A line broken inside a Japanese sentence is shown with a gap in it."""
-    lines = [line for line in prose(read(READMES[1])).splitlines() if re.search(r"[\u3040-\u30ff]", line)]
+    lines = [line for line in prose(read(japanese)).splitlines() if re.search(r"[\u3040-\u30ff]", line)]
     broken = [line for line in lines if not line.startswith(("|", "#")) and not line.endswith(SENTENCE_ENDS)]
     assert broken == []
