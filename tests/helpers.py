@@ -98,7 +98,7 @@ def set_clock(workspace: Workspace) -> SetClock:
     """From now on the workspace lives by the clock it answers with."""
     clock = SetClock()
     workspace.parts.ledger._clock = clock
-    workspace.plan = PlanTool(workspace.plan._parts._replace(clock=clock))
+    workspace.plan = PlanTool(workspace.plan._services._replace(clock=clock))
     return clock
 
 

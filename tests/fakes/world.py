@@ -13,7 +13,7 @@ from ringi.domain.plan import ActionSpec
 from ringi.fs import FileSystem
 from ringi.integrations.commands import CommandSettings, WorkspaceCommands
 from ringi.integrations.signing import SshSignatures
-from ringi.plans.parts import Parts
+from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock
@@ -51,7 +51,7 @@ class World:
     def __init__(self, state: Path, root: Path, fs: FileSystem, power: Power | None = None) -> None:
         self.fs = fs
         self.ledger = PoweredLedger(state, power or Power())
-        self.parts = Parts(
+        self.parts = Services(
             store=self.ledger,
             tree=Tree(fs, root),
             clock=SteppingClock(),

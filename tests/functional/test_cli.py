@@ -221,7 +221,7 @@ def test_start_does_not_load_what_is_not_needed(desk: Desk) -> None:
         [sys.executable, "-c", script, "list"], cwd=desk.root, capture_output=True, text=True, check=True
     )
     loaded = set(done.stderr.strip().split(","))
-    assert not loaded & {"yaml", "subprocess", "ctypes", "ringi.plans.execution", "ringi.integrations.person"}
+    assert not loaded & {"yaml", "subprocess", "ctypes", "ringi.plans.executor", "ringi.integrations.person"}
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def always_the_same(workspace: Workspace) -> SetClock:
     numbers = itertools.count(1)
     workspace.parts.ledger._ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"
     workspace.parts.ledger.set_meta("workspace_id", workspace.parts.ledger._ids())
-    workspace.plan = PlanTool(workspace.plan._parts._replace(ids=workspace.parts.ledger._ids))
+    workspace.plan = PlanTool(workspace.plan._services._replace(ids=workspace.parts.ledger._ids))
     return clock
 
 
@@ -99,7 +99,9 @@ def make_signed(tmp_path: Path, folder: Path) -> None:
     with open_scratch(tmp_path) as workspace:
         clock = always_the_same(workspace)
         listed = SignerList("allowed_signers", f"hanako {key.public}\n".encode())
-        workspace.plan = PlanTool(workspace.plan._parts._replace(signatures=SshSignatures(lambda: [listed])))
+        workspace.plan = PlanTool(
+            workspace.plan._services._replace(signatures=SshSignatures(lambda: [listed]))
+        )
         plan = workspace.plan
         scope = GrantScope(
             requester="with:claude",

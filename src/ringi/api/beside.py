@@ -20,7 +20,7 @@ from ringi.integrations.doorway import Doorway, Server
 from ringi.integrations.person import process_start
 from ringi.integrations.supervise import Ended, run_in_terminal, run_program
 from ringi.plans.effects import mode_after, packed
-from ringi.plans.validation import Basis
+from ringi.plans.validate import Basis
 from ringi.text import Text
 from ringi.wiring.agents import agent_of
 from ringi.wiring.checks import environment_in

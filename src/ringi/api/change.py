@@ -16,9 +16,8 @@ from ringi.patching import Patch, dump, normalise, parse_patch, render_patch
 from ringi.patching.render import Changed, Side
 from ringi.patching.workspace_edit import workspace_edit
 from ringi.patching.write import PLAIN_MODE
-from ringi.plans.changing import GROUP, Change, edited_file
-from ringi.plans.effects import git_mode, mode_after, packed
-from ringi.plans.rendering import rendering
+from ringi.plans.change import GROUP, Change, edited_file
+from ringi.plans.effects import git_mode, mode_after, packed, rendering
 from ringi.text import Text
 from ringi.workspace.dependencies import dependents
 from ringi.workspace.paths import normalise as normalise_path

@@ -28,12 +28,12 @@ from ringi.domain.proof import (
 )
 from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion
 from ringi.integrations.signing import SshSignatures
-from ringi.plans.looking import differing
 from ringi.ports import Signatures, StoredCommand, StoredIntent
 from ringi.store.ledger import Ledger
 from ringi.text import Text
 from ringi.wiring.assemble import commits_of
 from ringi.wiring.signers import signer_lists
+from ringi.workspace.tree import differing
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
 _BEGUN: Final = {Act.EXECUTE: EventKind.EXECUTED, Act.UNDO: EventKind.UNDO_STARTED}

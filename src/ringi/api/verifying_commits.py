@@ -12,7 +12,7 @@ from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import FileState
 from ringi.domain.proof import ProvenCommit
 from ringi.errors import NoCommit
-from ringi.plans.committing import outcome_of, written
+from ringi.plans.commit import outcome_of, written
 from ringi.ports import Commits, StoredIntent
 from ringi.text import Text
 

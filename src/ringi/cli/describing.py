@@ -30,7 +30,7 @@ from ringi.domain.plan import (
     selected,
 )
 from ringi.errors import NoCommit, NoSandbox
-from ringi.plans.committing import TRAILERS, Announced, outcome_of
+from ringi.plans.commit import TRAILERS, Announced, outcome_of
 from ringi.text import Text, stored
 from ringi.views import words
 from ringi.wiring.assemble import commands_of

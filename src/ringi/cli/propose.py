@@ -240,7 +240,7 @@ def _change_plan(
     explain: str,
 ) -> str:
     from ringi.api import change  # noqa: PLC0415  # not needed to show help
-    from ringi.plans.changing import Change  # noqa: PLC0415  # as above
+    from ringi.plans.change import Change  # noqa: PLC0415  # as above
 
     patch = _patch(app, source) if source.patch is not None else change.patch_of(_changes(app, source))
     diffs = change.file_diffs(patch)

@@ -15,7 +15,7 @@ from ringi.domain.plan import (
     SpecKind,
 )
 from ringi.errors import CommitFailed, ExecutionAborted, RingiError
-from ringi.plans.committing import last_line
+from ringi.plans.commit import last_line
 from ringi.text import Text, stored, visible
 from ringi.views import words
 

@@ -18,8 +18,8 @@ from ringi.domain.approval import (
 )
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.errors import ExecutionAborted, UndoStale
-from ringi.plans.committing import outcome_of
-from ringi.plans.undoing import Undoable
+from ringi.plans.commit import outcome_of
+from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
 
 _MOST: Final = 50

@@ -18,8 +18,9 @@ from ringi.domain.plan import (
 from ringi.errors import InvalidSpecs, NotFound
 from ringi.plans.deciding import outcome
 from ringi.plans.effects import Effect, Invalid
-from ringi.plans.parts import Parts
-from ringi.plans.proposing import effects_now, require_as_seen
+from ringi.plans.preview import effects_now
+from ringi.plans.propose import require_as_seen
+from ringi.plans.services import Services as Parts
 from ringi.plans.versions import compare
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text

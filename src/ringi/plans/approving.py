@@ -23,10 +23,10 @@ from ringi.domain.approval import (
 from ringi.domain.plan import ActionSpecExt, PlanDocument, SpecKind, SpecSelection, selected
 from ringi.domain.risk import Risk
 from ringi.errors import NoChannel, WrongAnswer
-from ringi.plans.committing import commit_subject
+from ringi.plans.commit import commit_subject
 from ringi.plans.effects import content_of
-from ringi.plans.parts import Parts
 from ringi.plans.proofs import ELSE, Wanted, require_answer, signed, typed
+from ringi.plans.services import Services as Parts
 from ringi.text import Text
 
 _WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])

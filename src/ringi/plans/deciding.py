@@ -54,14 +54,14 @@ from ringi.plans.approving import (
     subject_now,
     unlike_their_hashes,
 )
-from ringi.plans.changing import refuse_superseded, require_valid
-from ringi.plans.looking import differing
-from ringi.plans.parts import Parts
+from ringi.plans.change import refuse_superseded, require_valid
 from ringi.plans.proofs import compose, signer_now
-from ringi.plans.proposing import require_as_seen
-from ringi.plans.validation import misfits
+from ringi.plans.propose import require_as_seen
+from ringi.plans.services import Services as Parts
+from ringi.plans.validate import misfits
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
+from ringi.workspace.tree import differing
 
 _GIVEN: Final = frozenset([EventKind.APPROVED, EventKind.UNDO_APPROVED])
 _OVERTAKEN: Final = frozenset(

@@ -41,8 +41,8 @@ from ringi.errors import (
     SignatureRefused,
 )
 from ringi.plans.approving import subject_now
-from ringi.plans.parts import Parts
 from ringi.plans.proofs import Wanted, compose, signed, signer_now
+from ringi.plans.services import Services as Parts
 from ringi.policy.globs import within
 from ringi.ports import NewEvent, StoredGrant, StoredPlan
 from ringi.text import Text

@@ -35,22 +35,24 @@ from ringi.domain.plan import (
 from ringi.domain.project_state import ProjectState
 from ringi.errors import GrantRefused
 from ringi.plans import (
-    amending,
+    amend,
     answering,
-    carrying,
-    changing,
-    checking,
-    committing,
+    check,
+    commit,
     deciding,
+    execute,
     granting,
-    proposing,
-    undoing,
+    preview,
+    propose,
+    undo,
     versions,
 )
-from ringi.plans.changing import Change, Dependents
+from ringi.plans.change import Change, Dependents, propose_change, take_state
+from ringi.plans.commit import Announced
 from ringi.plans.effects import Effect
-from ringi.plans.parts import Parts
-from ringi.plans.validation import Basis, Validated
+from ringi.plans.services import Services
+from ringi.plans.undo import Undoable
+from ringi.plans.validate import Basis, Validated
 
 if TYPE_CHECKING:
     from ringi.domain.prompt import OnWorking
@@ -61,11 +63,11 @@ _WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
 class PlanTool:
     """A plan is named by its id, the beginning of it, or the short name people use (p7)."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def _id(self, plan_id: str) -> str:
-        return plan_id.lower() if len(plan_id) == _WHOLE_ID else self._parts.store.find(plan_id)
+        return plan_id.lower() if len(plan_id) == _WHOLE_ID else self._services.store.find(plan_id)
 
     def propose(
         self,
@@ -80,8 +82,8 @@ class PlanTool:
         actor: Actor = Actor.AI,
     ) -> str:
         """`proposer` is a label for people; `requester` is set by who started the proposer, or by nobody."""
-        return proposing.propose(
-            self._parts,
+        return propose.propose(
+            self._services,
             content,
             sources,
             rationale,
@@ -96,19 +98,19 @@ class PlanTool:
         self, content: str, specs: Sequence[ActionSpec], *, proposer: str = "", actor: Actor = Actor.AI
     ) -> str:
         """A plan together with its specs; where one of them cannot be carried out, nothing is kept."""
-        return proposing.propose_specs(self._parts, content, specs, proposer=proposer, actor=actor)
+        return propose.propose_specs(self._services, content, specs, proposer=proposer, actor=actor)
 
     def propose_change(self, change: Change, state: ProjectState, dependents: Dependents) -> str:
         """A change plan on this project state; every rule of its specification holds, or nothing is kept."""
-        return changing.propose_change(self._parts, change, state, dependents)
+        return propose_change(self._services, change, state, dependents)
 
     def take_state(self, state: ProjectState) -> list[str]:
         """The newest project state; answers with the change plans it supersedes."""
-        return changing.take_state(self._parts, state)
+        return take_state(self._services, state)
 
     def effects(self, plan_id: str) -> list[tuple[Effect, ...]]:
         """What each spec does to files, or did."""
-        return proposing.effects(self._parts, self._parts.store.plan(self._id(plan_id)))
+        return preview.effects(self._services, self._services.store.plan(self._id(plan_id)))
 
     def set_action_specs(
         self,
@@ -124,8 +126,8 @@ class PlanTool:
         Specs that fail validation do not replace others. `from_model` says which of them, counted from 0, a
         language model made of the plan's text.
         """
-        return proposing.set_specs(
-            self._parts,
+        return propose.set_specs(
+            self._services,
             self._id(plan_id),
             specs,
             basis={},
@@ -140,21 +142,21 @@ class PlanTool:
     ) -> Validated:
         """As `set_action_specs`, for a proposer that saw the files as `basis` says, not as they are now."""
         plan_id = self._id(plan_id)
-        return proposing.set_specs(self._parts, plan_id, specs, basis=basis, actor=actor, reason=reason)
+        return propose.set_specs(self._services, plan_id, specs, basis=basis, actor=actor, reason=reason)
 
     def keep_specs(
         self, plan_id: str, spec_ids: Sequence[str], *, seen: PlanDocument, actor: Actor, reason: str
     ) -> None:
         """A new version with these specs only, each as it was `seen`; a change plan keeps all of them."""
         plan_id = self._id(plan_id)
-        proposing.keep_specs(self._parts, plan_id, spec_ids, seen=seen, actor=actor, reason=reason)
+        propose.keep_specs(self._services, plan_id, spec_ids, seen=seen, actor=actor, reason=reason)
 
     def add_checks(self, plan_id: str, results: Sequence[CheckResult]) -> None:
-        proposing.add_checks(self._parts, self._id(plan_id), results)
+        check.add_checks(self._services, self._id(plan_id), results)
 
     def preview(self, plan_id: str) -> PlanPreview:
         """What the plan would do to the files as they are now; of one that was carried out, what it did."""
-        return proposing.preview(self._parts, self.get(plan_id))
+        return preview.preview(self._services, self.get(plan_id))
 
     def request_approval(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> str:
         """Ask for an approval of exactly this; answers with the id of the request."""
@@ -167,7 +169,7 @@ class PlanTool:
 
         Raises PlanChanged where the plan is no longer the one that was `seen`.
         """
-        return deciding.request(self._parts, self._id(plan_id), selection, seen)
+        return deciding.request(self._services, self._id(plan_id), selection, seen)
 
     def approve(
         self,
@@ -178,7 +180,7 @@ class PlanTool:
         note: str = "",
     ) -> ApprovedPlan:
         """Raises NoChannel without the proof of a person: an answer typed here, or a signature."""
-        return deciding.approve(self._parts, self._id(plan_id), approver, selection, proof, note)
+        return deciding.approve(self._services, self._id(plan_id), approver, selection, proof, note)
 
     def statement(
         self,
@@ -189,19 +191,19 @@ class PlanTool:
         act: SignedAct = SignedAct.APPROVE,
     ) -> str:
         """What a key signs to approve what was asked; with its signature it becomes a SignedAnswer."""
-        return deciding.statement(self._parts, request, approver, note, act=act)
+        return deciding.statement(self._services, request, approver, note, act=act)
 
     def outcome(self, plan_id: str) -> ApprovalOutcome | None:
         """What became of the newest request; None while a person can still answer, or where none was made."""
-        return deciding.outcome(self._parts, self._id(plan_id))
+        return deciding.outcome(self._services, self._id(plan_id))
 
     def reject(self, plan_id: str, feedback: str) -> Declined:
         """Feedback is never approval: the plan goes back to whoever proposed it."""
-        return deciding.reject(self._parts, self._id(plan_id), feedback)
+        return deciding.reject(self._services, self._id(plan_id), feedback)
 
     def send_back(self, plan_id: str, reason: str = "") -> PlanState:
         """Back to proposed without a decision; a request that was open is cancelled."""
-        return deciding.send_back(self._parts, self._id(plan_id), reason)
+        return deciding.send_back(self._services, self._id(plan_id), reason)
 
     def amend(
         self,
@@ -214,19 +216,19 @@ class PlanTool:
     ) -> ValidationReport:
         """A new version with hunks dropped or lines edited, validated and scored again."""
         plan_id = self._id(plan_id)
-        return amending.amend(self._parts, plan_id, amendments, seen=seen, actor=actor, reason=reason)
+        return amend.amend(self._services, plan_id, amendments, seen=seen, actor=actor, reason=reason)
 
     def execute(self, plan_id: str) -> ExecutionResult:
         """Only what a person approved, and of that only what was not carried out yet."""
-        return carrying.execute(self._parts, self._id(plan_id))
+        return execute.execute(self._services, self._id(plan_id))
 
     def check(self, plan_id: str) -> tuple[CheckResult, ...]:
         """A dry run: all checks, on copies; the workspace stays as it is."""
-        return checking.dry(self._parts, self._parts.store.plan(self._id(plan_id)))
+        return check.dry(self._services, self._services.store.plan(self._id(plan_id)))
 
     def check_again(self, plan_id: str) -> tuple[CheckResult, ...]:
         """The plan's own checks on its changes as they are now, in a sandbox only (else NoSandbox)."""
-        return checking.again(self._parts, self._parts.store.plan(self._id(plan_id)))
+        return check.again(self._services, self._services.store.plan(self._id(plan_id)))
 
     def comment(
         self,
@@ -239,39 +241,39 @@ class PlanTool:
         seen: PlanDocument | None = None,
     ) -> LineComment:
         """Words about one line, for whoever proposed the plan."""
-        return answering.comment(self._parts, self._id(plan_id), path, line, text, side=side, seen=seen)
+        return answering.comment(self._services, self._id(plan_id), path, line, text, side=side, seen=seen)
 
     def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
         """What the plan writes is to be committed with this message; None takes the wish back.
 
         It is part of what is approved. Raises NoCommit where no commit can be made.
         """
-        return committing.wish(self._parts, self._id(plan_id), message, actor=actor)
+        return commit.wish(self._services, self._id(plan_id), message, actor=actor)
 
-    def announced_commit(self, plan_id: str) -> committing.Announced | None:
+    def announced_commit(self, plan_id: str) -> Announced | None:
         """The commit that would follow, as the repository is now. Raises NoCommit where none can be made."""
-        return committing.announced(self._parts, self.get(plan_id))
+        return commit.announced(self._services, self.get(plan_id))
 
     def answer(self, plan_id: str) -> PlanAnswer:
         """What the person decided, said and changed, for whoever proposed the plan."""
-        return answering.answer(self._parts, self._parts.store.plan(self._id(plan_id)))
+        return answering.answer(self._services, self._services.store.plan(self._id(plan_id)))
 
-    def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, undoing.Undoable]:
+    def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, Undoable]:
         """What undoing the plan (the newest, if none is named) would bring back."""
-        plan_id = self._id(plan_id) if plan_id else undoing.newest(self._parts)
-        return undoing.request(self._parts, plan_id)
+        plan_id = self._id(plan_id) if plan_id else undo.newest(self._services)
+        return undo.request(self._services, plan_id)
 
     def undo(self, plan_id: str, approver: str, proof: Proof | None = None) -> ExecutionResult:
         """Brings back what the plan changed; a file that somebody wrote since stays, and is named."""
-        return undoing.undo(self._parts, self._id(plan_id), approver, proof)
+        return undo.undo(self._services, self._id(plan_id), approver, proof)
 
     def recover(self) -> list[ExecutionResult]:
         """Finishes or takes back what a crash cut off. Every command does so by itself before it begins."""
-        return carrying.recover(self._parts)
+        return execute.recover(self._services)
 
     def settle(self, plan_id: str, spec_id: str, *, done: bool) -> None:
         """A person says of a command that was cut off: it is done, or it is to run again."""
-        carrying.settle(self._parts, self._id(plan_id), spec_id, done=done)
+        execute.settle(self._services, self._id(plan_id), spec_id, done=done)
 
     def extract(
         self, plan_id: str, *, with_model: bool = False, on_working: "OnWorking | None" = None
@@ -281,15 +283,15 @@ class PlanTool:
         `with_model` hands what could not be placed to the configured model. Raises ModelFailed, UnknownModel,
         NoModelKey, NoExtra.
         """
-        from ringi.plans.extracting import extract  # noqa: PLC0415  # dozens of patterns that only this needs
+        from ringi.plans.extract.content import extract  # noqa: PLC0415  # dozens of patterns that only this needs
 
         content = self.get(plan_id).plan.content
         found = extract(content)
         if not with_model:
             return found
-        from ringi.plans.extracting_model import with_model as more  # noqa: PLC0415  # seldom asked for
+        from ringi.plans.extract.rest import with_model as more  # noqa: PLC0415  # seldom asked for
 
-        return more(self._parts, content, found, on_working)
+        return more(self._services, content, found, on_working)
 
     def fork(
         self,
@@ -302,12 +304,12 @@ class PlanTool:
     ) -> str:
         """A new plan with the specs of a version, measured on the files as they are now."""
         return versions.fork(
-            self._parts, self._id(plan_id), version, proposer=proposer, requester=requester, actor=actor
+            self._services, self._id(plan_id), version, proposer=proposer, requester=requester, actor=actor
         )
 
     def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:
         """The specs of an earlier version, as a new one."""
-        return versions.revert(self._parts, self._id(plan_id), version, actor=actor)
+        return versions.revert(self._services, self._id(plan_id), version, actor=actor)
 
     def compare(
         self, plan_id: str, version: int, other: int | None = None, *, other_plan: str | None = None
@@ -315,35 +317,35 @@ class PlanTool:
         """A version beside another one, of the same plan or of another; the newest, if none is named."""
         other_id = self._id(other_plan) if other_plan else self._id(plan_id)
         other = self.get(other_id).plan.version if other is None else other
-        return versions.compare(self._parts, self._id(plan_id), version, other_id, other)
+        return versions.compare(self._services, self._id(plan_id), version, other_id, other)
 
     def delta(self, plan_id: str) -> PlanComparison | None:
         """What changed since the version that was approved last; None where none was."""
-        return versions.delta(self._parts, self.get(plan_id))
+        return versions.delta(self._services, self.get(plan_id))
 
     def draft_grant(self, scope: GrantScope, expires_at: str) -> GrantSubject:
-        return granting.draft(self._parts, scope, expires_at)
+        return granting.draft(self._services, scope, expires_at)
 
     def grant_statement(self, subject: GrantSubject, approver: str) -> str:
-        return granting.statement(self._parts, subject, approver)
+        return granting.statement(self._services, subject, approver)
 
     def add_grant(self, subject: GrantSubject, approver: str, proof: SignedAnswer | None = None) -> Grant:
         """Raises NoChannel without a signature: a standing approval is always signed."""
-        return granting.add(self._parts, subject, approver, proof)
+        return granting.add(self._services, subject, approver, proof)
 
     def revoke_grant(self, grant_id: str, reason: str = "") -> GrantState:
-        return granting.revoke(self._parts, grant_id, reason)
+        return granting.revoke(self._services, grant_id, reason)
 
     def grants(self) -> tuple[GrantState, ...]:
         """The newest first, each with its uses."""
-        return granting.states(self._parts)
+        return granting.states(self._services)
 
     def not_covered(self, plan_id: str) -> tuple[GrantRefused, ...]:
         """Why each standing approval of whoever asked for the plan does not cover it."""
-        return tuple(granting.why_not(self._parts, self._parts.store.plan(self._id(plan_id))))
+        return tuple(granting.why_not(self._services, self._services.store.plan(self._id(plan_id))))
 
     def get(self, plan_id: str) -> PlanDocument:
-        return self._parts.store.plan(self._id(plan_id)).document
+        return self._services.store.plan(self._id(plan_id)).document
 
     def get_state(self, plan_id: str) -> PlanState:
         """Status, specs, selection, approvals, previews, checks and feedback."""
@@ -351,18 +353,18 @@ class PlanTool:
 
     def get_current(self) -> PlanRef | None:
         """The plan that was proposed last and not carried out yet."""
-        current = self._parts.store.current()
-        return self._parts.store.ref(current) if current else None
+        current = self._services.store.current()
+        return self._services.store.ref(current) if current else None
 
     def list(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
         """The newest first; with `waiting` only those that a person has something to do with."""
-        return self._parts.store.refs(limit=limit, waiting=waiting)
+        return self._services.store.refs(limit=limit, waiting=waiting)
 
     def mark_pending(self, plan_id: str, pending: bool) -> PlanState:  # the specification's signature
         """Between proposed and pending_review; what was approved goes back to review."""
-        return proposing.mark_pending(self._parts, self._id(plan_id), pending=pending)
+        return propose.mark_pending(self._services, self._id(plan_id), pending=pending)
 
     def clear_current(self) -> None:
         """No plan is the current one; the plan itself stays as it is."""
-        with self._parts.store.transaction() as transaction:
+        with self._services.store.transaction() as transaction:
             transaction.set_current(None)

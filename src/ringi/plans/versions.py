@@ -24,10 +24,18 @@ from ringi.domain.plan import (
 from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.patching.render import Side, render
 from ringi.plans.effects import Invalid, content_of
-from ringi.plans.parts import Parts
-from ringi.plans.proposing import after_bytes, effects_now, new_plan, propose_whole, still_from_model
-from ringi.plans.revising import by_person, next_version, refuse_fixed, save_version
-from ringi.plans.validation import validate
+from ringi.plans.preview import after_bytes, effects_now
+from ringi.plans.propose import (
+    by_person,
+    new_plan,
+    next_version,
+    propose_whole,
+    refuse_fixed,
+    save_version,
+    still_from_model,
+)
+from ringi.plans.services import Services
+from ringi.plans.validate import validate
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 
@@ -36,15 +44,15 @@ _FOLDER_MODE: Final = "040000"
 
 
 def fork(
-    parts: Parts, plan_id: str, version: int | None, *, proposer: str, actor: Actor, requester: str = ""
+    services: Services, plan_id: str, version: int | None, *, proposer: str, actor: Actor, requester: str = ""
 ) -> str:
     """A new plan with the specs of this version (the newest, if none is named), measured on the files now."""
-    stored = parts.store.plan(plan_id)
+    stored = services.store.plan(plan_id)
     plan = stored.document.plan
     version = plan.version if version is None else version
-    bases = [spec.base for spec in _specs(parts, stored, version)]
+    bases = [spec.base for spec in _specs(services, stored, version)]
     document = new_plan(
-        parts,
+        services,
         plan.content,
         sources=plan.sources,
         rationale=plan.rationale,
@@ -58,36 +66,36 @@ def fork(
     document = msgspec.structs.replace(document, plan=forked)
     origin = NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}")
     if bases:
-        validated = validate(bases, parts.tree, parts.rules, {})
+        validated = validate(bases, services.tree, services.rules, {})
         if validated.problems:
             raise UnfitSpecs(why=validated.problems[0])
-        return propose_whole(parts, document, validated, origin, actor=actor)
-    with parts.store.transaction() as transaction:
+        return propose_whole(services, document, validated, origin, actor=actor)
+    with services.store.transaction() as transaction:
         transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
         transaction.set_current(forked.id)
     return forked.id
 
 
-def revert(parts: Parts, plan_id: str, version: int, *, actor: Actor) -> ValidationReport:
+def revert(services: Services, plan_id: str, version: int, *, actor: Actor) -> ValidationReport:
     """A new version with the specs of an earlier one.
 
     A person takes back what they changed since: that is not told any more, and what the proposer saw stays
     the basis. Whoever proposes is measured on the files as they are now.
     """
-    stored = parts.store.plan(plan_id)
+    stored = services.store.plan(plan_id)
     refuse_fixed(stored)
-    document, specs = next_version(stored.document), _specs(parts, stored, version)
+    document, specs = next_version(stored.document), _specs(services, stored, version)
     basis = {}
     if actor is Actor.USER:
         document = _taken_back(stored.document, document, version)
         basis = {file.path: file.before for spec in specs for file in spec.touched}
-    validated = validate([spec.base for spec in specs], parts.tree, parts.rules, basis)
+    validated = validate([spec.base for spec in specs], services.tree, services.rules, basis)
     if validated.report.ok:
         marked = still_from_model(stored.document, validated.report.normalized)
         document = with_state(document, from_model=marked)
         reverted = NewEvent(EventKind.REVERTED, actor, str(version))
         specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
-        save_version(parts, stored, document, validated, reverted, specs_set)
+        save_version(services, stored, document, validated, reverted, specs_set)
     return validated.report
 
 
@@ -100,31 +108,31 @@ def _taken_back(before: PlanDocument, document: PlanDocument, version: int) -> P
     return by_person(before, document) if since and version > since else document
 
 
-def _specs(parts: Parts, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:
+def _specs(services: Services, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:
     plan = stored.document.plan
-    found = parts.store.specs(plan.id, version) if 1 <= version <= plan.version else None
+    found = services.store.specs(plan.id, version) if 1 <= version <= plan.version else None
     if found is None:
         raise NotFound(what=Text("version"), name=str(version), see=f"ringi show p{stored.number}")
     return found
 
 
-def compare(parts: Parts, plan_id: str, version: int, other_plan_id: str, other: int) -> PlanComparison:
-    ours, theirs = parts.store.plan(plan_id), parts.store.plan(other_plan_id)
-    one, two = _specs(parts, ours, version), _specs(parts, theirs, other)
-    return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(parts, one, two)))
+def compare(services: Services, plan_id: str, version: int, other_plan_id: str, other: int) -> PlanComparison:
+    ours, theirs = services.store.plan(plan_id), services.store.plan(other_plan_id)
+    one, two = _specs(services, ours, version), _specs(services, theirs, other)
+    return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(services, one, two)))
 
 
-def delta(parts: Parts, document: PlanDocument) -> PlanComparison | None:
+def delta(services: Services, document: PlanDocument) -> PlanComparison | None:
     """What changed since the version that was approved last; None where none was."""
     plan = document.plan
-    for approval in reversed(parts.store.approvals(plan.id)):
+    for approval in reversed(services.store.approvals(plan.id)):
         subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
         if subject.kind is not Act.EXECUTE:
             continue
         selected = {spec.id for spec in subject.specs}
-        specs = parts.store.specs(plan.id, subject.plan_version) or ()
+        specs = services.store.specs(plan.id, subject.plan_version) or ()
         approved = [spec for spec in specs if spec.id in selected]
-        found = _differences(parts, approved, document.state.action_specs)
+        found = _differences(services, approved, document.state.action_specs)
         return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
     return None
 
@@ -147,17 +155,17 @@ class _Deed(NamedTuple):
 
 
 def _differences(
-    parts: Parts, earlier: Sequence[ActionSpecExt], later: Sequence[ActionSpecExt]
+    services: Services, earlier: Sequence[ActionSpecExt], later: Sequence[ActionSpecExt]
 ) -> Iterator[SpecDifference]:
     before, after = _deeds(earlier), _deeds(later)
     for place in sorted(before.keys() | after.keys()):
         one, two = before.get(place), after.get(place)
         if one is None or two is None:
             what = Difference.ADDED if one is None else Difference.REMOVED
-            yield SpecDifference(place.name, what, _diff(parts, place, one, two))
+            yield SpecDifference(place.name, what, _diff(services, place, one, two))
             continue
         if not _same(one, two):
-            yield SpecDifference(place.name, Difference.CHANGED, _diff(parts, place, one, two))
+            yield SpecDifference(place.name, Difference.CHANGED, _diff(services, place, one, two))
         if place.kind == _FILE and _terms(one) != _terms(two):
             texts = (codec.pretty(_terms(deed)) for deed in (one, two))
             diff = _text_diff(place.name, *texts, named=False)
@@ -212,11 +220,11 @@ def _told(spec: ActionSpecExt) -> bytes:
     return codec.pretty(msgspec.structs.replace(spec.base, description=""))
 
 
-def _diff(parts: Parts, place: _Place, one: _Deed | None, two: _Deed | None) -> str:
+def _diff(services: Services, place: _Place, one: _Deed | None, two: _Deed | None) -> str:
     try:
         # A file that a version leaves alone stays what the other one found.
-        old = _side(parts, one, after=True) if one else _side(parts, two, after=False)
-        new = _side(parts, two, after=True) if two else _side(parts, one, after=False)
+        old = _side(services, one, after=True) if one else _side(services, two, after=False)
+        new = _side(services, two, after=True) if two else _side(services, one, after=False)
     except _Unknown:
         texts = (_told(deed.spec) if deed else None for deed in (one, two))
         return _text_diff(place.name, *texts, named=place.kind == _FILE)
@@ -237,7 +245,7 @@ class _Unknown(Exception):
     """No bytes are known to come of the spec."""
 
 
-def _side(parts: Parts, deed: _Deed | None, *, after: bool) -> Side | None:
+def _side(services: Services, deed: _Deed | None, *, after: bool) -> Side | None:
     if deed is None or deed.file is None:
         raise _Unknown
     state = deed.file.after if after else deed.file.before
@@ -245,40 +253,40 @@ def _side(parts: Parts, deed: _Deed | None, *, after: bool) -> Side | None:
         return None
     if state.folder:
         return Side(b"", _FOLDER_MODE)
-    data = _bytes(parts, deed.spec, state)
+    data = _bytes(services, deed.spec, state)
     if data is None:
         raise _Unknown
     # All of the permission bits, not only those that git knows.
     return Side(data, f"100{state.mode[-3:]}")
 
 
-def _bytes(parts: Parts, spec: ActionSpecExt, state: FileState) -> bytes | None:
+def _bytes(services: Services, spec: ActionSpecExt, state: FileState) -> bytes | None:
     """The bytes of a state that the spec finds or makes: from itself, the file as it is now, the ledger."""
     base = spec.base
     if base.kind in {SpecKind.CREATE, SpecKind.WRITE} and base.content is not None and state == spec.after:
         return content_of(base)
     try:
-        for effect in effects_now(parts, spec):
+        for effect in effects_now(services, spec):
             if effect.after == state and effect.new is not None:
                 return effect.new
             if effect.before == state:
                 return effect.old
     except (Invalid, Refused, StorageFailed, OSError):
         pass  # it does not fit any more; what it was made for may be kept
-    if (kept := parts.store.get_bytes(state.sha256)) is not None:
+    if (kept := services.store.get_bytes(state.sha256)) is not None:
         return kept
-    return _made_of_kept(parts, spec).get(state.sha256)
+    return _made_of_kept(services, spec).get(state.sha256)
 
 
-def _made_of_kept(parts: Parts, spec: ActionSpecExt) -> dict[str, bytes]:
+def _made_of_kept(services: Services, spec: ActionSpecExt) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for file in spec.touched:
         if file.before is not None:
-            data = parts.store.get_bytes(file.before.sha256)
+            data = services.store.get_bytes(file.before.sha256)
             if data is None:
                 return {}
             found[file.before.sha256] = data
     try:
-        return after_bytes(parts, spec, found)
+        return after_bytes(services, spec, found)
     except (Invalid, Refused):
         return {}

@@ -10,7 +10,7 @@ from ringi.fs import OsFileSystem
 from ringi.integrations.commands import CommandSettings, WorkspaceCommands
 from ringi.integrations.person import TerminalPerson
 from ringi.integrations.signing import SshSignatures
-from ringi.plans.parts import Parts, Rules
+from ringi.plans.services import Rules, Services
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, EventSink, PersonChannel
@@ -108,9 +108,9 @@ def _parts(
     ledger: Ledger,
     person: PersonChannel,
     on_progress: Progress,
-) -> Parts:
+) -> Services:
     tree = Tree(OsFileSystem(), places.root)
-    return Parts(
+    return Services(
         store=ledger,
         tree=tree,
         clock=SystemClock(),

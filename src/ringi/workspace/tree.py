@@ -1,14 +1,18 @@
-"""The user's files, reached part by part from an open folder, never through a link."""
+"""The user's files, reached part by part from an open folder, never through a link.
+
+The files of a plan as they are now, beside what was approved.
+"""
 
 import contextlib
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
+from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
 from ringi.domain.plan import FileState
-from ringi.errors import PathRefused, Unreadable
+from ringi.errors import PathRefused, StorageFailed, Unreadable
 from ringi.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
 from ringi.text import Text
 from ringi.workspace.paths import normalise
@@ -179,3 +183,27 @@ class Tree:
             return False
         except PathRefused:  # a link or a file is in the way; whoever writes there will find it
             return True
+
+
+def found_at(tree: Tree, root: int, change: FileChange) -> tuple[FileState | None, Found | None]:
+    """Of a folder only counts that it is one: its permission bits change with whoever makes it."""
+    if (folder := change.folder) is None:
+        found = tree.look_from(root, change.path)
+        return (found.state if found else None), found
+    found = tree.look_folder_from(root, change.path)
+    return (folder if found and found.state.folder else found.state if found else None), found
+
+
+def differing(tree: Tree, changes: Sequence[FileChange]) -> list[str]:
+    """Paths that are not as before."""
+    wrong = []
+    with tree.open_root() as root:
+        for change in changes:
+            try:
+                state, _ = found_at(tree, root, change)
+            except (PathRefused, StorageFailed, OSError):
+                wrong.append(change.path)
+            else:
+                if state != change.before:
+                    wrong.append(change.path)
+    return wrong

@@ -34,7 +34,7 @@ def keys() -> MadeUpKeys:
 @pytest.fixture
 def ws(tmp_path: Path, keys: MadeUpKeys):
     with open_scratch(tmp_path) as workspace:
-        workspace.plan = PlanTool(workspace.plan._parts._replace(signatures=keys))
+        workspace.plan = PlanTool(workspace.plan._services._replace(signatures=keys))
         yield workspace
 
 
@@ -56,7 +56,7 @@ def granted(ws: Workspace, keys: MadeUpKeys) -> str:
     """A plan that a standing approval covered."""
     kinds = (SpecKind.CREATE, SpecKind.WRITE)
     scope = GrantScope("user:hanako", ("docs/**",), kinds, Risk.LOW, 2, 10, 4, 20)
-    subject = ws.plan.draft_grant(scope, ws.plan._parts.clock.after(3600))
+    subject = ws.plan.draft_grant(scope, ws.plan._services.clock.after(3600))
     ws.plan.add_grant(subject, "hanako", keys.sign("hers", ws.plan.grant_statement(subject, "hanako")))
     plan_id = proposed(ws, create("docs/a.txt", "a\n"))
     ws.plan.ask(plan_id)
@@ -65,7 +65,7 @@ def granted(ws: Workspace, keys: MadeUpKeys) -> str:
 
 
 def looked_at(ws: Workspace, plan_id: str) -> Verdict:
-    return Examination(ws, ws.plan._parts.signatures).plan(plan_id)
+    return Examination(ws, ws.plan._services.signatures).plan(plan_id)
 
 
 def said(ws: Workspace, plan_id: str) -> str:
@@ -215,7 +215,7 @@ def test_a_standing_approval_is_checked_with_its_scope(ws, keys):
 def test_an_undo_by_signature(ws, keys):
     plan_id = executed(ws)
     asked, _ = ws.plan.ask_undo(plan_id)
-    text = statement_for(ws.plan._parts, asked, "hanako", act=SignedAct.UNDO)
+    text = statement_for(ws.plan._services, asked, "hanako", act=SignedAct.UNDO)
     assert ws.plan.undo(plan_id, "hanako", keys.sign("hers", text)).overall_success
     assert set(standing(ws, plan_id).values()) == {(UNDONE, "")}
     edit(
@@ -237,7 +237,7 @@ def test_what_a_command_wrote_is_recorded_not_approved(ws):
 
 def test_a_check_that_failed_may_take_the_plan_back(ws):
     planned = PlannedChecks(after=("make test",), on_failure=CheckFailure.UNDO)
-    parts = ws.plan._parts
+    parts = ws.plan._services
     failing = CheckResult("make test", 1, 0.1, "tree", "")
     ws.plan = PlanTool(
         parts._replace(rules=parts.rules._replace(checks=planned), check=lambda *_: (failing,))
@@ -547,7 +547,7 @@ def test_no_changed_letter_is_proven(everything, where: tuple[str, str], at: int
     database.execute("BEGIN")
     try:
         database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (changed, number))
-        looked = Examination(ws, ws.plan._parts.signatures)
+        looked = Examination(ws, ws.plan._services.signatures)
         assert all(looked.plan(plan_id).document.proven is (changed == text) for plan_id in plans)
     finally:
         database.execute("ROLLBACK")
@@ -557,7 +557,7 @@ def test_no_changed_letter_is_proven(everything, where: tuple[str, str], at: int
 def everything(tmp_path_factory: pytest.TempPathFactory):
     keys = MadeUpKeys("hers")
     with open_scratch(tmp_path_factory.mktemp("everything")) as ws:
-        ws.plan = PlanTool(ws.plan._parts._replace(signatures=keys))
+        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
         ran = ActionSpec(SpecKind.RUN, argv=("touch", "made.txt"))
         yield ws, [executed(ws), signed(ws, keys), granted(ws, keys), executed(ws, ran)]
 

@@ -140,9 +140,9 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
 def grant_to_hanako(workspace: Workspace) -> str:
     """New files in docs; the statement that she signed."""
     keys = MadeUpKeys("hers")
-    workspace.plan = PlanTool(workspace.plan._parts._replace(signatures=keys))
+    workspace.plan = PlanTool(workspace.plan._services._replace(signatures=keys))
     scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 2, 10, 5, 20)
-    subject = workspace.plan.draft_grant(scope, workspace.plan._parts.clock.after(1000))
+    subject = workspace.plan.draft_grant(scope, workspace.plan._services.clock.after(1000))
     statement = workspace.plan.grant_statement(subject, "hanako")
     workspace.plan.add_grant(subject, "hanako", keys.sign("hers", statement))
     return statement

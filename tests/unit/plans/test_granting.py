@@ -96,7 +96,7 @@ def keys() -> MadeUpKeys:
 def ws(tmp_path: Path, keys: MadeUpKeys):
     person = Person(Text("this runs below an agent"))
     with open_scratch(tmp_path, person=person) as workspace:
-        parts = workspace.plan._parts._replace(signatures=keys, commands=Sandbox(there=False))
+        parts = workspace.plan._services._replace(signatures=keys, commands=Sandbox(there=False))
         workspace.plan = PlanTool(parts)
         yield workspace
 
@@ -116,7 +116,7 @@ def scope(**changes: object) -> GrantScope:
 
 
 def granted(ws: Workspace, keys: MadeUpKeys, wanted: GrantScope = SCOPE, days: float = 30) -> Grant:
-    until = ws.plan._parts.clock.after(days * DAY)
+    until = ws.plan._services.clock.after(days * DAY)
     subject = ws.plan.draft_grant(wanted, until)
     return ws.plan.add_grant(subject, "hanako", signed(ws, keys, subject))
 
@@ -141,7 +141,7 @@ def lines(count: int) -> str:
 
 def retry(ws: Workspace, plan_id: str, grant: Grant) -> None:
     """As a request that found the grant does."""
-    parts = ws.plan._parts
+    parts = ws.plan._services
     granting.approve(parts, parts.store.plan(plan_id), grant, parts.store.requests(plan_id)[-1])
 
 
@@ -359,7 +359,7 @@ def test_a_grant_past_its_budget_covers_nothing(ws, keys, budget: str):
 def test_no_uses_overdraw_a_budget(tmp_path_factory: pytest.TempPathFactory, sizes):
     keys = MadeUpKeys("hers")
     with open_scratch(tmp_path_factory.mktemp("budget"), person=Person()) as ws:
-        ws.plan = PlanTool(ws.plan._parts._replace(signatures=keys))
+        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
         granted(ws, keys)
         left = [SCOPE.files_total, SCOPE.lines_total]
         for number, (files, per_file) in enumerate(sizes):
@@ -379,14 +379,14 @@ def test_no_uses_overdraw_a_budget(tmp_path_factory: pytest.TempPathFactory, siz
 def test_two_uses_at_once_do_not_share_a_budget(tmp_path: Path):
     keys = MadeUpKeys("hers")
     with open_scratch(tmp_path) as ws:
-        ws.plan = PlanTool(ws.plan._parts._replace(signatures=keys))
+        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
         plans = [asked(ws, create(f"docs/{n}.md", "x\n")) for n in range(6)]
         grant = granted(ws, keys, scope(files_total=2))
     barrier, refused = threading.Barrier(len(plans)), []
 
     def use(plan_id: str) -> None:
         with open_scratch(tmp_path, RINGI_LOCK_WAIT_SEC="20") as own:
-            own.plan = PlanTool(own.plan._parts._replace(signatures=keys))
+            own.plan = PlanTool(own.plan._services._replace(signatures=keys))
             barrier.wait()
             try:
                 retry(own, plan_id, grant)
@@ -432,7 +432,7 @@ def test_a_revoked_grant_covers_nothing_from_then_on(ws, keys, root: Path):
 @pytest.mark.req("PT-8")
 def test_an_older_approval_of_a_person_outlives_a_revoked_grant(tmp_path: Path, keys):
     with open_scratch(tmp_path) as ws:
-        ws.plan = PlanTool(ws.plan._parts._replace(signatures=keys))
+        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
         plan_id = proposed(ws, create("docs/a.md", "x\n"))
         approve(ws, plan_id)
         ws.plan.mark_pending(plan_id, True)
@@ -450,7 +450,7 @@ def test_grants_are_named_by_the_beginning_of_their_id(ws, keys):
         with pytest.raises(NotFound, match="standing approval") as caught:
             ws.plan.revoke_grant(name)
         assert caught.value.details["see"] == "ringi grant list"
-    parts = ws.plan._parts
+    parts = ws.plan._services
     subject = parts.store.workspace_id()
     twins = iter([f"{grant.id[:6]}-one", f"{grant.id[:6]}-two"])
     ws.plan = PlanTool(parts._replace(ids=lambda: next(twins)))
@@ -481,10 +481,10 @@ def test_a_key_that_left_the_list_ends_its_grants(ws, keys, root: Path):
 @pytest.mark.req("PT-8")
 def test_commands_are_covered_in_a_sandbox_only(ws, keys):
     boxed = Sandbox(there=True)
-    ws.plan = PlanTool(ws.plan._parts._replace(commands=boxed))
+    ws.plan = PlanTool(ws.plan._services._replace(commands=boxed))
     grant = granted(ws, keys, scope(kinds=(SpecKind.RUN,), max_risk=Risk.MEDIUM, globs=("**",)))
     plan_id = proposed(ws, create("docs/a.md", "x\n"))
-    stored = ws.plan._parts.store.plan(plan_id)
+    stored = ws.plan._services.store.plan(plan_id)
     spec = stored.document.state.action_specs[0]
     # However a command became low: this is about the sandbox.
     run = msgspec.structs.replace(
@@ -492,21 +492,21 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
     )
     state = msgspec.structs.replace(stored.document.state, action_specs=(run,))
     stored = stored._replace(document=msgspec.structs.replace(stored.document, state=state))
-    assert granting.covering(ws.plan._parts, stored) == grant
+    assert granting.covering(ws.plan._services, stored) == grant
     boxed.there = False
-    assert granting.covering(ws.plan._parts, stored) is None
+    assert granting.covering(ws.plan._services, stored) is None
     boxed.there = True
     risky = msgspec.structs.replace(state, action_specs=(msgspec.structs.replace(run, risk=Risk.HIGH),))
     stored = stored._replace(document=msgspec.structs.replace(stored.document, state=risky))
-    assert granting.covering(ws.plan._parts, stored) is None
+    assert granting.covering(ws.plan._services, stored) is None
 
 
 @pytest.mark.req("PT-8")
 @pytest.mark.parametrize("change", ["not validated", "no specs", "no requester", "reads elsewhere"])
 def test_plans_that_no_grant_covers(ws, keys, change: str):
     grant = granted(ws, keys, scope(kinds=(*CHANGES, SpecKind.READ)))
-    stored = ws.plan._parts.store.plan(proposed(ws, create("docs/a.md", "x\n")))
-    assert granting.covering(ws.plan._parts, stored) == grant
+    stored = ws.plan._services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
+    assert granting.covering(ws.plan._services, stored) == grant
     document = stored.document
     spec = document.state.action_specs[0]
     specs = {
@@ -519,7 +519,7 @@ def test_plans_that_no_grant_covers(ws, keys, change: str):
     if change == "no requester":
         plan = msgspec.structs.replace(plan, requester=msgspec.UNSET)
     stored = stored._replace(document=msgspec.structs.replace(document, plan=plan, state=state))
-    assert granting.covering(ws.plan._parts, stored) is None
+    assert granting.covering(ws.plan._services, stored) is None
 
 
 @pytest.mark.req("PT-8")
@@ -614,7 +614,7 @@ def test_a_grant_written_past_the_program_covers_no_more_than_one_may(ws, keys, 
     specs = (msgspec.structs.replace(spec, base=base, risk=risk),)
     state = msgspec.structs.replace(stored.document.state, action_specs=specs)
     stored = stored._replace(document=msgspec.structs.replace(stored.document, state=state))
-    assert granting.covering(ws.plan._parts, stored) is None
+    assert granting.covering(ws.plan._services, stored) is None
 
 
 @pytest.mark.req("PT-8")
@@ -633,7 +633,7 @@ def test_a_grant_revoked_in_the_very_moment_of_its_use_is_not_used(ws, keys, tmp
             return found
 
     late = Late("hers")
-    ws.plan = PlanTool(ws.plan._parts._replace(signatures=late))
+    ws.plan = PlanTool(ws.plan._services._replace(signatures=late))
     ws.plan.ask(plan_id)
     assert late.asked == 2
     assert ws.plan.outcome(plan_id) is None
@@ -644,7 +644,7 @@ def test_a_grant_revoked_in_the_very_moment_of_its_use_is_not_used(ws, keys, tmp
 @pytest.mark.req("CP-9")
 def test_a_superseded_change_plan_is_not_covered(ws, keys):
     grant = granted(ws, keys)
-    stored = ws.plan._parts.store.plan(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ws.plan._services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
     facts = ChangeFacts(
         snapshot_id="s",
         basis=PlanBasis(Trigger.USER_REQUEST, ()),
@@ -654,10 +654,10 @@ def test_a_superseded_change_plan_is_not_covered(ws, keys):
         explanation=PlanExplanation("", ""),
     )
     open_ = stored._replace(document=msgspec.structs.replace(stored.document, change=facts))
-    assert granting.covering(ws.plan._parts, open_) == grant
+    assert granting.covering(ws.plan._services, open_) == grant
     over = msgspec.structs.replace(facts, superseded_at="2026-01-01T00:00:00.000000Z")
     stored = stored._replace(document=msgspec.structs.replace(stored.document, change=over))
-    assert granting.covering(ws.plan._parts, stored) is None
+    assert granting.covering(ws.plan._services, stored) is None
 
 
 @pytest.mark.req("PT-8")
@@ -704,8 +704,8 @@ def test_a_grant_signed_by_a_real_key(tmp_path: Path):
     key = RealKey(tmp_path, "hers")
     lists = [SignerList("the list", f"hanako {key.public}\n".encode())]
     with open_scratch(tmp_path, person=Person(Text("nobody"))) as ws:
-        ws.plan = PlanTool(ws.plan._parts._replace(signatures=SshSignatures(lambda: lists)))
-        subject = ws.plan.draft_grant(SCOPE, ws.plan._parts.clock.after(DAY))
+        ws.plan = PlanTool(ws.plan._services._replace(signatures=SshSignatures(lambda: lists)))
+        subject = ws.plan.draft_grant(SCOPE, ws.plan._services.clock.after(DAY))
         grant = ws.plan.add_grant(subject, "hanako", key.sign(ws.plan.grant_statement(subject, "hanako")))
         assert key.public.startswith(grant.proof.key)
         plan_id = asked(ws, create("docs/a.md", "x\n"))

@@ -14,7 +14,7 @@ from ringi.domain.comparison import Difference, PlanComparison
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.errors import BadTransition, ChangeFixed, NotApproved, NotFound, UnfitSpecs
 from ringi.fs import OsFileSystem
-from ringi.plans.changing import GROUP, Change
+from ringi.plans.change import GROUP, Change
 from tests.fakes.world import World
 from tests.helpers import (
     approve,

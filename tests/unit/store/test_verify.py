@@ -58,13 +58,13 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def signed_and_granted(ws: Workspace) -> None:
     """A signed approval, a grant that is used, and one that was revoked."""
     keys = MadeUpKeys("hers")
-    ws.plan = PlanTool(ws.plan._parts._replace(signatures=keys))
+    ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
     plan_id = proposed(ws, create("signed.txt", "x\n"))
     proof = keys.sign("hers", ws.plan.statement(ws.plan.ask(plan_id), "hanako"))
     ws.plan.approve(plan_id, "hanako", ALL_SPECS, proof)
     scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 9, 9, 99, 99)
     for revoked in (True, False):
-        subject = ws.plan.draft_grant(scope, ws.plan._parts.clock.after(3600))
+        subject = ws.plan.draft_grant(scope, ws.plan._services.clock.after(3600))
         proof = keys.sign("hers", ws.plan.grant_statement(subject, "hanako"))
         grant = ws.plan.add_grant(subject, "hanako", proof)
         if revoked:

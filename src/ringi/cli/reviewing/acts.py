@@ -20,10 +20,10 @@ from ringi.domain.risk import Risk
 from ringi.errors import InvalidSpecs, PlanChanged, Stale, Superseded
 from ringi.plans.approving import files_of
 from ringi.plans.effects import packed
-from ringi.plans.looking import differing
 from ringi.plans.proofs import TYPED_LENGTH
 from ringi.text import Text
 from ringi.views import words
+from ringi.workspace.tree import differing
 
 
 class Review:

@@ -16,8 +16,7 @@ from ringi.domain.plan import CHANGING, ActionSpecExt, PlanDocument, PlanStatus,
 from ringi.errors import BadPatch, Refused, StorageFailed
 from ringi.patching.model import Hunk
 from ringi.patching.parse import parse_patch
-from ringi.plans.effects import Effect, Invalid, effects_of, looking
-from ringi.plans.rendering import rendering
+from ringi.plans.effects import Effect, Invalid, effects_of, looking, rendering
 from ringi.text import Text, stored
 from ringi.views import words
 

@@ -18,7 +18,7 @@ from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpecExt, PlanPreview, PlanStatus, risk_of
 from ringi.domain.risk import Risk
 from ringi.errors import BadTransition, LostRace, NotRequested, PlanChanged, RingiError, Stale, Superseded
-from ringi.plans.checking import commands_of
+from ringi.plans.check import commands_of
 from ringi.text import Text
 from ringi.views import words
 

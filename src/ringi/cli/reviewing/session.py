@@ -16,7 +16,7 @@ from ringi.cli.term.lineedit import LineEditor
 from ringi.cli.term.terminal import Terminal
 from ringi.domain.plan import Overlap, PlanStatus, risk_of
 from ringi.errors import RingiError
-from ringi.plans.checking import commands_of
+from ringi.plans.check import commands_of
 from ringi.text import Text
 from ringi.views import words
 

@@ -1,0 +1,252 @@
+"""Hunks dropped and lines edited by a person: a new version, validated and scored again."""
+
+import shlex
+from collections.abc import Container, Mapping, Sequence
+from typing import Final, NamedTuple, NoReturn
+
+import msgspec
+
+from ringi.domain.amendment import Amendment, DropHunks, DropSpec, NewContent
+from ringi.domain.codec import digest
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.feedback import Amended, Feedback, FeedbackKind
+from ringi.domain.plan import (
+    ActionSpec,
+    ActionSpecExt,
+    FileState,
+    PlanDocument,
+    SpecKind,
+    ValidationReport,
+    with_state,
+)
+from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
+from ringi.patching.apply import applied
+from ringi.patching.model import Patch
+from ringi.patching.parse import parse_patch
+from ringi.patching.render import Rendered
+from ringi.patching.rework import drop_hunks
+from ringi.plans.approving import files_of
+from ringi.plans.effects import Effect, Invalid, content_of, difference, packed, rendering
+from ringi.plans.preview import effects_now, render_now
+from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version
+from ringi.plans.services import Services
+from ringi.plans.validate import Validated, misfits, validate, why_of
+from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
+from ringi.workspace.tree import differing
+
+_IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
+"""Kinds that have hunks; the others are dropped whole."""
+_NOTHING: Final = Amended(0)
+_FILE_DROPPED: Final = Amended(0, files=1)
+_WHOLE: Final = Text("it can only be dropped whole")
+
+
+class _Amended(NamedTuple):
+    spec: ActionSpecExt | None
+    """None where nothing of it is left."""
+    words: str
+    """What was done to it, for the proposer; empty where nothing was."""
+    did: Amended = _NOTHING
+    diff: Rendered | None = None
+
+
+def amend(
+    services: Services,
+    plan_id: str,
+    amendments: Sequence[Amendment],
+    *,
+    seen: PlanDocument | None,
+    actor: Actor,
+    reason: str,
+) -> ValidationReport:
+    """Where the result cannot be carried out, or nothing would be different, the plan stays as it is."""
+    stored = services.store.plan(plan_id)
+    if seen:
+        require_as_seen(stored, seen)
+    refuse_fixed(stored)
+    document, name = next_version(stored.document), f"p{stored.number}"
+    wanted = _by_spec(stored, amendments)
+    specs = stored.document.state.action_specs
+    done = {spec.id: _amended(services, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}
+    words = "; ".join(amended.words for amended in done.values() if amended.words)
+    pairs = [_outcome(services, spec, done.get(spec.id)) for spec in specs]
+    kept = tuple(pair for pair in pairs if pair is not None)
+    validated = _together(services, name, kept, done)
+    if not validated.report.ok or not words:
+        return validated.report
+    told = f"{reason}: {words}" if reason else words
+    did = _sum([amended.did for amended in done.values() if amended.words], document.plan.version)
+    feedback = Feedback(services.clock.now(), told, FeedbackKind.AMENDED, did)
+    if actor is Actor.USER:
+        document = by_person(stored.document, document)
+    document = with_state(document, feedback=(*document.state.feedback, feedback))
+    events = (NewEvent(kind, actor, told) for kind in (EventKind.AMENDED, EventKind.SPECS_SET))
+    save_version(services, stored, document, validated, *events)
+    return validated.report
+
+
+def _by_spec(stored: StoredPlan, amendments: Sequence[Amendment]) -> Mapping[str, Amendment]:
+    see = f"ringi show p{stored.number}"
+    known = {spec.id for spec in stored.document.state.action_specs}
+    found: dict[str, Amendment] = {}
+    for amendment in amendments:
+        if amendment.spec_id not in known:
+            raise NotFound(what=Text("spec"), name=amendment.spec_id, see=see)
+        if amendment.spec_id in found:
+            raise NotFound(what=Text("second spec"), name=amendment.spec_id, see=see)
+        found[amendment.spec_id] = amendment
+    return found
+
+
+def _outcome(
+    services: Services, spec: ActionSpecExt, amended: _Amended | None
+) -> tuple[ActionSpecExt, Rendered] | None:
+    if amended is None:
+        return spec, render_now(services, spec)
+    if amended.spec is None:
+        return None
+    return amended.spec, amended.diff or render_now(services, amended.spec)
+
+
+def _together(
+    services: Services, plan: str, kept: Sequence[tuple[ActionSpecExt, Rendered]], amended: Container[str]
+) -> Validated:
+    if not kept:
+        why = Text("nothing is left of it; reject it instead: ringi reject {plan} --feedback …", plan=plan)
+        raise InvalidSpecs(plan=plan, issues=why)
+    specs = tuple(spec for spec, _ in kept)
+    problems = [
+        Text("{id} {path}: {why}", id=spec.id, path=spec.base.path, why=spec.notes)
+        for spec in specs
+        if spec.id in amended and not spec.validated
+    ]
+    problems += misfits([spec for spec in specs if spec.validated], len(specs), services.rules)
+    issues = tuple(str(problem) for problem in problems)
+    report = ValidationReport(ok=not problems, issues=issues, normalized=specs)
+    return Validated(report, tuple(problems), tuple(rendered for _, rendered in kept))
+
+
+def _amended(services: Services, plan: str, spec: ActionSpecExt, amendment: Amendment) -> _Amended:
+    label = _label(spec.base)
+    if isinstance(amendment, DropSpec):
+        return _Amended(None, f"dropped {label}", _FILE_DROPPED)
+    if isinstance(amendment, DropHunks) and not amendment.hunks:
+        return _Amended(spec, "")
+    if spec.base.kind not in _IN_PARTS or not spec.validated:
+        _refuse(plan, spec, _WHOLE)
+    effects = _effects(services, plan, spec)
+    if isinstance(amendment, DropHunks):
+        new = _without_hunks(plan, spec, effects, amendment.hunks)
+        words = f"dropped {_hunks(amendment.hunks)} of {label}"
+        did = Amended(0, hunks=len(set(amendment.hunks)))
+    else:
+        new = _new_content(plan, spec, effects, amendment)
+        words, did = _edited(label, effects[0], new)
+    if new is not None and new == effects[0].new:
+        return _Amended(spec, "")
+    base = None if new is None else _with_bytes(plan, spec, effects, new)
+    if base is None:
+        return _Amended(None, f"dropped {label}", _FILE_DROPPED)
+    return _validated(services, plan, spec, base)._replace(words=words, did=did)
+
+
+def _label(spec: ActionSpec) -> str:
+    return shlex.join(spec.argv) or spec.tool or spec.path
+
+
+def _hunks(numbers: Sequence[int]) -> str:
+    wanted = sorted(set(numbers))
+    return f"hunk{'s' if len(wanted) > 1 else ''} {', '.join(map(str, wanted))}"
+
+
+def _edited(label: str, own: Effect, new: bytes) -> tuple[str, Amended]:
+    rendered = difference(own.path, own.new, own.after, new, own.after)
+    lines = max(rendered.added, rendered.removed)
+    if rendered.binary:
+        return f"replaced the content of {label}", Amended(0, contents=1)
+    return f"edited {lines} line{'' if lines == 1 else 's'} of {label}", Amended(0, lines=lines)
+
+
+def _sum(did: Sequence[Amended], version: int) -> Amended:
+    return Amended(
+        version,
+        files=sum(one.files for one in did),
+        hunks=sum(one.hunks for one in did),
+        lines=sum(one.lines for one in did),
+        contents=sum(one.contents for one in did),
+    )
+
+
+def _effects(services: Services, plan: str, spec: ActionSpecExt) -> tuple[Effect, ...]:
+    """What the spec does to its files, which are still those that the proposer saw."""
+    if wrong := differing(services.tree, files_of([spec])):
+        raise Stale(plan=plan, paths=", ".join(wrong))
+    try:
+        return effects_now(services, spec)
+    except (Invalid, Refused, StorageFailed, OSError) as error:
+        _refuse(plan, spec, why_of(error))
+
+
+def _without_hunks(
+    plan: str, spec: ActionSpecExt, effects: Sequence[Effect], numbers: Sequence[int]
+) -> bytes | None:
+    """None where a file is no longer to be made or deleted."""
+    rendered = rendering(effects)
+    if rendered.binary:
+        _refuse(plan, spec, Text("it is not text, so it has no hunks"))
+    patch = parse_patch(rendered.diff) if rendered.added or rendered.removed else Patch(())
+    count = sum(len(file.hunks) for file in patch.files)
+    if unknown := sorted(set(numbers).difference(range(1, count + 1))):
+        name = f"{spec.base.path}: {', '.join(map(str, unknown))}"
+        raise NotFound(what=Text("hunk"), name=name, see=f"ringi show {plan} --diff")
+    path = patch.files[0].path
+    left = drop_hunks(patch, path, numbers).files
+    source = effects[-1].old
+    if not left and (source is None or effects[0].after is None):
+        return None
+    return applied(path, left[0].hunks if left else (), source or b"")
+
+
+def _new_content(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], wanted: NewContent) -> bytes:
+    if effects[0].after is None:
+        _refuse(plan, spec, _WHOLE)
+    try:
+        data = content_of(
+            ActionSpec(SpecKind.WRITE, spec.base.path, wanted.content, encoding=wanted.encoding)
+        )
+    except (Invalid, Refused) as error:
+        _refuse(plan, spec, why_of(error))
+    return data or b""
+
+
+def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: bytes) -> ActionSpec | None:
+    """The spec that leaves these bytes; None where its files would stay as they are."""
+    own, *others = effects
+    after = FileState(digest(new), own.after.mode) if own.after else None
+    own = own._replace(after=after, new=new)
+    if all(effect.before == effect.after for effect in (own, *others)):
+        return None
+    if spec.base.kind is SpecKind.PATCH:
+        rendered = rendering((own, *others))
+        if rendered.binary:
+            _refuse(plan, spec, Text("it is not text, so no patch can say it"))
+        new = rendered.diff
+    content, encoding = packed(new)
+    return msgspec.structs.replace(spec.base, content=content, encoding=encoding)
+
+
+def _validated(services: Services, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
+    validated = validate([base], services.tree, services.rules, {})
+    found = msgspec.structs.replace(validated.report.normalized[0], id=spec.id)
+    # Somebody may have written to it in the meantime.
+    seen = {file.path: file.before for file in spec.touched}
+    wrong = [file.path for file in found.touched if file.before != seen.get(file.path)]
+    if found.validated and wrong:
+        raise Stale(plan=plan, paths=", ".join(wrong))
+    return _Amended(found, "", diff=validated.diffs[0])
+
+
+def _refuse(plan: str, spec: ActionSpecExt, why: object) -> NoReturn:
+    issue = Text("{id} {path}: {why}", id=spec.id, path=_label(spec.base), why=why)
+    raise InvalidSpecs(plan=plan, issues=issue)

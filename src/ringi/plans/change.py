@@ -1,0 +1,257 @@
+"""Change plans (CP): one group of patches, bound to the project state they were made from."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ringi.domain.change_plan import (
+    ChangeFacts,
+    FileDiff,
+    PlanBasis,
+    PlanExplanation,
+    PlanRisk,
+    PlanScope,
+    PlanValidations,
+    Trigger,
+)
+from ringi.domain.codec import blob_id
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import (
+    PLAN_MACHINE,
+    ActionSpec,
+    ActionSpecExt,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    selected,
+    with_state,
+)
+from ringi.domain.project_state import ProjectState, why
+from ringi.errors import (
+    ChangeRefused,
+    NoBasis,
+    NoDiagnostics,
+    NoDiff,
+    NotAnEdit,
+    PartialChange,
+    PathMismatch,
+    RiskMismatch,
+    ScopeMismatch,
+    StateIncomplete,
+    Superseded,
+)
+from ringi.patching.parse import parse_patch
+from ringi.patching.workspace_edit import EditedFile, workspace_edit
+from ringi.plans.effects import Effect, Invalid, content_of, effects_of
+from ringi.plans.preview import paths_of
+from ringi.plans.propose import new_plan, propose_whole
+from ringi.plans.services import Services
+from ringi.plans.validate import validate
+from ringi.policy.change import change_risk
+from ringi.policy.change import words as risk_words
+from ringi.ports import NewEvent, StoredPlan, Transaction
+from ringi.text import Text
+from ringi.workspace.paths import normalise
+
+GROUP: Final = "change"
+
+
+class Change(NamedTuple):
+    """What is to become a change plan."""
+
+    content: str
+    diffs: Sequence[FileDiff]
+    basis: PlanBasis
+    explanation: PlanExplanation = PlanExplanation("", "")
+    proposer: str = ""
+    rationale: str = ""
+    actor: Actor = Actor.AI
+
+
+Dependents = Callable[[Sequence[str]], tuple[str, ...]]
+"""The files that use these, directly or not."""
+
+
+def propose_change(services: Services, change: Change, state: ProjectState, dependents: Dependents) -> str:
+    """Rules CP-2 to CP-6, each with its own error; nothing is kept where one does not hold."""
+    _require_basis(change.basis, state)
+    if not state.complete:
+        raise StateIncomplete(why=why(state.gaps[0]) if state.gaps else Text("nothing says why"))
+    effects = _effects(services, change.diffs)
+    specs = [
+        ActionSpec(SpecKind.PATCH, file, diff.diff, group=GROUP)
+        for diff, (file, _) in sorted(zip(change.diffs, effects, strict=True), key=lambda pair: pair[1][0])
+    ]
+    _require_edit(services, [found for _, found in effects])
+    _require_state([effect for _, found in effects for effect in found], state)
+    validated = validate(specs, services.tree, services.rules, {})
+    if validated.problems:
+        raise ChangeRefused(why=validated.problems[0])
+    _require_unchanged(validated.report.normalized, [found for _, found in effects])
+    targets = paths_of(validated.report.normalized)
+    facts = ChangeFacts(
+        snapshot_id=state.snapshot_id,
+        basis=change.basis,
+        scope=PlanScope(targets, dependents(targets)),
+        validations=PlanValidations(project_state_complete=True, no_conflict_files=targets),
+        risk=_risk(services, targets),
+        explanation=change.explanation,
+    )
+    plan = new_plan(services, change.content, rationale=change.rationale, proposer=change.proposer)
+    document = msgspec.structs.replace(plan, change=facts)
+    return propose_whole(services, document, validated, actor=change.actor, reason=state.snapshot_id)
+
+
+def _require_basis(basis: PlanBasis, state: ProjectState | None) -> None:
+    if not isinstance(basis.trigger, Trigger):
+        raise NoBasis(found=str(basis.trigger))
+    if basis.trigger is Trigger.ERROR and not basis.related_diagnostics:
+        raise NoDiagnostics
+    if state is None:
+        return
+    files = {file.path for file in state.files}
+    for diagnostic in basis.related_diagnostics:
+        if diagnostic.file not in files:
+            why = Text("{path}, which a diagnostic names, is not a file of the project", path=diagnostic.file)
+            raise ChangeRefused(why=why)
+
+
+def _effects(services: Services, diffs: Sequence[FileDiff]) -> list[tuple[str, tuple[Effect, ...]]]:
+    """Each diff with its file; a diff that does not apply raises what is wrong with it."""
+    if not diffs:
+        raise NoDiff
+    found = []
+    for diff in diffs:
+        file = "/".join(normalise(diff.file))
+        _require_path(file, diff.diff)
+        spec = ActionSpec(SpecKind.PATCH, file, diff.diff, group=GROUP)
+        try:
+            effects = effects_of(spec, services.tree.look, services.rules)
+        except Invalid as error:
+            raise ChangeRefused(why=error.why) from None
+        if all(effect.before == effect.after for effect in effects):
+            raise NoDiff
+        found.append((file, effects))
+    return found
+
+
+def _require_path(file: str, diff: str) -> None:
+    if not diff.strip():
+        raise NoDiff
+    data = content_of(ActionSpec(SpecKind.PATCH, file, diff)) or b""
+    named = ["/".join(normalise(patch.path)) for patch in parse_patch(data).files]
+    if named != [file]:
+        raise PathMismatch(path=file, found=", ".join(named))
+
+
+def _require_edit(services: Services, effects: Sequence[tuple[Effect, ...]]) -> None:
+    """Everything in it can be carried by an editor's WorkspaceEdit, which knows no permission bits."""
+    usual = f"{services.rules.new_file_mode:04o}"
+    for own, *others in effects:
+        source = own.before or next((other.before for other in others), None)
+        if own.after and own.after.mode != (source.mode if source else usual):
+            raise NotAnEdit(path=own.path, why=Text("its permission bits change"))
+    workspace_edit([edited_file(found) for found in effects], "file:///")
+
+
+def edited_file(effects: Sequence[Effect]) -> EditedFile:
+    """What one spec does, as an editor sees it."""
+    own, *others = effects
+    if others and others[0].after is None:
+        return EditedFile(own.path, others[0].path, others[0].old, own.new)
+    return EditedFile(own.path, None, own.old, own.new)
+
+
+def _require_state(effects: Sequence[Effect], state: ProjectState) -> None:
+    """The bytes that the diffs were applied to are those of the project state, not later ones."""
+    known = {file.path: file.oid for file in state.files}
+    for effect in effects:
+        expected = known.get(effect.path)
+        found = blob_id(effect.old, like=expected) if effect.old is not None and expected else None
+        if expected is None and effect.old is not None:
+            raise ChangeRefused(
+                why=Text("{path} is no file of the project; git ignores it", path=effect.path)
+            )
+        if (expected is None) != (effect.old is None) or found != expected:
+            raise ChangeRefused(why=Text("{path} changed while the plan was made", path=effect.path))
+
+
+def _require_unchanged(specs: Sequence[ActionSpecExt], effects: Sequence[tuple[Effect, ...]]) -> None:
+    """What was validated is what was compared with the project state: both looked at the files."""
+    seen = {effect.path: effect.before for found in effects for effect in found}
+    for spec in specs:
+        for file in spec.touched:
+            if file.before != seen.get(file.path):
+                raise ChangeRefused(why=Text("{path} changed while the plan was made", path=file.path))
+
+
+def _risk(services: Services, targets: Sequence[str]) -> PlanRisk:
+    thresholds = services.rules.thresholds
+    level, reasons = change_risk(targets, thresholds.critical, thresholds.mutable)
+    return PlanRisk(level, tuple(risk_words(reason) for reason in reasons))
+
+
+def refuse_superseded(stored: StoredPlan) -> None:
+    if stored.document.change and stored.document.change.superseded_at:
+        raise Superseded(plan=f"p{stored.number}")
+
+
+def require_valid(services: Services, stored: StoredPlan, selection: SpecSelection) -> None:
+    """The rules once more, whenever a change plan is used; an ordinary plan passes."""
+    facts, name = stored.document.change, f"p{stored.number}"
+    if not facts:
+        return
+    refuse_superseded(stored)
+    specs = stored.document.state.action_specs
+    if selected(specs, selection) != specs:
+        raise PartialChange(plan=name)
+    _require_basis(facts.basis, None)
+    _require_diffs(specs)
+    if (targets := paths_of(specs)) != facts.scope.target_files:
+        raise ScopeMismatch(why=", ".join(sorted({*targets} ^ {*facts.scope.target_files})))
+    if facts.validations.no_conflict_files != targets:
+        raise ScopeMismatch(why=", ".join(facts.validations.no_conflict_files))
+    if _risk(services, targets) != facts.risk:
+        raise RiskMismatch(plan=name)
+    snapshot_id = services.snapshot_id()
+    if snapshot_id != facts.snapshot_id:
+        with services.store.transaction() as transaction:
+            _supersede(services, transaction, stored, snapshot_id)
+        raise Superseded(plan=name)
+
+
+def _require_diffs(specs: Sequence[ActionSpecExt]) -> None:
+    if not specs:
+        raise NoDiff
+    for spec in specs:
+        if spec.base.kind is not SpecKind.PATCH or spec.base.group != GROUP:
+            raise ScopeMismatch(why=spec.base.path)
+        if spec.base.mode is not None:
+            raise NotAnEdit(path=spec.base.path, why=Text("its permission bits change"))
+        _require_path(spec.base.path, spec.base.content or "")
+
+
+def take_state(services: Services, state: ProjectState) -> list[str]:
+    """The newest project state; answers with the change plans it supersedes, by the names people use."""
+    with services.store.transaction() as transaction:
+        found = [transaction.plan(plan_id) for plan_id in transaction.set_state(state)]
+        found.sort(key=lambda stored: stored.number)
+        for stored in found:
+            _supersede(services, transaction, stored, state.snapshot_id)
+    return [f"p{stored.number}" for stored in found]
+
+
+def _supersede(services: Services, transaction: Transaction, stored: StoredPlan, snapshot_id: str) -> None:
+    """Rejected for good, an approved one too: its files may be the same, but the project is another."""
+    document = stored.document
+    if not document.change:
+        return
+    status = document.state.status
+    if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
+        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+    if status is PlanStatus.PENDING_REVIEW:
+        status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
+    facts = msgspec.structs.replace(document.change, superseded_at=services.clock.now())
+    document = msgspec.structs.replace(with_state(document, status=status), change=facts)
+    transaction.save_plan(stored, document, NewEvent(EventKind.SUPERSEDED, Actor.SYSTEM, snapshot_id))

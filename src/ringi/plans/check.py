@@ -1,0 +1,241 @@
+"""Checks before and after an execution (PT-16): for real, and as a dry run on copies.
+
+What happens to the files if a check fails afterwards was approved with the plan.
+
+From the result of the execution to the result of its checks the ledger says that they are under way. What a
+crash cuts off in between was not seen to pass, and so did not pass.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import UNSET
+
+from ringi.domain.approval import Act, Approval, FileChange
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import (
+    OPEN,
+    PLAN_MACHINE,
+    ActionSpecExt,
+    CheckFailure,
+    CheckPhase,
+    CheckResult,
+    PlanDocument,
+    PlannedChecks,
+    PlanStatus,
+    selected,
+    with_state,
+)
+from ringi.errors import (
+    CheckFailed,
+    Failed,
+    Interrupted,
+    InvalidSpecs,
+    NoSandbox,
+    NothingToUndo,
+    Refused,
+    Stale,
+    UndoStale,
+    Usage,
+)
+from ringi.plans import undo
+from ringi.plans.approving import files_of
+from ringi.plans.change import refuse_superseded
+from ringi.plans.effects import Invalid
+from ringi.plans.preview import effects_now
+from ringi.plans.propose import require_as_seen
+from ringi.plans.services import Services
+from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
+from ringi.workspace.tree import differing
+
+CANNOT_RUN: Final = 126
+"""As a shell says of what is there and cannot be run."""
+
+Files = dict[str, tuple[bytes, int] | None]
+
+
+def require_before(services: Services, stored: StoredPlan, planned: PlannedChecks) -> tuple[CheckResult, ...]:
+    """Raises CheckFailed where one fails; nothing was changed, and the plan tells what the checks said."""
+    results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
+    for result in results:
+        if result.exit_code:
+            _record(services, stored, results)
+            raise CheckFailed(
+                plan=f"p{stored.number}",
+                command=result.command,
+                exit_code=result.exit_code,
+                became=Text("nothing was changed"),
+            )
+    return results
+
+
+def run_after(services: Services, planned: PlannedChecks) -> tuple[CheckResult, ...]:
+    """On the workspace as it is now that the plan was carried out.
+
+    The files are changed by now: a check that could not be run is one that did not pass, not an error.
+    """
+    if not planned.after:
+        return ()
+    try:
+        return services.check(planned.after, {}, CheckPhase.AFTER)
+    except (Failed, Refused, Usage) as error:
+        return (CheckResult(planned.after[0], CANNOT_RUN, 0.0, "", str(error), CheckPhase.AFTER),)
+
+
+def dry(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
+    """All checks, those after on a copy with the plan's changes; the workspace stays as it is."""
+    state = stored.document.state
+    refuse_superseded(stored)
+    if state.status not in OPEN:
+        PLAN_MACHINE.advance(state.status, PlanStatus.SCHEDULED)  # refused in the machine's own words
+    files = _files_after(services, stored)
+    # Not those of today's configuration: an execution runs what the plan was set with, or nothing.
+    planned = state.planned_checks or PlannedChecks()
+    results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
+    results += services.check(planned.after, files, CheckPhase.DRY) if planned.after else ()
+    if results:
+        _record(services, stored, results)
+    return results
+
+
+def commands_of(document: PlanDocument) -> tuple[str, ...]:
+    """What says whether the plan's changes are good: its proposer's checks, and those for after."""
+    state = document.state
+    planned = state.planned_checks.after if state.planned_checks else ()
+    return tuple(dict.fromkeys((*(state.check_commands or ()), *planned)))
+
+
+def again(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
+    """The plan's checks on a copy with its changes as they are now. Raises NoSandbox where there is none:
+
+    whoever only wanted to look at a plan has not said that its code may run.
+    """
+    refuse_superseded(stored)
+    commands = commands_of(stored.document)
+    if not commands:
+        return ()
+    if not services.check.sandboxed():
+        raise NoSandbox(why=Text("the checks of a plan under review run in one only"))
+    results = services.check(commands, _files_after(services, stored), CheckPhase.DRY)
+    _record(services, stored, results)
+    return results
+
+
+def _record(services: Services, stored: StoredPlan, results: Sequence[CheckResult]) -> None:
+    """Checks take their time; a plan that has other specs by now must not show these results as its own."""
+    plan_id = stored.document.plan.id
+    require_as_seen(services.store.plan(plan_id), stored.document)
+    add_checks(services, plan_id, results)
+
+
+def _files_after(services: Services, stored: StoredPlan) -> Files:
+    """What the chosen specs leave, by path; specs whose effect is not known beforehand leave nothing."""
+    name, state = f"p{stored.number}", stored.document.state
+    specs = selected(state.action_specs, state.selection)
+    if state.status is PlanStatus.ABORTED:
+        specs = tuple(spec for spec in specs if not _carried_out(services, spec))
+    for spec in specs:
+        if not spec.validated:
+            raise InvalidSpecs(plan=name, issues=spec.notes)
+    if wrong := differing(services.tree, files_of(specs)):
+        raise Stale(plan=name, paths=", ".join(wrong))
+    files: Files = {}
+    for spec in specs:
+        try:
+            files |= _files_of(services, spec)
+        except Invalid as error:
+            raise InvalidSpecs(plan=name, issues=error.why) from None
+    return files
+
+
+def _carried_out(services: Services, spec: ActionSpecExt) -> bool:
+    left = [FileChange(spec.id, file.path, file.after, file.after) for file in spec.touched]
+    return bool(left) and not differing(services.tree, left)
+
+
+def _files_of(services: Services, spec: ActionSpecExt) -> Files:
+    new = {effect.path: effect.new for effect in effects_now(services, spec)}
+    files: Files = {}
+    for file in spec.touched:
+        if file.before == file.after or (file.after and file.after.folder):
+            continue  # only read; or a folder, which a copy has as soon as there is something in it
+        data = new.get(file.path)
+        files[file.path] = (data, int(file.after.mode, 8)) if file.after and data is not None else None
+    return files
+
+
+def check_after(services: Services, plan_id: str, approval: Approval) -> None:
+    """Raises CheckFailed, after what was approved for that case was done."""
+    stored = services.store.plan(plan_id)
+    planned = stored.document.state.planned_checks
+    if not planned:
+        return
+    try:
+        results = run_after(services, planned)
+    except Interrupted:
+        _deal_with(services, services.store.plan(plan_id), planned, approval)
+        _over(services)
+        raise
+    add_checks(services, plan_id, results)
+    failed = next((result for result in results if result.exit_code != 0), None)
+    if failed is None:
+        return
+    became = _deal_with(services, services.store.plan(plan_id), planned, approval)
+    _over(services)
+    name = f"p{stored.number}"
+    raise CheckFailed(plan=name, command=failed.command, exit_code=failed.exit_code, became=became)
+
+
+def _deal_with(services: Services, stored: StoredPlan, planned: PlannedChecks, approval: Approval) -> Text:
+    if planned.on_failure is CheckFailure.KEEP:
+        return Text("what it wrote was kept, as approved")
+    try:
+        taken_back = undo.take_back(services, stored, approval)
+    except NothingToUndo as error:
+        return Text("nothing could be taken back: {why}", why=error.details["why"])
+    except UndoStale as error:
+        return Text("nothing was taken back, because somebody wrote since to: {paths}", **error.details)
+    if not taken_back.overall_success:
+        return Text("not everything could be taken back")
+    return Text("everything was taken back")
+
+
+def finish(services: Services) -> None:
+    """Checks that a crash cut off did not pass."""
+    plan_id = services.store.checking()
+    if plan_id is None:
+        return
+    stored = services.store.plan(plan_id)
+    planned = stored.document.state.planned_checks
+    approval = _approval(services, plan_id)
+    if stored.document.state.status is PlanStatus.COMPLETED and planned and approval:
+        _deal_with(services, stored, planned, approval)
+    _over(services)
+
+
+def _over(services: Services) -> None:
+    with services.store.transaction() as transaction:
+        transaction.set_checking(None)
+
+
+def _approval(services: Services, plan_id: str) -> Approval | None:
+    """Under which it was carried out last."""
+    done = [one.intent for one in services.store.executions(plan_id) if one.intent.kind is Act.EXECUTE]
+    approvals = {approval.id: approval for approval in services.store.approvals(plan_id)}
+    return approvals.get(done[-1].approval_id) if done else None
+
+
+def add_checks(services: Services, plan_id: str, results: Sequence[CheckResult]) -> None:
+    passed = sum(result.exit_code == 0 for result in results)
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        state = stored.document.state
+        passed_after = results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results)
+        if passed_after and not state.commit:  # which is still to come
+            transaction.set_checking(None)
+        own = [one.command for one in results if one.phase is UNSET]
+        commands = tuple(dict.fromkeys([*(state.check_commands or ()), *own])) or UNSET
+        document = with_state(stored.document, checks=(*state.checks, *results), check_commands=commands)
+        reason = f"{passed} of {len(results)} checks passed"
+        transaction.save_plan(stored, document, NewEvent(EventKind.CHECKED, Actor.SYSTEM, reason))

@@ -1,0 +1,335 @@
+"""A commit of exactly what a plan wrote, where the person wants one.
+
+The wish stands in the plan, where it will be committed is part of what is approved, and what became of it
+stands in the log. From the result of the execution to there the ledger says that something is under way.
+After a crash the repository itself says whether the commit was made; it is never made a second time.
+"""
+
+import contextlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ringi.domain import codec
+from ringi.domain.approval import Act, Approval, ApprovalSubject, CommitSubject, FileChange
+from ringi.domain.events import Actor, EventKind, LoggedEvent
+from ringi.domain.execution import CommitOutcome, ExecutionResult, OpStatus
+from ringi.domain.plan import (
+    CHANGING,
+    ONLY_READING,
+    OPEN,
+    PLAN_MACHINE,
+    ActionSpecExt,
+    CheckPhase,
+    FileState,
+    PlanDocument,
+    PlannedCommit,
+    PlanState,
+    PlanStatus,
+    selected,
+    title_of,
+    with_state,
+)
+from ringi.errors import NoCommit, PathRefused, StorageFailed, Superseded
+from ringi.plans.services import Services
+from ringi.ports import CommitOrder, CommitPlace, Commits, NewEvent, StoredIntent
+from ringi.text import Text, visible
+from ringi.workspace.tree import differing
+
+LONGEST: Final = 16384
+"""In bytes, of a message without its trailers."""
+TRAILERS: Final = ("Ringi-Plan", "Ringi-Approval", "Ringi-Approved-By")
+_OURS: Final = re.compile(r"\s*ringi-", re.IGNORECASE)
+_TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\s*:\s|\s+\S")
+_DIRECTING: Final = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
+_LONGEST_NAME: Final = 100
+_LONGEST_REASON: Final = 200
+_ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED])
+_CUT_OFF: Final = Text("it was cut off before the commit")
+_CHECK_FAILED: Final = Text("a check failed")
+
+
+class Announced(NamedTuple):
+    """What a person is told before they answer."""
+
+    subject: CommitSubject
+    mixed: tuple[str, ...]
+    """Files with changes of their own that are not committed yet: those go into the same commit."""
+
+
+def wish(services: Services, plan_id: str, message: str | None, *, actor: Actor) -> PlanState:
+    """Sets, changes or (None) takes back the wish; no earlier approval covers the plan then."""
+    stored = services.store.plan(plan_id)
+    document, status = stored.document, stored.document.state.status
+    if document.change and document.change.superseded_at:
+        raise Superseded(plan=f"p{stored.number}")
+    if status not in OPEN:
+        PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)  # refused in its own words
+    wanted = UNSET if message is None else PlannedCommit(_proper(message))
+    if wanted:
+        _place(services, _changes(document.state.action_specs), document.state.action_specs)
+    if wanted == document.state.commit:
+        return document.state
+    if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
+        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+    title = title_of(wanted.message) if wanted else ""
+    event = NewEvent(
+        EventKind.AMENDED, actor, f"to be committed: {title}" if wanted else "not to be committed"
+    )
+    with services.store.transaction() as transaction:
+        saved = transaction.save_plan(stored, with_state(document, status=status, commit=wanted), event)
+    return saved.document.state
+
+
+def _proper(message: str) -> str:
+    """Line ends as git has them, nothing empty around it; what could pass for our own trailers is refused."""
+    lines = [line.rstrip(" \t\r") for line in message.split("\n")]
+    text = "\n".join(lines).strip("\n")
+    if not text.strip():
+        raise NoCommit(why=Text("its message is empty"))
+    # It is printed by git itself, which filters nothing.
+    if any(map(_controls, text)):
+        raise NoCommit(why=Text("its message holds control characters"))
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise NoCommit(why=Text("its message holds half a character"))
+    if len(text.encode()) > LONGEST:
+        raise NoCommit(why=Text("its message is longer than {limit} bytes", limit=LONGEST))
+    if any(map(_OURS.match, lines)):
+        raise NoCommit(why=Text("a line of its message begins with Ringi-, as only ringi's own do"))
+    return text
+
+
+def _controls(character: str) -> bool:
+    """The terminal, or the direction of the text around it."""
+    if character in "\n\t":
+        return False
+    return unicodedata.category(character) == "Cc" or unicodedata.bidirectional(character) in _DIRECTING
+
+
+def _changes(specs: Iterable[ActionSpecExt]) -> list[FileChange]:
+    return [
+        FileChange(spec.id, file.path, file.before, file.after)
+        for spec in specs
+        for file in spec.touched
+        if file.before != file.after
+    ]
+
+
+def _place(services: Services, changes: Iterable[FileChange], specs: Sequence[ActionSpecExt]) -> CommitPlace:
+    for spec in specs:
+        if spec.base.kind not in CHANGING | ONLY_READING:
+            why = Text("what {id} does is not known beforehand", id=spec.id)
+            raise NoCommit(why=why)
+    paths = [change.path for change in changes if not change.folder]
+    if not paths:
+        raise NoCommit(why=Text("no file of it changes"))
+    return _commits(services).place(paths)
+
+
+def _commits(services: Services) -> Commits:
+    if services.commits is None:
+        raise NoCommit(why=Text("there is no git repository"))
+    return services.commits()
+
+
+def commit_subject(
+    services: Services, document: PlanDocument, specs: Sequence[ActionSpecExt]
+) -> CommitSubject | UnsetType:
+    """What would be approved of the commit, as the repository is now."""
+    wanted = document.state.commit
+    if not wanted:
+        return UNSET
+    branch, parent, hooks = _place(services, _changes(specs), specs)
+    return CommitSubject(branch, parent, wanted.message, hooks)
+
+
+def announced(services: Services, document: PlanDocument) -> Announced | None:
+    """None where no commit is wanted. Raises NoCommit where none can be made."""
+    specs = selected(document.state.action_specs, document.state.selection)
+    subject = commit_subject(services, document, specs)
+    return Announced(subject, _mixed(services, subject.parent, _changes(specs))) if subject else None
+
+
+def _mixed(services: Services, parent: str, changes: Sequence[FileChange]) -> tuple[str, ...]:
+    """Line ends may be converted on the way into a commit; other conversions look like changes here."""
+    if not parent:
+        return ()
+    now = {}
+    for change in changes:
+        with contextlib.suppress(PathRefused, StorageFailed, OSError):
+            if change.before and not change.folder and (found := services.tree.look(change.path)):
+                now[change.path] = found.data
+    committed = _commits(services).files(parent, list(now))
+    return tuple(path for path, data in now.items() if not _same(committed.get(path), data))
+
+
+def _same(committed: bytes | None, data: bytes) -> bool:
+    return committed is not None and committed in {data, data.replace(b"\r\n", b"\n")}
+
+
+def difference(approved: CommitSubject, now: CommitSubject) -> Text | None:
+    """In what the repository is not as it was when the commit was approved."""
+    if approved.branch != now.branch:
+        return Text("HEAD (it was {before}, now it is {now})",
+                    before=approved.branch or "detached", now=now.branch or "detached")  # fmt: skip
+    if approved.parent != now.parent:
+        return Text("the newest commit on {branch}", branch=now.branch or "HEAD")
+    if approved.hooks != now.hooks:
+        return Text("the hooks that would run: {hooks}", hooks=", ".join(now.hooks) or "-")
+    return None
+
+
+def commit(services: Services, approval: Approval, result: ExecutionResult) -> ExecutionResult:
+    """After everything was written and checked; the files stay, whatever becomes of the commit."""
+    subject = _approved(approval)
+    if not subject.commit:
+        return result
+    if services.store.checking() != result.plan_id:
+        with services.store.transaction() as transaction:
+            transaction.set_checking(result.plan_id)
+    try:
+        outcome = _made(services, approval, subject, subject.commit)
+    except NoCommit as error:
+        outcome = CommitOutcome("", str(error.details["why"]))
+    return _recorded(services, result, outcome)
+
+
+def _made(
+    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+) -> CommitOutcome:
+    files = written(services.store.executions(subject.plan_id), approval.id, subject)
+    commits = _commits(services)
+    now = commits.place(list(files))
+    if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, now.hooks)):
+        raise NoCommit(why=Text("this changed since it was approved: {what}", what=moved))
+    data: dict[str, bytes | None] = {}
+    for path, state in files.items():
+        data[path] = services.store.get_bytes(state.sha256) if state else None
+        if state and data[path] is None:
+            raise NoCommit(why=Text("the bytes of {path} are no longer kept", path=path))
+    marks = trailers(approval)
+    outcome = commits.make(CommitOrder(wanted.parent, with_trailers(wanted.message, marks), marks[:2], data))
+    wrong = differing(services.tree, [FileChange("", path, state, None) for path, state in files.items()])
+    if not (outcome.commit and wrong):
+        return outcome
+    note = str(Text("a hook changed in your files: {paths}", paths=", ".join(wrong)))
+    return CommitOutcome(outcome.commit, "; ".join(filter(None, [outcome.why, note])))
+
+
+def written(
+    executions: Iterable[StoredIntent], approval_id: str, subject: ApprovalSubject
+) -> dict[str, FileState | None]:
+    """What the files are after all that was carried out under the approval, in one execution or several."""
+    done = {
+        (outcome.spec_id, outcome.path)
+        for execution in executions
+        if execution.result and execution.intent.approval_id == approval_id
+        for outcome in execution.result.results
+        if outcome.status is OpStatus.DONE
+    }
+    return {
+        change.path: change.after
+        for change in subject.changes
+        if (change.spec_id, change.path) in done and not change.folder
+    }
+
+
+def trailers(approval: Approval) -> tuple[str, ...]:
+    """What the commit says of itself; a name is written so that it cannot become a line of its own."""
+    who = visible(approval.approver, keep="")[:_LONGEST_NAME]
+    values = (approval.plan_id, approval.digest, who)
+    return tuple(f"{name}: {value}" for name, value in zip(TRAILERS, values, strict=True))
+
+
+def with_trailers(message: str, lines: Sequence[str]) -> str:
+    """At the end of those that the message has itself, or as a paragraph of their own."""
+    first, *paragraphs = re.split(r"\n{2,}", message)
+    last = paragraphs[-1].split("\n") if paragraphs else [first, ""]
+    own = all(map(_TRAILER.match, last)) and not last[0][:1].isspace()
+    return message + ("\n" if own else "\n\n") + "\n".join(lines) + "\n"
+
+
+def not_made(services: Services, approval: Approval, result: ExecutionResult) -> None:
+    """A check failed afterwards, and with it what the commit was to be of."""
+    if _approved(approval).commit:
+        _recorded(services, result, CommitOutcome("", str(_CHECK_FAILED)))
+
+
+def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[ExecutionResult]:
+    """What a crash cut off is told as it is in the repository; nothing is committed here."""
+    plan_id = services.store.checking()
+    stored = services.store.plan(plan_id) if plan_id else None
+    if stored is None or not stored.document.state.commit:
+        return list(recovered)
+    done = [one for one in services.store.executions(stored.document.plan.id) if one.result]
+    last = done[-1] if done else None
+    approvals = {approval.id: approval for approval in services.store.approvals(stored.document.plan.id)}
+    approval = approvals.get(last.intent.approval_id) if last else None
+    subject = _approved(approval) if approval else None
+    if last is None or last.result is None or approval is None or subject is None or not subject.commit:
+        return list(recovered)
+    outcome = CommitOutcome("", str(_CUT_OFF))
+    if not _was_checked(stored.document):
+        _recorded(services, last.result, outcome, over=False)
+        return list(recovered)
+    if last.intent.kind is Act.EXECUTE and services.commits is not None:
+        commits = services.commits()
+        if found := commits.find(subject.commit.parent, trailers(approval)[:2]):
+            commits.settle(found)
+            outcome = CommitOutcome(found)
+    result = _recorded(services, last.result, outcome)
+    others = [one for one in recovered if one.execution_id != result.execution_id]
+    return [*others, msgspec.structs.replace(result, recovered=True)]
+
+
+def _was_checked(document: PlanDocument) -> bool:
+    """Otherwise the checks were cut off, and what becomes of the files then was approved."""
+    planned = document.state.planned_checks
+    if not planned or not planned.after:
+        return True
+    after = [check for check in document.state.checks if check.phase is CheckPhase.AFTER]
+    return bool(after) and all(check.exit_code == 0 for check in after)
+
+
+def _recorded(
+    services: Services, result: ExecutionResult, outcome: CommitOutcome, *, over: bool = True
+) -> ExecutionResult:
+    """What becomes of the files is still to be seen, where it is not over."""
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(result.plan_id)
+        transaction.set_checking(None if over else result.plan_id)
+        transaction.save_plan(stored, stored.document, _event(outcome))
+    return msgspec.structs.replace(result, commit=outcome)
+
+
+def _event(outcome: CommitOutcome) -> NewEvent:
+    if outcome.commit:
+        reason = f"{outcome.commit}: {outcome.why}" if outcome.why else outcome.commit
+        return NewEvent(EventKind.COMMITTED, Actor.SYSTEM, reason)
+    return NewEvent(EventKind.COMMIT_FAILED, Actor.SYSTEM, last_line(outcome.why))
+
+
+def last_line(words: str) -> str:
+    """What stopped it; the lines before say what it tried."""
+    lines = words.strip().splitlines()
+    return lines[-1][:_LONGEST_REASON] if lines else ""
+
+
+def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
+    """As the log has it; None where nothing was to be committed, or nothing is known yet."""
+    ended = [logged.event for logged in events if logged.event.event in _ENDED]
+    if not ended:
+        return None
+    last = ended[-1]
+    if last.event is EventKind.COMMIT_FAILED:
+        return CommitOutcome("", last.reason)
+    made, _, why = last.reason.partition(": ")
+    return CommitOutcome(made, why)
+
+
+def _approved(approval: Approval) -> ApprovalSubject:
+    return codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")

@@ -1,0 +1,320 @@
+"""Execute and recover: what was approved is carried out, through one protocol."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ringi.domain import codec
+from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, ProofKind
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
+from ringi.domain.plan import (
+    PLAN_MACHINE,
+    ActionSpecExt,
+    CheckResult,
+    PlanDocument,
+    PlanStatus,
+    SpecKind,
+    only_reads,
+    selected,
+    with_state,
+)
+from ringi.errors import (
+    AlreadyDone,
+    CheckFailed,
+    Expired,
+    GrantRefused,
+    Interrupted,
+    InvalidSpecs,
+    NoChannel,
+    NotApproved,
+    NotFound,
+    NoTool,
+    PathRefused,
+    SignatureRefused,
+    Stale,
+    UnknownCommand,
+)
+from ringi.plans import check, commit, undo
+from ringi.plans.approving import files_of, subject_now
+from ringi.plans.change import refuse_superseded, require_valid
+from ringi.plans.deciding import covering_approval
+from ringi.plans.effects import Invalid
+from ringi.plans.executor import Executor, storage_errors
+from ringi.plans.preview import after_bytes
+from ringi.plans.recover import Recovery
+from ringi.plans.services import Services
+from ringi.plans.steps import end_command
+from ringi.plans.units import numbered
+from ringi.ports import NewEvent, StoredCommand, StoredPlan, Transaction
+from ringi.text import Text
+from ringi.workspace.apply import emptied_by
+from ringi.workspace.tree import differing, found_at
+
+_RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
+_NEVER = Text("a commit is never covered")
+_SHOWN = 8
+
+
+@storage_errors()
+def execute(services: Services, plan_id: str) -> ExecutionResult:
+    with services.lock("execute"):
+        _recover(services)
+        stored = services.store.plan(plan_id)
+        refuse_superseded(stored)
+        approval = _approval(services, stored)
+        specs = _remaining(services, stored, approval)
+        _require_runnable(services, stored, specs)
+        planned = stored.document.state.planned_checks
+        checked = check.require_before(services, stored, planned) if approval and planned else ()
+        contents = _contents(services, stored, specs)
+        intent = _intent(services, stored, approval, specs)
+
+        def begin(transaction: Transaction) -> None:
+            _begin(transaction, _with_checks(stored, checked), approval, intent)
+
+        result = Executor(services).carry_out(intent, contents, begin)
+        if approval and result.overall_success:
+            result = _afterwards(services, approval, result, checks=bool(planned and planned.after))
+        services.store.forget_bytes(services.clock.now())
+        return result
+
+
+def _afterwards(
+    services: Services, approval: Approval, result: ExecutionResult, *, checks: bool
+) -> ExecutionResult:
+    """What was written is checked, then committed, each where it was approved."""
+    if checks:
+        try:
+            check.check_after(services, result.plan_id, approval)
+        except (CheckFailed, Interrupted):
+            commit.not_made(services, approval, result)
+            raise
+    return commit.commit(services, approval, result)
+
+
+def _approval(services: Services, stored: StoredPlan) -> Approval | None:
+    """None for a plan that only reads: there is nothing to approve in it."""
+    document, name = stored.document, f"p{stored.number}"
+    status, found = document.state.status, None
+    if status is PlanStatus.COMPLETED:
+        raise AlreadyDone(plan=name)
+    if status in _RUNNABLE:
+        try:
+            found = _covering(services, document, name)
+        except (Expired, GrantRefused, SignatureRefused):
+            _send_to_review(services, stored, EventKind.APPROVAL_EXPIRED)
+            raise
+    reading = status in {*_RUNNABLE, PlanStatus.PENDING_REVIEW} and only_reads(document.state.action_specs)
+    if found and _was_undone(services, document.plan.id, found):
+        # What a person took back is not done again without being asked.
+        _send_to_review(services, stored, EventKind.FOUND_STALE)
+        raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
+    if found is None and (moved := _moved(services, document) if status in _RUNNABLE else None):
+        _send_to_review(services, stored, EventKind.FOUND_STALE)
+        raise Stale(plan=name, paths=moved)
+    if found is None and not reading:
+        raise NotApproved(plan=name, status=str(status))
+    if found:
+        require_valid(services, stored, found.selection)
+    return found
+
+
+def _covering(services: Services, document: PlanDocument, name: str) -> Approval | None:
+    found = covering_approval(services, document, name)
+    if found and found.proof.kind is ProofKind.GRANT and document.state.commit:
+        raise GrantRefused(grant=(found.proof.grant or "")[:_SHOWN], plan=name, why=_NEVER)
+    return found
+
+
+def _moved(services: Services, document: PlanDocument) -> Text | None:
+    """What of the repository is not as approved, where that alone keeps the newest approval from counting."""
+    for approval in reversed(services.store.approvals(document.plan.id)):
+        said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+        if said.kind is Act.EXECUTE:
+            now = subject_now(services, document, approval.selection, approval.expires_at)
+            if said.commit and now.commit and msgspec.structs.replace(now, commit=said.commit) == said:
+                return commit.difference(said.commit, now.commit)
+            return None
+    return None
+
+
+def _was_undone(services: Services, plan_id: str, approval: Approval) -> bool:
+    executions = services.store.executions(plan_id)
+    used = [n for n, one in enumerate(executions) if one.intent.approval_id == approval.id]
+    return bool(used) and any(one.intent.kind is Act.UNDO for one in executions[used[0] :])
+
+
+def _remaining(
+    services: Services, stored: StoredPlan, approval: Approval | None
+) -> tuple[ActionSpecExt, ...]:
+    """The approved specs, without those that were carried out under this approval."""
+    specs = stored.document.state.action_specs
+    if approval is None:
+        return specs
+    done: set[str] = set()
+    for execution in services.store.executions(stored.document.plan.id):
+        if execution.result and execution.intent.approval_id == approval.id:
+            ended = execution.result.results
+            failed = {outcome.spec_id for outcome in ended if outcome.status is not OpStatus.DONE}
+            done |= {outcome.spec_id for outcome in ended} - failed
+            done |= {
+                command.end.spec_id
+                for command in services.store.commands(execution.intent.id)
+                if command.end and command.end.settled_by
+            }
+    return tuple(spec for spec in selected(specs, approval.selection) if spec.id not in done)
+
+
+def _require_runnable(services: Services, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> None:
+    name = f"p{stored.number}"
+    unknown = {command.start.spec_id: command for command in _cut_off(services, stored)}
+    for spec in specs:
+        if spec.id in unknown:
+            command = " ".join(unknown[spec.id].start.argv)
+            raise UnknownCommand(plan=name, spec=spec.id, command=command)
+        if spec.base.kind is SpecKind.CALL and not spec.base.optional:
+            raise NoTool(plan=name, spec=spec.id, tool=spec.base.tool or "")
+
+
+def _cut_off(services: Services, stored: StoredPlan) -> list[StoredCommand]:
+    """Commands of the plan that were started and have no end."""
+    executions = services.store.executions(stored.document.plan.id)
+    return [
+        command
+        for execution in executions
+        if execution.intent.steps
+        for command in services.store.commands(execution.intent.id)
+        if command.end is None
+    ]
+
+
+def _contents(services: Services, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> dict[str, bytes]:
+    """The bytes that are about to be replaced, and those that are about to be written."""
+    name, files = f"p{stored.number}", files_of(specs)
+    contents = _before_bytes(services, files)
+    if contents is None:
+        wrong = ", ".join(differing(services.tree, files))
+        _send_to_review(services, stored, EventKind.FOUND_STALE)
+        raise Stale(plan=name, paths=wrong)
+    try:
+        return contents | _after_bytes(services, specs, known=contents)
+    except Invalid as error:
+        # The configuration forbids by now what was fine when it was approved.
+        raise InvalidSpecs(plan=name, issues=error.why) from None
+
+
+def _intent(
+    services: Services, stored: StoredPlan, approval: Approval | None, specs: Sequence[ActionSpecExt]
+) -> ExecutionIntent:
+    changes, steps = numbered(specs, sandboxed=_approved_sandbox(approval))
+    folders = {change.path for change in changes if change.folder}
+    return ExecutionIntent(
+        id=services.ids(),
+        kind=Act.EXECUTE,
+        plan_id=stored.document.plan.id,
+        plan_version=stored.document.plan.version,
+        approval_id=approval.id if approval else "",
+        changes=changes,
+        new_folders=undo.new_folders(services, changes),
+        started_at=services.clock.now(),
+        emptied=tuple(folder for folder in emptied_by(changes) if folder not in folders),
+        steps=steps or UNSET,
+    )
+
+
+def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
+    if approval is None:
+        return UNSET
+    return codec.trusted(approval.subject.encode(), ApprovalSubject, "approval").sandboxed
+
+
+def _begin(
+    transaction: Transaction, stored: StoredPlan, approval: Approval | None, intent: ExecutionIntent
+) -> None:
+    status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.SCHEDULED)
+    status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
+    if approval:
+        transaction.spend(approval.id, intent.id)
+    # Saved on the revision that was checked: if somebody changed the plan since, nothing runs.
+    event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
+    transaction.save_plan(stored, with_state(stored.document, status=status), event)
+
+
+def _with_checks(stored: StoredPlan, checked: tuple[CheckResult, ...]) -> StoredPlan:
+    checks = (*stored.document.state.checks, *checked)
+    return stored._replace(document=with_state(stored.document, checks=checks))
+
+
+def _before_bytes(services: Services, changes: Sequence[FileChange]) -> dict[str, bytes] | None:
+    """None as soon as a file is not as before."""
+    contents = {}
+    with services.tree.open_root() as root:
+        for change in changes:
+            try:
+                state, found = found_at(services.tree, root, change)
+            except PathRefused:
+                return None
+            if state != change.before:
+                return None
+            if found and not change.folder:
+                contents[found.state.sha256] = found.data
+    return contents
+
+
+def _after_bytes(
+    services: Services, specs: Sequence[ActionSpecExt], *, known: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """A file that keeps its own bytes was read already, and not again."""
+    contents: dict[str, bytes] = {}
+    for spec in specs:
+        if spec.after and spec.after != spec.before and spec.after.sha256 not in known:
+            contents |= after_bytes(services, spec, known)
+    return contents
+
+
+def _send_to_review(services: Services, stored: StoredPlan, why: EventKind) -> None:
+    with services.store.transaction() as transaction:
+        status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PENDING_REVIEW)
+        document = with_state(stored.document, status=status)
+        transaction.save_plan(stored, document, NewEvent(why, Actor.SYSTEM))
+
+
+@storage_errors()
+def recover(services: Services) -> list[ExecutionResult]:
+    with services.lock("recover"):
+        return _recover(services)
+
+
+def _recover(services: Services) -> list[ExecutionResult]:
+    results = commit.finish(services, Recovery(services).run())
+    check.finish(services)
+    return results
+
+
+@storage_errors()
+def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> None:
+    """A person says how a command ended that was cut off."""
+    with services.lock("recover"):
+        _recover(services)
+        stored = services.store.plan(plan_id)
+        name = f"p{stored.number}"
+        if refusal := services.person.refusal():
+            raise NoChannel(why=refusal, command=f"ringi recover {name}")
+        found = next((one for one in _cut_off(services, stored) if one.start.spec_id == spec_id), None)
+        if found is None:
+            raise NotFound(what=Text("command without an end"), name=spec_id, see=f"ringi show {name}")
+        end = CommandEnd(
+            execution_id=found.start.execution_id,
+            plan_id=plan_id,
+            spec_id=spec_id,
+            exit_code=None,
+            output="",
+            cut=False,
+            timed_out=False,
+            duration_sec=0.0,
+            ended_at=services.clock.now(),
+            settled_by=services.person.user() if done else "",
+        )
+        end_command(services, end, {})

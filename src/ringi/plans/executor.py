@@ -1,0 +1,350 @@
+"""What became of an execution, written down once.
+
+The stages of executions: what lies in `.agent/tmp`, and the way back with the ledger's bytes.
+Carrying out what was approved, and finishing what a crash cut off.
+
+The order is the protocol: lock, recheck, stage, intent, swap, sync, result. Before the intent nothing of
+the workspace has changed; after it, recovery decides from the files themselves, unit by unit.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+from msgspec import UnsetType
+
+from ringi.domain.approval import Act, FileChange
+from ringi.domain.codec import digest
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
+from ringi.domain.plan import PLAN_MACHINE, ExecutionLink, FileState, PlanStatus, with_state
+from ringi.errors import PathRefused, StorageFailed
+from ringi.plans.services import Services
+from ringi.plans.steps import take_step
+from ringi.plans.units import Unit, segments, stops
+from ringi.ports import NewEvent, Transaction
+from ringi.text import Text, why_failed
+from ringi.workspace.apply import Stage, emptied_by, known_to, reverse, staged
+from ringi.workspace.tree import found_at
+
+Statuses = dict[str, OpStatus]
+_TROUBLED: Final = frozenset([OpStatus.CONFLICT, OpStatus.FAILED])
+_EVENTS: Final = {
+    (Act.EXECUTE, True): EventKind.COMPLETED,
+    (Act.EXECUTE, False): EventKind.ABORTED,
+    (Act.UNDO, True): EventKind.UNDONE,
+    (Act.UNDO, False): EventKind.UNDO_ABORTED,
+}
+WRITTEN_SINCE: Final = "somebody wrote to it since"
+
+
+class Progress:
+    """What has become of each file and each step so far; what is not named was not touched."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[OpStatus, str]] = {}
+        self._steps: dict[str, FileOpOutcome] = {}
+        self.units: set[int] = set()
+        """Those of files that are done."""
+
+    def done(self, unit: Unit) -> None:
+        self.units.add(unit.number)
+        self._files |= {change.path: (OpStatus.DONE, "") for change in unit.changes}
+
+    def taken_back(self, unit: Unit, statuses: Statuses, detail: str) -> None:
+        """A path without a status was not touched; `detail` says why the unit was taken back."""
+        self.units.discard(unit.number)
+        if not _TROUBLED.intersection(statuses.values()):
+            paths = [change.path for change in unit.changes]
+            statuses[next((path for path in paths if path not in statuses), paths[-1])] = OpStatus.FAILED
+        for change in unit.changes:
+            status = statuses.get(change.path, OpStatus.UNTOUCHED)
+            self._files[change.path] = status, detail if status in _TROUBLED else ""
+
+    def stepped(self, outcome: FileOpOutcome) -> None:
+        self._steps[outcome.spec_id] = outcome
+
+    def of_change(self, change: FileChange) -> FileOpOutcome:
+        status, detail = self._files.get(change.path, (OpStatus.UNTOUCHED, ""))
+        return FileOpOutcome(change.spec_id, change.path, status, detail)
+
+    def of_step(self, step: Step) -> FileOpOutcome:
+        return self._steps.get(step.spec_id) or FileOpOutcome(step.spec_id, step.path, OpStatus.UNTOUCHED)
+
+
+def record(
+    services: Services,
+    intent: ExecutionIntent,
+    progress: Progress,
+    kept: tuple[str, ...],
+    *,
+    recovered: bool = False,
+) -> ExecutionResult:
+    refused = intent.refused or ()
+    ended = [
+        (change.unit or 0, bool(change.optional), progress.of_change(change)) for change in intent.changes
+    ]
+    ended += [(step.unit, step.optional, progress.of_step(step)) for step in intent.steps or ()]
+    result = ExecutionResult(
+        execution_id=intent.id,
+        plan_id=intent.plan_id,
+        kind=intent.kind,
+        overall_success=not refused
+        and all(optional or outcome.status is OpStatus.DONE for _, optional, outcome in ended),
+        results=(
+            *(outcome for _, _, outcome in sorted(ended, key=lambda one: one[0])),
+            *(FileOpOutcome("", path, OpStatus.CONFLICT, WRITTEN_SINCE) for path in refused),
+        ),
+        started_at=intent.started_at,
+        finished_at=services.clock.now(),
+        recovered=recovered,
+        kept=kept,
+    )
+    with services.store.transaction() as transaction:
+        _save(services, transaction, result)
+    return result
+
+
+def _save(services: Services, transaction: Transaction, result: ExecutionResult) -> None:
+    stored = transaction.plan(result.plan_id)
+    state = stored.document.state
+    link = ExecutionLink(result.execution_id, str(result.kind), result.finished_at, result.overall_success)
+    status = state.status
+    if result.kind is Act.EXECUTE:
+        target = PlanStatus.COMPLETED if result.overall_success else PlanStatus.ABORTED
+        status = PLAN_MACHINE.advance(status, target)
+        if result.overall_success and services.store.current() == result.plan_id:
+            transaction.set_current(None)
+        checks = state.planned_checks and state.planned_checks.after
+        if result.overall_success and (checks or state.commit):
+            transaction.set_checking(result.plan_id)
+    else:
+        transaction.set_checking(None)
+    document = with_state(stored.document, status=status, executions=(*state.executions, link))
+    document = msgspec.structs.replace(document, result="result.json")
+    reason = "recovered after a crash" if result.recovered else ""
+    event = NewEvent(_EVENTS[result.kind, result.overall_success], Actor.SYSTEM, reason, result)
+    transaction.add_result(result)
+    transaction.save_plan(stored, document, event)
+
+
+_FOREIGN: Final = FileState("", "")
+"""Stands for something at a path that is no regular file: never as before, never as after."""
+
+
+class Stages:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._fs = services.tree.fs
+
+    def stage(self, name: str) -> Stage:
+        return Stage(self._fs, self._services.tree.root, name)
+
+    def fresh(self, execution_id: str) -> Stage:
+        """Another one for the same execution."""
+        taken = set(staged(self._fs, self._services.tree.root))
+        number = 1
+        while f"{execution_id}.{number}" in taken:
+            number += 1
+        return self.stage(f"{execution_id}.{number}")
+
+    def now(self, change: FileChange) -> FileState | None:
+        try:
+            with self._services.tree.open_root() as root:
+                state, _ = found_at(self._services.tree, root, change)
+        except PathRefused:
+            return _FOREIGN
+        return state
+
+    def restore(self, intent: ExecutionIntent, unit: Unit, theirs: str = "") -> Statuses:
+        """Bring every file that is as after back to before, with the ledger's bytes."""
+        mine = [change for change in unit.changes if change.path != theirs]
+        ours = [reverse(change) for change in reversed(mine) if self.now(change) == change.after]
+        stage = self.fresh(intent.id)
+        stage.prepare(ours, self.saved_bytes)
+        conflicts = stage.swap_in(ours, go_on=True)
+        settle_back(stage, intent, [unit])
+        statuses = {change.path: OpStatus.UNDONE for change in ours}
+        return statuses | {conflict.change.path: OpStatus.CONFLICT for conflict in conflicts}
+
+    def clear(self, intent: ExecutionIntent) -> tuple[str, ...]:
+        """Drop the execution's stages; answers with the files in them that somebody else wrote."""
+        kept = []
+        for name in staged(self._fs, self._services.tree.root):
+            if _execution_of(name) == intent.id:
+                stage = self.stage(name)
+                stage.drop(self._ours(name, intent))
+                kept += stage.kept
+        return tuple(kept)
+
+    def sweep(self) -> None:
+        """Remove stages that nobody needs; what in them is not ours was named by the result, and stays."""
+        for name in staged(self._fs, self._services.tree.root):
+            intent = self._services.store.intent(_execution_of(name))
+            with suppress(PathRefused):
+                self.stage(name).drop(self._ours(name, intent) if intent else everything)
+
+    def _ours(self, stage: str, intent: ExecutionIntent) -> Callable[[bytes], bool]:
+        known = known_to(intent.changes)
+        if stage == intent.id:
+            return known
+        hashes = [
+            state.sha256 for change in intent.changes for state in (change.before, change.after) if state
+        ]
+        # Also the beginning of a known file: a recovery may have been cut while staging.
+        return lambda data: (
+            known(data)
+            or any((self._services.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes)
+        )
+
+    def saved_bytes(self, sha256: str) -> bytes:
+        return verified(sha256, self._services.store.get_bytes(sha256))
+
+
+def settle(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
+    """What is done comes to the disk."""
+    changes = [change for unit in units for change in unit.changes]
+    stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=True)
+
+
+def settle_back(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
+    """What was taken back comes to the disk as well."""
+    changes = [change for unit in units for change in unit.changes]
+    stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=False)
+
+
+def _emptied(intent: ExecutionIntent, changes: Sequence[FileChange]) -> Sequence[str]:
+    return emptied_by(changes) if isinstance(intent.emptied, UnsetType) else intent.emptied
+
+
+def verified(sha256: str, data: bytes | None) -> bytes:
+    """What was approved is written, or nothing."""
+    if data is None or digest(data) != sha256:
+        raise StorageFailed(what=sha256, why=Text("its bytes are missing from the ledger"))
+    return data
+
+
+def everything(data: bytes) -> bool:
+    del data
+    return True
+
+
+def _execution_of(stage: str) -> str:
+    return stage.partition(".")[0]
+
+
+class Executor:
+    """Everything here runs under the workspace's lock."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._stages = Stages(services)
+
+    def carry_out(
+        self, intent: ExecutionIntent, contents: Mapping[str, bytes], begin: Callable[[Transaction], None]
+    ) -> ExecutionResult:
+        """`contents` has the bytes before and after; `begin` adds to the transaction of the intent."""
+        stage = self._stages.stage(intent.id)
+        # A command may clean up where we stage; then it is made anew.
+        with stage.held() if intent.changes and not intent.steps else contextlib.nullcontext():
+            try:
+                self._commit(stage, intent, contents, begin)
+            except BaseException:
+                with contextlib.suppress(OSError, PathRefused):
+                    stage.drop(everything)
+                raise
+            progress = self._run(stage, intent)
+        return record(self._services, intent, progress, self._stages.clear(intent))
+
+    def _commit(
+        self,
+        stage: Stage,
+        intent: ExecutionIntent,
+        contents: Mapping[str, bytes],
+        begin: Callable[[Transaction], None],
+    ) -> None:
+        if intent.changes:
+            stage.prepare(intent.changes, lambda sha256: verified(sha256, contents.get(sha256)))
+        kept_until = self._services.clock.after(self._services.rules.keep_sec)
+        with self._services.store.transaction() as transaction:
+            for data in contents.values():
+                transaction.put_bytes(data, kept_until)
+            transaction.add_intent(intent)
+            begin(transaction)
+            if not intent.steps:  # a command may take long, and people look meanwhile
+                transaction.hold_back()
+
+    def _run(self, stage: Stage, intent: ExecutionIntent) -> Progress:
+        """An OSError that comes out of here leaves no result, so recovery will settle it."""
+        progress = Progress()
+        for segment in segments(intent):
+            if isinstance(segment, Step):
+                outcome = take_step(self._services, intent, segment, progress.units)
+                progress.stepped(outcome)
+                if outcome.status is not OpStatus.DONE and not segment.optional:
+                    break
+            elif not self._write(stage, intent, segment, progress):
+                break
+        return progress
+
+    def _write(self, stage: Stage, intent: ExecutionIntent, units: list[Unit], progress: Progress) -> bool:
+        """Unit by unit; False where one failed that was not optional, and those after it are left alone."""
+        done: list[Unit] = []
+        failed: list[Unit] = []
+        go_on = True
+        for unit in units:
+            if self._swap(stage, intent, unit, progress):
+                done.append(unit)
+                continue
+            failed.append(unit)
+            if stops(intent, unit):
+                go_on = False
+                break
+        try:
+            if done:
+                settle(stage, intent, done)
+        except OSError as error:
+            # What cannot be brought to the disk is not there.
+            for unit in reversed(done):
+                progress.taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
+            failed += done
+            go_on = False
+        if failed:
+            settle_back(stage, intent, failed)
+        return go_on
+
+    def _swap(self, stage: Stage, intent: ExecutionIntent, unit: Unit, progress: Progress) -> bool:
+        try:
+            conflicts = stage.swap_in(unit.changes)
+        except OSError as error:
+            progress.taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
+            return False
+        if conflicts:
+            theirs = conflicts[0].change.path
+            statuses = self._take_back(stage, intent, unit, theirs) | {theirs: OpStatus.CONFLICT}
+            progress.taken_back(unit, statuses, str(conflicts[0].detail))
+            return False
+        progress.done(unit)
+        return True
+
+    def _take_back(self, stage: Stage, intent: ExecutionIntent, unit: Unit, theirs: str = "") -> Statuses:
+        """All but the file that is somebody else's: what is there, or is not, is their doing."""
+        statuses: Statuses = {}
+        with contextlib.suppress(OSError):
+            statuses = stage.take_back(unit.changes)
+        # The stage may have been deleted under our hands; then the ledger's bytes are used.
+        if any(self._stages.now(change) == change.after for change in unit.changes if change.path != theirs):
+            return statuses | self._stages.restore(intent, unit, theirs)
+        return statuses
+
+
+@contextlib.contextmanager
+def storage_errors() -> Iterator[None]:
+    """Faults of the workspace's file system, in our words."""
+    try:
+        yield
+    except OSError as error:
+        what = error.filename if isinstance(error.filename, str) else Text("The workspace")
+        raise StorageFailed(what=what, why=why_failed(error)) from None

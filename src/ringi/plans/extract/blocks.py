@@ -1,0 +1,415 @@
+"""Markdown cut into what matters here: fenced blocks, paragraphs, and text that is set aside.
+
+Where two readings of the fences are possible, the block is kept whole and marked as unreadable.
+
+What the words around a fenced block say about it: those behind its fence and the line above.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ringi.plans.extract.actions import (
+    LONGEST,
+    SPAN,
+    Line,
+    is_known,
+    is_telling,
+    is_title,
+    path_of,
+    read_line,
+    several,
+)
+from ringi.text import Text
+
+_FENCE: Final = re.compile(r"([ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(`{3,}|~{3,})(.*)", re.DOTALL).fullmatch
+_QUOTE: Final = re.compile(r"[ \t]*>").match
+_BULLET: Final = re.compile(r"[ \t]*(?:[-*+•][ \t]|\d{1,9}[.)][ \t]|・)").match
+_HEADING: Final = re.compile(r"[ \t]*#{1,6}[ \t]").match
+_RULE: Final = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t\r]*").fullmatch
+# A closing fence may be indented a little more than its opening; the context of a diff begins with a blank.
+_SLACK: Final = 3
+_IS_DIFF: Final = re.compile(r"\W*(?:diff|patch)\b", re.IGNORECASE).match
+_NO_BLANK: Final = re.compile(r"[^ \t]").sub
+_BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+class Fence(NamedTuple):
+    line: int
+    """Of its opening, from 1."""
+    opening: str
+    info: str
+    lines: tuple[str, ...]
+    """Without the indentation that all of them share with the opening."""
+    above: str
+    """The nearest line above that is not empty, if it is plain text."""
+    near: bool
+    """Nothing stands between them."""
+    why: Text | None = None
+    """Why it cannot be read."""
+
+
+class Paragraph(NamedTuple):
+    """Lines without an empty one between them; a bullet or a heading begins a new one."""
+
+    line: int
+    lines: tuple[str, ...]
+    before_fence: bool
+
+
+class Aside(NamedTuple):
+    """Quoted or hidden: nobody proposes what stands there."""
+
+    line: int
+    lines: tuple[str, ...]
+    why: Text
+
+
+class _Mark(NamedTuple):
+    """A line that could open or close a fence."""
+
+    lead: str
+    sign: str
+    info: str
+
+    def reach(self) -> int:
+        """How far a line may be indented and still close it."""
+        return len(self.lead) + (0 if _IS_DIFF(self.info) else _SLACK)
+
+
+def blocks(text: str) -> Iterator[Fence | Paragraph | Aside]:
+    return _Reader(text.removeprefix(_BOM).split("\n")).blocks()
+
+
+def is_fence(line: str) -> bool:
+    return _mark(line) is not None
+
+
+class _Reader:
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._at = 0
+        self._above = ""
+        self._above_end = 0
+        self._pairs: dict[int, int] | None = None
+
+    def blocks(self) -> Iterator[Fence | Paragraph | Aside]:
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if mark := _mark(line):
+                yield self._fence(mark)
+                self._above = ""
+            elif _QUOTE(line):
+                yield self._aside(self._quote_end(), Text("it stands in a quotation"))
+            elif line.lstrip().startswith("<!--"):
+                yield self._aside(self._comment_end(), Text("it stands in a comment"))
+            elif line.strip():
+                yield self._paragraph()
+            else:
+                self._at += 1
+
+    def _fence(self, opening: _Mark) -> Fence:
+        first, end = self._at, len(self._lines)
+        confused, why = False, None
+        for at, mark in self._marks_in(first, opening):
+            if not mark.info:
+                end = at
+                break
+            # It would open a block of its own if the fence around it were not there.
+            confused = True
+        else:
+            why = Text("its fence is never closed")
+        if confused and not why:
+            end = max(end, self._nested_end(first, opening, end))
+            why = Text("a fence in it is as long as its own; make the outer fence longer")
+        self._at = end + 1
+        lines = () if why else self._content(first, end, opening)
+        return Fence(
+            first + 1, self._lines[first], opening.info, lines, self._above, first == self._above_end, why
+        )
+
+    def _marks_in(self, first: int, opening: _Mark) -> Iterator[tuple[int, _Mark]]:
+        reach = opening.reach()
+        for at in range(first + 1, len(self._lines)):
+            mark = _mark(self._lines[at])
+            if mark and mark.sign.startswith(opening.sign) and len(mark.lead) <= reach:
+                yield at, mark
+
+    def _content(self, first: int, end: int, opening: _Mark) -> tuple[str, ...]:
+        lines = self._lines[first + 1 : end]
+        if self._lines[first].endswith("\r"):  # the text's own line ends, not the block's
+            lines = [line.removesuffix("\r") for line in lines]
+        # A bullet counts as the blanks that stand below it.
+        shared = _NO_BLANK(" ", opening.lead)
+        for line in lines:
+            if not line.startswith(shared) and line.strip(" \t"):
+                shared = _common(shared, line)
+        return tuple(
+            line.removeprefix(shared) if line.startswith(shared) or line.strip(" \t") else ""
+            for line in lines
+        )
+
+    def _nested_end(self, first: int, opening: _Mark, end: int) -> int:
+        """Where the block ends if the fences in it are pairs; the end of the text if they are not."""
+        if not opening.info:  # then the last one closes, whichever of them opened
+            return end
+        if self._pairs is None:
+            self._pairs = _pairs(self._lines)
+        return self._pairs.get(first, len(self._lines))
+
+    def _aside(self, end: int, why: Text) -> Aside:
+        first, self._at, self._above = self._at, end, ""
+        return Aside(first + 1, tuple(self._lines[first:end]), why)
+
+    def _quote_end(self) -> int:
+        at = self._at
+        while at < len(self._lines) and _QUOTE(self._lines[at]):
+            at += 1
+        return at
+
+    def _comment_end(self) -> int:
+        for at in range(self._at, len(self._lines)):
+            if "-->" in self._lines[at]:
+                return at + 1
+        return len(self._lines)
+
+    def _paragraph(self) -> Paragraph:
+        first = self._at
+        heading = bool(_HEADING(self._lines[first]))
+        self._at += 1
+        while self._at < len(self._lines) and not heading and not _begins(self._lines[self._at]):
+            self._at += 1
+        lines = tuple(line.removesuffix("\r") for line in self._lines[first : self._at])
+        self._above, self._above_end = lines[-1], self._at
+        following = self._at
+        while following < len(self._lines) and not self._lines[following].strip():
+            following += 1
+        before_fence = following < len(self._lines) and is_fence(self._lines[following])
+        self._at = following
+        return Paragraph(first + 1, lines, before_fence)
+
+
+def _common(one: str, other: str) -> str:
+    differ = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    return one[: next(differ, min(len(one), len(other)))]
+
+
+def _mark(line: str) -> _Mark | None:
+    if "```" not in line and "~~~" not in line:
+        return None
+    found = _FENCE(line)
+    # Three backticks and more of them later are code within a line.
+    if not found or (found[2][0] == "`" and "`" in found[3]):
+        return None
+    return _Mark(found[1], found[2], found[3].strip())
+
+
+def _pairs(lines: Sequence[str]) -> dict[int, int]:
+    """Openings with words and the closings that belong to them, for each sign by itself."""
+    pairs: dict[int, int] = {}
+    stacks: dict[str, list[int]] = {"`": [], "~": []}
+    for at, line in enumerate(lines):
+        if mark := _mark(line):
+            stack = stacks[mark.sign[0]]
+            if mark.info:
+                stack.append(at)
+            elif stack:
+                pairs[stack.pop()] = at
+    return pairs
+
+
+def _begins(line: str) -> bool:
+    """A paragraph does not go on with this line."""
+    return not line.strip() or any(
+        begins(line) for begins in (_BULLET, _HEADING, _RULE, _QUOTE, is_fence, _is_comment)
+    )
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("<!--")
+
+
+_BRACES: Final = re.compile(r"\{([^}]*)\}?").search
+_WORD: Final = re.compile(r"""([\w-]+)=("[^"]*"|'[^']*'|\S+)|\S+""").finditer
+_NAMING: Final = frozenset(["filename", "file", "path"])
+_TITLES: Final = frozenset(["title", "name"])
+_PARTIAL: Final = frozenset(["lines", "line", "startline", "start_line"])
+_EXCERPT: Final = re.compile(r"\d+:\d+:|.*[:#]L?\d+(?:-L?\d+)?$", re.IGNORECASE).match
+_TAGGED: Final = re.compile(r"([\w+#.-]+):(.+)").fullmatch
+_LANGUAGE: Final = re.compile(r"(?:text|application)/[\w+.-]+|(?:node|vue|next)\.js", re.IGNORECASE).fullmatch
+
+
+_MOST_WORDS: Final = 2
+"""The language and the path."""
+
+
+class Info(NamedTuple):
+    """The words behind an opening fence."""
+
+    language: str
+    path: str | None = None
+    why: Text | None = None
+
+
+def read_info(info: str) -> Info:
+    if len(info) > LONGEST:
+        return Info("", why=Text("the words behind its fence are too long"))
+    braces = _BRACES(info)
+    inner = list(_WORD(braces[1])) if braces else []
+    outer = list(_WORD(info[: braces.start()] + " " + info[braces.end() :] if braces else info))
+    words = [found[0] for found in outer if not found[1]]
+    language, path = _first_word(words[0]) if words else ("", None)
+    if not words and inner and not inner[0][1]:
+        language = inner[0][0].lstrip(".").lower()
+    paths = [path, *(path_of(word, marked=False) for word in words[1:])]
+    attributes = [(found[1].lower(), found[2].strip("\"'")) for found in (*outer, *inner) if found[1]]
+    paths += [path_of(value, marked=True) for key, value in attributes if key in _NAMING]
+    paths += [path_of(value, marked=False) for key, value in attributes if key in _TITLES]
+    if any(map(_EXCERPT, words)) or any(key in _PARTIAL for key, _ in attributes):
+        return Info(language, why=Text("it is a part of a file"))
+    named = list(dict.fromkeys(path for path in paths if path))
+    if len(named) > 1:
+        return Info(language, why=several(named))
+    # Marks of a comment are no words.
+    if named and sum(any(map(str.isalnum, word)) for word in words) > _MOST_WORDS:
+        return Info(language, why=Text("the words behind its fence say more than a language and a path"))
+    return Info(language, named[0] if named else None)
+
+
+def _first_word(word: str) -> tuple[str, str | None]:
+    """Language and path, which may be one word."""
+    tagged = _TAGGED(word)
+    if tagged and (path := path_of(tagged[2], marked=False)):
+        return tagged[1].lower(), path
+    path = path_of(word, marked=False)
+    # In this place a well-known name without a folder is more likely the language.
+    if path and not (is_known(word) or _LANGUAGE(word)):
+        return "", path
+    return word.lower(), None
+
+
+class Above(NamedTuple):
+    """The line above a block, as far as it says what the block is."""
+
+    path: str | None = None
+    alone: bool = False
+    """The line is nothing but the path."""
+    creates: bool = False
+    writes: bool = False
+    leads: bool = False
+    """It ends as a line does that speaks of what follows."""
+    description: str = ""
+    why: Text | None = None
+
+
+_END: Final = " :.。"
+_LABEL: Final = re.compile(
+    r"(?:(?:new |updated )?(?:file ?name|file|path)|ファイル名?|パス) ?: ?", re.IGNORECASE
+).match
+_VERB: Final = re.compile(
+    r"(?:create|new|add|update|write|modify|edit|save as)(?: the| a| new)*(?: file)? ?:? (?=[^ ]+$)",
+    re.IGNORECASE,
+).match
+_REMARK: Final = re.compile(
+    r" ?\((?:new(?: file)?|created?|updated?|modified|changed|新規(?:作成)?|作成|更新|変更)\)$",
+    re.IGNORECASE,
+).search
+_JAPANESE_VERB: Final = re.compile(
+    r" ?を ?(?:新規)?(?:作成|追加|更新|変更|編集)(?:する|します|してください)?$"
+).search
+_CREATES: Final = re.compile(
+    r"\b(?:creat(?:e|es|ed|ing)|new|add(?:s|ing)?)\b|作成|新規|\0 ?を追加", re.IGNORECASE
+).search
+_WHOLE: Final = re.compile(
+    r"\b(?:save|write|put|place|store|paste|overwrite|rewrite|full|entire|whole|complete|contents?)\b"
+    r"|保存|全体|全文|内容|書き換え|置き換え",
+    re.IGNORECASE,
+).search
+_UPDATES: Final = re.compile(
+    r"\b(?:updated?|replace|modify|edit|change)\b|更新|変更|修正", re.IGNORECASE
+).search
+_OTHERWISE: Final = re.compile(
+    r"\b(?:delete|remove|rm|move|rename|mv|mkdir|run|running|execute|not|never)\b|n't\b"
+    r"|削除|移動|リネーム|改名|実行|しない",
+    re.IGNORECASE,
+).search
+_FILE: Final = re.compile(r"\b(?:file|script)\b|ファイル|スクリプト", re.IGNORECASE).search
+_PLACE: Final = re.compile(
+    r"\b(?:in|to|into|inside|within|of|from) (?:the )?(?:file )?\0"
+    r"|\0 ?(?:(?:に|へ) ?(?:追加|追記|挿入)|の|内|で)",
+    re.IGNORECASE,
+).search
+_PART: Final = re.compile(
+    r"\b(?:lines?|excerpt|snippet|partial|part|section|function|method|class|only|before|current|currently"
+    r"|existing|example|output|error|usage|old|original|looks?|shows?|see|uses?|using|append|insert|like|similar|based|compare|check|verify|imports?|calls?)\b"
+    r"|抜粋|一部|関数|行目|現在|修正前|変更前|例|出力|追記|参照",
+    re.IGNORECASE,
+).search
+
+
+def read_above(text: str, *, near: bool) -> Above:
+    """A sentence must name one path in code marks; without them the line is the path and nothing else."""
+    line = read_line(text)
+    if line is None or line.ticked or text.lstrip().startswith("|"):  # a row of a table names many things
+        return Above()
+    if not line.spans:
+        return _without_spans(line)
+    above = _said(line.skeleton, line)
+    if _OTHERWISE(line.skeleton):
+        return above._replace(creates=False, writes=False)
+    above = _with_spans(above, line)
+    meant = near or above.alone or above.leads or above.writes or text.lstrip().startswith("#")
+    if above.path and not above.why and not meant:
+        return above._replace(why=Text("it is not clear that it is {path}", path=above.path))
+    return above
+
+
+def _said(words: str, line: Line) -> Above:
+    creates = bool(_CREATES(words))
+    return Above(
+        creates=creates,
+        writes=creates or bool(_WHOLE(words) or _UPDATES(words)),
+        leads=line.skeleton.endswith(":"),
+        description=line.words.rstrip(" :"),
+    )
+
+
+def _without_spans(line: Line) -> Above:
+    core, said = _core(line.skeleton)
+    path = path_of(core, marked=False)
+    if path is None or is_title(path):
+        return _said(line.skeleton, line)
+    above = _said(line.skeleton.replace(core, ""), line)
+    return above._replace(path=path, alone=True, description=above.description if said else "")
+
+
+def _with_spans(above: Above, line: Line) -> Above:
+    paths = [path for span in line.spans if (path := path_of(span, marked=True))]
+    named = list(dict.fromkeys(path for path in paths if is_telling(path)))
+    # A name alone in code marks is more often a function than a file.
+    if not named and _FILE(line.skeleton):
+        named = list(dict.fromkeys(paths))
+    if not named:
+        return above
+    if len(named) > 1:
+        return above._replace(why=several(named))
+    core, said = _core(line.skeleton)
+    if core == SPAN:
+        return above._replace(path=named[0], alone=True, description=above.description if said else "")
+    inside = _PLACE(line.skeleton) and not _WHOLE(line.skeleton)
+    if inside or (_PART(line.skeleton) and not above.creates):
+        return above._replace(path=named[0], why=Text("it may be only a part of {path}", path=named[0]))
+    return above._replace(path=named[0])
+
+
+def _core(words: str) -> tuple[str, bool]:
+    """Without the words that only introduce a path, and whether they say something."""
+    core = words.rstrip(_END)
+    if label := _LABEL(core):
+        core = core[label.end() :]
+    said = False
+    for find in (_VERB, _REMARK, _JAPANESE_VERB):
+        if phrase := find(core):
+            core = core[: phrase.start()] + core[phrase.end() :]
+            said = True
+    return core.strip().rstrip(_END), said

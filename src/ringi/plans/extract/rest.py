@@ -1,0 +1,105 @@
+"""What the parser could not place, handed to a language model (PT-14). Its specs are marked and come last."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from ringi.domain.extraction import Extraction, Unplaced
+from ringi.domain.model_output import MOST_SPECS, NewSpec, NewSpecs
+from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
+from ringi.domain.prompt import Budget, Material, OnWorking, Prompt, Purpose, Working
+from ringi.plans.services import Services
+
+_BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)
+_RULES: Final = (
+    "A plan for a software project was read by a program, which could not place some of its lines. Make "
+    "a spec of each step that the plan itself says and that is not placed yet, in its order, at most "
+    f"{MOST_SPECS}. Only what the plan says: invent no step, no path and no content, and leave out what "
+    "you are not sure of; specs may be empty. path: relative to the project's folder. kind: create = a "
+    "new file, write = replace a whole file, both with its complete content and nothing left out; patch "
+    "= a unified diff of path in content; delete = remove path; move = path to target; mkdir = make the "
+    "folder path; read or analyze = look at path; run = the program and its arguments in argv, each "
+    "word by itself, no shell. description: the step in one sentence. line: of the lines not placed, "
+    "the one that it is made of, or 0. Fields that a kind does not need are empty."
+)
+
+
+def with_model(services: Services, text: str, found: Extraction, on_working: OnWorking | None) -> Extraction:
+    """The parser's specs first, as they are; then what the model made of the rest."""
+    if services.model is None or (found.specs and not found.unplaced):
+        return found
+    model = services.model()
+    answer = model.ask(
+        _prompt(text, found), NewSpecs, services.model_budget or _BUDGET, on_working or _quietly
+    )
+    return _joined(found, answer.value)
+
+
+def _quietly(_: Working) -> None:
+    pass
+
+
+def _prompt(text: str, found: Extraction) -> Prompt:
+    left = (f"line {one.line} ({one.why}): {one.text}" for one in found.unplaced)
+    material = {
+        "plan": text,
+        "lines not placed": "\n".join(left),
+        "placed already": "\n".join(map(_in_words, found.specs)),
+    }
+    return Prompt(
+        Purpose.EXTRACTION, _RULES, tuple(Material(name, given) for name, given in material.items() if given)
+    )
+
+
+def _in_words(spec: ActionSpec) -> str:
+    return " ".join(filter(None, [spec.kind, spec.path, spec.target, shlex.join(spec.argv)]))
+
+
+def _joined(found: Extraction, answer: NewSpecs) -> Extraction:
+    taken = {deed for spec in found.specs for deed in _deeds(spec)}
+    added: list[ActionSpec] = []
+    lines: set[int] = set()
+    for given in answer.specs:
+        spec = _spec(given)
+        if spec not in added and taken.isdisjoint(_deeds(spec)):
+            added.append(spec)
+            lines.add(given.line)
+    first = len(found.specs)
+    return Extraction(
+        specs=(*found.specs, *added),
+        unplaced=_left(found, lines),
+        from_model=tuple(range(first, first + len(added))),
+    )
+
+
+def _left(found: Extraction, lines: set[int]) -> tuple[Unplaced, ...]:
+    return tuple(one for one in found.unplaced if one.line not in lines)
+
+
+def _spec(given: NewSpec) -> ActionSpec:
+    """Nothing is mended here: what does not fit its kind is refused like anybody's."""
+    kind = SpecKind(given.kind)
+    written = kind in {SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH}
+    return ActionSpec(
+        kind,
+        given.path,
+        given.content if given.content or written else None,
+        description=given.description,
+        target=given.target or None,
+        argv=given.argv,
+    )
+
+
+def _deeds(spec: ActionSpec) -> Iterator[tuple[str, str]]:
+    """What the model may not do a second time: the same file, the same command, the same look at it."""
+    changes = "change" if spec.kind in CHANGING else str(spec.kind)
+    if spec.kind is SpecKind.RUN:
+        yield changes, f"{_normal(spec.path)} {shlex.join(spec.argv)}"
+        return
+    for path in filter(None, [spec.path, spec.target]):
+        yield changes, _normal(path)
+
+
+def _normal(path: str) -> str:
+    """For comparing only; validation has its own, strict rules."""
+    return "/".join(part for part in path.split("/") if part not in {"", "."})

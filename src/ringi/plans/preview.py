@@ -1,0 +1,147 @@
+"""What a plan would do to the files as they are now, or did when it was carried out."""
+
+from collections.abc import Mapping, Sequence
+
+from ringi.domain.plan import (
+    ActionSpecExt,
+    DiffSummary,
+    Overlap,
+    PlanDocument,
+    PlanPreview,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.errors import (
+    InvalidSpecs,
+    NotFound,
+    Refused,
+    StorageFailed,
+)
+from ringi.patching.render import Rendered
+from ringi.plans.approving import files_of
+from ringi.plans.effects import (
+    NOTHING,
+    Effect,
+    Invalid,
+    Known,
+    content_of,
+    difference,
+    effects_of,
+    looking,
+    rendering,
+)
+from ringi.plans.services import Services
+from ringi.policy.risk import score
+from ringi.ports import StoredPlan
+from ringi.text import Text
+from ringi.workspace.tree import differing
+
+
+def overlaps(services: Services, document: PlanDocument) -> tuple[Overlap, ...]:
+    """Other open plans that change the same files, in the order in which they were made."""
+    totals = document.state.previews
+    if totals is None:
+        return ()
+    common = services.store.overlapping(document.plan.id, totals.files)
+    # A superseded change plan is never carried out.
+    refs = [ref for ref in map(services.store.ref, common) if not ref.superseded]
+    return tuple(
+        Overlap(ref.id, ref.name, ref.title, tuple(sorted(common[ref.id])))
+        for ref in sorted(refs, key=lambda ref: ref.number)
+    )
+
+
+def preview(services: Services, document: PlanDocument) -> PlanPreview:
+    """The plan against the workspace as it is now; one that was carried out, as it was then."""
+    specs = document.state.action_specs
+    done = document.state.status is PlanStatus.COMPLETED
+    pairs = [(spec, _render_done(services, spec) if done else render_now(services, spec)) for spec in specs]
+    return PlanPreview(
+        files=paths_of(specs),
+        diffs=tuple(
+            DiffSummary(
+                spec_id=spec.id,
+                path=spec.base.path,
+                kind=spec.base.kind,
+                added=rendered.added,
+                removed=rendered.removed,
+                binary=rendered.binary,
+                risk=spec.risk,
+                reasons=spec.risk_reasons,
+                diff=rendered.diff.decode("utf-8", "backslashreplace"),
+            )
+            for spec, rendered in pairs
+        ),
+        risk_score=score(specs),
+        stale=()
+        if done
+        else tuple(differing(services.tree, files_of([spec for spec in specs if spec.validated]))),
+        overlaps=() if done else overlaps(services, document),
+    )
+
+
+def render_now(services: Services, spec: ActionSpecExt) -> Rendered:
+    if not spec.validated:
+        return NOTHING
+    try:
+        return rendering(effects_now(services, spec))
+    except (Invalid, Refused, StorageFailed, OSError):
+        # Stale: what the proposer wants is shown without what is there now.
+        if spec.base.kind is SpecKind.PATCH:
+            return NOTHING._replace(diff=content_of(spec.base) or b"")
+        return difference(spec.base.path, None, None, content_of(spec.base), spec.after)
+
+
+def _render_done(services: Services, spec: ActionSpecExt) -> Rendered:
+    effects = effects_done(services, spec)
+    return rendering(effects) if effects else NOTHING
+
+
+def effects_now(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...]:
+    return effects_of(spec.base, looking(services.tree, spec.base.kind), services.rules, based=True)
+
+
+def effects(services: Services, stored: StoredPlan) -> list[tuple[Effect, ...]]:
+    document, name = stored.document, f"p{stored.number}"
+    found = []
+    for spec in document.state.action_specs:
+        if document.state.status is PlanStatus.COMPLETED:
+            done = effects_done(services, spec)
+            if done is None:
+                raise NotFound(what=Text("copy of the bytes before"), name=spec.base.path, see="ringi show")
+            found.append(done)
+            continue
+        try:
+            found.append(effects_now(services, spec))
+        except Invalid as error:
+            raise InvalidSpecs(plan=name, issues=error.why) from None
+    return found
+
+
+def effects_done(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...] | None:
+    """From the bytes the ledger keeps; None where they are gone."""
+    effects = []
+    for file in spec.touched:
+        before = services.store.get_bytes(file.before.sha256) if file.before else None
+        after = services.store.get_bytes(file.after.sha256) if file.after else None
+        if (file.before and before is None) or (file.after and after is None):
+            return None
+        effects.append(Effect(file.path, file.before, before, file.after, after))
+    return tuple(effects)
+
+
+def after_bytes(services: Services, spec: ActionSpecExt, before: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What the spec's files will hold, by their hash, made from the bytes before, by theirs."""
+    known = {
+        file.path: Known(file.before, before[file.before.sha256]) for file in spec.touched if file.before
+    }
+    effects = effects_of(spec.base, known.get, services.rules, based=True)
+    return {
+        effect.after.sha256: effect.new
+        for effect in effects
+        if effect.after is not None and effect.new is not None
+    }
+
+
+def paths_of(specs: Sequence[ActionSpecExt]) -> tuple[str, ...]:
+    return tuple(sorted({path for spec in specs for path in spec.changed_paths}))

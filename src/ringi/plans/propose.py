@@ -1,0 +1,295 @@
+"""Plans are proposed and get their specs; other specs make a new version. One rule for every way in."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import (
+    ALL_SPECS,
+    PLAN_MACHINE,
+    ActionSpec,
+    ActionSpecExt,
+    DiffTotals,
+    MessageRef,
+    Plan,
+    PlanDocument,
+    PlannedChecks,
+    PlanState,
+    PlanStatus,
+    ValidationReport,
+    title_of,
+    with_state,
+)
+from ringi.errors import (
+    ChangeFixed,
+    EmptyPlan,
+    PlanChanged,
+    Superseded,
+    UnfitSpecs,
+)
+from ringi.plans.preview import paths_of, render_now
+from ringi.plans.services import Services
+from ringi.plans.validate import Basis, Validated, validate
+from ringi.policy.risk import score
+from ringi.ports import NewEvent, StoredPlan
+
+
+def propose(
+    services: Services,
+    content: str,
+    sources: Sequence[MessageRef],
+    rationale: str,
+    tags: Sequence[str],
+    *,
+    proposer: str,
+    left_out: Sequence[str],
+    requester: str,
+    actor: Actor,
+) -> str:
+    document = new_plan(
+        services,
+        content,
+        sources=sources,
+        rationale=rationale,
+        tags=tags,
+        proposer=proposer,
+        left_out=left_out,
+        requester=requester,
+    )
+    with services.store.transaction() as transaction:
+        transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, proposer))
+        transaction.set_current(document.plan.id)
+    return document.plan.id
+
+
+def new_plan(
+    services: Services,
+    content: str,
+    *,
+    sources: Sequence[MessageRef] = (),
+    rationale: str = "",
+    tags: Sequence[str] = (),
+    proposer: str = "",
+    left_out: Sequence[str] = (),
+    requester: str = "",
+) -> PlanDocument:
+    title = title_of(content)
+    if not title:
+        raise EmptyPlan
+    plan = Plan(
+        id=services.ids(),
+        title=title,
+        content=content,
+        sources=tuple(sources),
+        rationale=rationale,
+        tags=tuple(tags),
+        created_at=services.clock.now(),
+        version=1,
+        proposer=proposer,
+        left_out=tuple(left_out),
+        requester=requester or f"user:{services.person.user()}",
+    )
+    return PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
+
+
+def propose_whole(
+    services: Services,
+    document: PlanDocument,
+    validated: Validated,
+    *events: NewEvent,
+    actor: Actor,
+    reason: str = "",
+) -> str:
+    """A plan together with its specs, all or nothing."""
+    document, plan = with_specs(services, next_version(document), validated), document.plan
+    if plan.forked_from:
+        origin = services.store.plan(plan.forked_from).document
+        marked = still_from_model(origin, validated.report.normalized)
+        document = with_state(document, from_model=marked)
+    with services.store.transaction() as transaction:
+        transaction.add_plan(
+            document,
+            NewEvent(EventKind.PLAN_PROPOSED, actor, plan.proposer),
+            *events,
+            NewEvent(EventKind.SPECS_SET, actor, reason),
+        )
+        transaction.show_diffs(plan.id, diff_files(validated))
+        transaction.set_current(plan.id)
+    return plan.id
+
+
+def propose_specs(
+    services: Services, content: str, specs: Sequence[ActionSpec], *, proposer: str, actor: Actor
+) -> str:
+    document = new_plan(services, content, proposer=proposer)
+    validated = validate(specs, services.tree, services.rules, {})
+    if validated.problems:
+        raise UnfitSpecs(why=validated.problems[0])
+    return propose_whole(services, document, validated, actor=actor)
+
+
+def set_specs(
+    services: Services,
+    plan_id: str,
+    specs: Sequence[ActionSpec],
+    *,
+    basis: Basis,
+    actor: Actor,
+    reason: str = "",
+    keep_good: bool = False,
+    from_model: Sequence[int] = (),
+) -> Validated:
+    validated = validate(specs, services.tree, services.rules, basis)
+    if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
+        return validated
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        refuse_fixed(stored)
+        document = next_version(stored.document)
+        if actor is Actor.USER and stored.document.state.action_specs:
+            document = by_person(stored.document, document)
+        document = with_specs(services, document, validated)
+        marked = tuple(validated.report.normalized[index].id for index in from_model)
+        document = with_state(document, from_model=marked or UNSET)
+        if marked and not reason:
+            reason = f"by the model: {', '.join(marked)}"
+        transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
+        transaction.show_diffs(plan_id, diff_files(validated))
+    return validated
+
+
+def still_from_model(before: PlanDocument, specs: Sequence[ActionSpecExt]) -> tuple[str, ...] | UnsetType:
+    """The ids of specs that a model made, as another version or another plan knows it.
+
+    They may have other numbers here, and a person may have edited them since: what is of the same kind and
+    about the same is marked. A mark too many does less harm than one that is missing.
+    """
+    marked = set(before.state.from_model or ())
+    made = {_about(spec) for spec in before.state.action_specs if spec.id in marked}
+    return tuple(spec.id for spec in specs if _about(spec) in made) or UNSET
+
+
+def _about(spec: ActionSpecExt) -> tuple[object, ...]:
+    return spec.base.kind, spec.base.path, spec.base.target, spec.base.argv
+
+
+def keep_specs(
+    services: Services,
+    plan_id: str,
+    spec_ids: Sequence[str],
+    *,
+    seen: PlanDocument,
+    actor: Actor,
+    reason: str,
+) -> None:
+    """A new version with these specs only, each as it was validated, on what the proposer saw."""
+    stored = services.store.plan(plan_id)
+    require_as_seen(stored, seen)
+    specs = tuple(spec for spec in stored.document.state.action_specs if spec.id in set(spec_ids))
+    if specs != stored.document.state.action_specs:
+        refuse_fixed(stored)
+    report = ValidationReport(ok=True, issues=(), normalized=specs)
+    validated = Validated(report, (), tuple(render_now(services, spec) for spec in specs))
+    specs_set = NewEvent(EventKind.SPECS_SET, actor, reason)
+    document = with_state(next_version(stored.document), from_model=still_from_model(stored.document, specs))
+    if actor is Actor.USER:
+        document = by_person(stored.document, document)
+    save_version(services, stored, document, validated, specs_set)
+
+
+def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
+    """A person decides about what was shown, and about nothing that came in its place since."""
+    now = stored.document
+    shown = (seen.specs_sha256, seen.plan.version, seen.state.commit)
+    if shown != (now.specs_sha256, now.plan.version, now.state.commit):
+        raise PlanChanged(plan=f"p{stored.number}")
+
+
+def mark_pending(services: Services, plan_id: str, *, pending: bool) -> PlanState:
+    target = PlanStatus.PENDING_REVIEW if pending else PlanStatus.PROPOSED
+    kind = EventKind.MARKED_PENDING if pending else EventKind.SENT_BACK
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        if stored.document.change and stored.document.change.superseded_at:
+            raise Superseded(plan=f"p{stored.number}")
+        status = PLAN_MACHINE.advance(stored.document.state.status, target)
+        document = with_state(stored.document, status=status)
+        return transaction.save_plan(stored, document, NewEvent(kind, Actor.USER)).document.state
+
+
+_NAME_LENGTH: Final = 50
+"""In characters, of which one may take four bytes."""
+
+
+def refuse_fixed(stored: StoredPlan) -> None:
+    """The diffs of a change plan are what it is."""
+    if stored.document.change:
+        raise ChangeFixed(plan=f"p{stored.number}")
+
+
+def next_version(document: PlanDocument) -> PlanDocument:
+    """The plan as it takes other specs, which no earlier approval covers; raises where it cannot."""
+    status = document.state.status
+    if status is not PlanStatus.PENDING_REVIEW:
+        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+    version = document.plan.version + bool(document.state.action_specs)
+    plan = msgspec.structs.replace(document.plan, version=version)
+    # What was selected before may not be there any more.
+    return with_state(
+        msgspec.structs.replace(document, plan=plan),
+        status=status,
+        selection=ALL_SPECS,
+        checks=(),
+        amended_from=UNSET,
+    )
+
+
+def by_person(before: PlanDocument, changed: PlanDocument) -> PlanDocument:
+    """The next version as the person's own: what they did is told against the proposer's last one."""
+    return with_state(changed, amended_from=before.state.amended_from or before.plan.version)
+
+
+def with_specs(services: Services, document: PlanDocument, validated: Validated) -> PlanDocument:
+    return with_state(
+        document,
+        action_specs=validated.report.normalized,
+        previews=totals_of(validated),
+        planned_checks=_planned_checks(services),
+    )
+
+
+def save_version(
+    services: Services, stored: StoredPlan, document: PlanDocument, validated: Validated, *events: NewEvent
+) -> None:
+    with services.store.transaction() as transaction:
+        transaction.save_plan(stored, with_specs(services, document, validated), *events)
+        transaction.show_diffs(document.plan.id, diff_files(validated))
+
+
+def _planned_checks(services: Services) -> PlannedChecks | UnsetType:
+    """Those that the configuration names now: from here on they belong to what is approved."""
+    checks = services.rules.checks
+    return checks if checks.before or checks.after else UNSET
+
+
+def totals_of(validated: Validated) -> DiffTotals:
+    normalized = validated.report.normalized
+    return DiffTotals(
+        files=paths_of(normalized),
+        added=sum(rendered.added for rendered in validated.diffs),
+        removed=sum(rendered.removed for rendered in validated.diffs),
+        risk_score=score(normalized),
+    )
+
+
+def diff_files(validated: Validated) -> Mapping[str, bytes]:
+    """For people: one for each spec, by a name that says which."""
+    return {
+        # Cut, because a file's own name may be as long as a name can be.
+        f"{spec.id}-{spec.base.path.rsplit('/', 1)[-1][:_NAME_LENGTH]}.diff": rendered.diff
+        for spec, rendered in zip(validated.report.normalized, validated.diffs, strict=True)
+        if spec.validated
+    }

@@ -1,0 +1,138 @@
+"""Finishing what a crash cut off: decided from the files themselves, unit by unit."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from ringi.domain.approval import FileChange
+from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus, Step
+from ringi.domain.plan import FileState, SpecKind
+from ringi.plans.executor import Progress, Stages, record, settle
+from ringi.plans.services import Services
+from ringi.plans.steps import outcome_of, read
+from ringi.plans.units import Unit, segments, stops, units_of
+from ringi.text import Text, why_failed
+from ringi.workspace.apply import Stage
+
+_States = Mapping[str, FileState | None]
+_THEIRS: Final = Text("somebody wrote to it meanwhile")
+
+
+class Recovery:
+    """Runs under the workspace's lock."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._stages = Stages(services)
+
+    def run(self) -> list[ExecutionResult]:
+        """Finish or take back every execution that has no result. A second call finds nothing to do."""
+        results = [self._one(intent) for intent in self._services.store.unfinished()]
+        self._stages.sweep()
+        return results
+
+    def _one(self, intent: ExecutionIntent) -> ExecutionResult:
+        progress = Progress()
+        go_on = True
+        started, before_it = self._last_started(intent)
+        for segment in segments(intent):
+            if isinstance(segment, Step):
+                go_on &= self._step(intent, segment, progress, go_on=go_on)
+            elif segment[0].number < started:
+                # A command ran since, and may have changed them again: they are as it left them.
+                for unit in segment:
+                    if unit.number in before_it:
+                        progress.done(unit)
+            else:
+                go_on = self._files(intent, segment, progress, go_on=go_on)
+        return record(self._services, intent, progress, self._stages.clear(intent), recovered=True)
+
+    def _last_started(self, intent: ExecutionIntent) -> tuple[int, Collection[int]]:
+        """The place of the last command that was started, and the units that were done by then."""
+        places = {step.spec_id: step.unit for step in intent.steps or ()}
+        started = [command.start for command in self._services.store.commands(intent.id)] if places else []
+        if not started:
+            return -1, ()
+        last = max(started, key=lambda start: places[start.spec_id])
+        return places[last.spec_id], last.done
+
+    def _step(self, intent: ExecutionIntent, step: Step, progress: Progress, *, go_on: bool) -> bool:
+        """No command is started here; what was cut off goes on when somebody executes the plan again."""
+        if step.kind is not SpecKind.RUN:
+            return self._read(intent, step, progress) if go_on else False
+        outcome = outcome_of(step, self._services.store.commands(intent.id))
+        progress.stepped(outcome)
+        return outcome.status is OpStatus.DONE or (outcome.status is OpStatus.FAILED and step.optional)
+
+    def _read(self, intent: ExecutionIntent, step: Step, progress: Progress) -> bool:
+        outcome = read(self._services, step)
+        later = [unit for unit in units_of(intent.changes) if unit.number > step.unit]
+        if outcome.status is not OpStatus.DONE and any(
+            self._stages.now(change) == change.after for unit in later for change in unit.changes
+        ):
+            # It had been read, or nothing after it would have begun; what it said is gone.
+            outcome = msgspec.structs.replace(outcome, status=OpStatus.DONE, detail="")
+        progress.stepped(outcome)
+        return outcome.status is OpStatus.DONE or step.optional
+
+    def _files(self, intent: ExecutionIntent, units: list[Unit], progress: Progress, *, go_on: bool) -> bool:
+        """Rolled forward; taken back where somebody else wrote. What was not begun, only if all is well."""
+        now = {change.path: self._stages.now(change) for unit in units for change in unit.changes}
+        stage = self._stages.fresh(intent.id)
+        done: list[Unit] = []
+        trouble = ""
+        try:
+            stage.prepare(_todo(units, now), self._stages.saved_bytes)
+        except OSError as error:
+            trouble = why_failed(error)
+        for unit in units:
+            if not go_on and all(now[change.path] == change.before for change in unit.changes):
+                continue
+            foreign, detail = ([], trouble) if trouble else self._finish(stage, unit, now)
+            if not (foreign or detail):
+                done.append(unit)
+                progress.done(unit)
+                continue
+            self._give_up(intent, unit, progress, foreign, detail)
+            go_on = go_on and not stops(intent, unit)
+        try:
+            if done:
+                settle(stage, intent, done)
+        except OSError as error:
+            for unit in reversed(done):
+                self._give_up(intent, unit, progress, [], why_failed(error))
+            return False
+        return go_on
+
+    def _finish(self, stage: Stage, unit: Unit, now: _States) -> tuple[list[str], str]:
+        """Bring the files that are as before to after; answers with somebody else's, or with what failed."""
+        if foreign := _foreign(unit, now):
+            return foreign, ""
+        try:
+            conflicts = stage.swap_in(_todo([unit], now))
+        except OSError as error:
+            return [], why_failed(error)
+        return [conflict.change.path for conflict in conflicts], ""
+
+    def _give_up(
+        self, intent: ExecutionIntent, unit: Unit, progress: Progress, foreign: list[str], detail: str
+    ) -> None:
+        """What cannot be finished is taken back; if that fails too, the next recovery tries again."""
+        statuses = self._stages.restore(intent, unit) | dict.fromkeys(foreign, OpStatus.CONFLICT)
+        progress.taken_back(unit, statuses, detail or str(_THEIRS))
+
+
+def _todo(units: Sequence[Unit], now: _States) -> list[FileChange]:
+    """What is still as before, in units in which nobody else wrote."""
+    return [
+        change
+        for unit in units
+        if not _foreign(unit, now)
+        for change in unit.changes
+        if now[change.path] == change.before
+    ]
+
+
+def _foreign(unit: Unit, now: _States) -> list[str]:
+    return [c.path for c in unit.changes if now[c.path] not in {c.before, c.after}]

@@ -1,0 +1,242 @@
+"""Commands and readings: what a plan does between its files.
+
+A command is recorded before it starts and after it ended. What lies between cannot be known after a crash, so
+a command without an end is never run a second time by itself.
+"""
+
+import contextlib
+import shlex
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Final
+
+from ringi.domain.approval import FileChange
+from ringi.domain.codec import digest
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.execution import (
+    CommandEnd,
+    CommandStart,
+    ExecutionIntent,
+    FileOpOutcome,
+    OpStatus,
+    Step,
+)
+from ringi.domain.plan import FileState, SpecKind
+from ringi.domain.project_state import LINK_MODE, StateFile
+from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
+from ringi.plans.effects import mode_after
+from ringi.plans.services import Services
+from ringi.ports import NewEvent, Ran, StoredCommand
+from ringi.text import Text
+
+if TYPE_CHECKING:  # only a plan with a command needs it
+    from ringi.workspace.snapshot import Snapshot, Snapshots
+
+_NOT_FOUND: Final = 127
+_INTERRUPTED: Final = 130
+_PLAIN: Final = "0644"
+_NO_TOOLS: Final = Text("no outside tool can be called here")
+_OTHER_SANDBOX: Final = Text(
+    "there is a sandbox now or there is none any more, and it was approved otherwise"
+)
+_EXECUTABLE: Final = "0755"
+
+
+def take_step(
+    services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]
+) -> FileOpOutcome:
+    """`done` are the units of files that came before it."""
+    return _run(services, intent, step, done) if step.kind is SpecKind.RUN else read(services, step)
+
+
+def read(services: Services, step: Step) -> FileOpOutcome:
+    if step.kind is SpecKind.CALL:
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(_NO_TOOLS))
+    try:
+        text = services.analyse(step.path) if step.kind is SpecKind.ANALYZE else _content(services, step.path)
+    except RingiError as error:
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
+    limit = services.rules.kept_output
+    return FileOpOutcome(step.spec_id, step.path, OpStatus.DONE, output=_start(text, limit))
+
+
+def _content(services: Services, path: str) -> str:
+    found = services.tree.look(path)
+    if found is None:
+        raise PathRefused(path=path, why=Text("it is not there"))
+    return found.data.decode("utf-8", "backslashreplace")
+
+
+def _start(text: str, limit: int) -> str:
+    data = text.encode("utf-8", "backslashreplace")
+    return text if len(data) <= limit else data[:limit].decode("utf-8", "ignore")
+
+
+def _run(services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
+    snapshots = services.snapshots()
+    try:
+        sandboxed = services.commands.sandboxed()
+        before = snapshots.take()
+    except RingiError as error:
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
+    if sandboxed != bool(step.sandboxed):
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(_OTHER_SANDBOX))
+    start = CommandStart(
+        execution_id=intent.id,
+        plan_id=intent.plan_id,
+        spec_id=step.spec_id,
+        argv=step.argv,
+        sandboxed=sandboxed,
+        snapshot_id=before.id,
+        started_at=services.clock.now(),
+        done=tuple(sorted(done)),
+    )
+    _log(services, intent.plan_id, EventKind.COMMAND_STARTED, start)
+    ran, interrupted = _ran(services, step)
+    _finish(services, start, ran, _Difference(snapshots, before))
+    if interrupted:
+        # Recorded first: the command has ended, and with it what is known about it.
+        raise Interrupted
+    return outcome_of(step, services.store.commands(intent.id))
+
+
+def _ran(services: Services, step: Step) -> tuple[Ran, bool]:
+    try:
+        ran = services.commands.run(
+            step.argv, step.path, timeout_sec=step.timeout_sec, sandboxed=bool(step.sandboxed)
+        )
+    except Interrupted:
+        return Ran(_INTERRUPTED, "", cut=False, timed_out=False, duration_sec=0.0), True
+    except (RingiError, OSError) as error:
+        return Ran(_NOT_FOUND, str(error), cut=False, timed_out=False, duration_sec=0.0), False
+    return ran, False
+
+
+def _log(services: Services, plan_id: str, kind: EventKind, start: CommandStart) -> None:
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        transaction.start_command(start)
+        reason = f"{start.spec_id} {shlex.join(start.argv)}"
+        transaction.save_plan(stored, stored.document, NewEvent(kind, Actor.SYSTEM, reason, start))
+
+
+class _Difference:
+    """What differs in the tree since a snapshot."""
+
+    def __init__(self, snapshots: "Snapshots", before: "Snapshot") -> None:
+        self._snapshots = snapshots
+        self._before = before
+
+    def files(self) -> tuple[dict[str, StateFile], dict[str, StateFile], tuple[str, ...]]:
+        """Those that were and those that are now, by path, and what cannot be compared."""
+        after = self._snapshots.take()
+        if after.id == self._before.id:
+            return {}, {}, ()
+        old, new = self._snapshots.files(self._before), self._snapshots.files(after)
+        gone = {file.path: file for file in set(old.files) - set(new.files)}
+        came = {file.path: file for file in set(new.files) - set(old.files)}
+        odd = {*old.not_utf8} ^ {*new.not_utf8} | {*self._before.unreadable} ^ {*after.unreadable}
+        return gone, came, tuple(sorted(odd))
+
+    def bytes_of(self, files: Mapping[str, StateFile]) -> dict[str, bytes]:
+        found = self._snapshots.contents(self._before, files.values())
+        return {file.path: data for file, data in found}
+
+
+def _finish(services: Services, start: CommandStart, ran: Ran, difference: _Difference) -> None:
+    effects: list[FileChange] = []
+    contents: dict[str, bytes] = {}
+    try:
+        gone, came, odd = difference.files()
+        links = {path for path in {**gone, **came} if LINK_MODE in _modes(path, gone, came)}
+        contents = difference.bytes_of({path: file for path, file in gone.items() if path not in links})
+        lost = [*odd, *links]
+        for path in sorted({*gone, *came} - links):
+            try:
+                effects += _effect(services, start.spec_id, path, gone.get(path), contents.get(path))
+            except (PathRefused, StorageFailed, OSError):
+                lost.append(path)
+        # Names that are not UTF-8 cannot stand in a document.
+        beyond = tuple(sorted(name.encode("utf-8", "backslashreplace").decode() for name in lost))
+    except (RingiError, OSError) as error:
+        beyond = (str(error),)
+    end = CommandEnd(
+        execution_id=start.execution_id,
+        plan_id=start.plan_id,
+        spec_id=start.spec_id,
+        exit_code=ran.exit_code,
+        output=ran.output,
+        cut=ran.cut,
+        timed_out=ran.timed_out,
+        duration_sec=round(ran.duration_sec, 3),
+        ended_at=services.clock.now(),
+        effects=tuple(effects),
+        beyond=beyond,
+    )
+    end_command(services, end, contents)
+
+
+def _modes(path: str, *sides: Mapping[str, StateFile]) -> set[str]:
+    return {side[path].mode for side in sides if path in side}
+
+
+def _effect(
+    services: Services, spec_id: str, path: str, was: StateFile | None, old: bytes | None
+) -> list[FileChange]:
+    found = services.tree.look(path)
+    after = found.state if found else None
+    before = None
+    if was is not None and old is not None:
+        # Git keeps one permission bit; the others are those of the file now.
+        usual = _EXECUTABLE if was.mode == "100755" else _PLAIN
+        mode = usual if after is None else mode_after(after.mode, None, was.mode) or after.mode
+        before = FileState(digest(old), mode)
+    return [FileChange(spec_id, path, before, after)] if before != after else []
+
+
+def end_command(services: Services, end: CommandEnd, contents: Mapping[str, bytes]) -> None:
+    kept_until = services.clock.after(services.rules.keep_sec)
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(end.plan_id)
+        for data in contents.values():
+            transaction.put_bytes(data, kept_until)
+        for data in _after_bytes(services, end):
+            transaction.put_bytes(data, kept_until)
+        transaction.end_command(end)
+        event = NewEvent(EventKind.COMMAND_ENDED, Actor.SYSTEM, end.spec_id, end)
+        transaction.save_plan(stored, stored.document, event)
+
+
+def _after_bytes(services: Services, end: CommandEnd) -> list[bytes]:
+    """An undo that is cut off needs both sides."""
+    found = []
+    for effect in end.effects:
+        with contextlib.suppress(PathRefused, StorageFailed, OSError):
+            now = services.tree.look(effect.path)
+            if now and effect.after and now.state == effect.after:
+                found.append(now.data)
+    return found
+
+
+def outcome_of(step: Step, commands: tuple[StoredCommand, ...]) -> FileOpOutcome:
+    """What the ledger knows about the command; untouched where it was never started."""
+    known = next((command for command in commands if command.start.spec_id == step.spec_id), None)
+    if known is None:
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.UNTOUCHED)
+    end = known.end
+    if end is None:
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.UNKNOWN, str(_UNKNOWN))
+    status = OpStatus.DONE if end.succeeded else OpStatus.FAILED
+    detail = "" if end.succeeded else str(_failure(end))
+    code = 0 if end.exit_code is None else end.exit_code
+    return FileOpOutcome(step.spec_id, step.path, status, detail, code, end.output)
+
+
+_UNKNOWN: Final = Text("it was started, and nobody knows how it ended")
+
+
+def _failure(end: CommandEnd) -> Text:
+    if end.timed_out:
+        return Text("its time was up after {seconds} seconds", seconds=end.duration_sec)
+    if end.exit_code is None:
+        return Text("it is to run again")
+    return Text("it ended with exit code {code}", code=end.exit_code)

@@ -1,0 +1,321 @@
+"""Undo: a transaction of its own with its own approval, made of what really happened.
+
+What a plan and its commands changed is put together per file, over all its executions. A unit goes back
+whole; where somebody wrote to one of its files since, it stays, and the file is named.
+"""
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from msgspec import UNSET
+
+from ringi.domain import codec
+from ringi.domain.approval import (
+    Act,
+    Approval,
+    ApprovalRequest,
+    ApprovalSubject,
+    FileChange,
+    Proof,
+    SignedAct,
+)
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
+from ringi.domain.plan import ALL_SPECS, FileState, PlanStatus
+from ringi.domain.risk import Risk
+from ringi.errors import Expired, NothingToUndo, NotRequested, UndoStale
+from ringi.plans import commit
+from ringi.plans.approving import decide, require_person
+from ringi.plans.executor import Executor, storage_errors
+from ringi.plans.proofs import claimed
+from ringi.plans.recover import Recovery
+from ringi.plans.services import Services
+from ringi.plans.units import units_of
+from ringi.ports import NewEvent, StoredIntent, StoredPlan, Transaction
+from ringi.text import Text
+from ringi.workspace.apply import emptied_by
+from ringi.workspace.tree import differing
+
+_UNDOABLE = frozenset([PlanStatus.COMPLETED, PlanStatus.ABORTED])
+
+
+class Undoable(NamedTuple):
+    """What an undo would do."""
+
+    execution_id: str
+    changes: tuple[FileChange, ...]
+    """Each from what is there to what was there before."""
+    refused: tuple[str, ...]
+    """Files that somebody wrote to since; they stay, and so does what must go back together with them."""
+    beyond: tuple[str, ...]
+    """What commands changed and no undo brings back."""
+    emptied: tuple[str, ...]
+    by_commands: frozenset[str] = frozenset()
+    """Files that changed while a command ran: most likely through it."""
+
+
+class _Net:
+    """What is left of all changes to one file."""
+
+    def __init__(self, change: FileChange, unit: str) -> None:
+        self.spec_id = change.spec_id
+        self.before: FileState | None = change.before
+        self.after: FileState | None = change.after
+        self.unit = unit
+
+
+class _History:
+    """All executions and undos of a plan, added up."""
+
+    def __init__(self, services: Services, plan_id: str, approval: Approval | None = None) -> None:
+        """With an approval, only of what was done under it."""
+        self._services = services
+        self.files: dict[str, _Net] = {}
+        self.beyond: list[str] = []
+        self.made: set[str] = set()
+        self.by_commands: set[str] = set()
+        self.newest = ""
+        self._same: dict[str, str] = {}
+        for execution in services.store.executions(plan_id):
+            if approval is None or execution.intent.approval_id == approval.id:
+                self._add(execution)
+
+    def _add(self, execution: StoredIntent) -> None:
+        intent, result = execution.intent, execution.result
+        if result is None:
+            return
+        # By the spec too: a command may run in a folder that another spec was to make.
+        done = {(one.spec_id, one.path) for one in result.results if one.status is OpStatus.DONE}
+        changes = [
+            (change, f"{intent.id} {change.unit or 0}")
+            for change in intent.changes
+            if (change.spec_id, change.path) in done
+        ]
+        if intent.kind is Act.EXECUTE:
+            changes += self._effects(intent)
+            self.made |= set(intent.new_folders)
+        else:
+            self.made -= set(intent.emptied or ())
+        self.newest = intent.id
+        for change, unit in changes:
+            self._compose(change, unit)
+
+    def _effects(self, intent: ExecutionIntent) -> Iterator[tuple[FileChange, str]]:
+        for command in self._services.store.commands(intent.id):
+            if command.end is None or command.end.settled_by or command.end.exit_code is None:
+                self.beyond.append(" ".join(command.start.argv))
+                continue
+            self.beyond += command.end.beyond
+            for effect in command.end.effects:
+                self.by_commands.add(effect.path)
+                yield effect, f"{intent.id} {effect.spec_id} {effect.path}"
+
+    def _compose(self, change: FileChange, unit: str) -> None:
+        net = self.files.get(change.path)
+        if net is None:
+            self.files[change.path] = _Net(change, unit)
+            return
+        net.after = change.after
+        self._join(net.unit, unit)
+        if net.after == net.before:
+            del self.files[change.path]
+
+    def _join(self, one: str, other: str) -> None:
+        one, other = self.unit(one), self.unit(other)
+        if one != other:
+            self._same[other] = one
+
+    def unit(self, name: str) -> str:
+        while name in self._same:
+            name = self._same[name]
+        return name
+
+    def back(self) -> list[FileChange]:
+        """The last that was done goes back first; what lies in a folder before the folder."""
+        numbers: dict[str, int] = {}
+        found = []
+        for path, net in reversed(self.files.items()):
+            number = numbers.setdefault(self.unit(net.unit), len(numbers))
+            found.append(FileChange(net.spec_id, path, net.after, net.before, number))
+        return sorted(found, key=_folders_last)
+
+
+def _folders_last(change: FileChange) -> tuple[int, int]:
+    if not change.folder:
+        return 1, 0
+    depth = change.path.count("/")
+    # Coming back it is made first, outermost first; going away it goes last, innermost first.
+    return (0, depth) if change.after else (2, -depth)
+
+
+def newest(services: Services) -> str:
+    """The one that was carried out last, whatever its number."""
+    found, best = "", ""
+    for ref in sorted(services.store.refs(), key=attrgetter("updated_at"), reverse=True):
+        if ref.updated_at < best:
+            break  # whatever comes now was carried out before it was touched last
+        if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(services, ref.id)) > best:
+            found, best = ref.id, at
+    if not found:
+        raise NothingToUndo(why=Text("no plan was carried out, or all were undone"))
+    return found
+
+
+def _carried_out_at(services: Services, plan_id: str) -> str:
+    """Empty where it changed no file."""
+    links = services.store.plan(plan_id).document.state.executions
+    done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
+    return max(done) if done and _History(services, plan_id).files else ""
+
+
+def undoable(services: Services, stored: StoredPlan, approval: Approval | None = None) -> Undoable:
+    name, plan_id = f"p{stored.number}", stored.document.plan.id
+    history = _History(services, plan_id, approval)
+    if not history.files:
+        if not history.newest:
+            raise NothingToUndo(why=Text("plan {plan} was not carried out", plan=name))
+        if stored.document.state.executions[-1].kind != Act.UNDO:
+            raise NothingToUndo(why=Text("plan {plan} changed nothing", plan=name))
+        raise NothingToUndo(why=Text("plan {plan} is undone already", plan=name))
+    back = history.back()
+    good: list[FileChange] = []
+    refused: list[str] = []
+    for unit in units_of(back):
+        if wrong := differing(services.tree, unit.changes):
+            refused += wrong
+        else:
+            good += unit.changes
+    if not good:
+        raise UndoStale(plan=name, paths=", ".join(refused))
+    if any(_is_lost(services, change.after) for change in good):
+        raise NothingToUndo(why=Text("the replaced bytes are no longer kept"))
+    by_commands = [change for change in good if change.path in history.by_commands]
+    emptied = {*history.made, *emptied_by(by_commands)} - {change.path for change in good if change.folder}
+    return Undoable(
+        history.newest,
+        tuple(sorted(good, key=_folders_last)),
+        tuple(sorted(refused)),
+        tuple(history.beyond),
+        tuple(sorted(emptied)),
+        frozenset(history.by_commands),
+    )
+
+
+def _is_lost(services: Services, state: FileState | None) -> bool:
+    return state is not None and not state.folder and services.store.get_bytes(state.sha256) is None
+
+
+def _subject(services: Services, stored: StoredPlan, found: Undoable, expires_at: str) -> ApprovalSubject:
+    return ApprovalSubject(
+        kind=Act.UNDO,
+        workspace=services.store.workspace_id(),
+        plan_id=stored.document.plan.id,
+        plan_version=stored.document.plan.version,
+        specs=(),
+        changes=found.changes,
+        expires_at=expires_at,
+        undoes=found.execution_id,
+    )
+
+
+@storage_errors()
+def request(services: Services, plan_id: str) -> tuple[ApprovalRequest, Undoable]:
+    """Fix what an undo would bring back; the digest names it."""
+    stored = services.store.plan(plan_id)
+    found = undoable(services, stored)
+    expires_at = services.clock.after(services.rules.expires_sec)
+    subject = _subject(services, stored, found, expires_at)
+    asked = ApprovalRequest(
+        id=services.ids(),
+        plan_id=plan_id,
+        plan_version=stored.document.plan.version,
+        selection=ALL_SPECS,
+        digest=codec.digest(codec.canonical(subject)),
+        requested_at=services.clock.now(),
+        expires_at=expires_at,
+        kind=Act.UNDO,
+    )
+    with services.store.transaction() as transaction:
+        transaction.add_request(asked)
+        event = NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
+        transaction.save_plan(stored, stored.document, event)
+    return asked, found
+
+
+@storage_errors()
+def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -> ExecutionResult:
+    with services.lock("undo"):
+        commit.finish(services, Recovery(services).run())
+        stored = services.store.plan(plan_id)
+        name = f"p{stored.number}"
+        proof = require_person(services, name, proof)
+        digest = claimed(proof)
+        asked = next((asked for asked in services.store.requests(plan_id) if asked.digest == digest), None)
+        if asked is None:
+            raise NotRequested(plan=name)
+        if asked.expires_at < services.clock.now():
+            raise Expired(plan=name, when=asked.expires_at)
+        found = undoable(services, stored)
+        subject = _subject(services, stored, found, asked.expires_at)
+        with services.store.transaction() as transaction:
+            approval = decide(
+                services, asked, subject, proof,
+                act=SignedAct.UNDO, approver=approver, risk=Risk.LOW, after_event=transaction.last_hash(),
+            )  # fmt: skip
+            transaction.add_approval(approval)
+            event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
+            stored = transaction.save_plan(stored, stored.document, event)
+        return _carry_out(services, stored, found, approval, "")
+
+
+def take_back(services: Services, stored: StoredPlan, approval: Approval) -> ExecutionResult:
+    """Approved together with the plan: what happens when its checks fail."""
+    return _carry_out(services, stored, undoable(services, stored, approval), approval, "a check failed")
+
+
+def _carry_out(
+    services: Services, stored: StoredPlan, found: Undoable, approval: Approval, reason: str
+) -> ExecutionResult:
+    contents = _contents(services, found.changes)
+    intent = ExecutionIntent(
+        id=services.ids(),
+        kind=Act.UNDO,
+        plan_id=stored.document.plan.id,
+        plan_version=stored.document.plan.version,
+        approval_id=approval.id,
+        changes=found.changes,
+        new_folders=new_folders(services, found.changes),
+        started_at=services.clock.now(),
+        emptied=found.emptied,
+        refused=found.refused or UNSET,
+    )
+
+    def begin(transaction: Transaction) -> None:
+        transaction.spend(approval.id, intent.id)
+        event = NewEvent(EventKind.UNDO_STARTED, Actor.SYSTEM, reason, intent)
+        transaction.save_plan(stored, stored.document, event)
+
+    return Executor(services).carry_out(intent, contents, begin)
+
+
+def _contents(services: Services, changes: Sequence[FileChange]) -> dict[str, bytes]:
+    """What comes back from the ledger; what goes from there too, or from the files."""
+    contents = {}
+    for change in changes:
+        for state in (change.before, change.after):
+            if state is None or state.folder:
+                continue
+            data = services.store.get_bytes(state.sha256)
+            if data is None and state is change.before and (found := services.tree.look(change.path)):
+                data = found.data
+            if data is not None:
+                contents[state.sha256] = data
+    return contents
+
+
+def new_folders(services: Services, changes: Sequence[FileChange]) -> tuple[str, ...]:
+    """Those that are made along the way; a folder that is a change itself is none of them."""
+    made = {change.path for change in changes if change.folder}
+    new = [change.path for change in changes if change.before is None]
+    return tuple(folder for folder in services.tree.missing_folders(new) if folder not in made)

@@ -1,0 +1,312 @@
+"""Which fields a spec of each kind has, and what they may say.
+
+Whether specs can be carried out, and what they would do (PT-7).
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from ringi.domain.plan import (
+    CHANGING,
+    ActionSpec,
+    ActionSpecExt,
+    FileState,
+    Preflight,
+    SpecKind,
+    Touched,
+    ValidationReport,
+)
+from ringi.domain.risk import Risk, RiskCode, RiskReason
+from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, StorageFailed
+from ringi.patching.render import Rendered
+from ringi.plans.effects import (
+    NOTHING,
+    Effect,
+    Invalid,
+    added_lines,
+    effects_of,
+    looking,
+    numbered,
+    rendering,
+)
+from ringi.plans.services import Rules
+from ringi.policy.commands import allowed
+from ringi.policy.files import critical_category
+from ringi.policy.risk import Facts, assess, is_unshown
+from ringi.text import Text
+from ringi.workspace.paths import normalise
+from ringi.workspace.tree import Tree
+
+_FREE: Final = frozenset(["kind", "description", "optional", "group", "path"])
+_FIELDS: Final = {
+    SpecKind.CREATE: frozenset(["content", "encoding", "mode"]),
+    SpecKind.WRITE: frozenset(["content", "encoding", "mode"]),
+    SpecKind.PATCH: frozenset(["content", "encoding", "mode"]),
+    SpecKind.DELETE: frozenset[str](),
+    SpecKind.MOVE: frozenset(["target", "mode"]),
+    SpecKind.MKDIR: frozenset(["mode"]),
+    SpecKind.READ: frozenset[str](),
+    SpecKind.ANALYZE: frozenset[str](),
+    SpecKind.RUN: frozenset(["argv", "timeout_sec"]),
+    SpecKind.CALL: frozenset(["tool", "arguments"]),
+}
+_FOREIGN: Final = {
+    kind: tuple(
+        (field.name, field.default)
+        for field in msgspec.structs.fields(ActionSpec)
+        if field.name not in _FREE | fields
+    )
+    for kind, fields in _FIELDS.items()
+}
+"""Fields of the other kinds, with what they hold where nobody set them."""
+_WHOLE_WORKSPACE: Final = frozenset([SpecKind.RUN, SpecKind.CALL, SpecKind.ANALYZE])
+"""Kinds that can do without a path."""
+_NOT_IN_GROUPS: Final = frozenset([SpecKind.RUN, SpecKind.CALL])
+_FOLDERS: Final = frozenset([SpecKind.MKDIR, SpecKind.RUN, SpecKind.ANALYZE])
+_LONGEST_RUN: Final = 86_400
+_MOST_WORDS: Final = 10_000
+
+
+def normalised(spec: ActionSpec, rules: Rules) -> ActionSpec:
+    """The spec as it is kept: paths in their one spelling, nothing left to a default that could change."""
+    for name, default in _FOREIGN[spec.kind]:
+        if getattr(spec, name) != default:
+            raise Invalid(Text("{kind} specs have no {field}", kind=str(spec.kind), field=name))
+    if spec.kind in _NOT_IN_GROUPS and spec.group is not None:
+        raise Invalid(Text("a command cannot be part of a group: it could not be taken back with it"))
+    path = "/".join(_path(spec)) if spec.path or spec.kind not in _WHOLE_WORKSPACE else ""
+    spec = msgspec.structs.replace(spec, path=path)
+    if spec.kind is SpecKind.MOVE:
+        return msgspec.structs.replace(spec, target="/".join(normalise(spec.target or "")))
+    if spec.kind is SpecKind.RUN:
+        return _command(spec, rules)
+    if spec.kind is SpecKind.CALL and not (spec.tool or "").strip():
+        raise Invalid(Text("it names no tool"))
+    return spec
+
+
+def _path(spec: ActionSpec) -> tuple[str, ...]:
+    return normalise(spec.path.rstrip("/") if spec.kind in _FOLDERS else spec.path)
+
+
+def _command(spec: ActionSpec, rules: Rules) -> ActionSpec:
+    if not spec.argv or not spec.argv[0].strip():
+        raise Invalid(Text("it has no command"))
+    if len(spec.argv) > _MOST_WORDS or any("\0" in word for word in spec.argv):
+        raise Invalid(Text("its command cannot be run by any system"))
+    timeout = rules.command_timeout_sec if spec.timeout_sec is None else spec.timeout_sec
+    if not 1 <= timeout <= _LONGEST_RUN:
+        raise Invalid(Text("its timeout must be from 1 to {most} seconds", most=_LONGEST_RUN))
+    return msgspec.structs.replace(spec, timeout_sec=timeout)
+
+
+Basis = Mapping[str, FileState | None]
+"""Files as the proposer saw them, by path."""
+
+
+class Validated(NamedTuple):
+    report: ValidationReport
+    problems: tuple[Text, ...]
+    """The report's issues, before they became English."""
+    diffs: tuple[Rendered, ...]
+    """One for each normalised spec, in their order."""
+
+
+def validate(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis) -> Validated:
+    checked = []
+    coming: dict[str, str | None] = {}
+    for number, spec in enumerate(specs, 1):
+        checked.append(_check_one(f"s{number}", spec, tree, rules, basis, coming))
+        ext = checked[-1][0]
+        # In a group folders are made first.
+        made = ext.base.path in coming and not (ext.base.group and coming[ext.base.path] == ext.base.group)
+        if ext.validated and spec.kind is SpecKind.MKDIR and made:
+            late = Text("{path}: a spec before it makes this folder already", path=spec.path)
+            checked[-1] = (*checked[-1][:2], late)
+        coming |= dict.fromkeys(_made_by(ext), ext.base.group)
+    problems = [problem for _, _, problem in checked if problem]
+    problems += misfits([ext for ext, _, problem in checked if not problem], len(specs), rules)
+    report = ValidationReport(
+        ok=not problems,
+        issues=tuple(str(problem) for problem in problems),
+        normalized=tuple(ext for ext, _, _ in checked),
+    )
+    return Validated(report, tuple(problems), tuple(rendered for _, rendered, _ in checked))
+
+
+def _made_by(spec: ActionSpecExt) -> set[str]:
+    """What is there when the spec is done: files, and the folders above them."""
+    paths = [file.path.split("/") for file in spec.touched if file.after]
+    return {"/".join(parts[:depth]) for parts in paths for depth in range(1, len(parts) + 1)}
+
+
+def _check_one(
+    spec_id: str, spec: ActionSpec, tree: Tree, rules: Rules, basis: Basis, coming: Collection[str]
+) -> tuple[ActionSpecExt, Rendered, Text | None]:
+    try:
+        spec = normalised(spec, rules)
+        if spec.kind not in CHANGING:
+            return _of_no_file(spec_id, spec, tree, rules, coming), NOTHING, None
+        effects = effects_of(spec, looking(tree, spec.kind), rules, based=spec.path in basis)
+        _require_basis(spec, effects, basis)
+    except (Invalid, PathRefused, BadPatch, PatchMismatch, StorageFailed, OSError) as error:
+        why = why_of(error)
+        problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
+        return _invalid(spec_id, spec, rules, str(why)), NOTHING, problem
+    rendered = rendering(effects)
+    # What counts of a move is the place that the bytes come to.
+    risk, reasons = _risk(spec, effects[::-1] if spec.kind is SpecKind.MOVE else effects, rendered, rules)
+    touched = [
+        Touched(effect.path, basis.get(effect.path, effect.before), effect.after) for effect in effects
+    ]
+    ext = ActionSpecExt(
+        spec_id,
+        spec,
+        risk,
+        validated=True,
+        preflight=Preflight(
+            exists=effects[0].before is not None,
+            overwrite=effects[0].before is not None and effects[0].after is not None,
+            diff_summary=_summary(spec, rendered),
+        ),
+        risk_reasons=reasons,
+        before=touched[0].before,
+        after=touched[0].after,
+        also=tuple(touched[1:]) or UNSET,
+    )
+    return ext, rendered, None
+
+
+def _summary(spec: ActionSpec, rendered: Rendered) -> str:
+    if spec.kind is SpecKind.MKDIR:
+        return "folder"
+    if spec.kind is SpecKind.MOVE:
+        return f"to {spec.target}"
+    return "binary" if rendered.binary else f"+{rendered.added} -{rendered.removed}"
+
+
+def _of_no_file(
+    spec_id: str, spec: ActionSpec, tree: Tree, rules: Rules, coming: Collection[str]
+) -> ActionSpecExt:
+    """A command, a reading or a call: what it does to files is not known beforehand, or is nothing."""
+    found = tree.look_folder(spec.path) if spec.path else None
+    if spec.path and found is None and spec.path not in coming:
+        raise Invalid(Text("it is not there"))
+    if found is not None and bool(found.state.folder) is not (spec.kind is SpecKind.RUN):
+        if spec.kind is SpecKind.RUN:
+            raise Invalid(Text("a command runs in a folder, and this is a file"))
+        if spec.kind is SpecKind.READ:
+            raise Invalid(Text("it is a folder"))
+    risk, reasons = Risk.LOW, list[RiskReason]()
+    if spec.kind is SpecKind.RUN:
+        known = allowed(spec.argv, rules.allowed_commands)
+        risk = Risk.MEDIUM if known else Risk.HIGH
+        code = RiskCode.COMMAND if known else RiskCode.FOREIGN_COMMAND
+        reasons = [RiskReason(code, shlex.join(spec.argv))]
+    elif spec.kind is SpecKind.CALL:
+        risk, reasons = Risk.HIGH, [RiskReason(RiskCode.TOOL_CALL, spec.tool or "")]
+    preflight = Preflight(exists=found is not None, overwrite=False, diff_summary="")
+    return ActionSpecExt(
+        spec_id, spec, risk, validated=True, preflight=preflight, risk_reasons=tuple(reasons)
+    )
+
+
+def _require_basis(spec: ActionSpec, effects: Sequence[Effect], basis: Basis) -> None:
+    """What a patch makes of a file as it was cannot be told from the file as it is."""
+    if spec.kind is SpecKind.PATCH:
+        for effect in effects:
+            if basis.get(effect.path, effect.before) != effect.before:
+                raise Invalid(Text("its file changed since the patch was made"))
+
+
+def _risk(
+    spec: ActionSpec, effects: Sequence[Effect], rendered: Rendered, rules: Rules
+) -> tuple[Risk, tuple[RiskReason, ...]]:
+    own, *others = effects
+    facts = Facts(
+        SpecKind.DELETE if own.after is None and spec.kind is not SpecKind.MOVE else spec.kind,
+        own.path,
+        exists=any(effect.before for effect in effects),
+        changed_lines=rendered.added + rendered.removed,
+        changed_bytes=_changed_bytes(rendered, own),
+        # At its new place every line of a moved or copied file is new.
+        added=tuple(numbered(own.new or b"") if others else added_lines(rendered.diff)),
+        unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
+    )
+    risk, reasons = assess(facts, rules.thresholds)
+    sources = [
+        RiskReason(RiskCode.CRITICAL_SOURCE, other.path)
+        for other in others
+        if critical_category(other.path, rules.thresholds.critical)
+    ]
+    return (Risk.HIGH if sources else risk), (*reasons, *sources)
+
+
+def why_of(error: Exception) -> object:
+    if isinstance(error, RingiError):
+        return error.details.get("why") or Text(error.message, **error.details)
+    return error.why if isinstance(error, Invalid) else str(error)
+
+
+def _changed_bytes(rendered: Rendered, effect: Effect) -> int:
+    if rendered.binary:
+        return max(len(effect.new or b""), len(effect.old or b""))
+    return len(rendered.diff)
+
+
+def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSpecExt:
+    facts = Facts(spec.kind, spec.path, exists=False, changed_lines=0, changed_bytes=0)
+    risk, reasons = assess(facts, rules.thresholds)
+    preflight = Preflight(exists=False, overwrite=False, diff_summary="")
+    return ActionSpecExt(
+        spec_id, spec, risk, validated=False, preflight=preflight, notes=why, risk_reasons=reasons
+    )
+
+
+def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Text]:
+    """What is wrong with the specs together, though each may be fine by itself."""
+    problems = []
+    if not count:
+        problems.append(Text("there are no specs"))
+    if count > rules.max_specs:
+        problems.append(
+            Text("there are {count} specs, {limit} are allowed", count=count, limit=rules.max_specs)
+        )
+    return [*problems, *_clashes(specs), *_group_problems(specs)]
+
+
+def _clashes(specs: Sequence[ActionSpecExt]) -> Iterator[Text]:
+    """Two specs on one path, or a file where another spec needs a folder."""
+    paths = [path for spec in specs for path in spec.changed_paths]
+    folders = {spec.base.path for spec in specs if spec.base.kind is SpecKind.MKDIR}
+    for path, count in Counter(paths).items():
+        if count > 1:
+            yield Text("{path}: two specs name it", path=path)
+    files = set(paths) - folders
+    for path in sorted(set(paths)):
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            if (above := "/".join(parts[:depth])) in files:
+                yield Text("{path}: {other} is to be a file and a folder at once", path=path, other=above)
+
+
+def _group_problems(specs: Sequence[ActionSpecExt]) -> Iterator[Text]:
+    """A group is one step: it has one place in the order, and fails as one."""
+    ended: set[str] = set()
+    optional: dict[str, bool] = {}
+    last = None
+    for spec in specs:
+        group = spec.base.group
+        if group != last and last is not None:
+            ended.add(last)
+        if group is not None:
+            if group in ended:
+                yield Text("the specs of group {group} do not stand together", group=group)
+            if optional.setdefault(group, spec.base.optional) != spec.base.optional:
+                yield Text("group {group}: all of its specs are optional, or none", group=group)
+        last = group

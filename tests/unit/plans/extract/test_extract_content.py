@@ -1,0 +1,548 @@
+"""What a plan's text says to do: every form that is understood, and everything that is listed instead."""
+
+from textwrap import dedent
+
+import pytest
+
+from ringi.domain.codec import foreign, pretty
+from ringi.domain.extraction import Extraction, Unplaced
+from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.patching import parse_patch
+from ringi.plans.extract.content import extract
+
+pytestmark = pytest.mark.req("PT-14")
+
+BODY = "x = 1\n"
+BLOCK = "```python\nx = 1\n```\n"
+
+
+def brief(spec: ActionSpec) -> tuple[str, ...]:
+    """Kind and what it is about, in one line."""
+    return (spec.kind.value, *(part for part in (spec.path, spec.target, *spec.argv) if part))
+
+
+def told(text: str) -> list[tuple[str, ...]]:
+    found = extract(text)
+    assert found.unplaced == ()
+    return [brief(spec) for spec in found.specs]
+
+
+def reasons(text: str) -> list[tuple[int, str]]:
+    """Nothing may be made of the text."""
+    found = extract(text)
+    assert found.specs == ()
+    return [(item.line, item.why) for item in found.unplaced]
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        "python src/a.py",
+        "python   src/a.py  ",
+        'python title="src/a.py"',
+        "python title='src/a.py'",
+        "python title=src/a.py",
+        'py linenums="1" title="src/a.py" hl_lines="2 3"',
+        "python:src/a.py",
+        "src/a.py",
+        "./src/a.py",
+        "{.python filename=src/a.py}",
+        '{.python .numbered filename="src/a.py"}',
+        'python {file="src/a.py"}',
+        "python {1,3-5} src/a.py",
+        "python // src/a.py",
+        "python # src/a.py",
+        "python `src/a.py`".replace("`", "'"),
+        'python "src/a.py"',
+    ],
+)
+def test_path_in_the_info_string(info: str):
+    found = extract(f"```{info}\nx = 1\n```\n")
+    assert found == Extraction((ActionSpec(SpecKind.WRITE, "src/a.py", BODY),), ())
+
+
+@pytest.mark.parametrize(
+    ("above", "kind", "path", "description"),
+    [
+        ("`src/a.py`", "write", "src/a.py", ""),
+        ("**src/a.py**", "write", "src/a.py", ""),
+        ("**`src/a.py`**", "write", "src/a.py", ""),
+        ("### src/a.py", "write", "src/a.py", ""),
+        ("### `src/a.py`", "write", "src/a.py", ""),
+        ("#### 2. `src/a.py`", "write", "src/a.py", ""),
+        ("File: src/a.py", "write", "src/a.py", ""),
+        ("**File:** `src/a.py`", "write", "src/a.py", ""),
+        ("**File: `src/a.py`**", "write", "src/a.py", ""),
+        ("- src/a.py:", "write", "src/a.py", ""),
+        ("* ./src/a.py", "write", "src/a.py", ""),
+        ("src/a.py", "write", "src/a.py", ""),
+        ("### src/new.py", "write", "src/new.py", ""),
+        ("scripts/run.py", "write", "scripts/run.py", ""),
+        ('"src/a.py"', "write", "src/a.py", ""),
+        (".gitignore", "write", ".gitignore", ""),
+        ("Makefile:", "write", "Makefile", ""),
+        ("src/__init__.py", "write", "src/__init__.py", ""),
+        ("Create `src/a.py`:", "create", "src/a.py", "Create src/a.py"),
+        ("Create src/a.py:", "create", "src/a.py", "Create src/a.py"),
+        ("Create a new file `src/a.py`:", "create", "src/a.py", "Create a new file src/a.py"),
+        ("1. Add `src/a.py` with the parser:", "create", "src/a.py", "Add src/a.py with the parser"),
+        ("New file: `src/a.py`", "create", "src/a.py", ""),
+        ("**src/a.py** (new)", "create", "src/a.py", "src/a.py (new)"),
+        ("### Step 2: Update `src/a.py`", "write", "src/a.py", "Step 2: Update src/a.py"),
+        ("### Step 2: `src/a.py`", "write", "src/a.py", "Step 2: src/a.py"),
+        ("Here is `src/a.py`:", "write", "src/a.py", "Here is src/a.py"),
+        ("Then save this as `src/a.py`.", "write", "src/a.py", "Then save this as src/a.py."),
+        ("Replace the whole content of `src/a.py` with:", "write", "src/a.py", None),
+        ("Write the following to `src/a.py`:", "write", "src/a.py", None),
+        ("- [ ] Create `src/a.py`", "create", "src/a.py", "Create src/a.py"),
+        ("`src/a.py` を作成:", "create", "src/a.py", "src/a.py を作成"),
+        ("src/a.py を作成：", "create", "src/a.py", "src/a.py を作成"),  # noqa: RUF001
+        ("新規ファイル `src/a.py`:", "create", "src/a.py", None),
+        ("`src/a.py` を新規作成します。", "create", "src/a.py", None),
+        ("`src/a.py` を更新します:", "write", "src/a.py", None),
+        ("`src/a.py` の内容:", "write", "src/a.py", None),
+        ("ファイル名: `設計/計画.md`", "write", "設計/計画.md", ""),
+        ("**ファイル：** 設計/計画.md", "write", "設計/計画.md", ""),  # noqa: RUF001
+        ("Create `my notes/first draft.md`:", "create", "my notes/first draft.md", None),
+        ("Create `app/(auth)/[id]/page.tsx`:", "create", "app/(auth)/[id]/page.tsx", None),
+        ("Create `Procfile.dev`:", "create", "Procfile.dev", None),
+        ("Create the script `run`:", "create", "run", None),
+        ("File: `run`", "write", "run", ""),
+    ],
+)
+def test_path_on_the_line_above(above: str, kind: str, path: str, description: str | None):
+    found = extract(f"Some words.\n\n{above}\n\n{BLOCK}")
+    assert found.unplaced == ()
+    (spec,) = found.specs
+    assert (spec.kind.value, spec.path, spec.content) == (kind, path, BODY)
+    assert description is None or spec.description == description
+
+
+def test_words_above_a_named_block_describe_it():
+    found = extract("Add the settings:\n```toml conf/a.toml\nx = 1\n```\n\nA remark.\n```toml b.toml\n```\n")
+    assert found.specs == (
+        ActionSpec(SpecKind.CREATE, "conf/a.toml", BODY, description="Add the settings"),
+        ActionSpec(SpecKind.WRITE, "b.toml", ""),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "specs"),
+    [
+        ("delete src/a.py", [("delete", "src/a.py")]),
+        ("Delete `src/a.py`.", [("delete", "src/a.py")]),
+        ("- Delete `src/a.py`", [("delete", "src/a.py")]),
+        ("- **Delete** `src/a.py`", [("delete", "src/a.py")]),
+        ("- **Delete:** src/a.py", [("delete", "src/a.py")]),
+        ("- [ ] delete ./src/a.py", [("delete", "src/a.py")]),
+        ("3. Remove the file `old script`", []),
+        ("3. Remove the file `old_script`", [("delete", "old_script")]),
+        ("- remove: src/a.py", [("delete", "src/a.py")]),
+        ("* rm src/a.py", [("delete", "src/a.py")]),
+        ("* `rm -f src/a.py`", [("delete", "src/a.py")]),
+        (
+            "- Delete `a.py`, `b.py` and `c d.py`",
+            [("delete", "a.py"), ("delete", "b.py"), ("delete", "c d.py")],
+        ),
+        ("- Delete Makefile", [("delete", "Makefile")]),
+        ("### Delete `src/a.py`", [("delete", "src/a.py")]),
+        ("- `src/a.py` を削除", [("delete", "src/a.py")]),
+        ("・`src/a.py`を削除する。", [("delete", "src/a.py")]),
+        ("- src/a.py ファイルを削除してください", [("delete", "src/a.py")]),
+        ("- 削除: `計画/古い.md`", [("delete", "計画/古い.md")]),
+        ("- `a.py` と `b.py` を削除します", [("delete", "a.py"), ("delete", "b.py")]),
+        ("- move a.py -> src/b.py", [("move", "a.py", "src/b.py")]),
+        ("- Move `a.py` → `src/b.py`", [("move", "a.py", "src/b.py")]),
+        ("- rename `a.py` to `b.py`", [("move", "a.py", "b.py")]),
+        ("Rename file `a` to `b`.", [("move", "a", "b")]),
+        ("- mv a.py b.py", [("move", "a.py", "b.py")]),
+        ("- `a.py` を `b.py` に移動", [("move", "a.py", "b.py")]),
+        ("- `a.py` を `b.py` にリネームする", [("move", "a.py", "b.py")]),
+        ("- a.py から b.py へ移動します。", [("move", "a.py", "b.py")]),
+        ("- リネーム：a.py → b.py", [("move", "a.py", "b.py")]),  # noqa: RUF001
+        ("- mkdir build", [("mkdir", "build")]),
+        ("- `mkdir -p src/new/deep`", [("mkdir", "src/new/deep")]),
+        ("- create folder src/new", [("mkdir", "src/new")]),
+        ("- Create the directory `new/`", [("mkdir", "new")]),
+        ("- `docs` フォルダを作成", [("mkdir", "docs")]),
+    ],
+)
+def test_lines_that_act(line: str, specs: list[tuple[str, ...]]):
+    assert [brief(spec) for spec in extract(line).specs] == specs
+    assert [brief(spec) for spec in extract(f"Words.\r\n\r\n{line}\r\n\r\nWords.\r\n").specs] == specs
+    assert bool(extract(line).unplaced) is not bool(specs)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "Plain prose about src/a.py, nothing else.",
+        "- Remove unused imports",
+        "- Do not delete `src/a.py`",
+        "- Don't remove src/a.py",
+        "- ~~Delete `src/a.py`~~",
+        "- Move fast and break things",
+        "- Rename things to be clear",
+        "- Create folder structure",
+        "- `src/a.py` を削除しない",
+        "The `src/a.py` file is fine.",
+        "mkdir",
+        "- delete",
+        "rm",
+        "Use ```inline code``` here",
+    ],
+)
+def test_prose_is_prose(line: str):
+    assert extract(line) == Extraction((), ())
+
+
+MORE = "it says more than a path"
+NO_FILE = "it does not say that this is a file"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("- Delete the `foo` function in `src/a.py`", MORE),
+        ("- Delete `foo()` from `src/a.py`", MORE),
+        ("- Delete `src/a.py` if nobody needs it", MORE),
+        ("- Delete src/a.py unless it is used", MORE),
+        ("- Delete `src/*.py`, `src/a.py`", MORE),
+        ("- rm -rf src/old", MORE),
+        ("- `rm -rf dist`", MORE),
+        ("- Move `src/a.py` into `lib/`", MORE),
+        ("- Move `src/a.py` somewhere else", MORE),
+        ("- `src/a.py` の `foo` を削除", MORE),
+        ("- `src/a.py` から `foo` を削除", MORE),
+        ("- Remove `helper`", NO_FILE),
+        ("- Rename `old_name` to `new_name`", NO_FILE),
+        ("- Move `parse` to `src/b.py`", NO_FILE),
+        ("- Move `src/a.py`", "a move names one file and its new path"),
+        ("- [x] Delete `src/a.py`", "its box is ticked as done"),
+        ("- Run `npm test`", "commands are taken from shell fences only"),
+        ("- `make lint` を実行", "commands are taken from shell fences only"),
+        ("- Create `src/a.py`", "no block gives its content"),
+        ("- `src/a.py` を作成", "no block gives its content"),
+        ("> - Delete `src/a.py`", "it stands in a quotation"),
+        ("> ```python src/a.py\n> x\n> ```", "it stands in a quotation"),
+        ("<!-- delete src/a.py -->", "it stands in a comment"),
+        ("<!--\n```python src/a.py\nx\n```\n-->", "it stands in a comment"),
+        ("We never\ndelete src/a.py\nby accident.", "it is part of a longer text"),
+        ("- Delete `src/a.py`\n  only when the tests pass", "it is part of a longer text"),
+    ],
+)
+def test_lines_that_cannot_be_read_are_listed(line: str, why: str):
+    assert [found for _, found in reasons(line)] == [why]
+
+
+PART = "it may be only a part of src/a.py"
+NO_PATH = "no path is named for it"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (BLOCK, NO_PATH),
+        (f"Like this:\n{BLOCK}", NO_PATH),
+        (f"## Input/Output\n{BLOCK}", NO_PATH),
+        (f"## Setup\n{BLOCK}", NO_PATH),
+        (f"See https://example.org/a.py\n{BLOCK}", NO_PATH),
+        (f"`https://example.org/a.py`\n{BLOCK}", NO_PATH),
+        (f"`/etc/passwd`\n{BLOCK}", NO_PATH),
+        (f"`~/a.py`\n{BLOCK}", NO_PATH),
+        (f"`C:\\a.py`\n{BLOCK}", NO_PATH),
+        (f"`src/<name>.py`\n{BLOCK}", NO_PATH),
+        (f"`src/*.py`\n{BLOCK}", NO_PATH),
+        (f"`foo()`\n{BLOCK}", NO_PATH),
+        (f"`python a.py`\n{BLOCK}", NO_PATH),
+        (f"### `parse_config`\n{BLOCK}", NO_PATH),
+        (f"Add `validate`:\n{BLOCK}", NO_PATH),
+        (f"Now run `src/a.py`:\n{BLOCK}", NO_PATH),
+        (f"Running `src/a.py` prints:\n{BLOCK}", NO_PATH),
+        (f"Create `src/a.py` and `src/b.py`:\n{BLOCK}", "more than one path is named: src/a.py, src/b.py"),
+        (f"Add this function to `src/a.py`:\n{BLOCK}", PART),
+        (f"In `src/a.py`:\n{BLOCK}", PART),
+        (f"This is similar to `src/a.py`:\n{BLOCK}", PART),
+        (f"- `src/a.py` is the parser\n\n{BLOCK}", "it is not clear that it is src/a.py"),
+        (f"| `src/a.py` | the parser |\n{BLOCK}", NO_PATH),
+        (f"At the top of `src/a.py`:\n{BLOCK}", PART),
+        (f"`src/a.py` currently looks like this:\n{BLOCK}", PART),
+        (f"Change the class in `src/a.py`:\n{BLOCK}", PART),
+        (f"`src/a.py` に追加:\n{BLOCK}", PART),
+        (f"`src/a.py` の末尾:\n{BLOCK}", PART),
+        ("```12:15:src/a.py\nx\n```", "it is a part of a file"),
+        ("`src/a.py`\n```python:src/a.py:10-20\nx\n```", "it is a part of a file"),
+        ("```python src/a.py#L3\nx\n```", "it is a part of a file"),
+        ("```python src/a.py lines=1-3\nx\n```", "it is a part of a file"),
+        ("```python src/a.py src/b.py\nx\n```", "more than one path is named: src/a.py, src/b.py"),
+        ('```python title="A short example"\nx\n```', NO_PATH),
+        ("```python 3.11\nx\n```", NO_PATH),
+        ("```application/json\n{}\n```", NO_PATH),
+        ("```dockerfile\nFROM x\n```", NO_PATH),
+        ("```Dockerfile\nFROM x\n```", NO_PATH),
+        ("```python src/a.py\n# ... existing code ...\nx\n```", "it leaves out parts of src/a.py"),
+        ("```js src/a.js\n// ...rest of the file\n```", "it leaves out parts of src/a.js"),
+        ("```js src/a.js\n// Rest of the code remains unchanged\n```", "it leaves out parts of src/a.js"),
+        ("```html a.html\n<!-- existing markup… -->\n```", "it leaves out parts of a.html"),
+        ("```python src/a.py\n    # （省略）\n```", "it leaves out parts of src/a.py"),  # noqa: RUF001
+        ("```python src/a.py\n# ...既存のコード...\n```", "it leaves out parts of src/a.py"),
+        ("```python src/a.py\nx = 1\n", "its fence is never closed"),
+        ("````python src/a.py\nx = 1\n```\n", "its fence is never closed"),
+        (
+            "```markdown README.md\n# T\n```bash\nmake\n```\nMore.\n```\n",
+            "a fence in it is as long as its own; make the outer fence longer",
+        ),
+        (
+            "```python src/a.py\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```",
+            "it holds a diff and is not marked as one",
+        ),
+        ("Create `README.md`:\n```sh\nmake\n```", "it may be commands or the file README.md"),
+        (
+            "Check `setup.sh` with:\n```sh\nshellcheck setup.sh\n```",
+            "it may be commands or the file setup.sh",
+        ),
+        ("```bash\n#!/bin/bash\nmake\n```", NO_PATH),
+    ],
+)
+def test_blocks_that_cannot_be_placed_are_listed(text: str, why: str):
+    assert [found for _, found in reasons(text)] == [why]
+
+
+def test_dots_that_are_code_stay():
+    text = "```python src/a.py\nclass A: ...\n\n...\n# Wait for the other thread...\n# rest\n```\n"
+    assert told(text) == [("write", "src/a.py")]
+
+
+PATCH = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
+GIT_PATCH = (
+    "diff --git a/b.txt b/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+new\n"
+    "diff --git a/c.txt b/d.txt\nsimilarity index 100%\nrename from c.txt\nrename to d.txt\n"
+)
+
+
+@pytest.mark.parametrize(
+    "info", ["diff", "patch", "", "Diff", "diff src/a.py", 'diff title="src/a.py"', "{.diff}"]
+)
+def test_a_diff_is_a_patch(info: str):
+    found = extract(f"Change it:\n\n```{info}\n{PATCH}```\n")
+    assert found == Extraction((ActionSpec(SpecKind.PATCH, "src/a.py", PATCH),), ())
+
+
+def test_files_of_one_fence_are_a_group():
+    one, two = f"```diff\n{GIT_PATCH}```\n", f"```\n{PATCH}{GIT_PATCH}```\n"
+    found = extract(f"{one}\n```diff\n{PATCH}```\n{two}")
+    assert found.unplaced == ()
+    assert [(spec.path, spec.group) for spec in found.specs] == [
+        *(("b.txt", "diff1"), ("d.txt", "diff1"), ("src/a.py", None)),
+        *(("src/a.py", "diff2"), ("b.txt", "diff2"), ("d.txt", "diff2")),
+    ]
+    for spec in found.specs:
+        assert parse_patch((spec.content or "").encode()).files[0].path == spec.path
+
+
+def test_a_diff_in_a_list_keeps_its_blanks():
+    patch = "--- a/a.md\n+++ b/a.md\n@@ -1,4 +1,4 @@\n ```sh\n-x\n+y\n ```\n \n"
+    indented = "".join(f"   {line}\n" for line in f"```diff\n{patch}```".split("\n"))
+    assert extract(f"1. Change:\n{indented}").specs == (ActionSpec(SpecKind.PATCH, "a.md", patch),)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("", "its diff cannot be read: it is empty"),
+        ("x\n", "its diff cannot be read: no file is named in it"),
+        ("@@ -1 +1 @@\n-a\n+b\n", "its diff cannot be read: a hunk without a file"),
+        ("Binary files a/x and b/x differ\n", "which is not text"),
+        ('--- "a/\\377"\n+++ "b/\\377"\n@@ -1 +1 @@\n-a\n+b\n', "its diff names a file that is not UTF-8"),
+    ],
+)
+def test_a_diff_that_cannot_be_read_is_listed(body: str, why: str):
+    ((line, found),) = reasons(f"Words.\n\n```diff\n{body}```\n")
+    assert line == 3
+    assert why in found
+
+
+def test_a_diff_for_another_file_is_listed():
+    assert reasons(f"```diff src/b.py\n{PATCH}```") == [(1, "its fence names src/b.py and its diff does not")]
+
+
+def test_a_diff_may_be_a_file():
+    assert told(f"```diff fixes/a.patch\n{PATCH}```\n") == [("write", "fixes/a.patch")]
+
+
+@pytest.mark.parametrize("above", ["`bin/run.sh`", "Create `bin/run`:", "### scripts/run.sh"])
+def test_a_script_with_a_path_is_a_file(above: str):
+    found = extract(f"{above}\n```bash\ncd x && make\n```\n```sh tools/x.py\nmake\n```\n")
+    assert [spec.content for spec in found.specs] == ["cd x && make\n", "make\n"]
+    assert found.unplaced == ()
+
+
+def test_fences_within_fences_are_content():
+    text = "````markdown README.md\n# T\n```sh\nmake\n```\n~~~\n- delete a.py\n````\n- delete b.py\n"
+    found = extract(text)
+    assert found.specs[0].content == "# T\n```sh\nmake\n```\n~~~\n- delete a.py\n"
+    assert [brief(spec) for spec in found.specs] == [("write", "README.md"), ("delete", "b.py")]
+
+
+def test_a_broken_block_does_not_swallow_the_rest():
+    text = "```md README.md\n```sh\nmake\n```\nx\n```\n\n```python src/a.py\nx = 1\n```\n"
+    found = extract(text)
+    assert [brief(spec) for spec in found.specs] == [("write", "src/a.py")]
+    assert [item.line for item in found.unplaced] == [1]
+
+
+def test_indentation_of_a_list_goes_and_that_of_the_code_stays():
+    text = dedent(
+        """\
+        1. First:
+           ```python src/a.py
+           def f():
+               return 1
+
+           ```
+        - ```python src/b.py
+            if x:
+              y
+          ```
+        \t```make src/c.mk
+        \ta:
+        \t\tb
+        \t```
+           ```python src/d.py
+        def g():
+            return 2
+           ```
+        """
+    )
+    assert [spec.content for spec in extract(text).specs] == [
+        "def f():\n    return 1\n\n",
+        "  if x:\n    y\n",
+        "a:\n\tb\n",
+        "def g():\n    return 2\n",
+    ]
+
+
+def test_line_ends_of_the_text_are_not_those_of_the_file():
+    assert extract("`a.bat`\r\n```bat\r\necho\r\n\r\n```\r\n").specs[0].content == "echo\n\n"
+    assert extract("`a.bat`\n```bat\necho\r\n\r\n```\n").specs[0].content == "echo\r\n\r\n"
+
+
+def test_the_same_path_twice_is_kept_twice():
+    assert told(f"`a.py`\n{BLOCK}`a.py`\n{BLOCK}- delete a.py\n") == [
+        ("write", "a.py"),
+        ("write", "a.py"),
+        ("delete", "a.py"),
+    ]
+
+
+def test_what_is_listed_is_cut():
+    found = extract(f"- Delete `src/a.py` {'because ' * 100}\n")
+    assert found.unplaced == (Unplaced(1, f"- Delete `src/a.py` {'because ' * 100}"[:200], MORE),)
+
+
+def test_half_a_character_is_no_text():
+    found = extract("a\nb \ud800\n```python a.py\n```\n")
+    assert found == Extraction(
+        (), (Unplaced(2, "\\ud800\n```python a.py\n```", "it holds what is not text"),)
+    )
+
+
+ANSWER = """\
+I'll add a greeting. Here's the plan:
+
+## 1. Create the module
+
+**`src/greet.py`** (new)
+
+```python
+def greet(name: str) -> str:
+    return f"Hello, {name}"
+```
+
+## 2. Wire it up
+
+Update `src/main.py`:
+
+```python
+from greet import greet
+
+print(greet("you"))
+```
+
+## 3. Clean up
+
+- Delete `src/hello.py`
+- Rename `tests/test_hello.py` to `tests/test_greet.py`
+
+## 4. Verify
+
+Run the tests:
+
+```bash
+python -m pytest tests -q   # all of them
+git diff --stat | cat
+```
+
+That should print:
+
+```
+3 passed
+```
+"""
+JAPANESE_ANSWER = """\
+以下の手順で変更します。
+
+### 1. `src/挨拶.py` を新規作成
+
+```python
+print("こんにちは")
+```
+
+### 2. 不要なファイルの整理
+
+1. `src/old.py` を削除
+2. `docs/a.md` を `docs/b.md` に移動
+3. `src/main.py` の `old` 関数を削除
+
+### 3. 確認
+
+```console
+$ python src/挨拶.py
+こんにちは
+```
+"""
+
+
+def test_an_answer_in_english():
+    found = extract(ANSWER)
+    assert [brief(spec) for spec in found.specs] == [
+        ("create", "src/greet.py"),
+        ("write", "src/main.py"),
+        ("delete", "src/hello.py"),
+        ("move", "tests/test_hello.py", "tests/test_greet.py"),
+        ("run", "python", "-m", "pytest", "tests", "-q"),
+    ]
+    assert [(item.line, item.text) for item in found.unplaced] == [(33, "git diff --stat | cat"), (38, "```")]
+
+
+def test_an_answer_in_japanese():
+    found = extract(JAPANESE_ANSWER)
+    assert [brief(spec) for spec in found.specs] == [
+        ("create", "src/挨拶.py"),
+        ("delete", "src/old.py"),
+        ("move", "docs/a.md", "docs/b.md"),
+        ("run", "python", "src/挨拶.py"),
+    ]
+    assert [(item.line, item.why) for item in found.unplaced] == [(13, MORE)]
+
+
+@pytest.mark.parametrize("text", [ANSWER, JAPANESE_ANSWER])
+def test_the_line_that_is_listed_is_the_line_of_the_text(text: str):
+    lines = text.split("\n")
+    assert all(lines[item.line - 1] == item.text for item in extract(text).unplaced)
+
+
+def test_the_document_can_be_written_and_read():
+    found = extract(ANSWER)
+    assert foreign(pretty(found), Extraction, "extraction") == found

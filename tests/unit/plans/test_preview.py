@@ -1,0 +1,78 @@
+"""Other open plans on the same files are pointed out."""
+
+from pathlib import Path
+
+import pytest
+
+from ringi.api import Workspace, change, project
+from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
+from ringi.domain.plan import ActionSpec, Overlap, SpecKind
+from ringi.plans.change import Change
+from ringi.plans.preview import overlaps
+from tests.helpers import approve, create, delete, open_scratch, proposed, write
+
+FILES = {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"}
+
+
+@pytest.fixture
+def ws(tmp_path: Path):
+    with open_scratch(tmp_path, FILES) as workspace:
+        yield workspace
+
+
+def found(workspace: Workspace, plan_id: str) -> tuple[Overlap, ...]:
+    return overlaps(workspace.plan._services, workspace.plan.get(plan_id))
+
+
+@pytest.mark.req("PT-8")
+def test_each_open_plan_with_a_common_path_is_named_in_the_order_of_their_numbers(ws):
+    first = proposed(ws, write("b.txt", "1"), delete("a.txt"), title="First")
+    proposed(ws, write("c.txt", "2"), title="Apart")
+    third = proposed(ws, write("a.txt", "3"), write("new.txt", "3"), title="Third")
+    mine = proposed(ws, write("a.txt", "4"), write("b.txt", "4"), create("own.txt", "4"))
+    assert found(ws, mine) == (
+        Overlap(first, "p1", "First", ("a.txt", "b.txt")),
+        Overlap(third, "p3", "Third", ("a.txt",)),
+    )
+    assert [overlap.name for overlap in found(ws, first)] == ["p3", "p4"]
+
+
+@pytest.mark.req("PT-8")
+def test_a_plan_that_was_carried_out_is_not_in_the_way(ws):
+    done = proposed(ws, write("a.txt", "1"))
+    mine = proposed(ws, write("a.txt", "2"))
+    assert len(found(ws, mine)) == 1
+    approve(ws, done)
+    assert ws.plan.execute(done).overall_success
+    assert found(ws, mine) == ()
+
+
+def test_a_version_that_leaves_the_file_alone_ends_the_overlap(ws):
+    other = proposed(ws, write("a.txt", "1"))
+    mine = proposed(ws, write("a.txt", "2"))
+    assert ws.plan.set_action_specs(other, [write("b.txt", "1")]).ok
+    assert found(ws, mine) == ()
+
+
+def test_both_paths_of_a_rename_count(ws):
+    patch = "diff --git a/a.txt b/z.txt\nsimilarity index 100%\nrename from a.txt\nrename to z.txt\n"
+    mine = proposed(ws, ActionSpec(SpecKind.PATCH, "z.txt", patch))
+    proposed(ws, write("a.txt", "1"))
+    proposed(ws, create("z.txt", "1"))
+    assert [overlap.paths for overlap in found(ws, mine)] == [("a.txt",), ("z.txt",)]
+
+
+def test_a_plan_without_specs_overlaps_nothing(ws):
+    proposed(ws, write("a.txt", "1"))
+    assert found(ws, ws.plan.propose("Only words")) == ()
+
+
+def test_a_superseded_change_plan_is_in_nobodys_way(ws):
+    diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n"
+    asked = Change("Fix it", [FileDiff("a.txt", diff)], PlanBasis(Trigger.USER_REQUEST, ()))
+    changing = change.propose_change(ws, asked)
+    mine = proposed(ws, write("a.txt", "2"))
+    assert [overlap.plan_id for overlap in found(ws, mine)] == [changing]
+    (ws.places.root / "b.txt").write_text("other\n")
+    project.capture(ws)
+    assert found(ws, mine) == ()
