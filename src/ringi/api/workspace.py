@@ -11,7 +11,7 @@ from ringi.domain.execution import ExecutionResult
 from ringi.domain.session import is_session
 from ringi.errors import Busy, NotFound
 from ringi.plans.tool import PlanTool
-from ringi.ports import EventSink, PersonChannel
+from ringi.ports import Clock, EventSink, PersonChannel
 from ringi.store.verify import verify
 from ringi.text import Text
 from ringi.wiring.assemble import Assembled, Progress, assemble
@@ -106,6 +106,7 @@ def open_workspace(
     environment: Mapping[str, str] | None = None,
     sinks: Sequence[EventSink] = (),
     person: PersonChannel | None = None,
+    clock: Clock | None = None,
     on_progress: Progress = lambda _: None,
     at_once: bool = False,
 ) -> Workspace:
@@ -123,6 +124,7 @@ def open_workspace(
         sinks=sinks,
         supervisors=lambda: supervisors_in(copies),
         person=person,
+        clock=clock,
         on_progress=on_progress,
         at_once=at_once,
     )

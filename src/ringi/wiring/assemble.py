@@ -62,12 +62,13 @@ def assemble(
     sinks: Sequence[EventSink] = (),
     supervisors: Callable[[], Sequence[tuple[int, str]]] = tuple,
     person: PersonChannel | None = None,
+    clock: Clock | None = None,
     on_progress: Progress = lambda _: None,
     at_once: bool = False,
 ) -> Assembled:
     places = places_of(root, environment)
     loaded = load(places.root, environment)
-    config, clock = loaded.config, SystemClock()
+    config, clock = loaded.config, clock or SystemClock()
     private_folder(places.state)
     projection = Projection(places.root, places.state / "projection.lock")
     later = Later(projection, places.state, config.lock.wait_sec)
@@ -85,7 +86,7 @@ def assemble(
     if ledger.meta("workspace") is None:
         ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
     who = person or TerminalPerson(environment, supervisors)
-    parts = _parts(places, config, environment, ledger, who, on_progress)
+    parts = _parts(places, config, environment, ledger, who, clock, on_progress)
     return Assembled(
         places=places,
         loaded=loaded,
@@ -107,13 +108,14 @@ def _parts(
     environment: Mapping[str, str],
     ledger: Ledger,
     person: PersonChannel,
+    clock: Clock,
     on_progress: Progress,
 ) -> Services:
     tree = Tree(OsFileSystem(), places.root)
     return Services(
         store=ledger,
         tree=tree,
-        clock=SystemClock(),
+        clock=clock,
         ids=new_id,
         lock=FileLock(places.state / "lock", config.lock.wait_sec),
         person=person,
