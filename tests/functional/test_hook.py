@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.api.agents_entries import hook_command
+from ringi.agents.entries import hook_command
 from ringi.integrations.claude_hook import Places, Unfit, copy_tree, judge, resolved
 from ringi.wiring.claude_hook import places_in
 from tests.functional.desk import RINGI, Desk
@@ -315,7 +315,7 @@ def test_a_large_edit_of_the_copy_is_allowed(beside: Beside):
 
 def run_written(shell: str, cwd: Path) -> int:
     """The command as init writes it, in some shell around it."""
-    script = shell.replace("HOOK", f"{{ {hook_command(RINGI)}; }}")
+    script = shell.replace("HOOK", f"{{ {hook_command('claude', RINGI)}; }}")
     return subprocess.run(
         ["sh", "-c", script], cwd=cwd, input=b"{}", capture_output=True, check=False
     ).returncode
@@ -349,13 +349,13 @@ def test_the_command_that_init_writes_blocks_whatever_becomes_of_the_program(tmp
     elif program == "killed":
         made.write_text("#!/bin/sh\nkill -9 $$\n")
         made.chmod(0o755)
-    command = hook_command([str(made) if made.exists() else program])
+    command = hook_command("claude", [str(made) if made.exists() else program])
     done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, check=False)
     assert done.returncode == 2
 
 
 def test_the_command_that_init_writes_lets_an_allowed_edit_pass(beside: Beside):
-    command = hook_command(RINGI)
+    command = hook_command("claude", RINGI)
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=beside.tree,

@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.api import agents_entries as entries
-from ringi.api.agents_entries import AGENTS, Agent
+from ringi.agents import entries
+from ringi.agents.record import Agent
+from ringi.agents.table import CONFIGURABLE
 from ringi.api.agents_files import Change, look, write
 from ringi.api.agents_record import Written, load, save
 from ringi.domain.codec import digest
@@ -23,8 +24,6 @@ from ringi.workspace.places import Places
 _BOM: Final = "\ufeff"
 _PROGRAM: Final = "ringi"
 _WAIT_SEC: Final = 10.0
-# An agent's own variable may put its folder elsewhere.
-_MOVED: Final = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 
 
 class Offer(NamedTuple):
@@ -49,18 +48,20 @@ class Return(NamedTuple):
 
 def present(root: Path, environment: Mapping[str, str]) -> list[Agent]:
     """The agents of which there is a sign here."""
-    return [agent for agent in AGENTS.values() if any(_signs(agent, root, environment))]
+    return [agent for agent in CONFIGURABLE.values() if any(_signs(agent, root, environment))]
 
 
 def _signs(agent: Agent, root: Path, environment: Mapping[str, str]) -> Iterator[bool]:
+    if agent.presence is None:
+        return
     path = environment.get("PATH", os.defpath)
-    yield from (shutil.which(program, path=path) is not None for program in agent.programs)
-    yield from (os.path.lexists(root / trace) for trace in agent.traces)
-    if moved := environment.get(_MOVED.get(agent.name, ""), ""):
-        yield Path(moved).is_dir()
+    yield from (shutil.which(program, path=path) is not None for program in agent.presence.programs)
+    yield from (os.path.lexists(root / trace) for trace in agent.presence.traces)
+    moved = (environment.get(state.variable) for state in agent.state if state.variable)
+    yield from (Path(folder).is_dir() for folder in moved if folder)
     home = Path(environment.get("HOME", ""))
     if home.is_absolute():
-        yield from ((home / folder).is_dir() for folder in agent.folders)
+        yield from ((home / folder).is_dir() for folder in agent.presence.folders)
 
 
 def program(environment: Mapping[str, str], launcher: str = "") -> list[str]:
@@ -87,11 +88,11 @@ def _own_launcher(launcher: str) -> Path | None:
 
 def offer(agent: Agent, root: Path, words: Sequence[str]) -> Offer:
     changes, problems = [], {}
-    for names in agent.files:
+    for names in agent.setup_files():
         file = next((name for name in names if os.path.lexists(root / name)), names[0])
         try:
             text, mode = look(root, file)
-            after = _merged(agent.name, file, text or "", words)
+            after = _merged(agent, file, text or "", words)
         except (BadDocument, InTheWay) as error:
             problems[file] = error.details["why"]
             continue
@@ -100,7 +101,7 @@ def offer(agent: Agent, root: Path, words: Sequence[str]) -> Offer:
     return Offer(agent, tuple(changes), problems)
 
 
-def _merged(agent: str, file: str, text: str, words: Sequence[str]) -> str:
+def _merged(agent: Agent, file: str, text: str, words: Sequence[str]) -> str:
     bom = _BOM if text.startswith(_BOM) else ""
     return bom + entries.merged(agent, file, text.removeprefix(bom), words)
 
@@ -136,7 +137,7 @@ def _note(root: Path, change: Change, earlier: Written | None) -> Written:
         file=change.file,
         made=text is None,
         before=text,
-        holders=entries.holders(change.agent, change.file, (text or "").removeprefix(_BOM)),
+        holders=entries.holders(CONFIGURABLE[change.agent], change.file, (text or "").removeprefix(_BOM)),
         made_folder="/" in change.file and not os.path.lexists((root / change.file).parent),
         after_sha256=after,
     )
@@ -164,9 +165,13 @@ def _return(root: Path, written: Written) -> Return:
 
 def _without(written: Written, text: str) -> str | None:
     """Without our entry; None where nothing else is left in a file of our making."""
+    agent = CONFIGURABLE.get(written.agent)
+    if agent is None:
+        raise InTheWay(what=written.file, why=Text("ringi knows no agent {name}", name=written.agent))
     bom = _BOM if text.startswith(_BOM) else ""
-    rest = bom + entries.taken(written.agent, written.file, text.removeprefix(bom), written.holders)
-    ours_alone = rest != text and written.made and entries.says_nothing(written.file, rest.removeprefix(bom))
+    rest = bom + entries.taken(agent, written.file, text.removeprefix(bom), written.holders)
+    nothing_else = entries.says_nothing(agent, written.file, rest.removeprefix(bom))
+    ours_alone = rest != text and written.made and nothing_else
     return None if ours_alone else rest
 
 

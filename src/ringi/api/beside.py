@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.agents.table import agent_of
 from ringi.api.beside_copies import plan_of, remove_settled
 from ringi.api.beside_program import in_copy, proposer_of
 from ringi.api.beside_walls import Walls, enclosed
@@ -16,13 +17,12 @@ from ringi.domain.codec import digest
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
 from ringi.errors import BadTransition, ChangeFixed, PathRefused, RingiError, StorageFailed
-from ringi.integrations.doorway import Doorway, Server
+from ringi.integrations.agent_socket import AgentSocket, Server
 from ringi.integrations.person import process_start
 from ringi.integrations.supervise import Ended, run_in_terminal, run_program
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.validate import Basis
 from ringi.text import Text
-from ringi.wiring.agents import agent_of
 from ringi.wiring.checks import environment_in
 from ringi.workspace.copy import CopyChange, Difference, WorkCopy
 from ringi.workspace.copy_record import Supervisor
@@ -67,7 +67,7 @@ def make_copy(
         places.state,
         places.copies,
         carry=carry,
-        ignored=agent.ignored if agent else (),
+        ignored=agent.ignored,
         supervisor=Supervisor(pid, process_start(pid) or ""),
         command=argv,
         on_progress=on_progress,
@@ -86,7 +86,7 @@ def run_agent(
     told_at: str = "",
 ) -> Ended:
     """The command works in the copy, in a terminal of its own; its leftover processes are ended."""
-    with Doorway(_server(workspace, argv, environment)) as door:
+    with AgentSocket(_server(workspace, argv, environment)) as door:
         env = environment_in(copy, environment)
         if door.path is not None:
             env[MCP_SOCKET] = str(door.path)

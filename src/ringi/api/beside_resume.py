@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.agents.record import LONGEST_WORD
+from ringi.agents.table import agent_of
 from ringi.api.beside_copies import is_running, of_agents, plan_of
 from ringi.api.beside_feedback import CUT_OFF, message_of
 from ringi.api.workspace import Workspace
@@ -15,7 +17,6 @@ from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFail
 from ringi.fs import OsFileSystem
 from ringi.integrations.person import process_start
 from ringi.text import Text
-from ringi.wiring.agents import LONGEST_WORD, agent_of
 from ringi.wiring.checks import lay_over
 from ringi.workspace.copy import CopyChange, WorkCopy, put
 from ringi.workspace.copy_record import Supervisor
@@ -116,11 +117,11 @@ def _command(
 ) -> tuple[tuple[str, ...], bool]:
     """And whether the agent is told by it."""
     agent = agent_of(command)
-    if agent is None:
+    if not agent.resume:
         return (*command, *more), False
     if len(text.encode()) > LONGEST_WORD:
         text = f"Read the file {feedback}: it says what a person thinks of your change. Then go on with it."
-    return agent.continued(command[0], text, more), True
+    return agent.resumed(command[0], text, more), True
 
 
 def _lay_in(

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.agents.record import Place
+from ringi.agents.table import agent_of
 from ringi.api.beside_program import program_of
 from ringi.api.workspace import Workspace
 from ringi.errors import NoSandbox, NoSuchProgram
@@ -15,7 +17,6 @@ from ringi.integrations import sandbox
 from ringi.integrations.processes import SYSTEM_PATH
 from ringi.integrations.sandbox import AgentPlaces
 from ringi.text import Text
-from ringi.wiring.agents import Place, agent_of, places_of_agent
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.git import Repository
 from ringi.workspace.places import user_folder
@@ -108,8 +109,8 @@ def writable_places(workspace: Workspace, argv: Sequence[str], env: Mapping[str,
 
 def _state(workspace: Workspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
     """Without the workspace, which somebody may keep in such a place, and without links to nowhere."""
-    agent, root = agent_of(argv), os.path.realpath(workspace.places.root)
-    found = places_of_agent(agent, env) if agent else ()
+    root = os.path.realpath(workspace.places.root)
+    found = agent_of(argv).places(env)
     there = [place for place in found if place.path.exists() or not place.path.is_symlink()]
     return [place for place in there if os.path.realpath(place.path) != root]
 

@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple
 
 import click
 
+from ringi.agents.record import Agent
+from ringi.agents.table import CONFIGURABLE
 from ringi.api import agents_setup
-from ringi.api.agents_entries import AGENTS, Agent
 from ringi.api.agents_files import Change
 from ringi.api.agents_setup import Offer, Return
 from ringi.cli.app import EXIT_DECLINED, EXIT_STALE, App
@@ -20,24 +21,16 @@ from ringi.text import Text
 from ringi.workspace.places import places_of
 
 UNDO: Final = "ringi init --undo"
-_NOTES: Final[Mapping[str, Text]] = {
-    ".mcp.json": Text("Claude Code asks once whether it may use a server that a project names."),
-    ".claude/settings.local.json": Text(
-        "From now on Claude Code edits in work copies only. That file is yours alone: keep it out of git."
-    ),
-    ".codex/config.toml": Text("Codex reads that file in projects that it was told to trust."),
-    ".vscode/mcp.json": Text("VS Code asks once whether it may start the server."),
-}
 
 
 def chosen(names: str) -> list[Agent]:
     """From `claude,codex`."""
     wanted = [name.strip() for name in names.split(",") if name.strip()]
-    unknown = [name for name in wanted if name not in AGENTS]
+    unknown = [name for name in wanted if name not in CONFIGURABLE]
     if unknown or not wanted:
-        words = _("Choose from: {names}").format(names=", ".join(AGENTS))
+        words = _("Choose from: {names}").format(names=", ".join(CONFIGURABLE))
         raise click.BadParameter(words, param_hint="--agents")
-    return [agent for name, agent in AGENTS.items() if name in wanted]
+    return [agent for name, agent in CONFIGURABLE.items() if name in wanted]
 
 
 class Configured(NamedTuple):
@@ -103,7 +96,7 @@ def _decide(
     for change in changes:
         if change.file not in conflicts:
             ui.line(Text("✓ {file}", file=change.file), style="green")
-            if note := _NOTES.get(change.file):
+            if note := CONFIGURABLE[change.agent].note_on(change.file):
                 ui.line(note, indent=2)
     ui.line(Text("To take it back: {command}", command=UNDO), style="dim")
     _tell_conflicts(app, conflicts)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from ringi.agents.record import Agent
 from ringi.api import beside
 from ringi.api import doctor as clinic
-from ringi.api.agents_entries import Agent
 from ringi.api.agents_setup import present
 from ringi.api.beside_walls import Walls
 from ringi.api.keys import ListedKey, list_key

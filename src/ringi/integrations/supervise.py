@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Final, NamedTuple
 
 from ringi.errors import Interrupted
-from ringi.integrations.doorway import Doorway
+from ringi.integrations.agent_socket import AgentSocket
 from ringi.integrations.processes import adopting, exit_code_of
 from ringi.integrations.signals import SignalPipe
 from ringi.integrations.terminal import copy_size, dress, make_raw, raw, take_terminal
@@ -70,7 +70,7 @@ def run_in_terminal(
     cwd: Path,
     env: Mapping[str, str],
     output: int = 1,
-    door: Doorway | None = None,
+    door: AgentSocket | None = None,
     takes_terminal: bool = False,
 ) -> Ended:
     """Runs the command in a pseudo-terminal of its own and shows what it prints on `output`.
@@ -98,9 +98,9 @@ def run_in_terminal(
         stack.enter_context(raw(keyboard))
         typed, shown = _Flow(keyboard, master), _Flow(master, output)
         while command.poll() is None and wakeups.stop is None:
-            noted, knocked = _turn(wakeups, typed, shown, also=door.waits_at if door else ())
+            noted, knocked = _turn(wakeups, typed, shown, also=door.descriptors if door else ())
             if door and knocked:
-                guest = door.let_in()
+                guest = door.accept()
                 if guest is not None:
                     family.spare(guest)
             if noted & _RESIZING:
@@ -109,7 +109,7 @@ def run_in_terminal(
             if signal.SIGCHLD in noted:
                 family.alive()
                 if door:
-                    door.see_off()
+                    door.reap()
         duration = time.monotonic() - began
         leftovers, survivors = family.end()
         exit_code = exit_code_of(command)

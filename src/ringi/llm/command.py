@@ -14,6 +14,10 @@ from pathlib import Path
 from textwrap import indent
 from typing import Final, NamedTuple
 
+from ringi.agents.output import Said
+from ringi.agents.recognition import PRIVATE_VARIABLES
+from ringi.agents.record import FILES, LONGEST_WORD
+from ringi.agents.table import PLAIN, model_of
 from ringi.errors import (
     BadModelAnswer,
     ModelFailed,
@@ -24,14 +28,11 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.llm.backend import Call, Reply, RetryLater, Turn
-from ringi.llm.command_agents import AGENTS, FILES, PLAIN, Said
 from ringi.llm.command_process import Ended, NotStarted, run
 from ringi.text import Text, why_failed
 
 PREFIX: Final = "command:"
 MOST_BYTES: Final = 1024 * 1024
-LONGEST_WORD: Final = 100_000
-"""In bytes. Linux takes 131,072 in one argument, and what a script makes of it has to fit too."""
 _PROMPT: Final = "{prompt}"
 _RUNS_IT: Final = re.compile(r"-\w*[ce]|--(?:command|eval|exec)")
 """Options after which shells and interpreters take code."""
@@ -44,17 +45,6 @@ _BUSY: Final = 429
 _REFUSING: Final = frozenset([400, 401, 402, 403, 404])
 _FAULT: Final = 500
 
-# Set by agents for what they start: another one would refuse to start below, or take itself for a part of the
-# first. The last ones lead to the person's editor or terminal.
-_INSIDE_AN_AGENT: Final = frozenset(
-    {
-        "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID",
-        "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI",
-        "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "OPENCODE_SESSION_ID", "CURSOR_AGENT", "COPILOT_CLI",
-        "AI_AGENT",
-        "CLAUDE_CODE_SSE_PORT", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH",
-    }
-)  # fmt: skip
 # They lead from the empty folder to somewhere else, or colour what is to be read.
 _ELSEWHERE: Final = frozenset(
     {
@@ -96,7 +86,7 @@ class CommandBackend:
         self._scrub = scrub
         self._folder = folder
         self._most_bytes = most_bytes
-        built_in = AGENTS.get(template.strip())
+        built_in = model_of(template.strip())
         self._agent = built_in or PLAIN
         try:
             self._words = built_in.words if built_in else tuple(shlex.split(template))
@@ -160,7 +150,7 @@ class CommandBackend:
         kept = {
             name: value
             for name, value in self._environment.items()
-            if name not in _INSIDE_AN_AGENT and name not in _ELSEWHERE and not name.startswith("RINGI_")
+            if name not in PRIVATE_VARIABLES and name not in _ELSEWHERE and not name.startswith("RINGI_")
         }
         ours = {"PWD": str(scratch.work), "TMPDIR": str(scratch.temporary), "TERM": "dumb", "NO_COLOR": "1"}
         return {**kept, **ours, **self._agent.environment}

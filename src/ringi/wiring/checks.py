@@ -7,10 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from ringi.agents.recognition import WITH_VARIABLE
 from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, NoSandbox, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.integrations.person import WITH_VARIABLE, process_start
+from ringi.integrations.person import process_start
 from ringi.integrations.processes import GIT_PLACES
 from ringi.ports import Commands
 from ringi.text import Text

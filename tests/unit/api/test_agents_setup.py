@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ringi.agents.table import CONFIGURABLE as AGENTS
 from ringi.api import agents_files, agents_record, agents_setup
-from ringi.api.agents_entries import AGENTS
 from ringi.api.agents_setup import Offer, carry_out, go_back, offer, present, program, way_back
 from ringi.errors import Busy, RingiError
 from ringi.fs import OsFileSystem
@@ -86,7 +86,7 @@ def test_found_by_its_own_folder_or_its_traces_in_the_project(
     home = tmp_path / "home"
     (home / folder).mkdir(parents=True)
     assert names(root, PATH="", HOME=str(home)) == [agent]
-    (root / AGENTS[agent].traces[0]).mkdir()
+    (root / AGENTS[agent].presence.traces[0]).mkdir()
     assert names(root, PATH="") == [agent]
 
 

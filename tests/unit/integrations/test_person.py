@@ -11,7 +11,7 @@ import pytest
 
 import ringi
 from ringi.integrations import person
-from ringi.integrations.person import TerminalPerson, process_start
+from ringi.integrations.person import process_start
 
 PATIENCE = 30
 SOURCES = str(Path(ringi.__file__).parents[1])
@@ -140,12 +140,6 @@ class TestNoTerminal:
 
 
 class TestAgentsVariables:
-    @pytest.mark.parametrize("variable", sorted(person._VARIABLES))
-    def test_each_is_refused_by_name(self, variable: str) -> None:
-        refusal = TerminalPerson({variable: "1"})._below_variable()
-        assert refusal is not None
-        assert str(refusal) == f"{variable} is set, so {person._VARIABLES[variable]} started this."
-
     @pytest.mark.req("PT-9")
     @pytest.mark.parametrize(
         ("variable", "value", "reason"),
@@ -190,24 +184,6 @@ class TestAgentsProcesses:
     def test_the_entry_file_of_a_package(self, orphaned: str, tmp_path: Path) -> None:
         agent = below(tmp_path / "@anthropic-ai" / "claude-code" / "cli.js")
         assert "below the agent claude (process " in ask(orphaned, sys.executable, agent)
-
-    @pytest.mark.parametrize(
-        ("argv", "agent"),
-        [
-            (("node", "--max-old-space-size=8192", "/usr/bin/gemini"), "gemini"),
-            (("/usr/bin/python3.11", "-Im", "aider"), "aider"),
-            (("claude", "--resume"), "claude"),
-            (("/opt/homebrew/bin/codex",), "codex"),
-            (("-bash",), None),
-            (("bash", "-lc", "vim /home/someone/claude"), None),
-            (("vim", "claude"), None),
-            (("python3", "tool.py", "claude"), None),
-            (("node",), None),
-            ((), None),
-        ],
-    )
-    def test_command_lines(self, argv: tuple[str, ...], agent: str | None) -> None:
-        assert person._agent(person._Ancestor(2, "", "", argv)) == agent
 
 
 class TestSupervisors:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringi
+from ringi.agents.output import documents
 from ringi.errors import (
     BadModelAnswer,
     ModelFailed,
@@ -27,7 +28,6 @@ from ringi.errors import (
 )
 from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
 from ringi.llm.command import LONGEST_WORD, CommandBackend, flat
-from ringi.llm.command_agents import documents
 from ringi.wiring.masking import scrub_of
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))

@@ -54,6 +54,8 @@ def put(text: str, table: Sequence[str], values: Values, what: str) -> str:
 def take(text: str, table: Sequence[str], what: str) -> str:
     """Without the table and the tables below it, and without the empty line before it."""
     meant = read(text, what)
+    if _at(meant, table) is None:
+        return text
     holders = [_at(meant, table[:depth]) for depth in range(len(table))]
     del holders[-1][table[-1]]
     for depth in range(len(table) - 1, 0, -1):

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from ringi.wiring.agents import AGENTS, agent_of, places_of_agent
+from ringi.agents.table import AGENTS, ANY, agent_of
 
 HOME = {"HOME": "/home/u"}
 
 
 def paths(name: str, **variables: str) -> list[str]:
-    return [str(place.path) for place in places_of_agent(AGENTS[name], {**HOME, **variables})]
+    return [str(place.path) for place in AGENTS[name].places({**HOME, **variables})]
 
 
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini", "aider", "opencode"])
@@ -18,8 +18,8 @@ def test_an_agent_is_known_by_its_name_wherever_it_lies(name: str):
     for command in (name, f"/opt/x/{name}", f"./{name}"):
         assert agent_of([command, "--more"]) is AGENTS[name]
     for command in (f"{name}-other", f"/opt/{name}/bin/run", "sh"):
-        assert agent_of([command, name]) is None
-    assert agent_of([]) is None
+        assert agent_of([command, name]) is ANY
+    assert agent_of([]) is ANY
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_where_an_agent_keeps_its_state(name: str, variables: dict[str, str], ex
 
 def test_a_variable_that_names_no_place_names_none():
     assert paths("codex", CODEX_HOME="relative") == ["/home/u/.codex"]
-    assert places_of_agent(AGENTS["aider"], {}) == ()
+    assert AGENTS["aider"].places({}) == ()
 
 
 def test_only_a_file_has_content():
-    kinds = {place.path.name: place.content for place in places_of_agent(AGENTS["claude"], HOME)}
+    kinds = {place.path.name: place.content for place in AGENTS["claude"].places(HOME)}
     assert kinds.pop(".claude.json") == b"{}\n"
     assert set(kinds.values()) == {None}
 
@@ -69,5 +69,5 @@ def test_only_a_file_has_content():
     ],
 )
 def test_how_the_last_conversation_goes_on(name: str, words: list[str]):
-    argv = AGENTS[name].continued(f"/opt/{name}", "a message; $(no) shell", ["--model", "x"])
+    argv = AGENTS[name].resumed(f"/opt/{name}", "a message; $(no) shell", ["--model", "x"])
     assert argv == (f"/opt/{name}", *words, "a message; $(no) shell", "--model", "x")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.integrations import doorway
-from ringi.integrations.doorway import Doorway, Server
+from ringi.integrations import agent_socket
+from ringi.integrations.agent_socket import AgentSocket, Server
 from ringi.integrations.processes import read_stat
 from ringi.integrations.supervise import run_in_terminal
 
@@ -28,7 +28,7 @@ def server(code: str = ECHO, *argv: str) -> Server:
     return Server(argv or (sys.executable, "-c", code), Path.cwd(), os.environ)
 
 
-def knocked(door: Doorway) -> socket.socket:
+def knocked(door: AgentSocket) -> socket.socket:
     made = socket.socket(socket.AF_UNIX)
     made.settimeout(20)
     made.connect(str(door.path))
@@ -41,13 +41,13 @@ def gone(pid: int) -> bool:
 
 
 def test_each_who_knocks_gets_a_server(tmp_path: Path) -> None:
-    with Doorway(server()) as door:
+    with AgentSocket(server()) as door:
         assert door.path is not None
         assert stat.S_IMODE(door.path.parent.stat().st_mode) == 0o700
         guests = []
         for _ in range(3):
             guests.append(knocked(door))
-            assert door.let_in() is not None
+            assert door.accept() is not None
         pids = set()
         for number, guest in enumerate(guests):
             guest.sendall(b"%d\n" % number)
@@ -65,52 +65,52 @@ def test_each_who_knocks_gets_a_server(tmp_path: Path) -> None:
 
 def test_a_server_that_is_not_there_or_ends_closes_the_connection(tmp_path: Path) -> None:
     for argv in (("/nowhere/server",), ("false",)):
-        with Doorway(server("", *argv)) as door, knocked(door) as guest:
-            door.let_in()
+        with AgentSocket(server("", *argv)) as door, knocked(door) as guest:
+            door.accept()
             assert guest.recv(10) == b""
 
 
 def test_nobody_can_have_servers_without_end() -> None:
-    with Doorway(server("import time; time.sleep(100)")) as door:
+    with AgentSocket(server("import time; time.sleep(100)")) as door:
         guests = [knocked(door) for _ in range(16)]
-        assert all(door.let_in() for _ in guests)
+        assert all(door.accept() for _ in guests)
         with knocked(door) as another:
-            assert door.let_in() is None
+            assert door.accept() is None
             assert another.recv(10) == b""
         for guest in guests:
             guest.close()
 
 
 def test_who_knocks_and_goes_leaves_nothing() -> None:
-    with Doorway(server()) as door:
-        assert door.let_in() is None
+    with AgentSocket(server()) as door:
+        assert door.accept() is None
         knocked(door).close()
-        door.let_in()
+        door.accept()
         time.sleep(0.2)
-        door.see_off()
-    assert door.waits_at == ()
+        door.reap()
+    assert door.descriptors == ()
 
 
 def test_it_lies_where_no_other_sandbox_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/var/tmp")
-    with Doorway(server()) as door, knocked(door) as guest:
+    with AgentSocket(server()) as door, knocked(door) as guest:
         assert door.folder is not None
         assert door.folder.parent == Path("/tmp")
-        assert door.let_in() is not None
+        assert door.accept() is not None
         guest.sendall(b"x\n")
         assert guest.makefile().readline().endswith(" x\n")
 
 
 def test_without_a_place_for_it_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doorway, "_OUT_OF_SIGHT", str(tmp_path / "nowhere"))
-    with Doorway(server()) as door:
-        assert (door.path, door.waits_at, door.let_in()) == (None, (), None)
+    monkeypatch.setattr(agent_socket, "_OUT_OF_SIGHT", str(tmp_path / "nowhere"))
+    with AgentSocket(server()) as door:
+        assert (door.path, door.descriptors, door.accept()) == (None, (), None)
 
 
 def test_servers_are_not_counted_among_what_a_command_leaves(tmp_path: Path) -> None:
     (tmp_path / "client").write_text(CLIENT)
     script = f"{sys.executable} client; {sys.executable} client; setsid sleep 300 & sleep 0.3; exit 3"
-    with Doorway(server(ECHO + "\nimport time; time.sleep(100)")) as door:
+    with AgentSocket(server(ECHO + "\nimport time; time.sleep(100)")) as door:
         env = {**os.environ, "DOOR": str(door.path)}
         with (tmp_path / "screen").open("wb") as screen:
             ended = run_in_terminal(

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.api import jsonc, jsonc_edit, toml_edit
-from ringi.api.agents_entries import AGENTS, holders, merged, taken
+from ringi.agents import jsonc, toml
+from ringi.agents.entries import holders, merged, taken
+from ringi.agents.table import AGENTS, CONFIGURABLE
 from ringi.errors import BadDocument
 from tests.helpers import ROOT
 
@@ -65,9 +66,9 @@ def test_put_adds_and_takes_nothing_away(data: st.DataObject, document: dict[str
         document["mcpServers"] = data.draw(documents.map(lambda found: {**found, "x": 1}))
         document["mcpServers"].pop("ringi", None)  # type: ignore[attr-defined]
     text = data.draw(loose(document))
-    made = jsonc_edit.put(text, STEPS, VALUE, "x")
+    made = jsonc.put(text, STEPS, VALUE, "x")
     assert is_subsequence("".join(text.split()), made)
-    back = jsonc_edit.take(made, STEPS, "x")
+    back = jsonc.take(made, STEPS, "x")
     without = jsonc.read(back, "x").value
     if "mcpServers" not in document:
         assert without.pop("mcpServers") == {}
@@ -86,20 +87,20 @@ def test_put_adds_and_takes_nothing_away(data: st.DataObject, document: dict[str
     ],
 )
 def test_there_and_back_is_the_same_text(text: str):
-    made = jsonc_edit.put(text, STEPS, VALUE, "x")
+    made = jsonc.put(text, STEPS, VALUE, "x")
     assert jsonc.read(made, "x").value["mcpServers"]["ringi"] == VALUE
-    assert jsonc_edit.take(made, STEPS, "x") == text
+    assert jsonc.take(made, STEPS, "x") == text
     assert ("\r\n" in made) == ("\r\n" in text)
     assert made.count("\r") == (made.count("\n") if "\r" in text else 0)
 
 
 def test_a_comment_behind_the_last_line_stays_with_it():
-    made = jsonc_edit.put('{\n  "a": 1 // of a\n}\n', ("b",), 2, "x")
+    made = jsonc.put('{\n  "a": 1 // of a\n}\n', ("b",), 2, "x")
     assert made == '{\n  "a": 1, // of a\n  "b": 2\n}\n'
 
 
 def test_two_comments_on_a_line_are_not_one():
-    made = jsonc_edit.put('{"mcpServers": {\n  "a": 1 /* of a */ } /* of all */\n}\n', STEPS, VALUE, "x")
+    made = jsonc.put('{"mcpServers": {\n  "a": 1 /* of a */ } /* of all */\n}\n', STEPS, VALUE, "x")
     assert jsonc.read(made, "x").value == {"mcpServers": {"a": 1, "ringi": VALUE}}
 
 
@@ -129,7 +130,7 @@ def test_no_text_breaks_the_reader(text: str):
 )
 def test_an_entry_that_has_no_place_is_refused(text: str):
     with pytest.raises(BadDocument):
-        merged("claude", ".mcp.json", text, ["ringi"])
+        merged(AGENTS["claude"], ".mcp.json", text, ["ringi"])
 
 
 TOMLS = [
@@ -146,7 +147,7 @@ TOMLS = [
 
 @pytest.mark.parametrize("text", TOMLS)
 def test_toml_there_and_back(text: str):
-    made = merged("codex", ".codex/config.toml", text, ["ringi"])
+    made = merged(AGENTS["codex"], ".codex/config.toml", text, ["ringi"])
     assert made.startswith(text)
     meant = tomllib.loads(text)
     server = tomllib.loads(made)["mcp_servers"]["ringi"]
@@ -154,15 +155,15 @@ def test_toml_there_and_back(text: str):
     assert tomllib.loads(made) == meant
     assert (server["command"], server["args"]) == ("ringi", ["mcp", "--as", "codex"])
     assert {"RINGI_WITH", "RINGI_MCP_SOCKET"} <= set(server["env_vars"])
-    assert merged("codex", ".codex/config.toml", made, ["ringi"]) == made
-    back = taken("codex", ".codex/config.toml", made, 0)
+    assert merged(AGENTS["codex"], ".codex/config.toml", made, ["ringi"]) == made
+    back = taken(AGENTS["codex"], ".codex/config.toml", made, 0)
     assert back == (text if not text or text.endswith("\n") else text + "\n")
 
 
 def test_toml_of_another_program_is_changed_in_its_lines():
     rest = 'env = { A = "1" }\n\n[z]\na = 1\n'
     text = '[mcp_servers.ringi]\n# mine\ncommand = "/old/ringi"\nargs = ["mcp"]\n' + rest
-    made = merged("codex", "c.toml", text, ['/new/ri"ngi'])
+    made = merged(AGENTS["codex"], "c.toml", text, ['/new/ri"ngi'])
     server = tomllib.loads(made)["mcp_servers"]["ringi"]
     assert (server["command"], server["args"]) == ('/new/ri"ngi', ["mcp", "--as", "codex"])
     assert server["env"] == {"A": "1"}
@@ -184,18 +185,18 @@ def test_toml_of_another_program_is_changed_in_its_lines():
 )
 def test_toml_in_an_unusual_form_is_refused(text: str):
     with pytest.raises(BadDocument):
-        merged("codex", "c.toml", text, ["ringi"])
+        merged(AGENTS["codex"], "c.toml", text, ["ringi"])
 
 
 @given(st.sampled_from(TOMLS), st.text(min_size=1, max_size=12))
 def test_any_program_can_be_written_to_toml(text: str, program: str):
-    made = toml_edit.put(text, ("mcp_servers", "ringi"), {"command": program, "args": [program]}, "x")
+    made = toml.put(text, ("mcp_servers", "ringi"), {"command": program, "args": [program]}, "x")
     assert tomllib.loads(made)["mcp_servers"]["ringi"] == {"command": program, "args": [program]}
 
 
 # --- what each agent gets --------------------------------------------------------------------------
 
-FILES = [(agent.name, names[0]) for agent in AGENTS.values() for names in agent.files]
+FILES = [(agent.name, names[0]) for agent in CONFIGURABLE.values() for names in agent.setup_files()]
 
 
 @pytest.mark.parametrize(("agent", "file"), FILES)
@@ -203,17 +204,17 @@ FILES = [(agent.name, names[0]) for agent in AGENTS.values() for names in agent.
     "program", [["ringi"], ["/opt/a b/ringi"], ["/usr/bin/python3", "-P", "-m", "ringi"]]
 )
 def test_once_is_enough_and_another_program_replaces_it(agent: str, file: str, program: list[str]):
-    made = merged(agent, file, "", program)
-    assert merged(agent, file, made, program) == made
-    other = merged(agent, file, made, ["/elsewhere/ringi"])
+    made = merged(AGENTS[agent], file, "", program)
+    assert merged(AGENTS[agent], file, made, program) == made
+    other = merged(AGENTS[agent], file, made, ["/elsewhere/ringi"])
     assert "/elsewhere/ringi" in other
-    assert merged(agent, file, other, program) == made
-    assert "ringi" not in taken(agent, file, made, 0)
+    assert merged(AGENTS[agent], file, other, program) == made
+    assert "ringi" not in taken(AGENTS[agent], file, made, 0)
 
 
 def test_formats_are_those_that_the_agents_document():
     def written(agent: str, file: str) -> object:
-        return json.loads(merged(agent, file, "", ["ringi"]))
+        return json.loads(merged(AGENTS[agent], file, "", ["ringi"]))
 
     assert written("claude", ".mcp.json") == {
         "mcpServers": {"ringi": {"command": "ringi", "args": ["mcp", "--as", "claude"]}}
@@ -247,7 +248,7 @@ def test_formats_are_those_that_the_agents_document():
 @pytest.mark.parametrize(("agent", "file"), FILES)
 def test_the_page_of_the_agent_shows_what_is_written(agent: str, file: str):
     page = (ROOT / "docs" / "agents" / f"{agent}.md").read_text(encoding="utf-8")
-    made = merged(agent, file, "", ["ringi"])
+    made = merged(AGENTS[agent], file, "", ["ringi"])
     if file == ".claude/settings.local.json":  # told in words there
         [group] = json.loads(made)["hooks"]["PreToolUse"]
         assert f"`{group['matcher']}`" in page
@@ -259,20 +260,20 @@ def test_the_page_of_the_agent_shows_what_is_written(agent: str, file: str):
 
 def test_opencode_of_the_second_version_keeps_its_form():
     text = '{\n  "mcp": {\n    "servers": {\n      "a": {"type": "local", "command": ["a"]}\n    }\n  }\n}\n'
-    made = merged("opencode", "opencode.json", text, ["ringi"])
+    made = merged(AGENTS["opencode"], "opencode.json", text, ["ringi"])
     assert list(json.loads(made)["mcp"]["servers"]) == ["a", "ringi"]
-    assert taken("opencode", "opencode.json", made, 2) == text
+    assert taken(AGENTS["opencode"], "opencode.json", made, 2) == text
 
 
 def test_a_server_of_another_kind_is_replaced_whole():
     text = '{"mcpServers": {"ringi": {"type": "http", "url": "http://127.0.0.1:1"}}}'
-    made = merged("claude", ".mcp.json", text, ["ringi"])
+    made = merged(AGENTS["claude"], ".mcp.json", text, ["ringi"])
     assert json.loads(made)["mcpServers"]["ringi"] == {"command": "ringi", "args": ["mcp", "--as", "claude"]}
 
 
 def test_what_a_person_added_to_the_entry_stays():
     text = '{"mcpServers": {"ringi": {"command": "old", "env": {"A": "1"}}}}'
-    made = json.loads(merged("claude", ".mcp.json", text, ["ringi"]))
+    made = json.loads(merged(AGENTS["claude"], ".mcp.json", text, ["ringi"]))
     assert made["mcpServers"]["ringi"]["env"] == {"A": "1"}
 
 
@@ -284,24 +285,24 @@ def test_hooks_of_others_stay_where_they_are():
     text = json.dumps(
         {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [GUARD]}], "Stop": []}}, indent=2
     )
-    kept = holders("claude", SETTINGS, text)
-    made = merged("claude", SETTINGS, text, ["ringi"])
+    kept = holders(AGENTS["claude"], SETTINGS, text)
+    made = merged(AGENTS["claude"], SETTINGS, text, ["ringi"])
     groups = json.loads(made)["hooks"]["PreToolUse"]
     assert groups[0] == {"matcher": "Bash", "hooks": [GUARD]}
     assert groups[1]["hooks"][0]["command"] == "ringi hook claude || exit 2"
     assert kept == 2
-    assert taken("claude", SETTINGS, made, kept) == text
+    assert taken(AGENTS["claude"], SETTINGS, made, kept) == text
 
 
 def test_ours_beside_another_hook_is_changed_alone():
     old = {"type": "command", "command": "'/old/ri ngi/ringi' hook claude || exit 2"}
     text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [GUARD, old]}]}}, indent=4)
-    made = json.loads(merged("claude", SETTINGS, text, ["ringi"]))
+    made = json.loads(merged(AGENTS["claude"], SETTINGS, text, ["ringi"]))
     [group] = made["hooks"]["PreToolUse"]
     assert group["matcher"] == "*"
     assert group["hooks"][0] == GUARD
     assert group["hooks"][1]["command"] == "ringi hook claude || exit 2"
-    back = json.loads(taken("claude", SETTINGS, json.dumps(made), 2))
+    back = json.loads(taken(AGENTS["claude"], SETTINGS, json.dumps(made), 2))
     assert back["hooks"]["PreToolUse"] == [{"matcher": "*", "hooks": [GUARD]}]
 
 
@@ -310,6 +311,6 @@ def test_ours_beside_another_hook_is_changed_alone():
 )
 def test_what_only_resembles_our_hook_is_another(command: str):
     text = json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}})
-    made = json.loads(merged("claude", SETTINGS, text, ["ringi"]))
+    made = json.loads(merged(AGENTS["claude"], SETTINGS, text, ["ringi"]))
     assert len(made["hooks"]["PreToolUse"]) == 2
-    assert taken("claude", SETTINGS, text, 2) == text
+    assert taken(AGENTS["claude"], SETTINGS, text, 2) == text

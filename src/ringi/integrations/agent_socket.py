@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-_MOST_GUESTS: Final = 16
+_MOST_SERVERS: Final = 16
 _GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
 # Not where TMPDIR says: the sandbox of another agent has a /tmp of its own and shows everything else. And
 # systems take no more than 104 to 108 bytes for the name of a socket.
@@ -25,13 +25,13 @@ class Server(NamedTuple):
     env: Mapping[str, str]
 
 
-class Doorway:
-    """Without a socket where none can be made: the agent can work without."""
+class AgentSocket:
+    """Has no `path` if no socket can be made: the agent can work without."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._listener: socket.socket | None = None
-        self._guests: list[subprocess.Popen[bytes]] = []
+        self._running: list[subprocess.Popen[bytes]] = []
         self.folder: Path | None = None
 
     def __enter__(self) -> Self:
@@ -41,7 +41,7 @@ class Doorway:
             try:
                 listener.setblocking(False)
                 listener.bind(str(self.folder / "mcp"))
-                listener.listen(_MOST_GUESTS)
+                listener.listen(_MOST_SERVERS)
             except OSError:
                 listener.close()
                 raise
@@ -54,15 +54,15 @@ class Doorway:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
-        for guest in self._guests:
-            guest.terminate()
-        for guest in self._guests:
+        for server in self._running:
+            server.terminate()
+        for server in self._running:
             try:
-                guest.wait(_GRACE)
+                server.wait(_GRACE)
             except subprocess.TimeoutExpired:
-                guest.kill()
-                guest.wait()
-        self._guests.clear()
+                server.kill()
+                server.wait()
+        self._running.clear()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -71,25 +71,25 @@ class Doorway:
         return self.folder / "mcp" if self.folder and self._listener else None
 
     @property
-    def waits_at(self) -> tuple[int, ...]:
-        """The descriptor that can be read when somebody knocks."""
+    def descriptors(self) -> tuple[int, ...]:
+        """The descriptor that can be read when a connection waits."""
         return (self._listener.fileno(),) if self._listener else ()
 
-    def let_in(self) -> int | None:
-        """Starts a server for whoever knocks, and answers with its process number."""
+    def accept(self) -> int | None:
+        """Start a server for the connection that waits; answers with its process number."""
         if self._listener is None:
             return None
         try:
             connection, _ = self._listener.accept()
-        except OSError:  # whoever knocked has gone again
+        except OSError:  # it has been closed again
             return None
-        self.see_off()
+        self.reap()
         with connection:
             connection.setblocking(True)
-            if len(self._guests) >= _MOST_GUESTS:
+            if len(self._running) >= _MOST_SERVERS:
                 return None
             try:
-                guest = subprocess.Popen(
+                server = subprocess.Popen(
                     self._server.argv,
                     cwd=self._server.cwd,
                     env=self._server.env,
@@ -100,8 +100,8 @@ class Doorway:
                 )
             except OSError:
                 return None
-        self._guests.append(guest)
-        return guest.pid
+        self._running.append(server)
+        return server.pid
 
-    def see_off(self) -> None:
-        self._guests = [guest for guest in self._guests if guest.poll() is None]
+    def reap(self) -> None:
+        self._running = [server for server in self._running if server.poll() is None]

@@ -1,0 +1,308 @@
+"""The agents we know, one record each: whoever adds one writes it here and nowhere else.
+
+What a record says was read in the agent's own documentation or source; docs/design/0023 and the comments say
+where. The records that have neither state nor entries are only recognised, when one of them started us.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from ringi.agents.output import Said, cost, count_at, dict_at, documents, plain
+from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, State
+from ringi.text import Text
+
+_NO_LOGIN: Final = 41  # how gemini ends if it is not logged in
+_UNAUTHORIZED: Final = 401
+# Codex hands a server nothing of its environment but what is named. These say where the ledger is, and
+# whether it runs below `ringi with`.
+_SERVER_VARIABLES: Final = (
+    "RINGI_WITH", "RINGI_MCP_SOCKET", "RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_CONFIG",
+    "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+)  # fmt: skip
+
+
+def _server(command: Sequence[str]) -> dict[str, Any]:
+    return {"command": command[0], "args": [*command[1:]]}
+
+
+def _claude_said(output: str, _errors: str, _exit_code: int) -> Said:
+    found = [one for one in documents(output) if one.get("type") == "result"]
+    if not found:
+        return Said(output.strip())
+    result = found[-1]
+    usage = dict_at(result, "usage")
+    text = result.get("result")
+    text = text.strip() if isinstance(text, str) else ""
+    failed = result.get("is_error") is True
+    errors = result.get("errors")
+    words = (
+        text or " ".join(map(str, errors if isinstance(errors, list) else [])) or str(result.get("subtype"))
+    )
+    return Said(
+        "" if failed else text,
+        # What came from a cache and what went into one is counted apart.
+        sum(
+            count_at(usage, name)
+            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        ),
+        count_at(usage, "output_tokens"),
+        cost(result.get("total_cost_usd")),
+        words if failed else "",
+        count_at(result, "api_error_status"),
+    )
+
+
+# As a model, 2.1.240 (CHANGELOG.md of claude-code, claude_agent_sdk's subprocess_cli.py and types.py):
+#   --print                   one answer, no screen; the prompt comes from standard input
+#   --output-format json      one object: type, result, is_error, usage, total_cost_usd, api_error_status
+#   --tools ""                no built-in tool at all
+#   --disallowedTools         no reading: words such as @file in a prompt would put that file into it
+#   --strict-mcp-config       no MCP server but those of --mcp-config, and there is none
+#   --setting-sources user    nothing from folders above; the user's own may be what logs it in
+#   --disable-slash-commands  no command or skill by a word in the prompt
+#   --no-session-persistence  nothing to resume is left behind
+#   CLAUDE_CODE_SAFE_MODE     no CLAUDE.md, hooks, plugins, skills; not --bare, which logs out as well
+_CLAUDE: Final = Agent(
+    name="claude",
+    title="Claude Code",
+    variables=("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION"),
+    private=("CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT"),
+    processes=("claude",),
+    packages=("@anthropic-ai/claude-code",),
+    state=(
+        State(".claude", "CLAUDE_CONFIG_DIR"),
+        State(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n"),
+        State("{state}/claude"),
+        State("{cache}/claude-cli-nodejs"),
+    ),
+    resume=("--continue",),
+    model=Model(
+        words=(
+            "claude", "--print", "--output-format", "json", "--tools", "", "--disallowedTools", "Read(//**)",
+            "--strict-mcp-config", "--setting-sources", "user", "--disable-slash-commands",
+            "--no-session-persistence",
+        ),
+        read=_claude_said,
+        environment={"CLAUDE_CODE_SAFE_MODE": "1"},
+    ),
+    presence=Presence(("claude",), (".claude",), (".claude", ".mcp.json")),
+    mcp=Mcp(
+        files=(".mcp.json",),
+        holder=("mcpServers",),
+        server=_server,
+        note=Text("Claude Code asks once whether it may use a server that a project names."),
+    ),
+    hook=Hook(
+        # One person's rule on one machine. In settings.json it would come to everybody with the next pull,
+        # and block every edit of those who do not have this program.
+        file=".claude/settings.local.json",
+        event="PreToolUse",
+        matcher="Edit|Write|MultiEdit|NotebookEdit",
+        # Longer than the hook ever takes; after that the agent itself has to block (from 2.1.295 on).
+        timeout_sec=10,
+        note=Text(
+            "From now on Claude Code edits in work copies only. That file is yours alone: keep it out of git."
+        ),
+    ),
+)  # fmt: skip
+
+
+def _codex_said(output: str, _errors: str, _exit_code: int) -> Said:
+    text: str | None = None
+    problem, known = "", False
+    taken, given = 0, 0
+    for event in documents(output):
+        kind, item = event.get("type"), dict_at(event, "item")
+        known = known or kind in {"thread.started", "turn.started", "turn.completed", "turn.failed"}
+        if kind == "item.completed" and item.get("type") == "agent_message":
+            text = str(item.get("text", "")).strip()
+        elif kind == "turn.completed":
+            usage = dict_at(event, "usage")
+            taken, given = count_at(usage, "input_tokens"), count_at(usage, "output_tokens")
+        elif kind == "turn.failed":
+            problem = str(dict_at(event, "error").get("message", "")) or "turn.failed"
+    if text is None:
+        text = "" if known else output.strip()
+    return Said("" if problem else text, taken, given, problem=problem)
+
+
+# As a model, August 2026 (codex-rs/exec/src/cli.rs, exec_events.rs, features/src/lib.rs of openai/codex):
+#   exec … -                  one answer; the prompt comes from standard input. It never asks for approval
+#   --json                    events as lines: item.completed with an agent_message, turn.completed with usage
+#   --sandbox read-only       commands could write nothing
+#   -c features.…=false       no commands; a version that does not know the feature ignores it
+#   --ignore-user-config      no MCP servers, hooks, profiles; the login is kept elsewhere
+#   --ignore-rules            no rules that allow commands
+#   -c project_doc_max_bytes  no AGENTS.md
+#   --ephemeral               no file of the session
+#   --skip-git-repo-check     the empty folder is no repository
+_CODEX: Final = Agent(
+    name="codex",
+    title="Codex",
+    variables=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
+    processes=("codex",),
+    packages=("@openai/codex",),
+    state=(State(".codex", "CODEX_HOME"), State(".codex", "CODEX_SQLITE_HOME")),
+    resume=("resume", "--last"),
+    model=Model(
+        words=(
+            "codex", "exec", "--json", "--sandbox", "read-only", "-c", "features.shell_tool=false",
+            "-c", "features.unified_exec=false", "--ignore-user-config", "--ignore-rules",
+            "-c", "project_doc_max_bytes=0", "--ephemeral", "--skip-git-repo-check", "-",
+        ),
+        read=_codex_said,
+    ),
+    presence=Presence(("codex",), (".codex",), (".codex",)),
+    mcp=Mcp(
+        files=(".codex/config.toml",),
+        holder=("mcp_servers",),
+        server=lambda command: {**_server(command), "env_vars": [*_SERVER_VARIABLES]},
+        note=Text("Codex reads that file in projects that it was told to trust."),
+    ),
+)  # fmt: skip
+
+# An editor with agents in it: people work in its terminals too, so nothing recognises it.
+_VSCODE: Final = Agent(
+    name="vscode",
+    title="VS Code",
+    presence=Presence(("code", "code-insiders", "codium"), (".vscode",), (".vscode",)),
+    mcp=Mcp(
+        files=(".vscode/mcp.json",),
+        holder=("servers",),
+        server=lambda command: {"type": "stdio", **_server(command)},
+        note=Text("VS Code asks once whether it may start the server."),
+    ),
+)
+
+
+def _gemini_said(output: str, errors: str, exit_code: int) -> Said:
+    found = [one for one in documents(output) if isinstance(one.get("response"), str)]
+    failures = [
+        dict_at(one, "error") for one in (*documents(output), *documents(errors)) if dict_at(one, "error")
+    ]
+    problem = str(failures[-1].get("message", "")) if failures else ""
+    status = count_at(failures[-1], "code") if failures else 0
+    if exit_code == _NO_LOGIN:
+        status = _UNAUTHORIZED
+    if not found:
+        return Said("" if problem else output.strip(), problem=problem, status=status)
+    models = dict_at(dict_at(found[-1], "stats"), "models")
+    tokens = [dict_at(model, "tokens") for model in models.values() if isinstance(model, dict)]
+    return Said(
+        found[-1]["response"].strip(),
+        sum(count_at(one, "prompt") for one in tokens),
+        sum(count_at(one, "candidates") + count_at(one, "thoughts") for one in tokens),
+        problem=problem,
+        status=status,
+    )
+
+
+# As a model, August 2026 (docs/cli, docs/reference/policy-engine.md, packages/cli/src/config/config.ts):
+#   --output-format json      one object: response, stats.models.*.tokens; error on standard error
+#   --approval-mode default   without a terminal, what would have to be approved is denied. Not plan: it can
+#                             leave that mode by itself, and then does everything without asking
+#   --policy FILE             denies every tool, whatever the user's settings allow
+#   --extensions none         none of them
+#   --allowed-mcp-server-names  a name that no server has
+#   GEMINI_CLI_TRUST_WORKSPACE  the empty folder is trusted; otherwise it refuses to start
+_GEMINI: Final = Agent(
+    name="gemini",
+    title="Gemini CLI",
+    variables=("GEMINI_CLI",),
+    private=("GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH"),
+    processes=("gemini",),
+    packages=("@google/gemini-cli",),
+    state=(State(".gemini", "GEMINI_CLI_HOME", below=".gemini"),),
+    resume=("--resume", "latest", "--prompt-interactive"),
+    model=Model(
+        words=(
+            "gemini", "--output-format", "json", "--approval-mode", "default",
+            "--policy", f"{FILES}/no-tools.toml", "--extensions", "none",
+            "--allowed-mcp-server-names", "none",
+        ),
+        read=_gemini_said,
+        environment={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+        files={"no-tools.toml": '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'},
+    ),
+)  # fmt: skip
+
+_OPENCODE: Final = Agent(
+    name="opencode",
+    title="OpenCode",
+    variables=("OPENCODE", "OPENCODE_SESSION_ID"),
+    processes=("opencode",),
+    packages=("opencode-ai",),
+    state=tuple(State(f"{{{kind}}}/opencode") for kind in ("data", "state", "cache", "config")),
+    # Its screen drops a message that comes together with --continue.
+    resume=("run", "--continue"),
+    presence=Presence(
+        ("opencode",),
+        (".config/opencode", ".opencode"),
+        (".opencode", "opencode.json", "opencode.jsonc"),
+    ),
+    mcp=Mcp(
+        files=("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
+        holder=("mcp",),
+        # Its second version keeps them one level deeper, and reads both.
+        newer_holder=("mcp", "servers"),
+        server=lambda command: {"type": "local", "command": [*command]},
+        # opencode itself adds the schema to a file without one.
+        opening={"$schema": "https://opencode.ai/config.json"},
+    ),
+)
+
+# Sets no variable for what it starts.
+_AIDER: Final = Agent(
+    name="aider",
+    title="Aider",
+    processes=("aider",),
+    state=(State(".aider"),),
+    resume=("--restore-chat-history", "--message"),
+    ignored=(".aider*",),
+)
+
+_RECOGNISED: Final = (
+    Agent("qwen", "Qwen Code", ("QWEN_CODE",), processes=("qwen",), packages=("@qwen-code/qwen-code",)),
+    Agent("cursor", "Cursor", ("CURSOR_AGENT",), processes=("cursor-agent",)),
+    Agent(
+        "copilot", "Copilot", ("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
+        processes=("copilot",), packages=("@github/copilot",),
+    ),
+    Agent("goose", "Goose", ("GOOSE_TERMINAL",), processes=("goose",)),
+    Agent("amp", "Amp", ("AMP_CURRENT_THREAD_ID",), processes=("amp",), packages=("@sourcegraph/amp",)),
+    Agent("augment", "Augment", ("AUGMENT_AGENT",), processes=("auggie",)),
+    Agent("cline", "Cline", ("CLINE_ACTIVE",), processes=("cline",)),
+    Agent("roo", "Roo Code", ("ROO_ACTIVE",)),
+    Agent("crush", "Crush", ("CRUSH",), processes=("crush",)),
+    Agent("iflow", "iFlow", ("IFLOW_CLI",), processes=("iflow",)),
+    Agent("pi", "Pi", ("PI_CODING_AGENT",)),
+    Agent("antigravity", "Antigravity", ("ANTIGRAVITY_AGENT",)),
+    Agent("trae", "Trae", ("TRAE_AI_SHELL_ID",)),
+    Agent("windsurf", "Windsurf", ("WINDSURF_CASCADE_TERMINAL",)),
+    Agent("droid", "Droid", processes=("droid",)),
+    Agent("kiro", "Kiro", processes=("kiro-cli-chat",)),
+    Agent("openhands", "OpenHands", processes=("openhands",)),
+    Agent("q", "Amazon Q", processes=("qchat",)),
+)  # fmt: skip
+
+AGENTS: Final[Mapping[str, Agent]] = {
+    agent.name: agent for agent in (_CLAUDE, _CODEX, _VSCODE, _GEMINI, _OPENCODE, _AIDER, *_RECOGNISED)
+}
+CONFIGURABLE: Final[Mapping[str, Agent]] = {name: agent for name, agent in AGENTS.items() if agent.mcp}
+"""Those that `ringi init` can set up."""
+PLAIN: Final = Model((), plain, streams=True)
+ANY: Final = Agent("", "", model=PLAIN)
+"""Any other command: no state that we know, told nothing, its output is its answer."""
+
+
+def agent_of(argv: Sequence[str]) -> Agent:
+    """By the name of the program, wherever that lies."""
+    found = AGENTS.get(PurePosixPath(argv[0]).name) if argv else None
+    return found if found is not None and found.resume else ANY
+
+
+def model_of(name: str) -> Model | None:
+    """None if the name is that of no agent that can be asked."""
+    agent = AGENTS.get(name)
+    return agent.model if agent else None
