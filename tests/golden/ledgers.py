@@ -34,7 +34,7 @@ from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, Encoding, MessageRef, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
 from ringi.domain.session_view import DecisionPending, QuestionPending
-from ringi.plans.changing import Change
+from ringi.plans.change import Change
 from ringi.store.connection import DATABASE
 from tests.crash.killing import KILLED, Driver
 from tests.fakes.people import SeatedPerson, SteppingClock
