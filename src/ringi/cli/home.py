@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ringi.cli.app import App
-from ringi.cli.planning.wrapping import cut
-from ringi.cli.ui import translated, width
+from ringi.cli.fold import cut, width
+from ringi.cli.ui import translated
 from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
@@ -205,13 +205,13 @@ def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
 def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
     if not planning:
         return
-    from ringi.cli.planning.naming import age, phase, short_names  # noqa: PLC0415  # only where one is open
+    from ringi.views.status import age, session_phase, short_names  # noqa: PLC0415  # only if one is open
 
     app.ui.line(Text("{count} being planned", count=len(planning)), style="bold")
     names = short_names(ref.session_id for ref in planning)
     columns = _columns(app)
     for ref in planning[:_MOST]:
-        facts = Text("{age}   {phase}", age=age(ref.updated_at), phase=phase(ref))
+        facts = Text("{age}   {phase}", age=age(ref.updated_at), phase=session_phase(ref))
         room = None if columns is None else max(columns - 5 - width(translated(facts)), _LEAST_TITLE)
         app.ui.line(Text("{title}   {facts}", title=_cut(ref.title, room), facts=facts), indent=2)
         _step(app, f"ringi plan --resume {names[ref.session_id]}")

@@ -1,14 +1,20 @@
-"""Files that a command reads because the person named them."""
+"""What a person names in a command: files to read, ids to look for."""
 
 import os
 import sys
+from gettext import gettext as _
 from typing import Final
 
+import click
+
+from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import NotFound, Unreadable
-from ringi.text import Text
+from ringi.text import Text, visible
 
 STDIN: Final = "-"
 MOST_BYTES: Final = 256 * 1024 * 1024
+LEAST: Final = 4
+"""So many characters of an id are looked for; fewer could mean anything."""
 
 
 def read_named(name: str) -> bytes:
@@ -35,3 +41,10 @@ def _bytes(name: str) -> bytes:
     with open(descriptor, "rb") as file:  # noqa: PTH123  # it is open already
         os.set_blocking(descriptor, True)
         return file.read(MOST_BYTES + 1)
+
+
+def require_long(name: str) -> None:
+    """That it is enough of an id to be looked for."""
+    if len(name.lower().removeprefix(SESSION_PREFIX)) < LEAST:
+        words = _("{name} is too short for an id: it needs at least {count} characters")
+        raise click.UsageError(words.format(name=visible(name), count=LEAST))

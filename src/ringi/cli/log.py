@@ -3,7 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.planning.naming import require_long
+from ringi.cli.input import require_long
 from ringi.domain.events import LoggedEvent
 from ringi.domain.session import is_session, short
 from ringi.domain.subject import SubjectKind

@@ -9,6 +9,7 @@ import msgspec
 from ringi.cli.app import App, pass_app
 from ringi.cli.describing import BY_MODEL
 from ringi.cli.input import read_named
+from ringi.cli.progress import Progress
 from ringi.cli.ui import translated
 from ringi.domain import codec
 from ringi.domain.base import Document
@@ -64,8 +65,6 @@ def _set_extracted(app: App, plan_id: str, *, with_model: bool) -> None:
 
 def extracted_with_model(app: App, plan_id: str) -> Extraction:
     """Where the model fails, the plan stays as it is, and what the parser alone can do is named."""
-    from ringi.cli.planning.progress import Progress  # noqa: PLC0415  # only while a model works
-
     rewrites = app.ui.out.isatty() and app.environment.get("TERM") != "dumb"
     try:
         with Progress(app.ui, rewrites=rewrites) as progress:

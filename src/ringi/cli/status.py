@@ -1,19 +1,22 @@
 """`ringi status`: planning sessions that are open, runs, and where one of them stands."""
 
 from gettext import gettext as _
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 import msgspec
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.fold import cut, shown_lines
+from ringi.cli.input import require_long
+from ringi.cli.planning.driver import Driver, show_sessions
+from ringi.domain.run import Run
+from ringi.domain.session import OPEN_SESSIONS
+from ringi.domain.session_view import ApprovalPending, SessionView
 from ringi.errors import Ambiguous, NotFound
 from ringi.text import Text
-
-if TYPE_CHECKING:
-    from ringi.cli.planning.going import Going
-    from ringi.domain.run import Run
-    from ringi.domain.session_view import SessionView
+from ringi.views.session import answer_lines, feedback_lines, given_by_agent, pending_lines
+from ringi.views.status import SESSION_PHASE, age, run_facts, short_names
 
 _MOST_RUNS: Final = 20
 
@@ -30,7 +33,6 @@ def status(app: App, name: str | None) -> None:
         return
     if not name:
         raise click.UsageError(_("--session needs an ID"))
-    from ringi.cli.planning.naming import require_long  # noqa: PLC0415  # not needed to show help
 
     require_long(name)
     session_id, run_id = _found(app, name)
@@ -58,8 +60,6 @@ def _found(app: App, name: str) -> tuple[str | None, str | None]:
 
 
 def _show_all(app: App) -> None:
-    from ringi.cli.planning.choosing import show_sessions  # noqa: PLC0415  # not needed to show help
-    from ringi.cli.planning.naming import short_names  # noqa: PLC0415  # not needed to show help
 
     refs, runs = app.workspace.planning.list(open_only=True), app.workspace.parts.ledger.runs()
     if app.ui.as_json:
@@ -87,74 +87,43 @@ def _titles(app: App) -> dict[str, str]:
     return {ref.session_id: ref.title for ref in app.workspace.planning.list()}
 
 
-def _show_line(app: App, run: "Run", title: str) -> None:
-    from ringi.cli.planning.naming import age  # noqa: PLC0415  # not needed to show help
-    from ringi.cli.planning.wrapping import columns, cut  # noqa: PLC0415  # not needed to show help
+def _show_line(app: App, run: Run, title: str) -> None:
 
-    app.ui.line(cut(title, columns(app.ui) - 2) or "—", style="bold", indent=2)
-    app.ui.line(
-        Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=_phase(run)), indent=2
-    )
-
-
-def _phase(run: "Run") -> Text:
-    from ringi.domain.run import RunPhase  # noqa: PLC0415  # not needed to show help
-
-    words = {
-        RunPhase.PLANNING: Text("waits to be started"),
-        RunPhase.EXECUTING: Text("running"),
-        RunPhase.INTEGRATING: Text("being put together"),
-        RunPhase.COMPLETED: Text("done"),
-        RunPhase.NEEDS_INPUT: Text("needs an answer"),
-        RunPhase.CANCELLED: Text("cancelled"),
-        RunPhase.FAILED: Text("failed"),
-    }
-    return words[run.phase]
+    app.ui.line(cut(title, app.ui.columns - 2) or "—", style="bold", indent=2)
+    app.ui.line(run_facts(run), indent=2)
 
 
 def _show_session(app: App, session_id: str) -> None:
-    from ringi.cli.planning.going import Going  # noqa: PLC0415  # not needed to show help
-    from ringi.cli.planning.naming import PHASE, age  # noqa: PLC0415  # not needed to show help
-    from ringi.cli.planning.showing import (  # noqa: PLC0415  # not needed to show help
-        show_answers,
-        show_feedback,
-        show_pending,
-    )
-    from ringi.cli.planning.wrapping import paragraph  # noqa: PLC0415  # not needed to show help
-    from ringi.domain.session import OPEN_SESSIONS  # noqa: PLC0415  # not needed to show help
-    from ringi.domain.session_view import ApprovalPending  # noqa: PLC0415  # not needed to show help
 
-    going = Going(app, session_id)
-    view = going.view()
+    driver = Driver(app, session_id)
+    view = driver.view()
     if app.ui.as_json:
-        app.ui.document(_document(going, view))
+        app.ui.document(_document(driver, view))
         return
-    stored = going.tool.get(session_id)
+    stored = driver.tool.get(session_id)
     session = stored.session
     app.ui.line(Text("{session} · {age} · {phase}", session=session.session_id, age=age(session.updated_at),
-                     phase=PHASE[session.status]), style="bold")  # fmt: skip
+                     phase=SESSION_PHASE[session.status]), style="bold")  # fmt: skip
     if not isinstance(view.pending, ApprovalPending):  # which shows all of it
-        paragraph(app.ui, session.instruction, indent=2)
-        show_answers(app.ui, session)
-        show_feedback(app.ui, stored.facts)
-    show_pending(app.ui, stored, view.pending)
-    going.tell_approval()
-    going.tell_given()
-    going.tell_totals(view)
+        app.ui.prose(session.instruction, indent=2)
+        app.ui.show(answer_lines(session))
+        app.ui.show(feedback_lines(stored.facts))
+    app.ui.show(pending_lines(stored, view.pending))
+    driver.tell_approval()
+    driver.tell_given()
+    driver.tell_totals(view)
     if session.status in OPEN_SESSIONS:
-        app.ui.next_step(going.command)
+        app.ui.next_step(driver.command)
     elif session.planner_session_id:
         app.ui.next_step(f"ringi status --session {session.planner_session_id}")
 
 
-def _document(going: "Going", view: "SessionView") -> dict[str, Any]:
+def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
     """The view, with who said what in it."""
-    from ringi.cli.planning.showing import given_by_agent  # noqa: PLC0415  # not needed to show help
-
-    begun, count = given_by_agent(going.app.workspace.log(view.session_id))
+    begun, count = given_by_agent(driver.app.workspace.log(view.session_id))
     document: dict[str, Any] = msgspec.to_builtins(view)
     document["byAgent"] = {"instruction": begun, "answers": count}
-    approval = going.app.workspace.parts.ledger.session_approval(view.session_id)
+    approval = driver.app.workspace.parts.ledger.session_approval(view.session_id)
     if approval is not None:
         proof = approval.proof
         document["approval"] = {
@@ -167,8 +136,7 @@ def _document(going: "Going", view: "SessionView") -> dict[str, Any]:
     return document
 
 
-def _show_run(app: App, run: "Run") -> None:
-    from ringi.cli.planning.wrapping import shown_lines  # noqa: PLC0415  # not needed to show help
+def _show_run(app: App, run: Run) -> None:
 
     if app.ui.as_json:
         app.ui.document(run)

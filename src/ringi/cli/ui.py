@@ -1,19 +1,29 @@
 """Everything that people see goes through here: translated, filtered, coloured where a terminal wants it."""
 
 import errno
+import os
 import sys
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from gettext import gettext
+from itertools import groupby
 from typing import Any, Final, TextIO
 
 import click
 
+from ringi.cli.fold import folded, shown_lines, width
 from ringi.errors import RingiError
 from ringi.text import Text, visible
+from ringi.views.lines import Line, Span, Style, prose
 
 _LONGEST_LINE: Final = 1000
-_STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_WIDEST: Final = 100
+"""Columns that an eye follows; a wider terminal changes nothing."""
+_USUAL_WIDTH: Final = 80
+_NARROWEST: Final = 16
+_STYLES: Final = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "magenta": "35",
+    "add": "32", "remove": "31",
+}  # fmt: skip
 
 
 def translated(text: Text) -> str:
@@ -24,6 +34,10 @@ def translated(text: Text) -> str:
 
 def shown(value: object) -> str:
     return translated(value) if isinstance(value, Text) else visible(str(value))
+
+
+def _raw(text: Text | str) -> str:
+    return translated(text) if isinstance(text, Text) else text
 
 
 class Ui:
@@ -42,6 +56,58 @@ class Ui:
             # The terminal was closed: what is being saved matters more than telling about it.
             if error.errno != errno.EIO:
                 raise
+
+    @property
+    def columns(self) -> int:
+        """For prose: those of the terminal, or what is usual."""
+        try:
+            found = os.get_terminal_size(self.out.fileno()).columns
+        except (OSError, ValueError):
+            found = 0
+        return max(_NARROWEST, min(found or _USUAL_WIDTH, _WIDEST))
+
+    def show(self, lines: Iterable[Line]) -> None:
+        """A view."""
+        for line in lines:
+            for row in self._folded(line) if line.folds else [self._unfolded(line)]:
+                self.line(row)
+
+    def prose(self, text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0, mark: str = "") -> None:
+        """Folded; unlike in `line`, a `str` may come from outside."""
+        self.show([prose(text, style, indent=indent, mark=mark)])
+
+    def _spans(self, line: Line) -> Iterable[Span]:
+        """Signs come instead of styles."""
+        return (span for span in line.spans if span.style is not Style.SIGN or not self._colour)
+
+    def _unfolded(self, line: Line) -> str:
+        words = "".join(self.styled(shown(span.text), span.style) for span in self._spans(line))
+        return " " * line.indent + visible(line.mark, keep="") + words
+
+    def _folded(self, line: Line) -> Iterable[str]:
+        # A mark may be from outside too: a session that was taken in names its questions itself.
+        mark = visible(line.mark, keep="")
+        before, hanging = " " * line.indent + mark, line.indent + width(mark)
+        pieces = [
+            ("".join("\n".join(shown_lines(_raw(span.text))) for span in alike), style)
+            for style, alike in groupby(self._spans(line), lambda span: span.style)
+        ]
+        text, at = "".join(words for words, _ in pieces), 0
+        for paragraph in text.split("\n"):
+            for row in folded(paragraph, self.columns - hanging):
+                at = text.index(row, at)
+                yield (before + self._styled_row(pieces, at, at + len(row))).rstrip()
+                at += len(row)
+                before = " " * hanging
+
+    def _styled_row(self, pieces: Sequence[tuple[str, Style]], begin: int, end: int) -> str:
+        """What lies between two places of the pieces put together."""
+        row, start = "", 0
+        for words, style in pieces:
+            part = words[max(begin - start, 0) : max(end - start, 0)]
+            row += self.styled(part, style) if part else ""
+            start += len(words)
+        return row
 
     def styled(self, words: str, style: str) -> str:
         if not (style and self._colour):
@@ -96,15 +162,6 @@ class Ui:
 
 def _wants_colour(out: TextIO, environment: Mapping[str, str]) -> bool:
     return out.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-
-
-def width(words: str) -> int:
-    """Columns on a terminal: Japanese characters take two, combining ones none."""
-    if words.isascii():
-        return len(words)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in words
-    )
 
 
 def usage_document(error: click.ClickException) -> dict[str, Any]:

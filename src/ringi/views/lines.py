@@ -15,6 +15,14 @@ class Style(StrEnum):
     GOOD = "green"
     WARNING = "yellow"
     BAD = "red"
+    ADDED = "add"
+    REMOVED = "remove"
+    PLACE = "cyan"
+    """Where something is: a file, a hunk."""
+    REMARK = "magenta"
+    """What a person said about it."""
+    SIGN = "sign"
+    """Says what the styles beside it say, such as the stars of Markdown; left out if styles are shown."""
 
 
 class Span(NamedTuple):

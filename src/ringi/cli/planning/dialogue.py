@@ -1,25 +1,19 @@
 """A planning session as a dialogue, line by line. Every answer is saved before the next question is shown."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from string import ascii_lowercase
 from typing import Final
 from unicodedata import normalize
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED
 from ringi.cli.ask import is_yes
-from ringi.cli.planning.going import EXIT_INTERRUPTED, Going
-from ringi.cli.planning.lines import PROMPT, Lines, Reminder, prompt_of
-from ringi.cli.planning.reviewing import Review
-from ringi.cli.planning.showing import (
-    show_decision,
-    show_feedback,
-    show_help,
-    show_pending,
-    show_question,
-)
-from ringi.cli.planning.slips import plain, slip
-from ringi.cli.planning.wrapping import columns, cut, paragraph
-from ringi.cli.ui import translated
+from ringi.cli.fold import cut, shown_lines
+from ringi.cli.planning.driver import APPROVE, EXIT_INTERRUPTED, NOT_APPROVED, Driver, Summary, tell_digest
+from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, prompt_of
+from ringi.cli.ui import Ui, translated
+from ringi.domain.approval import TypedAnswer
 from ringi.domain.session import OPEN_SESSIONS, DecisionPoint, DesignOption
 from ringi.domain.session_view import (
     ApprovalPending,
@@ -30,8 +24,20 @@ from ringi.domain.session_view import (
     QuestionPending,
     SessionView,
 )
-from ringi.errors import BadAnswer, Busy, NotAsked, SessionOver, SessionRace, StorageFailed
+from ringi.errors import (
+    BadAnswer,
+    Busy,
+    NoChannel,
+    NotAsked,
+    SessionOver,
+    SessionRace,
+    StorageFailed,
+    WrongAnswer,
+)
+from ringi.planning.handing_over import enhanced_instruction
 from ringi.text import Text
+from ringi.views.lines import Style
+from ringi.views.session import decision_lines, feedback_lines, pending_lines, question_lines, review_lines
 
 _HELP: Final = (
     Text("A number chooses an option, and so does the letter of a decision's option: a, b …"),
@@ -49,11 +55,11 @@ Step = SessionView | int
 
 
 class Dialogue:
-    def __init__(self, going: Going, lines: Lines, skip_after_sec: float) -> None:
-        self.going = going
-        self.ui = going.ui
-        self.tool = going.tool
-        self.id = going.session_id
+    def __init__(self, driver: Driver, lines: TypedLines, skip_after_sec: float) -> None:
+        self.driver = driver
+        self.ui = driver.ui
+        self.tool = driver.tool
+        self.id = driver.session_id
         self.lines = lines
         self._skip_after_sec = skip_after_sec
         self._shown: Pending | None = None
@@ -68,50 +74,50 @@ class Dialogue:
             return self.leave()
         except KeyboardInterrupt:
             self.ui.line()
-            self.going.tell_saved()
+            self.driver.tell_saved()
             return EXIT_INTERRUPTED
         except (StorageFailed, Busy) as error:
             self.ui.error(error)
             self.ui.line(Text("What you said before is saved. Go on with:"))
-            self.ui.next_step(self.going.command)
+            self.ui.next_step(self.driver.command)
             return error.exit_code
 
     def leave(self) -> int:
-        self.going.tell_saved()
+        self.driver.tell_saved()
         return EXIT_PERSON_NEEDED
 
     def _greet(self, view: SessionView) -> None:
-        title = cut(view.instruction.split("\n", 1)[0], columns(self.ui))
-        self.ui.line(title, style="bold")
-        words = Text("{session}", session=self.going.name)
+        title = cut(view.instruction.split("\n", 1)[0], self.ui.columns)
+        self.ui.line(title, style=Style.STRONG)
+        words = Text("{session}", session=self.driver.name)
         if view.status in OPEN_SESSIONS:
-            words = Text("{session} · every answer is saved at once · ? helps", session=self.going.name)
-        paragraph(self.ui, translated(words), style="dim")
+            words = Text("{session} · every answer is saved at once · ? helps", session=self.driver.name)
+        self.ui.prose(words, Style.FAINT)
         if isinstance(view.pending, DecisionPending):
-            show_feedback(self.ui, self.tool.get(self.id).facts)
+            self.ui.show(feedback_lines(self.tool.get(self.id).facts))
 
     def _run(self, view: SessionView) -> int:
         while True:
             step = self._step(view)
             if isinstance(step, int):
-                self.going.tell_totals(self.going.view())
+                self.driver.tell_totals(self.driver.view())
                 return step
             view = step
 
     def _step(self, view: SessionView) -> Step:
         try:
-            view = self.going.worked(view)
+            view = self.driver.worked(view)
             match view.pending:
                 case QuestionPending():
                     return self._question(view, view.pending)
                 case DecisionPending():
                     return self._decision(view, view.pending)
                 case ApprovalPending():
-                    return Review(self.going, self.lines).run()
+                    return Review(self.driver, self.lines).run()
                 case ApprovedSession(run_id=run_id):
                     return self._approved(run_id)
                 case CancelledSession():
-                    show_pending(self.ui, self.tool.get(self.id), view.pending)
+                    self.ui.show(pending_lines(self.tool.get(self.id), view.pending))
                     return EXIT_DECLINED
                 case _:  # the model has done what was due, so there is nothing else
                     return self.leave()
@@ -119,13 +125,13 @@ class Dialogue:
             # Somebody else went on with it: shown as it is now, whatever was typed for what it was.
             self.say(Text(error.message, **error.details))
             self._shown = None
-            return self.going.view()
+            return self.driver.view()
         except BadAnswer as error:
             self.say(Text(error.message, **error.details))
-            return self.going.view()
+            return self.driver.view()
 
-    def say(self, words: Text, style: str = "yellow") -> None:
-        paragraph(self.ui, translated(words), style=style)
+    def say(self, words: Text, style: Style = Style.WARNING) -> None:
+        self.ui.prose(words, style)
 
     def show(self, view: SessionView) -> None:
         """Once, until something else is asked."""
@@ -135,9 +141,9 @@ class Dialogue:
         self._reminder = None
         if isinstance(view.pending, QuestionPending):
             self._reminder = self._skip_reminder()
-            show_question(self.ui, view.pending)
+            self.ui.show(question_lines(view.pending))
         elif isinstance(view.pending, DecisionPending):
-            show_decision(self.ui, view.pending)
+            self.ui.show(decision_lines(view.pending))
 
     def show_again(self) -> None:
         self._shown = None
@@ -155,10 +161,10 @@ class Dialogue:
         if (command := self.command(text, question.options or ())) is not None:
             return command(self, view)
         if not text.strip() and question.skipped:
-            return self.tool.skip(self.id, question_id=question.id, actor=self.going.actor)
+            return self.tool.skip(self.id, question_id=question.id, actor=self.driver.actor)
         answer = text if text.strip() else question.answer
         if answer is not None:
-            return self.tool.answer(self.id, answer, question_id=question.id, actor=self.going.actor)
+            return self.tool.answer(self.id, answer, question_id=question.id, actor=self.driver.actor)
         self.say(Text("An empty line is no answer; /skip leaves the question open, ? helps."))
         return view
 
@@ -170,13 +176,13 @@ class Dialogue:
             return command(self, view)
         if not text.strip() and decision.selected is not None:
             return self._decide(decision, decision.selected, decision.rationale or "")
-        option = _option(decision, _plain(text))
+        option = _option(decision, _option_typed(text))
         if option is None:
             self.say(Text("Please type the number or the letter of an option; ? helps."))
             return view
         before = (decision.rationale or "") if option == decision.selected else ""
         why = Text("Why? (empty: as before)") if before else Text("Why? (empty: no reason)")
-        self.say(why, "bold")
+        self.say(why, Style.STRONG)
         reason = self.lines.ask(PROMPT)
         while (words := slip(reason, COMMANDS)) is not None:
             self.say(words)
@@ -190,7 +196,7 @@ class Dialogue:
         return self._decide(decision, option, reason.strip() or before)
 
     def _decide(self, decision: DecisionPoint, option: DesignOption, reason: str) -> SessionView:
-        actor = self.going.actor
+        actor = self.driver.actor
         return self.tool.decide(self.id, option.id, reason, decision_id=decision.id, actor=actor)
 
     def command(
@@ -203,20 +209,20 @@ class Dialogue:
         return None if words is None else lambda dialogue, view: _told(dialogue, view, words)
 
     def _approved(self, run_id: str) -> int:
-        self.going.tell_run(run_id)
+        self.driver.tell_run(run_id)
         try:
             self.lines.ask(prompt_of(self.ui, Text("Execute now? [y/n]")))
         except (EOFError, KeyboardInterrupt):
             # It is approved, whatever the answer: nothing is left to be saved.
             self.ui.line()
-        self.going.tell_run_waits(run_id)
+        self.driver.tell_run_waits(run_id)
         return 0
 
 
-def _plain(text: str) -> str:
+def _option_typed(text: str) -> str:
     """A number or a letter as an input method for Japanese may write it; everything else as it is."""
-    plain = normalize("NFKC", text.strip())
-    return plain if plain.isascii() and (plain.isdigit() or len(plain) == 1) else text
+    simple = normalize("NFKC", text.strip())
+    return simple if simple.isascii() and (simple.isdigit() or len(simple) == 1) else text
 
 
 def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
@@ -233,13 +239,13 @@ def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
 
 
 def _back(dialogue: Dialogue, _: SessionView) -> Step:
-    return dialogue.tool.back(dialogue.id, actor=dialogue.going.actor)
+    return dialogue.tool.back(dialogue.id, actor=dialogue.driver.actor)
 
 
 def _skip(dialogue: Dialogue, view: SessionView) -> Step:
     if isinstance(view.pending, QuestionPending):
         question = view.pending.question
-        return dialogue.tool.skip(dialogue.id, question_id=question.id, actor=dialogue.going.actor)
+        return dialogue.tool.skip(dialogue.id, question_id=question.id, actor=dialogue.driver.actor)
     dialogue.say(Text("A decision cannot be skipped; the recommended option is marked."))
     return view
 
@@ -249,7 +255,7 @@ def _quit(dialogue: Dialogue, _: SessionView) -> Step:
 
 
 def cancel(dialogue: Dialogue, view: SessionView) -> Step:
-    if dialogue.going.refuses_agent():
+    if dialogue.driver.refuses_agent():
         return view
     answer = dialogue.lines.ask(prompt_of(dialogue.ui, Text("End the session for good? [y/n]")))
     return dialogue.tool.cancel(dialogue.id) if is_yes(answer.strip()) else view
@@ -273,3 +279,180 @@ COMMANDS: Final[Mapping[str, Callable[[Dialogue, SessionView], Step]]] = {
     "/help": _help,
     "?": _help,
 }
+
+
+_CHOICES: Final = Text("[a]pprove  [r]eject  [s]how again  [b]ack  [?]  [q]uit")
+_REVIEW_HELP: Final = (
+    Text("a  approve: these words become a run, which waits until you start it"),
+    Text("r  reject, with words for what should be different; decisions are made anew"),
+    Text("s  show the summary again"),
+    Text("i  show word for word what the run gets"),
+    Text("b  back to the decision before"),
+    Text("c  cancel the session for good"),
+    Text("q  quit; everything is saved"),
+)
+
+
+class Review:
+    def __init__(self, driver: Driver, lines: TypedLines) -> None:
+        self.driver = driver
+        self.ui = driver.ui
+        self.lines = lines
+        self.shown = Summary(driver)
+
+    def run(self) -> SessionView | int:
+        """Until the session is elsewhere, or the person leaves."""
+        if self.shown.pending is None:
+            return self.shown.view
+        self.show()
+        while True:
+            act = _act(self.ask(_CHOICES))
+            if act is None:
+                self.ui.line(Text("Please type one of the letters in brackets."))
+                continue
+            done = act(self)
+            if done is not None:
+                return done
+
+    def ask(self, question: Text) -> str:
+        return self.lines.ask(prompt_of(self.ui, question)).strip()
+
+    def say(self, words: Text, style: Style = Style.WARNING) -> None:
+        self.ui.prose(words, style)
+
+    def show(self) -> None:
+        if self.shown.pending is not None:
+            self.ui.show(review_lines(self.shown.stored, self.shown.pending))
+            self.driver.tell_given()
+
+
+def _act(answer: str) -> "Callable[[Review], SessionView | int | None] | None":
+    """A letter as an input method for Japanese may write it."""
+    return ACTS.get(plain(answer))
+
+
+def _approve(review: Review) -> SessionView | int | None:
+    driver = review.driver
+    if refusal := driver.app.workspace.parts.person.refusal():
+        review.ui.error(NoChannel(why=refusal, command=driver.command))
+        return None
+    tell_digest(driver, review.shown.digest)
+    answer = review.ask(APPROVE)
+    if not is_yes(answer):
+        review.say(NOT_APPROVED)
+        return None
+    try:
+        return driver.tool.approve(driver.session_id, driver.user(), TypedAnswer(review.shown.digest, answer))
+    except WrongAnswer as error:
+        # It is not what it was when it was shown.
+        review.ui.error(error)
+        return driver.view()
+
+
+def _reject(review: Review) -> SessionView | int | None:
+    driver, pending = review.driver, review.shown.pending
+    if driver.refuses_agent():
+        return None
+    left = pending.rejects_left if pending else 0
+    if left <= 1:
+        review.say(Text("This would be the last reject: it cancels the session."))
+    else:
+        review.say(Text("{left} rejects are left; the last one cancels the session.", left=left), Style.FAINT)
+    review.say(Text("What should be different? (empty: no reject)"), Style.STRONG)
+    said = review.lines.ask(PROMPT)
+    if act := _act(said):  # /quit, q and the like: a reject is too dear for a slip
+        return act(review)
+    if words := slip(said, ACTS):
+        review.say(words)
+        return None
+    feedback = said.strip()
+    if not feedback:
+        review.say(Text("A reject needs a word of feedback; nothing was decided."))
+        return None
+    return driver.tool.reject(driver.session_id, feedback)
+
+
+def _show_again(review: Review) -> None:
+    review.show()
+
+
+def _word_for_word(review: Review) -> None:
+    for line in shown_lines(enhanced_instruction(review.shown.stored.session)):
+        review.ui.line(line, indent=2 if line else 0)
+
+
+def _review_back(review: Review) -> SessionView:
+    return review.driver.tool.back(review.driver.session_id, actor=review.driver.actor)
+
+
+def _review_cancel(review: Review) -> SessionView | None:
+    if review.driver.refuses_agent():
+        return None
+    if is_yes(review.ask(Text("End the session for good? [y/n]"))):
+        return review.driver.tool.cancel(review.driver.session_id)
+    return None
+
+
+def _review_quit(review: Review) -> int:
+    review.driver.tell_saved()
+    return EXIT_PERSON_NEEDED
+
+
+def _review_help(review: Review) -> None:
+    show_help(review.ui, _REVIEW_HELP)
+
+
+ACTS: Final[Mapping[str, Callable[[Review], SessionView | int | None]]] = {
+    "a": _approve,
+    "r": _reject,
+    "s": _show_again,
+    "i": _word_for_word,
+    "b": _review_back,
+    "/back": _review_back,
+    "c": _review_cancel,
+    "/cancel": _review_cancel,
+    "q": _review_quit,
+    "/quit": _review_quit,
+    "?": _review_help,
+    "/help": _review_help,
+}
+
+
+# What is explained stands in a column of its own.
+_EXPLAINED: Final = re.compile(r"(\S+ {2,})(.+)")
+
+
+def show_help(ui: Ui, lines: Iterable[Text]) -> None:
+    for line in map(translated, lines):
+        explained = _EXPLAINED.fullmatch(line)
+        mark, rest = explained.groups() if explained else ("", line)
+        ui.prose(rest, indent=2, mark=mark)
+
+
+_STROKED: Final = re.compile(r"/[a-z]+", re.IGNORECASE | re.ASCII)
+
+
+def plain(text: str) -> str:
+    """As an input method for Japanese may have written it; a space before it stays."""
+    return normalize("NFKC", text.rstrip()).lower()
+
+
+def slip(text: str, commands: Iterable[str], options: Iterable[str] = ()) -> Text | None:
+    """Why it is not taken; None where it can be an answer, as the words of an option are, or a path."""
+    word = plain(text)
+    known = [command for command in commands if command.startswith("/")]
+    if word in known or word in {option.strip().lower() for option in options}:
+        return None
+    if f"/{word}" in known:
+        return _meant(f"/{word}", word)
+    if not _STROKED.fullmatch(word):
+        return None
+    if near := get_close_matches(word, known, n=1, cutoff=0.7):
+        return _meant(near[0], word)
+    return Text("There is no command {word}; with a space before it, it is an answer.", word=word)
+
+
+def _meant(command: str, word: str) -> Text:
+    return Text(
+        "Did you mean {command}? With a space before it, {word} is an answer.", command=command, word=word
+    )

@@ -5,7 +5,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from ringi.cli.ui import width
+from ringi.cli.fold import width
 
 __all__ = ["STYLES", "Line", "Span", "clip", "has_many_colours", "pad", "sgr", "width"]
 

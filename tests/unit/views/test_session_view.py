@@ -12,18 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.cli.planning import dialogue, reviewing
-from ringi.cli.planning.markdown import show_markdown
-from ringi.cli.planning.showing import (
-    MINUS,
-    show_answers,
-    show_decision,
-    show_help,
-    show_question,
-    show_review,
-    totals,
-)
-from ringi.cli.ui import Ui, width
+from ringi.cli.fold import width
+from ringi.cli.planning import dialogue
+from ringi.cli.planning.dialogue import show_help
+from ringi.cli.ui import Ui
 from ringi.domain.session import (
     DecisionPoint,
     DesignOption,
@@ -38,6 +30,15 @@ from ringi.domain.session_view import ApprovalPending, DecisionPending, Question
 from ringi.domain.usage import Usage
 from ringi.ports import StoredSession
 from ringi.text import Text
+from ringi.views.markdown import markdown
+from ringi.views.session import (
+    MINUS,
+    answer_lines,
+    decision_lines,
+    question_lines,
+    review_lines,
+    totals,
+)
 
 HOSTILE = "evil \x1b[2J\x1b]0;title\x07 \u202e end"
 LONG = "a fairly long sentence about what is meant "
@@ -112,11 +113,11 @@ def a_stored(text: str = LONG) -> StoredSession:
 @pytest.mark.parametrize("columns", [20, 40, 80, 200])
 def test_everything_fits_the_terminal(columns: int) -> None:
     def show(ui: Ui) -> None:
-        show_question(ui, a_question())
-        show_decision(ui, a_decision())
-        show_answers(ui, a_session())
-        show_markdown(ui, f"# {LONG * 2}\n\n1. {LONG_JA * 2}\n   - {LONG * 3}\n\n{LONG_JA * 3}")
-        show_review(ui, a_stored(), ApprovalPending(f"## {LONG_JA}\n- {LONG}", 3))
+        ui.show(question_lines(a_question()))
+        ui.show(decision_lines(a_decision()))
+        ui.show(answer_lines(a_session()))
+        ui.show(markdown(f"# {LONG * 2}\n\n1. {LONG_JA * 2}\n   - {LONG * 3}\n\n{LONG_JA * 3}"))
+        ui.show(review_lines(a_stored(), ApprovalPending(f"## {LONG_JA}\n- {LONG}", 3)))
 
     lines = on_terminal(columns, show, NO_COLOR="1")
     headings = ("Question", "Decision", "Your answer", "You chose")
@@ -127,7 +128,7 @@ def test_everything_fits_the_terminal(columns: int) -> None:
 
 @pytest.mark.req("IP-4")
 def test_a_decision_says_in_words_what_is_recommended() -> None:
-    lines = on_terminal(80, lambda ui: show_decision(ui, a_decision("short")), NO_COLOR="1")
+    lines = on_terminal(80, lambda ui: ui.show(decision_lines(a_decision("short"))), NO_COLOR="1")
     assert "  2  b short  (recommended)" in lines
     assert lines.count(f"     {MINUS} short") == 3
     assert sum(line.startswith("     + ") for line in lines) == 6
@@ -136,20 +137,19 @@ def test_a_decision_says_in_words_what_is_recommended() -> None:
 
 @pytest.mark.req("IP-3")
 def test_a_question_says_why_and_offers_its_options() -> None:
-    lines = on_terminal(80, lambda ui: show_question(ui, a_question("Which ones?")), NO_COLOR="1")
+    lines = on_terminal(80, lambda ui: ui.show(question_lines(a_question("Which ones?"))), NO_COLOR="1")
     assert lines[:3] == ["", "Question 2 of 4 · scope", "Which ones?"]
     assert lines[-1] == "  3  短い"
 
 
 def test_nothing_in_a_session_commands_the_terminal() -> None:
     def show(ui: Ui) -> None:
-        show_question(ui, a_question(HOSTILE))
-        show_decision(ui, a_decision(HOSTILE))
-        show_answers(ui, a_session(HOSTILE))
-        show_answers(ui, replace(a_session(), decisions=(a_decision(name=HOSTILE).decision,)))
-        show_review(
-            ui, a_stored(HOSTILE), ApprovalPending(f"# {HOSTILE}\n```\n{HOSTILE}\n```\n- {HOSTILE}", 3)
-        )
+        ui.show(question_lines(a_question(HOSTILE)))
+        ui.show(decision_lines(a_decision(HOSTILE)))
+        ui.show(answer_lines(a_session(HOSTILE)))
+        ui.show(answer_lines(replace(a_session(), decisions=(a_decision(name=HOSTILE).decision,))))
+        summary = f"# {HOSTILE}\n```\n{HOSTILE}\n```\n- {HOSTILE}"
+        ui.show(review_lines(a_stored(HOSTILE), ApprovalPending(summary, 3)))
 
     shown = "\n".join(on_terminal(80, show, NO_COLOR="1"))
     assert r"evil \x1b[2J\x1b]0;title\x07" in shown
@@ -158,17 +158,17 @@ def test_nothing_in_a_session_commands_the_terminal() -> None:
 
 
 def test_headings_are_bold_or_marked() -> None:
-    assert on_terminal(80, lambda ui: show_markdown(ui, "## Goal"), NO_COLOR="1") == ["  ## Goal"]
-    assert on_terminal(80, lambda ui: show_markdown(ui, "## Goal")) == ["  \x1b[1mGoal\x1b[0m"]
+    assert on_terminal(80, lambda ui: ui.show(markdown("## Goal")), NO_COLOR="1") == ["  ## Goal"]
+    assert on_terminal(80, lambda ui: ui.show(markdown("## Goal"))) == ["  \x1b[1mGoal\x1b[0m"]
 
 
 def test_what_is_strong_is_bold_or_marked() -> None:
     text = "- **In a file** and **memory** 2 ** 3 ** 4\n# A **goal**"
-    assert on_terminal(80, lambda ui: show_markdown(ui, text), NO_COLOR="1") == [
+    assert on_terminal(80, lambda ui: ui.show(markdown(text)), NO_COLOR="1") == [
         "  - **In a file** and **memory** 2 ** 3 ** 4",
         "  # A **goal**",
     ]
-    assert on_terminal(80, lambda ui: show_markdown(ui, text)) == [
+    assert on_terminal(80, lambda ui: ui.show(markdown(text))) == [
         "  - \x1b[1mIn a file\x1b[0m and \x1b[1mmemory\x1b[0m 2 ** 3 ** 4",
         "  \x1b[1mA goal\x1b[0m",
     ]
@@ -177,7 +177,7 @@ def test_what_is_strong_is_bold_or_marked() -> None:
 @given(st.lists(st.sampled_from(["**", "a", "b ", "言葉、", " ", "-"]), max_size=40), st.integers(20, 60))
 def test_bold_loses_only_the_stars_and_fits(pieces: list[str], columns: int) -> None:
     text = "x" + "".join(pieces)
-    bold = on_terminal(columns, lambda ui: show_markdown(ui, text))
+    bold = on_terminal(columns, lambda ui: ui.show(markdown(text)))
     plain = [re.sub(r"\x1b\[[01]m", "", line) for line in bold]
     assert max(map(width, plain)) <= columns
     assert re.sub(r"[\s*]", "", "".join(plain)) == re.sub(r"[\s*]", "", text)
@@ -191,7 +191,7 @@ def test_what_is_approved_is_all_shown() -> None:
     question = replace(stored.session.questions[0], answer="this answer", answered_at="t")
     stored = stored._replace(session=replace(stored.session, questions=(question,)))
     shown = on_terminal(
-        80, lambda ui: show_review(ui, stored, ApprovalPending("the summary", 1)), NO_COLOR="1"
+        80, lambda ui: ui.show(review_lines(stored, ApprovalPending("the summary", 1))), NO_COLOR="1"
     )
     for words in ("the summary", "second line", "this answer", "→ c first line", LONG_JA[:20]):
         assert any(words in line for line in shown), words
@@ -199,7 +199,7 @@ def test_what_is_approved_is_all_shown() -> None:
 
 def test_code_keeps_its_lines() -> None:
     text = "```\na    b\n" + "x" * 120 + "\n```"
-    assert on_terminal(80, lambda ui: show_markdown(ui, text), NO_COLOR="1")[1:3] == [
+    assert on_terminal(80, lambda ui: ui.show(markdown(text)), NO_COLOR="1")[1:3] == [
         "  a    b",
         "  " + "x" * 120,
     ]
@@ -222,7 +222,7 @@ def test_what_took_nothing_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 80])
-@pytest.mark.parametrize("lines", [dialogue._HELP, reviewing._HELP])
+@pytest.mark.parametrize("lines", [dialogue._HELP, dialogue._REVIEW_HELP])
 def test_help_is_folded_between_words_and_hangs(columns: int, lines: tuple[Text, ...]) -> None:
     shown = on_terminal(columns, lambda ui: show_help(ui, lines), NO_COLOR="1")
     assert max(map(width, shown)) <= columns

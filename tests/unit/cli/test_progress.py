@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from ringi.cli.planning import progress
-from ringi.cli.planning.progress import Progress
+from ringi.cli import progress
+from ringi.cli.progress import Progress
 from ringi.cli.ui import Ui
 from ringi.domain.prompt import Working
 

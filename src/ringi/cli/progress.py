@@ -7,8 +7,8 @@ import time
 from types import TracebackType
 from typing import Final, Self, TextIO
 
-from ringi.cli.planning.wrapping import columns, folded
-from ringi.cli.ui import Ui, translated, width
+from ringi.cli.fold import folded, width
+from ringi.cli.ui import Ui, translated
 from ringi.domain.prompt import Working
 from ringi.text import Text
 
@@ -67,7 +67,7 @@ class Progress:
 
     def _rewrite(self, words: str) -> None:
         """In place, without any escape: a carriage return, and blanks over what was longer."""
-        line = folded(words, columns(self._ui) - 1)[0]
+        line = folded(words, self._ui.columns - 1)[0]
         self._write(_blank(self._shown) + line)
         self._shown = line
 

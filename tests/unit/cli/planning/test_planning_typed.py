@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.cli.planning.lines import Lines, Reminder
+from ringi.cli.planning.typed import Reminder, TypedLines
 from ringi.cli.ui import Ui
 from ringi.text import Text
 
 
 class Seat(NamedTuple):
-    lines: Lines
+    lines: TypedLines
     keyboard: int
     terminal: int
     ui: Ui
@@ -55,7 +55,7 @@ def seat() -> Iterator[Seat]:
     keyboard, terminal = os.openpty()
     ui = Ui(as_json=False, environment={})
     ui.out = io.StringIO()
-    yield Seat(Lines(ui, terminal), keyboard, terminal, ui)
+    yield Seat(TypedLines(ui, terminal), keyboard, terminal, ui)
     os.close(keyboard)
     os.close(terminal)
 

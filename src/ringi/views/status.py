@@ -1,32 +1,37 @@
-"""What a session is called in commands, and how far it is. Light, because `ringi` alone needs it."""
+"""What is open, in a line each: planning sessions and runs, how far they are and what they are called."""
 
 import time
 from calendar import timegm
 from collections.abc import Iterable
-from gettext import gettext as _
 from itertools import takewhile
 from typing import Final
 
-import click
-
+from ringi.domain.run import Run, RunPhase
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
-from ringi.text import Text, visible
+from ringi.text import Text
 
 _SHORTEST: Final = 8
-LEAST: Final = 4
-"""So many characters of an id are looked for; fewer could mean anything."""
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 
-PHASE: Final = {
+SESSION_PHASE: Final = {
     SessionStatus.DISCOVERY: Text("in its questions"),
     SessionStatus.DESIGN: Text("in its decisions"),
     SessionStatus.REVIEW: Text("waits for your approval"),
     SessionStatus.APPROVED: Text("approved"),
     SessionStatus.CANCELLED: Text("cancelled"),
     SessionStatus.FAILED: Text("stopped by an error"),
+}
+_RUN_PHASE: Final = {
+    RunPhase.PLANNING: Text("waits to be started"),
+    RunPhase.EXECUTING: Text("running"),
+    RunPhase.INTEGRATING: Text("being put together"),
+    RunPhase.COMPLETED: Text("done"),
+    RunPhase.NEEDS_INPUT: Text("needs an answer"),
+    RunPhase.CANCELLED: Text("cancelled"),
+    RunPhase.FAILED: Text("failed"),
 }
 
 
@@ -46,11 +51,14 @@ def _common(one: str, other: str) -> int:
     return sum(1 for _pair in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def require_long(name: str) -> None:
-    """That it is enough of an id to be looked for."""
-    if len(name.lower().removeprefix(SESSION_PREFIX)) < LEAST:
-        words = _("{name} is too short for an id: it needs at least {count} characters")
-        raise click.UsageError(words.format(name=visible(name), count=LEAST))
+def session_phase(ref: SessionRef) -> Text:
+    """With how far it is, if there is something to count."""
+    far = _progress(ref)
+    if far is None:
+        return SESSION_PHASE[ref.status]
+    if ref.status is SessionStatus.FAILED:
+        return Text("{phase}, {progress}", phase=SESSION_PHASE[ref.status], progress=far)
+    return far
 
 
 def _progress(ref: SessionRef) -> Text | None:
@@ -61,14 +69,13 @@ def _progress(ref: SessionRef) -> Text | None:
     return None
 
 
-def phase(ref: SessionRef) -> Text:
-    """With how far it is, where there is something to count."""
-    far = _progress(ref)
-    if far is None:
-        return PHASE[ref.status]
-    if ref.status is SessionStatus.FAILED:
-        return Text("{phase}, {progress}", phase=PHASE[ref.status], progress=far)
-    return far
+def session_facts(ref: SessionRef, name: str) -> Text:
+    return Text("{name} · {age} · {phase}", name=name, age=age(ref.updated_at), phase=session_phase(ref))
+
+
+def run_facts(run: Run) -> Text:
+    phase = _RUN_PHASE[run.phase]
+    return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
 
 
 def age(moment: str) -> Text:

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.cli.planning.wrapping import paragraph
 from ringi.cli.ui import Ui, translated
 from ringi.text import Text, visible
+from ringi.views.lines import Style
 
 _AT_ONCE_SEC: Final = 0.05
 """What comes so soon after a line was pasted with it."""
@@ -36,7 +36,7 @@ class Reminder:
         self.said = False
 
 
-class Lines:
+class TypedLines:
     def __init__(self, ui: Ui, descriptor: int = 0) -> None:
         self._ui = ui
         self._fd = descriptor
@@ -146,7 +146,7 @@ class Lines:
             )
 
     def _tell(self, words: Text) -> None:
-        paragraph(self._ui, translated(words), style="yellow")
+        self._ui.prose(words, Style.WARNING)
 
     @contextlib.contextmanager
     def _drawn_again(self, prompt: str) -> Iterator[None]:

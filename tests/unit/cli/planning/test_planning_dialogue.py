@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.planning.dialogue import COMMANDS
-from ringi.cli.planning.slips import slip
+from ringi.cli.planning.dialogue import COMMANDS, slip
 
 
 @pytest.mark.parametrize(

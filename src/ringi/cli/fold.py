@@ -1,17 +1,12 @@
-"""Text folded to the columns of a terminal: words stay whole, Japanese breaks anywhere it may."""
+"""Text measured in columns and folded to a terminal: words stay whole, Japanese breaks anywhere it may."""
 
-import os
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.cli.ui import Ui, width
 from ringi.text import visible
 
-LONGEST: Final = 100
-"""Columns that an eye follows; a wider terminal changes nothing."""
-_USUAL: Final = 80
-_NARROWEST: Final = 16
 _ROOM: Final = 8
 """At least so many columns for words, however deep they are indented."""
 # No line of Japanese begins with one of these.
@@ -24,13 +19,13 @@ _PIECE: Final = re.compile(
 )
 
 
-def columns(ui: Ui) -> int:
-    """Of the terminal that is written to, or what is usual."""
-    try:
-        found = os.get_terminal_size(ui.out.fileno()).columns
-    except (OSError, ValueError):
-        found = 0
-    return max(_NARROWEST, min(found or _USUAL, LONGEST))
+def width(words: str) -> int:
+    """Columns on a terminal: Japanese characters take two, combining ones none."""
+    if words.isascii():
+        return len(words)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in words
+    )
 
 
 def cut(text: str, room: int) -> str:
@@ -93,18 +88,3 @@ def _cut(word: str, room: int) -> list[str]:
             row = ""
         row += character
     return [*rows, row]
-
-
-def paragraph(ui: Ui, text: str, *, style: str = "", indent: int = 0, mark: str = "") -> None:
-    """Words from outside, filtered and folded; the mark stands before the first line, in its own columns.
-
-    A mark may be from outside too: a session that was taken in names its questions itself.
-    """
-    mark = visible(mark, keep="")
-    hanging = indent + width(mark)
-    room = columns(ui) - hanging
-    before = " " * indent + mark
-    for line in shown_lines(text):
-        for row in folded(line, room):
-            ui.line(before + ui.styled(row, style) if row else before.rstrip())
-            before = " " * hanging

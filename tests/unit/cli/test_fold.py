@@ -6,8 +6,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.planning.wrapping import columns, folded, paragraph, shown_lines
-from ringi.cli.ui import Ui, width
+from ringi.cli.fold import folded, shown_lines, width
+from ringi.cli.ui import Ui
 
 WORDS = st.text(
     st.sampled_from("abc de-f.、。稟議です「ー」ｱé\u0301 ")
@@ -18,7 +18,7 @@ WORDS = st.text(
 def printed(text: str, **how: object) -> list[str]:
     ui = Ui(as_json=False, environment={})
     ui.out = io.StringIO()
-    paragraph(ui, text, **how)  # type: ignore[arg-type]
+    ui.prose(text, **how)  # type: ignore[arg-type]
     return ui.out.getvalue().splitlines()
 
 
@@ -67,4 +67,4 @@ def test_lines_of_the_text_stay_lines() -> None:
 def test_without_a_terminal_eighty_columns_are_usual() -> None:
     ui = Ui(as_json=False, environment={})
     ui.out = io.StringIO()
-    assert columns(ui) == 80
+    assert ui.columns == 80

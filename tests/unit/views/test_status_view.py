@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.planning.naming import LEAST, age, phase, require_long, short_names
+from ringi.cli.input import LEAST, require_long
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.store import sessionreading
+from ringi.views.status import age, session_phase, short_names
 
 
 def ref(status: SessionStatus, *counts: int) -> SessionRef:
@@ -70,7 +71,7 @@ def test_ten_thousand_sessions_are_named_at_once() -> None:
     ],
 )
 def test_how_far(given_ref: SessionRef, words: str) -> None:
-    assert str(phase(given_ref)) == words
+    assert str(session_phase(given_ref)) == words
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,345 @@
+"""One planning session as a command drives it: what the model has to do, single steps, the exit code."""
+
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App
+from ringi.cli.ask import ask, is_yes, require_terminal
+from ringi.cli.fold import cut
+from ringi.cli.planning.answers import Answers, Reply, refuse
+from ringi.cli.progress import Progress
+from ringi.domain.approval import Proof, SignedAnswer, TypedAnswer
+from ringi.domain.events import Actor
+from ringi.domain.session import SessionRef
+from ringi.domain.session_view import (
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    DecisionPending,
+    FailedPending,
+    QuestionPending,
+    SessionView,
+    WorkPending,
+)
+from ringi.errors import BadAnswer, BadAnswers, NoChannel, NotAsked, SessionRace
+from ringi.integrations.signing import sign
+from ringi.planning.tool import PlanningTool
+from ringi.ports import StoredSession
+from ringi.text import Text
+from ringi.views.lines import Style
+from ringi.views.session import (
+    agent_lines,
+    approval_lines,
+    approved_line,
+    pending_lines,
+    review_lines,
+    totals,
+)
+from ringi.views.status import session_facts, short_names
+
+EXIT_INTERRUPTED: Final = 130
+_LEAST_TITLE: Final = 12
+DIGEST_SHOWN: Final = 12
+APPROVE: Final = Text("Approve? [y/n]")
+NOT_APPROVED: Final = Text("Nothing was approved.")
+
+
+class Driver:
+    def __init__(self, app: App, session_id: str) -> None:
+        self.app = app
+        self.ui = app.ui
+        self.tool: PlanningTool = app.workspace.planning
+        self.session_id = session_id
+
+    @cached_property
+    def name(self) -> str:
+        """What people type."""
+        ids = [ref.session_id for ref in self.tool.list()]
+        return short_names(ids).get(self.session_id, self.session_id)
+
+    @property
+    def command(self) -> str:
+        return f"ringi plan --resume {self.name}"
+
+    @cached_property
+    def actor(self) -> Actor:
+        return actor_at(self.app)
+
+    def refuses_agent(self) -> bool:
+        """Says why where an agent is at work: to reject and to cancel are a person's acts."""
+        why = self.app.workspace.parts.person.agent()
+        if why is not None:
+            self.ui.error(NoChannel(why=why, command=self.command))
+        return why is not None
+
+    def worked(self, view: SessionView) -> SessionView:
+        """Until a person is needed: what failed is tried again, and the model does what is due."""
+        if isinstance(view.pending, FailedPending):
+            view = self.tool.resume(self.session_id)
+        if not isinstance(view.pending, WorkPending):
+            return view
+        rewrites = self.ui.out.isatty() and self.app.environment.get("TERM") != "dumb"
+        with Progress(self.ui, rewrites=rewrites) as progress:
+            return self.tool.go_on(self.session_id, progress)
+
+    def view(self) -> SessionView:
+        return self.tool.view(self.session_id)
+
+    def user(self) -> str:
+        return self.app.workspace.parts.person.user()
+
+    def signed(self, key: Path, digest: str) -> SignedAnswer:
+        """Only what the digest is of: somebody may have gone on since."""
+        statement = self.tool.statement(self.session_id, self.user())
+        if digest not in statement:
+            raise SessionRace(session=self.name)
+        return SignedAnswer(statement, sign(key, statement.encode(), self.app.environment))
+
+    def tell_saved(self) -> None:
+        self.ui.prose(Text("Everything you said is saved. Go on with:"))
+        self.ui.next_step(self.command)
+
+    def tell_totals(self, view: SessionView) -> None:
+        if (words := totals(view.usage)) is not None:
+            self.ui.line(words, style=Style.FAINT)
+
+    def tell_given(self) -> None:
+        """What an agent said in it, before a person decides about it."""
+        self.ui.show(agent_lines(self.app.workspace.log(self.session_id)))
+
+    def tell_approval(self) -> None:
+        """Who approved it, and how that is known."""
+        approval = self.app.workspace.parts.ledger.session_approval(self.session_id)
+        if approval is not None:
+            self.ui.show(approval_lines(approval))
+
+    def tell_run(self, run_id: str) -> None:
+        self.ui.show([approved_line(run_id)])
+        self.tell_approval()
+
+    def tell_run_waits(self, run_id: str) -> None:
+        """Until runs can be carried out, nothing is promised that does not work."""
+        self.ui.prose(Text("This version of ringi cannot carry out runs yet; {run} waits.", run=run_id))
+        self.ui.prose(Text("A later one starts it with: ringi run {run}", run=run_id), indent=2)
+        self.ui.prose(Text("See it now:"), indent=2)
+        self.ui.next_step(f"ringi status --session {run_id}")
+
+
+def actor_at(app: App) -> Actor:
+    """Who says what is said here: an agent, where one is known to be at work."""
+    return Actor.USER if app.workspace.parts.person.agent() is None else Actor.AI
+
+
+def exit_code(view: SessionView) -> int:
+    """A person is needed, until it has ended one way or the other."""
+    if isinstance(view.pending, ApprovedSession):
+        return 0
+    return EXIT_DECLINED if isinstance(view.pending, CancelledSession) else EXIT_PERSON_NEEDED
+
+
+def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = False) -> None:
+    """Two lines each: what it is about, and how to name it."""
+    names = short_names(ref.session_id for ref in refs)
+    for number, ref in enumerate(refs, 1):
+        mark = f"{number}  " if numbered else ""
+        room = app.ui.columns - len(mark) - 2
+        app.ui.line(mark + cut(ref.title, max(room, _LEAST_TITLE)), style="bold", indent=2)
+        app.ui.line(session_facts(ref, names[ref.session_id]), indent=2 + len(mark))
+
+
+def at_terminal(app: App) -> bool:
+    """Whether somebody can be asked and shown something; with --json a program reads."""
+    return not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+class Summary:
+    """What a person is asked to approve; the digest is taken first, so that it covers no later words."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.digest = driver.tool.request(driver.session_id)
+        self.stored: StoredSession = driver.tool.get(driver.session_id)
+        self.view = driver.view()
+
+    @property
+    def pending(self) -> ApprovalPending | None:
+        return self.view.pending if isinstance(self.view.pending, ApprovalPending) else None
+
+
+def tell_digest(driver: Driver, digest: str) -> None:
+    driver.ui.line(Text("What you approve is sha256 {digest}…", digest=digest[:DIGEST_SHOWN]), indent=2)
+
+
+class Order(NamedTuple):
+    """What the command line says to do; at most one thing, and approving after the answers of a file."""
+
+    answers: Answers | None = None
+    answer: str | None = None
+    reason: str = ""
+    to: str = ""
+    """Only if this question or decision is asked now."""
+    skip: bool = False
+    reject: str | None = None
+    cancel: bool = False
+    approve: bool = False
+    sign: Path | None = None
+
+    @property
+    def anything(self) -> bool:
+        return (
+            self.answers is not None
+            or self.answer is not None
+            or self.reject is not None
+            or self.skip
+            or self.cancel
+            or self.approve
+        )
+
+
+def carry_out(driver: Driver, view: SessionView, order: Order) -> int:
+    """Does it, lets the model do what is due then, and shows what is pending. The exit code."""
+    view = _done(driver, view, order)
+    if order.approve and isinstance(view.pending, ApprovalPending):
+        view = _approved(driver, order.sign)
+    return answered(driver, view)
+
+
+def _done(driver: Driver, view: SessionView, order: Order) -> SessionView:
+    tool, session_id = driver.tool, driver.session_id
+    if order.cancel:
+        return tool.cancel(session_id)
+    view = driver.worked(view)
+    if order.answers is not None:
+        try:
+            return _answered_all(driver, view, order.answers)
+        except BadAnswers as error:
+            raise _kept(driver, error) from None
+    if order.answer is not None:
+        return driver.worked(_answered(driver, view, order))
+    if order.skip:
+        return driver.worked(tool.skip(session_id, question_id=order.to, actor=driver.actor))
+    if order.reject is not None:
+        return driver.worked(tool.reject(session_id, order.reject))
+    if order.approve and not isinstance(view.pending, ApprovalPending | ApprovedSession):
+        tool.request(session_id)  # says what is asked instead
+    return view
+
+
+def _answered(driver: Driver, view: SessionView, order: Order) -> SessionView:
+    tool, session_id, actor, answer = driver.tool, driver.session_id, driver.actor, order.answer or ""
+    match view.pending:
+        case DecisionPending(decision=decision):
+            asked = order.to or decision.id
+            return tool.decide(session_id, answer, order.reason, decision_id=asked, actor=actor)
+        case QuestionPending(question=question) if not order.reason:
+            return tool.answer(session_id, answer, question_id=order.to or question.id, actor=actor)
+        case QuestionPending(question=question):
+            raise BadAnswer(
+                asked=question.id, why=Text("a reason belongs to a decision"), session=driver.name
+            )
+        case ApprovalPending():
+            due = Text("the summary is: --approve, or --reject with what should be different")
+            raise NotAsked(given="--answer", asked=due, session=driver.name)
+    return tool.answer(session_id, answer)  # says that the session is over
+
+
+def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionView:
+    """As far as the file goes."""
+    while True:
+        session = driver.tool.get(driver.session_id).session
+        match view.pending:
+            case QuestionPending(question=question, number=number):
+                reply = given.to_question(session.questions, number - 1)
+                if reply is None:
+                    return view
+                view = driver.worked(_replied(driver, question.id, reply))
+            case DecisionPending(decision=decision, number=number):
+                reply = given.to_decision(session.decisions, number - 1)
+                if reply is None:
+                    return view
+                view = driver.worked(_decided(driver, decision.id, reply))
+            case _:
+                return view
+
+
+def _kept(driver: Driver, error: BadAnswers) -> BadAnswers:
+    """There is a session by now, and it keeps what the file answered before."""
+    why = Text(
+        "{why}. The session is kept; go on with: {command}", why=error.details["why"], command=driver.command
+    )
+    return BadAnswers(what=error.details["what"], why=why)
+
+
+def _replied(driver: Driver, question_id: str, reply: Reply) -> SessionView:
+    if reply.text is None:
+        return driver.tool.skip(driver.session_id, question_id=question_id, actor=driver.actor)
+    try:
+        return driver.tool.answer(driver.session_id, reply.text, question_id=question_id, actor=driver.actor)
+    except BadAnswer as error:
+        refuse(reply.where, error.details["why"])
+
+
+def _decided(driver: Driver, decision_id: str, reply: Reply) -> SessionView:
+    try:
+        return driver.tool.decide(
+            driver.session_id, reply.text or "", reply.reason, decision_id=decision_id, actor=driver.actor
+        )
+    except BadAnswer as error:
+        refuse(reply.where, error.details["why"])
+
+
+def _approved(driver: Driver, key: Path | None) -> SessionView:
+    """By a signature, or typed after the summary was shown."""
+    if key is None:
+        require_terminal(driver.app, driver.command)
+    shown = Summary(driver)
+    if shown.pending is None:
+        return shown.view
+    if key is None or not driver.ui.as_json:
+        driver.ui.show(review_lines(shown.stored, shown.pending))
+        driver.tell_given()
+    if key is not None:
+        proof: Proof = driver.signed(key, shown.digest)
+    else:
+        tell_digest(driver, shown.digest)
+        answer = ask(driver.app, APPROVE)
+        if not is_yes(answer):
+            driver.ui.line(NOT_APPROVED)
+            return shown.view
+        proof = TypedAnswer(shown.digest, answer)
+    return driver.tool.approve(driver.session_id, driver.user(), proof)
+
+
+def answered(driver: Driver, view: SessionView) -> int:
+    """What is pending: as a document for programs, in words for people."""
+    ui, pending = driver.ui, view.pending
+    if ui.as_json:
+        ui.document(view)
+    else:
+        ui.show(pending_lines(driver.tool.get(driver.session_id), pending))
+    _tell_next(driver, view)
+    driver.tell_totals(view)
+    return exit_code(view)
+
+
+def _tell_next(driver: Driver, view: SessionView) -> None:
+    ui = driver.ui
+    match view.pending:
+        case ApprovedSession(run_id=run_id):
+            driver.tell_approval()
+            driver.tell_run_waits(run_id)
+        case CancelledSession():
+            ui.next_step('ringi plan "…"')
+        case QuestionPending():
+            ui.next_step(f"{driver.command} --answer …")
+        case DecisionPending():
+            ui.next_step(f"{driver.command} --answer OPTION --reason …")
+        case ApprovalPending():
+            driver.tell_given()
+            ui.line(Text("A person approves it in a terminal of their own, or with a key:"), indent=2)
+            ui.next_step(driver.command)
+            ui.next_step(f"{driver.command} --approve --sign KEY")
+        case _:
+            ui.next_step(driver.command)

@@ -1,0 +1,136 @@
+"""How `ringi plan` begins: a session is started, taken in, found or chosen, and then driven or talked to."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from unicodedata import normalize
+
+import click
+
+from ringi.cli.app import EXIT_PERSON_NEEDED, App
+from ringi.cli.input import STDIN, read_named, require_long
+from ringi.cli.planning import CHOOSE
+from ringi.cli.planning.answers import read_answers
+from ringi.cli.planning.dialogue import Dialogue
+from ringi.cli.planning.driver import (
+    EXIT_INTERRUPTED,
+    Driver,
+    Order,
+    actor_at,
+    at_terminal,
+    carry_out,
+    show_sessions,
+)
+from ringi.cli.planning.typed import TypedLines, prompt_of
+from ringi.cli.ui import Ui
+from ringi.domain.session import SessionRef
+from ringi.domain.session_view import SessionView
+from ringi.planning.taking_in import changes, read_session
+from ringi.text import Text
+from ringi.views.lines import Style
+
+_START: Final = 'ringi plan "…"'
+
+
+def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
+    """The exit code."""
+    seated = at_terminal(app)
+    if not seated and not app.ui.as_json:
+        # Whatever reads here is no person: a document on standard output, and words beside it.
+        app.ui = Ui(as_json=True, environment=app.environment)
+    if options["resume"] == CHOOSE:
+        chosen = _chosen(app)
+        if chosen is None:
+            return 0
+        options["resume"] = chosen
+    elif options["resume"] is not None:
+        require_long(options["resume"])
+    order = _order(options)
+    return _go_on(app, _opened(app, words, options), order, seated=seated)
+
+
+def _opened(app: App, words: Sequence[str], given: dict[str, Any]) -> SessionView:
+    """Begun, taken in, or found."""
+    tool = app.workspace.planning
+    if given["resume"] is not None:
+        return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
+    if given["file"] is not None:
+        return _taken_in(app, given["file"])
+    return tool.start(_text(" ".join(words)), actor=actor_at(app))
+
+
+def _taken_in(app: App, file: str) -> SessionView:
+    """With words for what is other than in the file."""
+    tool, data = app.workspace.planning, read_named(file)
+    view = tool.take_in(data, file, actor=actor_at(app))
+    for change in changes(read_session(data, file), tool.get(view.session_id).session):
+        app.ui.prose(change, Style.WARNING, mark="! ")
+    return view
+
+
+def _text(given: str) -> str:
+    """A dash is standard input, which must be text."""
+    return read_named(STDIN).decode("utf-8", "surrogateescape") if given == STDIN else given
+
+
+def _order(given: dict[str, Any]) -> Order:
+    answers = given["answers"]
+    return Order(
+        answers=None if answers is None else read_answers(read_named(answers), answers),
+        answer=None if given["answer"] is None else _text(given["answer"]),
+        reason=given["reason"],
+        to=given["to"],
+        skip=given["skip"],
+        reject=None if given["reject"] is None else _text(given["reject"]),
+        cancel=given["cancel"],
+        approve=given["approve"],
+        sign=given["sign"],
+    )
+
+
+def _go_on(app: App, view: SessionView, order: Order, *, seated: bool) -> int:
+    driver = Driver(app, view.session_id)
+    if seated and not order.anything:
+        return _talk(driver, view)
+    try:
+        return carry_out(driver, view, order)
+    except KeyboardInterrupt:
+        app.ui.line()
+        driver.tell_saved()
+        return EXIT_INTERRUPTED
+
+
+def _talk(driver: Driver, view: SessionView) -> int:
+    skip_after = driver.app.workspace.configuration.config.planning.skip_after_sec
+    return Dialogue(driver, TypedLines(driver.ui), skip_after).run(view)
+
+
+def _chosen(app: App) -> str | None:
+    """One of the open sessions, by its number; None where there are none. Without a person, only the list."""
+    refs = app.workspace.planning.list(open_only=True)
+    if app.ui.as_json:
+        app.ui.document(refs)
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED if refs else 0)
+    if not refs:
+        app.ui.line(Text("No planning session is open."))
+        app.ui.next_step(_START)
+        return None
+    show_sessions(app, refs, numbered=True)
+    chosen = _choose(app, refs)
+    if chosen is None:
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+    return chosen.session_id
+
+
+def _choose(app: App, refs: Sequence[SessionRef]) -> SessionRef | None:
+    """None if the person leaves."""
+    lines = TypedLines(app.ui)
+    question = prompt_of(app.ui, Text("Which one? 1 to {count}, empty to leave:", count=len(refs)))
+    try:
+        while answer := normalize("NFKC", lines.ask(question).strip()):
+            found = [ref for number, ref in enumerate(refs, 1) if str(number) == answer]
+            if found:
+                return found[0]
+            app.ui.line(Text("There is no session with that number."), style="yellow")
+    except EOFError:
+        pass
+    return None

@@ -1,0 +1,202 @@
+"""A planning session as lines: what is asked, what was answered, what there is to approve."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ringi.domain.approval import ProofKind, ProofRecord
+from ringi.domain.events import Actor, EventKind, LoggedEvent
+from ringi.domain.session import (
+    DecisionPoint,
+    DesignOption,
+    PlanningSession,
+    QuestionType,
+    SessionApproval,
+    SessionFacts,
+)
+from ringi.domain.session_view import (
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    DecisionPending,
+    FailedPending,
+    Pending,
+    QuestionPending,
+)
+from ringi.domain.usage import Usage
+from ringi.ports import StoredSession
+from ringi.text import Text
+from ringi.views.lines import EMPTY, Line, Span, Style, line, prose
+from ringi.views.markdown import markdown
+from ringi.views.status import SESSION_PHASE
+from ringi.views.words import moment
+
+QUESTION_TYPE: Final = {
+    QuestionType.CLARIFICATION: Text("clarification"),
+    QuestionType.SCOPE: Text("scope"),
+    QuestionType.TECHNICAL: Text("technical"),
+    QuestionType.PRIORITY: Text("priority"),
+    QuestionType.CONSTRAINT: Text("constraint"),
+}
+MINUS: Final = "\u2212"
+_CENT: Final = 0.01
+_BEGUN: Final = frozenset([EventKind.SESSION_STARTED, EventKind.SESSION_TAKEN_IN])
+_SAID: Final = frozenset([EventKind.SESSION_ANSWERED, EventKind.SESSION_DECIDED])
+
+
+def pending_lines(stored: StoredSession, pending: Pending) -> Iterator[Line]:
+    """What the session waits for."""
+    match pending:
+        case QuestionPending():
+            yield from question_lines(pending)
+        case DecisionPending():
+            yield from decision_lines(pending)
+        case ApprovalPending():
+            yield from review_lines(stored, pending)
+        case FailedPending(error=error):
+            yield line(SESSION_PHASE[stored.session.status], Style.BAD)
+            yield prose(error, indent=2)
+        case ApprovedSession(run_id=run_id):
+            yield approved_line(run_id)
+        case CancelledSession():
+            yield line(Text("The session is cancelled."), Style.WARNING)
+        case _:
+            yield line(Text("The model is next."), Style.FAINT)
+
+
+def approved_line(run_id: str) -> Line:
+    return line(Text("✓ approved; its run is {run}", run=run_id), Style.GOOD)
+
+
+def question_lines(asked: QuestionPending) -> Iterator[Line]:
+    question = asked.question
+    kind = QUESTION_TYPE[question.type]
+    yield EMPTY
+    title = Text("Question {number} of {of} · {type}", number=asked.number, of=asked.of, type=kind)
+    yield line(title, Style.STRONG)
+    yield prose(question.question)
+    if question.context:
+        yield prose(question.context, Style.FAINT, indent=2)
+    for number, option in enumerate(question.options or (), 1):
+        yield prose(option, indent=2, mark=f"{number}  ")
+    if question.answer is not None:
+        yield line(Text("Your answer so far (an empty line keeps it):"), Style.FAINT)
+        yield prose(question.answer, indent=2)
+    elif question.skipped:
+        yield line(Text("You skipped it (an empty line leaves it so)."), Style.FAINT)
+
+
+def decision_lines(asked: DecisionPending) -> Iterator[Line]:
+    decision = asked.decision
+    yield EMPTY
+    yield line(Text("Decision {number} of {of}", number=asked.number, of=asked.of), Style.STRONG)
+    yield prose(decision.topic)
+    for number, option in enumerate(decision.options, 1):
+        yield EMPTY
+        yield from _option_lines(number, option)
+    if decision.selected is not None:
+        yield line(Text("You chose (an empty line keeps it):"), Style.FAINT)
+        yield prose(_chosen(decision), indent=2)
+
+
+def _option_lines(number: int, option: DesignOption) -> Iterator[Line]:
+    more = ("  (", Text("recommended"), ")") if option.recommendation else ()
+    title = tuple(Span(words, Style.STRONG) for words in (option.name, *more))
+    yield Line(title, 2, f"{number}  ", folds=True)
+    yield prose(option.description, indent=5)
+    for mark, reasons in (("+ ", option.tradeoffs.pros), (f"{MINUS} ", option.tradeoffs.cons)):
+        for reason in reasons:
+            yield prose(reason, indent=5, mark=mark)
+
+
+def _chosen(decision: DecisionPoint) -> str:
+    """The option and why."""
+    option = decision.selected
+    name = option.name if option else "—"
+    return f"{name} ({decision.rationale})" if decision.rationale else name
+
+
+def review_lines(stored: StoredSession, asked: ApprovalPending) -> Iterator[Line]:
+    """All that the run gets: an agent may have led the session, and the person sees it here first."""
+    session = stored.session
+    yield EMPTY
+    yield line(Text("What would be done"), Style.STRONG)
+    yield from markdown(asked.summary)
+    yield EMPTY
+    yield line(Text("What it rests on"), Style.STRONG)
+    yield prose(session.instruction, indent=2)
+    yield from answer_lines(session)
+    yield from feedback_lines(stored.facts)
+    yield EMPTY
+    skipped = sum(question.skipped for question in session.questions)
+    numbers = Text(
+        "Answered: {answered} of {questions} questions. Decided: {decisions}. Rejected before: {rejects}.",
+        answered=len(session.questions) - skipped,
+        questions=len(session.questions),
+        decisions=len(session.decisions),
+        rejects=session.reject_count,
+    )
+    yield prose(numbers, Style.FAINT)
+
+
+def answer_lines(session: PlanningSession) -> Iterator[Line]:
+    """Everything that was said so far, for somebody who comes back to it."""
+    for question in session.questions:
+        yield prose(question.question, indent=2, mark=f"{question.id}  ")
+        if question.answer is not None:
+            yield prose(question.answer, indent=7, mark="→ ")
+        elif question.skipped:
+            yield line(Text("→ skipped"), Style.FAINT, indent=7)
+    for decision in session.decisions:
+        yield prose(decision.topic, indent=2, mark=f"{decision.id}  ")
+        if decision.selected:
+            yield prose(_chosen(decision), indent=7, mark="→ ")
+
+
+def feedback_lines(facts: SessionFacts) -> Iterator[Line]:
+    """Of every reject, in its words."""
+    for feedback in facts.feedback:
+        yield line(Text("Rejected with:"), Style.FAINT, indent=2)
+        yield prose(feedback, indent=7)
+
+
+def given_by_agent(events: Iterable[LoggedEvent]) -> tuple[bool, int]:
+    """Whether an agent began the session, and how often it answered or decided."""
+    by_agent = [logged.event.event for logged in events if logged.event.actor is Actor.AI]
+    return any(kind in _BEGUN for kind in by_agent), sum(kind in _SAID for kind in by_agent)
+
+
+def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
+    begun, count = given_by_agent(events)
+    if begun:
+        yield prose(Text("An agent began this session; its instruction was not typed here."), Style.WARNING)
+    if count:
+        words = Text("Answers and decisions given by an agent, not typed here: {count}", count=count)
+        yield prose(words, Style.WARNING)
+
+
+def approval_lines(approval: SessionApproval) -> Iterator[Line]:
+    when = moment(approval.timestamp)
+    yield prose(Text("approved by {who}, {when}", who=approval.approver, when=when), indent=2)
+    yield prose(_proof(approval.proof), indent=4)
+
+
+def _proof(record: ProofRecord) -> Text:
+    if record.kind is ProofKind.SIGNED:
+        return Text("signed with a listed key of {name} (strong)", name=record.principal or record.user)
+    return Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)
+
+
+def totals(usage: Usage) -> Text | None:
+    """What the model took; None if that is not worth telling."""
+    tokens = usage.input_tokens + usage.output_tokens
+    if not tokens:
+        return None
+    calls = Text("1 call") if usage.requests == 1 else Text("{count} calls", count=usage.requests)
+    took = {"calls": calls, "tokens": f"{tokens:,}", "seconds": f"{usage.duration_sec:.0f}"}
+    if usage.cost_usd is None:
+        return Text("{calls}, {tokens} tokens, {seconds} s", **took)
+    return Text("{calls}, {tokens} tokens, {cost} USD, {seconds} s", cost=_money(usage.cost_usd), **took)
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}" if amount >= _CENT else f"{amount:.4f}".rstrip("0").rstrip(".")
