@@ -15,10 +15,15 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("default"), max_examples=200, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# A run below nohup hands an ignored hang-up down to every child; tests close terminals and must not.
-for number in (signal.SIGHUP, signal.SIGTERM):
+# `nohup make test &` lets every process ignore the signals that tests send and expect to work.
+for number, usual in (
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGTERM, signal.SIG_DFL),
+    (signal.SIGQUIT, signal.SIG_DFL),
+    (signal.SIGINT, signal.default_int_handler),
+):
     if signal.getsignal(number) == signal.SIG_IGN:
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, usual)
 
 
 @pytest.hookimpl(optionalhook=True)

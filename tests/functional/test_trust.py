@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,18 @@ def test_another_answer_trusts_nothing(project: Desk) -> None:
     terminal.child.sendintr()
     assert terminal.end()[0] == 130
     assert not trusted_json().exists()
+
+
+def test_an_interrupt_is_heard_below_a_shell_that_ignores_it(project: Desk) -> None:
+    """As `sh -c 'ringi trust &'` starts it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        terminal = project.terminal("trust")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    asked(terminal)
+    terminal.child.sendintr()
+    assert terminal.end()[0] == 130
 
 
 def test_what_changed_while_the_person_read_is_not_trusted(project: Desk) -> None:

@@ -29,9 +29,11 @@ def require_terminal(app: App, command: str) -> None:
 
 def ask(app: App, question: Text) -> str:
     """One line; EOFError where the terminal is closed."""
+    app.ui.out.flush()
+    # Before the question appears: whoever answers at once must be heard.
+    discard_pending_input(sys.stdin.fileno())
     app.ui.out.write(app.ui.styled(translated(question), "bold") + " ")
     app.ui.out.flush()
-    discard_pending_input(sys.stdin.fileno())
     try:
         line = sys.stdin.readline()
     except UnicodeDecodeError:  # bytes that are no text answer nothing

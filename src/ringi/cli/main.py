@@ -4,7 +4,9 @@ import contextlib
 import gettext
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -156,6 +158,7 @@ def cli(ctx: click.Context, workspace: Path, as_json: bool, lang: str | None) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    _hear_interrupts()
     arguments = hoisted(list(sys.argv[1:] if arguments is None else arguments))
     environment = dict(os.environ)
     speak(arguments, environment)
@@ -189,6 +192,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(failed, as_json=False, environment=environment)
     except Exception as error:  # noqa: BLE001  # the one boundary: a mistake of ours becomes a file, not a wall of text
         return _our_mistake(error, environment)
+
+
+def _hear_interrupts() -> None:
+    """A script's shell lets whatever it starts with `&` ignore them, and our own commands after us."""
+    in_charge = threading.current_thread() is threading.main_thread()
+    if in_charge and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _nowhere() -> TextIO:
