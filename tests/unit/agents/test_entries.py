@@ -161,29 +161,51 @@ def test_toml_there_and_back(text: str):
 
 
 def test_toml_of_another_program_is_changed_in_its_lines():
-    rest = 'env = { A = "1" }\n\n[z]\na = 1\n'
-    text = '[mcp_servers.ringi]\n# mine\ncommand = "/old/ringi"\nargs = ["mcp"]\n' + rest
-    made = merged(AGENTS["codex"], "c.toml", text, ['/new/ri"ngi'])
-    server = tomllib.loads(made)["mcp_servers"]["ringi"]
-    assert (server["command"], server["args"]) == ('/new/ri"ngi', ["mcp", "--as", "codex"])
-    assert server["env"] == {"A": "1"}
-    assert "# mine\n" in made
-    assert made.endswith(rest)
+    lines = [
+        "[mcp_servers.ringi]", "# mine", 'command = "/old/ringi" # too', 'args = ["mcp"]',
+        'env = { A = "1" }', "", "[z]", "a = 1", "",
+    ]  # fmt: skip
+    made = merged(AGENTS["codex"], "c.toml", "\n".join(lines), ['/new/ri"ngi']).split("\n")
+    assert made.pop(5).startswith('env_vars = ["RINGI_WITH", ')
+    assert made.pop(2) == r'command = "/new/ri\"ngi" # too'
+    assert made.pop(2) == 'args = ["mcp", "--as", "codex"]'
+    assert made == [*lines[:2], *lines[4:]]
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ('mcp_servers = {b = {}, ringi = {command = "x"}}\n', "mcp_servers = {b = {} }\n"),
+        ("mcp_servers = { b = {} } # all\n", "mcp_servers = { b = {} } # all\n"),
+        ('[mcp_servers]\nringi = { command = "x" }\n', "[mcp_servers]\n"),
+        ('mcp_servers.ringi.command = "x"\nb = 1\n', "b = 1\n"),
+        ('[mcp_servers.ringi]\ncommand = "x"\nargs = [\n  "mcp",\n]\n', ""),
+        ('[mcp_servers.ringi]\r\ncommand = "x"\r\n\r\n[z]\r\n', "[z]\r\n"),
+        ("[a]\n\n[mcp_servers.ringi]\n[mcp_servers.ringi.env]\nb = 1\n\n[z]\n", "[a]\n\n[z]\n"),
+        ("[mcp_servers.a]\n[z]\n[mcp_servers.ringi]\n[y]\n", "[mcp_servers.a]\n[z]\n[y]\n"),
+    ],
+)
+def test_toml_in_an_unusual_form_keeps_it(text: str, without: str):
+    made = merged(AGENTS["codex"], "c.toml", text, ["ringi"])
+    meant = tomllib.loads(text)
+    meant["mcp_servers"].setdefault("ringi", {}).update(tomllib.loads(made)["mcp_servers"]["ringi"])
+    assert tomllib.loads(made) == meant
+    assert meant["mcp_servers"]["ringi"]["args"] == ["mcp", "--as", "codex"]
+    assert made.count("\r") == (made.count("\n") if "\r" in text else 0)
+    assert taken(AGENTS["codex"], "c.toml", made, 0) == without
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        'mcp_servers = { ringi = { command = "x" } }\n',
-        '[mcp_servers]\nringi = { command = "x" }\n',
-        '[mcp_servers.ringi]\ncommand = "x"\nargs = [\n  "mcp",\n]\n',
         "mcp_servers = 1\n",
+        "mcp_servers = [{ringi = 1}]\n",
         "[mcp_servers\n",
         "a = 1\na = 2\n",
         "a = " + "[" * 3000,
     ],
 )
-def test_toml_in_an_unusual_form_is_refused(text: str):
+def test_toml_without_a_place_for_it_is_refused(text: str):
     with pytest.raises(BadDocument):
         merged(AGENTS["codex"], "c.toml", text, ["ringi"])
 
