@@ -10,7 +10,7 @@ import click
 from ringi.cli.answers import tell_sent_back
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LONGEST_DIFF, ask, digest_typed, is_yes, require_terminal
-from ringi.cli.describing import describe, proof, totals
+from ringi.cli.describing import describe, totals
 from ringi.cli.input import STDIN, read_named
 from ringi.cli.versions import show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, SignedAnswer, TypedAnswer
@@ -19,6 +19,7 @@ from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
 from ringi.views import words
+from ringi.views.approval import proof
 
 _APPROVE: Final = Text("Approve? [y/n]")
 _TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}
@@ -206,7 +207,7 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
     else:
         ui.line(Text("✓ {plan} is approved, until {when} UTC",
                      plan=asked.name, when=words.moment(approval.expires_at)), style="green")  # fmt: skip
-        ui.line(proof(approval), indent=2)
+        ui.line(proof(approval.proof), indent=2)
     specs = asked.document.state.action_specs
     chosen = {spec.id for spec in selected(specs, approval.selection)}
     for spec in specs:
@@ -219,7 +220,7 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
 
 def _tell_standing(app: App, name: str, given: ApprovedPlan) -> None:
     app.ui.line(Text("✓ {plan} is approved: a standing approval covers it", plan=name), style="green")
-    app.ui.line(proof(given.approval), indent=2)
+    app.ui.line(proof(given.approval.proof), indent=2)
 
 
 @click.command()

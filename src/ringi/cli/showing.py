@@ -8,8 +8,8 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.describing import describe
 from ringi.cli.plans import tell_no_plans
 from ringi.cli.versions import show_comparison
-from ringi.domain.plan import PlanDocument, PlanStatus
 from ringi.text import Text
+from ringi.views.plan import next_step
 
 
 @click.command()
@@ -55,17 +55,6 @@ def _show(app: App, plan_id: str, *, diff: bool) -> None:
             app.ui.diff(part.diff)
     if step := next_step(document, ref.name):
         app.ui.next_step(step)
-
-
-def next_step(document: PlanDocument, name: str) -> str | None:
-    status = document.state.status
-    if status is PlanStatus.PENDING_REVIEW:
-        return f"ringi review {name}"
-    if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
-        return f"ringi execute {name}"
-    if status is PlanStatus.PROPOSED and not (document.change and document.change.superseded_at):
-        return f"ringi pending {name}" if document.state.action_specs else f"ringi specs {name} --extract"
-    return None
 
 
 def _show_delta(app: App, plan_id: str) -> None:

@@ -7,7 +7,6 @@ import click
 import msgspec
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.describing import BY_MODEL
 from ringi.cli.input import read_named
 from ringi.cli.progress import Progress
 from ringi.cli.ui import translated
@@ -161,7 +160,7 @@ def _marked(spec: ActionSpecExt) -> object:
 
 
 def _row(spec: ActionSpecExt, *, by_model: bool) -> list[str]:
-    terms = [BY_MODEL] if by_model else []
+    terms = [words.BY_MODEL] if by_model else []
     terms += [Text("optional")] if spec.base.optional else []
     terms += [Text("group {group}", group=spec.base.group)] if spec.base.group else []
     terms += [] if spec.validated else [Text("cannot be carried out: {why}", why=stored(spec.notes))]

@@ -7,7 +7,7 @@ import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, is_yes, require_terminal
-from ringi.cli.results import fail, short_id, show_results
+from ringi.cli.results import fail, show_results
 from ringi.domain.approval import (
     ApprovalRequest,
     FileChange,
@@ -21,6 +21,7 @@ from ringi.errors import ExecutionAborted, UndoStale
 from ringi.plans.commit import outcome_of
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
+from ringi.views.result import short_id
 
 _MOST: Final = 50
 

@@ -1,15 +1,12 @@
 """`ringi fork`, `ringi revert` and `ringi compare`: the versions of a plan."""
 
-from typing import Final
-
 import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.specs import tell_report
-from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
+from ringi.domain.comparison import PlanComparison
 from ringi.text import Text
-
-_STYLE: Final = {Difference.ADDED: "green", Difference.REMOVED: "red", Difference.CHANGED: "yellow"}
+from ringi.views.plan import difference_line
 
 
 @click.command()
@@ -89,15 +86,7 @@ def show_comparison(app: App, found: PlanComparison, *, most: int | None = None)
     if not found.differences:
         ui.line(Text("Both would do the same."), indent=2)
     for difference in found.differences:
-        ui.line(_line(difference), style=_STYLE[difference.what], indent=2)
+        ui.show([difference_line(difference)])
         if difference.diff:
             ui.diff(difference.diff, most=most)
     ui.next_step(f"ringi show {ledger.ref(found.other_plan_id).name}")
-
-
-def _line(difference: SpecDifference) -> Text:
-    if difference.what is Difference.ADDED:
-        return Text("+ {path}: only in the later one", path=difference.path)
-    if difference.what is Difference.REMOVED:
-        return Text("- {path}: only in the earlier one", path=difference.path)
-    return Text("~ {path}", path=difference.path)

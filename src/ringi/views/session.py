@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ringi.domain.approval import ProofKind, ProofRecord
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.session import (
     DecisionPoint,
@@ -25,10 +24,10 @@ from ringi.domain.session_view import (
 from ringi.domain.usage import Usage
 from ringi.ports import StoredSession
 from ringi.text import Text
+from ringi.views.approval import approved, proof
 from ringi.views.lines import EMPTY, Line, Span, Style, line, prose
 from ringi.views.markdown import markdown
 from ringi.views.status import SESSION_PHASE
-from ringi.views.words import moment
 
 QUESTION_TYPE: Final = {
     QuestionType.CLARIFICATION: Text("clarification"),
@@ -175,15 +174,8 @@ def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
 
 
 def approval_lines(approval: SessionApproval) -> Iterator[Line]:
-    when = moment(approval.timestamp)
-    yield prose(Text("approved by {who}, {when}", who=approval.approver, when=when), indent=2)
-    yield prose(_proof(approval.proof), indent=4)
-
-
-def _proof(record: ProofRecord) -> Text:
-    if record.kind is ProofKind.SIGNED:
-        return Text("signed with a listed key of {name} (strong)", name=record.principal or record.user)
-    return Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)
+    yield prose(approved(approval.approver, approval.timestamp), indent=2)
+    yield prose(proof(approval.proof), indent=4)
 
 
 def totals(usage: Usage) -> Text | None:

@@ -1,8 +1,9 @@
 """How documents are put into words: statuses, risks, reasons, one line for a plan."""
 
+import json
 import shlex
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from ringi.domain.change_plan import DiagnosticRef, Trigger
 from ringi.domain.plan import (
@@ -15,8 +16,13 @@ from ringi.domain.plan import (
     SpecKind,
 )
 from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
+from ringi.errors import NoSandbox
 from ringi.text import Text
 from ringi.views.lines import Style
+
+if TYPE_CHECKING:  # a list of plans is shown without them
+    from ringi.plans.commit import Announced
+    from ringi.ports import Commands
 
 STATUS: Final = {
     PlanStatus.PROPOSED: Text("proposed"),
@@ -27,6 +33,7 @@ STATUS: Final = {
     PlanStatus.COMPLETED: Text("done"),
     PlanStatus.ABORTED: Text("not finished"),
 }
+BY_MODEL: Final = Text("made by the model from the plan's text")
 COMMIT_SHOWN: Final = 12
 """So many characters of a commit's id."""
 RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
@@ -163,3 +170,45 @@ def some(names: Sequence[str], most: int = 5) -> Text:
     if len(names) <= most:
         return Text("{names}", names=listed)
     return Text("{names} and {count} more", names=listed, count=len(names) - most)
+
+
+def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> Iterator[Text]:
+    """What else of a spec is approved, beside what it does to its files."""
+    if by_model:
+        yield BY_MODEL
+    if spec.base.kind is SpecKind.RUN and how is not None:
+        seconds, folder = spec.base.timeout_sec or 0, spec.base.path or "."
+        yield Text("in {folder}, at most {seconds} s, {how}", folder=folder, seconds=seconds, how=how)
+    if spec.base.arguments is not None:
+        yield Text("with {arguments}", arguments=json.dumps(spec.base.arguments, ensure_ascii=False))
+    if mode := _new_mode(spec):
+        yield Text("permission bits become {mode}", mode=mode)
+    if spec.base.optional:
+        yield Text("optional: where it fails, the rest goes on")
+
+
+def sandbox(commands: "Commands") -> Text:
+    """How a command would run now; it is approved together with the command."""
+    try:
+        inside = commands.sandboxed()
+    except NoSandbox as error:
+        return Text("not at all: {why}", why=Text(error.message, **error.details))
+    return Text("in a sandbox without network") if inside else Text("NOT in a sandbox")
+
+
+def _new_mode(spec: ActionSpecExt) -> str | None:
+    if spec.before and spec.after and spec.before.mode != spec.after.mode:
+        return spec.after.mode
+    return spec.base.mode or None
+
+
+def commit(found: "Announced") -> Text:
+    subject = found.subject
+    hooks = Text("hooks: {hooks}", hooks=", ".join(subject.hooks)) if subject.hooks else Text("no hooks")
+    branch, title = subject.branch or Text("a detached HEAD"), subject.message.partition("\n")[0]
+    return Text("then commits on {branch}: {title} ({hooks})", branch=branch, title=title, hooks=hooks)
+
+
+def mixed(found: "Announced") -> Iterator[Text]:
+    for path in found.mixed:
+        yield Text("! {path} has changes that are not committed yet; they go into the same commit", path=path)

@@ -5,7 +5,6 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
 from ringi.cli.app import App
-from ringi.cli.describing import commit_line, mixed_lines
 from ringi.cli.reviewing.model import Facts, Message
 from ringi.cli.reviewing.render import Highlights
 from ringi.cli.reviewing.rows import Part
@@ -91,8 +90,8 @@ def _commit(app: App, document: PlanDocument) -> Iterator[Message]:
         return
     if found is None:
         return
-    yield Message(commit_line(found), "bold")
-    yield from (Message(line, "yellow") for line in mixed_lines(found))
+    yield Message(words.commit(found), "bold")
+    yield from (Message(line, "yellow") for line in words.mixed(found))
 
 
 def stale_of(document: PlanDocument, parts: Sequence[Part]) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from ringi.api import Workspace
-from ringi.cli.describing import sandbox, terms
 from ringi.cli.reviewing.rows import Content, Note, Part
 from ringi.domain import codec
 from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
@@ -19,6 +18,7 @@ from ringi.patching.parse import parse_patch
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, rendering
 from ringi.text import Text, stored
 from ringi.views import words
+from ringi.wiring.assemble import commands_of
 
 _IN_LINES: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 _MOST_NOTES: Final = 500
@@ -96,13 +96,19 @@ class Loader:
             yield Note(Text("cannot be carried out: {why}", why=stored(spec.notes)), "red")
         how = self._sandbox if spec.base.kind is SpecKind.RUN else None
         by_model = spec.id in (self._document.state.from_model or ())
-        yield from map(Note, terms(spec, how, by_model=by_model))
+        yield from map(Note, words.terms(spec, how, by_model=by_model))
         for given in spec.risk_reasons:
             yield Note(words.reason(spec.base.path, given), words.RISK_STYLE[spec.risk])
 
     @cached_property
     def _sandbox(self) -> Text:
-        return sandbox(self._workspace)
+        return words.sandbox(
+            commands_of(
+                self._workspace.places,
+                self._workspace.configuration.config,
+                self._workspace.parts.environment,
+            )
+        )
 
 
 def key_of(spec: ActionSpecExt) -> str:

@@ -1,16 +1,18 @@
 """What there is to read beside the diffs: everything known of the plan, and the keys."""
 
-import copy
 from typing import Final
 
 from ringi.cli.app import App
-from ringi.cli.describing import describe, totals
+from ringi.cli.describing import facts_of
 from ringi.cli.reviewing.model import Page
 from ringi.cli.reviewing.render import shown
 from ringi.cli.term.cells import Line, Span
-from ringi.cli.ui import Ui, translated
+from ringi.cli.ui import shown as words_of
+from ringi.cli.ui import translated
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef
 from ringi.text import Text
+from ringi.views import lines as view
+from ringi.views.plan import plan_lines, total_line
 
 KEYS: Final = (
     ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),
@@ -34,18 +36,6 @@ KEYS: Final = (
 _WIDEST: Final = 9
 
 
-class _Writing(Ui):
-    """Collects what would be printed."""
-
-    def __init__(self) -> None:
-        super().__init__(as_json=False, environment={})
-        self.lines: list[Line] = []
-
-    def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
-        words = translated(text) if isinstance(text, Text) else text
-        self.lines.append((Span(" " * indent + shown(words), style),))
-
-
 def help_page() -> Page:
     lines = ((Span(f"  {key:<{_WIDEST}}", "bold"), Span(translated(words))) for key, words in KEYS)
     return Page((Span(translated(Text("Keys")), "bold"),), tuple(lines))
@@ -53,10 +43,11 @@ def help_page() -> Page:
 
 def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:
     """As `ringi show` tells it."""
-    writing = _Writing()
-    beside = copy.copy(app)
-    beside.ui = writing
-    describe(beside, ref, document, preview)
-    totals(beside, document)
-    title, *lines = writing.lines
-    return Page(title, tuple(lines))
+    lines = [*plan_lines(facts_of(app, ref, document, preview)), *filter(None, [total_line(document)])]
+    title, *rest = (_cells(line) for line in lines)
+    return Page(title, tuple(rest))
+
+
+def _cells(line: view.Line) -> Line:
+    spans = (Span(shown(words_of(span.text)), span.style) for span in line.spans)
+    return (Span(" " * line.indent), *spans)

@@ -1,0 +1,20 @@
+"""Who approved, when, and how that is known."""
+
+from ringi.domain.approval import ProofKind, ProofRecord
+from ringi.text import Text
+from ringi.views.words import moment
+
+_ID_SHOWN = 8
+
+
+def approved(who: str, when: str) -> Text:
+    return Text("approved by {who}, {when}", who=who, when=moment(when))
+
+
+def proof(record: ProofRecord) -> Text:
+    """How it is known that a person said yes, and how much that is worth."""
+    if record.kind is ProofKind.SIGNED:
+        return Text("signed with a listed key of {name} (strong)", name=record.principal or record.user)
+    if record.kind is ProofKind.GRANT:
+        return Text("covered by the standing approval {grant}", grant=(record.grant or "")[:_ID_SHOWN])
+    return Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)

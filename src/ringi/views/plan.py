@@ -1,0 +1,236 @@
+"""A plan as lines, the same wherever a person looks at it or decides about it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ringi.domain.approval import Approval
+from ringi.domain.change_plan import ChangeFacts
+from ringi.domain.comparison import Difference, SpecDifference
+from ringi.domain.execution import ExecutionResult
+from ringi.domain.plan import (
+    ALL_SPECS,
+    CHANGING,
+    ActionSpecExt,
+    CheckFailure,
+    DiffSummary,
+    PlanDocument,
+    PlannedChecks,
+    PlanPreview,
+    PlanRef,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    comments_now,
+    risk_of,
+    selected,
+)
+from ringi.errors import NoCommit
+from ringi.plans.commit import TRAILERS, Announced
+from ringi.text import Text, stored
+from ringi.views import words
+from ringi.views.approval import approved, proof
+from ringi.views.lines import Line, Style, line, step
+from ringi.views.result import excerpt, result_lines
+
+_ON_FAILURE: Final = {
+    CheckFailure.UNDO: Text("if one fails, everything is taken back"),
+    CheckFailure.KEEP: Text("if one fails, what was written stays"),
+}
+DIFFERENCE_STYLE: Final = {
+    Difference.ADDED: Style.GOOD,
+    Difference.REMOVED: Style.BAD,
+    Difference.CHANGED: Style.WARNING,
+}
+
+
+class PlanFacts(NamedTuple):
+    """A plan, and what is known about it beside its document."""
+
+    ref: PlanRef
+    document: PlanDocument
+    preview: PlanPreview
+    sandbox: Text | None = None
+    """How its commands would run."""
+    commit: Announced | NoCommit | None = None
+    """The commit that would follow, or why there cannot be one."""
+    approvals: Sequence[Approval] = ()
+    last_result: ExecutionResult | None = None
+
+
+def plan_lines(facts: PlanFacts) -> Iterator[Line]:
+    ref, document = facts.ref, facts.document
+    plan, state = document.plan, document.state
+    yield line(Text("{name}  {title}", name=ref.name, title=plan.title), Style.STRONG)
+    summary = Text(
+        "{status} · {proposer} · version {version} · {when}",
+        status=words.status(ref),
+        proposer=plan.proposer,
+        version=plan.version,
+        when=words.moment(plan.created_at),
+    )
+    yield line(summary, Style.FAINT, indent=2)
+    if not state.action_specs:
+        yield line(Text("only a text so far, without specs:"), indent=2)
+        yield from excerpt(plan.content, first=True)
+    yield from _spec_lines(facts)
+    if document.change:
+        yield from _change_lines(document.change, ref)
+    yield from _obstacle_lines(document, facts.preview)
+    yield from _check_lines(document)
+    yield from _commit_lines(facts.commit)
+    for given_back in state.feedback:
+        yield line(Text("its proposer is told: {text}", text=given_back.text), indent=2)
+    for comment in comments_now(document):
+        where = Text("{path}:{line}: {text}", path=comment.path, line=comment.line, text=comment.text)
+        yield line(Text("your comment on {where}", where=where), indent=2)
+    yield from _approval_lines(document, facts.approvals)
+    if facts.last_result is not None:
+        yield from _execution_lines(document, facts.last_result)
+
+
+def total_line(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Line | None:
+    """What a person decides by; of a part of a plan only its risk."""
+    found, risk = document.state.previews, risk_of(document, selection)
+    if found is None:
+        return None
+    size = words.size(len(found.files), found.added, found.removed)
+    if not selection.all:
+        chosen = ", ".join(spec.id for spec in selected(document.state.action_specs, selection))
+        size = Text("only {specs} of it", specs=chosen)
+    return line(Text("{size}   {risk}", size=size, risk=words.RISK[risk]), words.RISK_STYLE[risk], indent=2)
+
+
+def next_step(document: PlanDocument, name: str) -> str | None:
+    status = document.state.status
+    if status is PlanStatus.PENDING_REVIEW:
+        return f"ringi review {name}"
+    if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
+        return f"ringi execute {name}"
+    if status is PlanStatus.PROPOSED and not (document.change and document.change.superseded_at):
+        return f"ringi pending {name}" if document.state.action_specs else f"ringi specs {name} --extract"
+    return None
+
+
+def difference_line(difference: SpecDifference) -> Line:
+    """Of two versions."""
+    marked = {
+        Difference.ADDED: Text("+ {path}: only in the later one", path=difference.path),
+        Difference.REMOVED: Text("- {path}: only in the earlier one", path=difference.path),
+        Difference.CHANGED: Text("~ {path}", path=difference.path),
+    }
+    return line(marked[difference.what], DIFFERENCE_STYLE[difference.what], indent=2)
+
+
+def _spec_lines(facts: PlanFacts) -> Iterator[Line]:
+    state = facts.document.state
+    by_model = set(state.from_model or ())
+    for number, (spec, part) in enumerate(zip(state.action_specs, facts.preview.diffs, strict=True), 1):
+        yield line(_spec_title(number, spec, part), words.RISK_STYLE[part.risk], indent=2)
+        for note in words.terms(spec, facts.sandbox, by_model=spec.id in by_model):
+            yield line(note, indent=7)
+        for given in part.reasons:
+            yield line(words.reason(part.path, given), indent=7)
+        if not spec.validated:
+            yield line(Text("cannot be carried out: {why}", why=stored(spec.notes)), Style.BAD, indent=7)
+
+
+def _spec_title(number: int, spec: ActionSpecExt, part: DiffSummary) -> Text:
+    # After some were dropped, the ids keep gaps; they are what --only takes.
+    label = f"{number}." if spec.id == f"s{number}" else f"{number}. [{spec.id}]"
+    action, risk = words.action(spec), words.RISK[part.risk]
+    if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
+        return Text("{number} {action}  {risk}", number=label, action=action, risk=risk)
+    size = Text("binary") if part.binary else f"+{part.added} -{part.removed}"
+    return Text("{number} {action}  {size}  {risk}", number=label, action=action, size=size, risk=risk)
+
+
+def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
+    yield line(Text("change plan: {why}", why=words.TRIGGER[change.basis.trigger]), indent=2)
+    for found in change.basis.related_diagnostics:
+        yield line(words.diagnostic(found), indent=4)
+    if affected := change.scope.affected_files:
+        yield line(Text("files that depend on it: {files}", files=words.some(affected)), indent=2)
+    else:
+        yield line(Text("no other file depends on it"), indent=2)
+    level = change.risk.level
+    risk = Text("risk by the rules of change plans: {risk}", risk=words.RISK[level])
+    yield line(risk, words.RISK_STYLE[level], indent=2)
+    for reason in change.risk.reasons:
+        yield line(Text("{reason}", reason=reason), indent=4)
+    for given in filter(None, [change.explanation.summary, change.explanation.details]):
+        yield line(Text("its proposer says: {words}", words=given), Style.FAINT, indent=2)
+    if change.superseded_at:
+        yield line(Text("! superseded: the project changed since"), Style.WARNING, indent=2)
+        yield step(f"ringi propose --again {ref.name}")
+
+
+def _obstacle_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:
+    """Files and other plans that are in its way, and what it could not take along."""
+    if document.state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED}:
+        for path in preview.stale:
+            changed = Text("! {path} changed since the proposer saw it", path=path)
+            yield line(changed, Style.WARNING, indent=2)
+    for other in preview.overlaps:
+        same = Text("! {plan} changes {paths} too", plan=other.name, paths=words.some(other.paths))
+        yield line(same, Style.WARNING, indent=2)
+    for left in document.plan.left_out:
+        yield line(Text("! not in the plan: {left}", left=left), Style.WARNING, indent=2)
+
+
+def _check_lines(document: PlanDocument) -> Iterator[Line]:
+    state = document.state
+    if state.planned_checks and state.status is not PlanStatus.COMPLETED:
+        yield from _planned_lines(state.planned_checks)
+    for result in state.checks:
+        passed = result.exit_code == 0
+        yield line(words.check(result), Style.GOOD if passed else Style.BAD, indent=2)
+        if not passed:
+            yield from excerpt(result.output)
+    if document.plan.version > 1 and not state.checks and state.status is PlanStatus.PENDING_REVIEW:
+        yield line(Text("no check has run on exactly these bytes"), Style.FAINT, indent=2)
+
+
+def _planned_lines(planned: PlannedChecks) -> Iterator[Line]:
+    for command in planned.before:
+        yield line(Text("checked before it is carried out: {command}", command=command), indent=2)
+    for command in planned.after:
+        yield line(Text("checked afterwards: {command}", command=command), indent=2)
+    if planned.after:
+        yield line(_ON_FAILURE[planned.on_failure], indent=4)
+
+
+def _commit_lines(found: Announced | NoCommit | None) -> Iterator[Line]:
+    """What follows when it is carried out: a person approves that too."""
+    if isinstance(found, NoCommit):
+        yield line(Text("! {why}", why=Text(found.message, **found.details)), Style.WARNING, indent=2)
+    elif found is not None:
+        yield line(words.commit(found), indent=2)
+        body = found.subject.message.partition("\n")[2].strip("\n")
+        yield from excerpt(body, first=True, indent=4)
+        yield line(Text("with the lines {names}", names=", ".join(TRAILERS)), Style.FAINT, indent=4)
+        for mixed in words.mixed(found):
+            yield line(mixed, Style.WARNING, indent=4)
+
+
+def _approval_lines(document: PlanDocument, approvals: Sequence[Approval]) -> Iterator[Line]:
+    given = {approval.timestamp: approval for approval in approvals}
+    for entry in document.state.approvals:
+        yield line(approved(entry.approver, entry.timestamp), indent=2)
+        if (approval := given.get(entry.timestamp)) is not None:
+            yield line(proof(approval.proof), indent=4)
+            if approval.note:
+                yield line(Text("note: {note}", note=approval.note), indent=4)
+        if not entry.selection.all:
+            yield line(Text("only {specs}", specs=", ".join(entry.selection.ids)), indent=4)
+
+
+def _execution_lines(document: PlanDocument, last: ExecutionResult) -> Iterator[Line]:
+    """What the commands and readings said; of the files only those that were not written."""
+    when = words.moment(last.finished_at)
+    whole = last.overall_success
+    yield line(
+        Text("carried out {when}", when=when) if whole else Text("carried out in part {when}", when=when),
+        indent=2,
+    )
+    specs = {spec.id: spec for spec in document.state.action_specs}
+    yield from result_lines(last, specs, files=not whole)

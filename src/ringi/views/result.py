@@ -1,0 +1,101 @@
+"""What became of an execution: files, commands, readings, the commit."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ringi.domain.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
+from ringi.domain.plan import CHANGING, ONLY_READING, ActionSpecExt
+from ringi.plans.commit import last_line
+from ringi.text import Text, stored, visible
+from ringi.views import words
+from ringi.views.lines import Line, Style, line
+
+LAST_LINES: Final = 20
+_LONGEST: Final = 500
+_MOST_FILES: Final = 50
+_STYLE: Final = {
+    OpStatus.DONE: Style.GOOD,
+    OpStatus.UNDONE: Style.WARNING,
+    OpStatus.CONFLICT: Style.BAD,
+    OpStatus.FAILED: Style.BAD,
+    OpStatus.UNTOUCHED: Style.FAINT,
+    OpStatus.UNKNOWN: Style.WARNING,
+}
+
+Specs = Mapping[str, ActionSpecExt]
+
+
+def result_lines(result: ExecutionResult, specs: Specs, *, files: bool) -> Iterator[Line]:
+    """One for each, with the end of what a command printed and the start of what was read."""
+    left = _MOST_FILES
+    for outcome in result.results:
+        if not is_file(outcome, specs):
+            yield _outcome_line(outcome, specs)
+            spec = specs[outcome.spec_id]
+            yield from excerpt(outcome.output or "", first=spec.base.kind in ONLY_READING)
+        elif files or outcome.status is not OpStatus.DONE:
+            left -= 1
+            if left >= 0:
+                yield _outcome_line(outcome, specs)
+    if left < 0:
+        yield line(Text("… and {count} more", count=-left), indent=2)
+    for path in result.kept:
+        yield line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), Style.WARNING)
+    if result.commit:
+        yield from commit_lines(result.commit)
+
+
+def is_file(outcome: FileOpOutcome, specs: Specs) -> bool:
+    spec = specs.get(outcome.spec_id)
+    return spec is None or spec.base.kind in CHANGING
+
+
+def _outcome_line(outcome: FileOpOutcome, specs: Specs) -> Line:
+    what = outcome.path if is_file(outcome, specs) else words.action(specs[outcome.spec_id])
+    why = stored(outcome.detail) if outcome.detail else ""
+    return line(_became(outcome.status, what, why), _STYLE[outcome.status], indent=2)
+
+
+def _became(status: OpStatus, what: Text | str, why: Text | str) -> Text:
+    if status is OpStatus.DONE:
+        return Text("✓ {what}", what=what)
+    if status is OpStatus.UNDONE:
+        return Text("- {what}: taken back", what=what)
+    if status is OpStatus.UNTOUCHED:
+        return Text("- {what}: not touched", what=what)
+    if status is OpStatus.UNKNOWN:
+        return Text("! {what}: {why}", what=what, why=why)
+    return Text("✗ {what}: {why}", what=what, why=why)
+
+
+def commit_lines(outcome: CommitOutcome) -> Iterator[Line]:
+    """Its id, and what in it is not as approved; or why there is none."""
+    if not outcome.commit:
+        yield line(Text("✗ not committed: {why}", why=said(last_line(outcome.why))), Style.BAD, indent=2)
+        if "\n" in outcome.why.strip():
+            yield from excerpt(outcome.why)
+        return
+    yield line(Text("✓ commit {id}", id=short_id(outcome.commit)), Style.GOOD, indent=2)
+    for note in filter(None, outcome.why.split("; ")):
+        yield line(Text("! {note}", note=said(note)), Style.WARNING, indent=6)
+
+
+def said(text: str) -> Text | str:
+    """Our own words are translated; a hook's are filtered like everything from outside."""
+    return stored(text) if visible(text) == text else text
+
+
+def short_id(commit: str) -> str:
+    return commit[: words.COMMIT_SHOWN]
+
+
+def excerpt(text: str, *, first: bool = False, indent: int = 6) -> Iterator[Line]:
+    """Its last lines, or its first ones; whoever wants all of it asks for JSON."""
+    rows = text.rstrip("\n").split("\n") if text.strip() else []
+    more = len(rows) - LAST_LINES
+    if more > 0 and not first:
+        yield line(Text("… {count} lines before", count=more), Style.FAINT, indent=indent)
+    for row in rows[:LAST_LINES] if first else rows[-LAST_LINES:]:
+        yield line(row[:_LONGEST], indent=indent)
+    if more > 0 and first:
+        yield line(Text("… {count} lines more", count=more), Style.FAINT, indent=indent)
