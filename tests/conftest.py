@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tools import catalog
+
 # No deadlines: a busy machine is no failure.
 settings.register_profile(
     "default", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -24,6 +26,10 @@ for number, usual in (
 ):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, usual)
+
+
+# Whoever runs pytest without make sees the translations that are there now.
+catalog.compile_all()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,6 +1,9 @@
 """The message catalogues: compile them, check that they are complete, bring them up to date.
 
-Standard library alone, because a build runs it; only `check` and `update` look at the installed click.
+There are two: `ringi`, of the sentences in the sources, and `playbook`, of those in the playbook's content;
+there the name of a file is the context of its sentences.
+
+Standard library alone, because a build runs it; only `check` and `update` look at click and the playbook.
 """
 
 import argparse
@@ -20,6 +23,9 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 REQUIRED: Final = ("ja",)  # English is in the sources
+SOURCES: Final = "ringi"
+PLAYBOOK: Final = "playbook"
+CONTENT: Final = Path("src/ringi/llm/playbook/content")
 
 HEADER: Final = (
     "Language: {language}\n"
@@ -28,6 +34,10 @@ HEADER: Final = (
     "Content-Transfer-Encoding: 8bit\n"
     "Plural-Forms: nplurals=1; plural=0;\n"
 )
+
+
+Key = tuple[str, str]
+"""Of a message: its context, empty if it has none, and its words."""
 
 
 class CatalogueError(Exception):
@@ -40,10 +50,15 @@ class CatalogueError(Exception):
 @dataclass
 class Entry:
     id: str
+    context: str = ""
     plural: str | None = None
     strings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # a translator's comment lines, as they stand
     flags: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        return self.context, self.id
 
     @property
     def translated(self) -> bool:
@@ -51,7 +66,7 @@ class Entry:
 
 
 _STRING: Final = re.compile(
-    r'(?:(?P<key>msgid|msgid_plural|msgstr)(?:\[(?P<form>\d+)\])?\s*)?"(?P<text>(?:[^"\\]|\\.)*)"'
+    r'(?:(?P<key>msgctxt|msgid|msgid_plural|msgstr)(?:\[(?P<form>\d+)\])?\s*)?"(?P<text>(?:[^"\\]|\\.)*)"'
 )
 _ESCAPE: Final = re.compile(r"\\(?:x(?P<hex>[0-9A-Fa-f]{1,2})|(?P<octal>[0-7]{1,3})|(?P<letter>.))")
 _LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -80,7 +95,7 @@ def _quote(text: str) -> str:
 
 @dataclass
 class _Token:
-    key: str  # msgid, msgid_plural, msgstr, or # for a comment
+    key: str  # msgctxt, msgid, msgid_plural, msgstr, or # for a comment
     value: str
     where: str
     form: int = 0
@@ -113,25 +128,30 @@ def _tokens(text: str, name: str) -> Iterator[_Token]:
 
 def parse(text: str, name: str = "catalogue") -> list[Entry]:
     entries: list[Entry] = []
-    seen: set[str] = set()
+    seen: set[Key] = set()
     for token in _tokens(text, name):
-        if not entries or (token.key in ("#", "msgid") and entries[-1].strings):
+        if not entries or (token.key in ("#", "msgctxt", "msgid") and entries[-1].strings):
             entries.append(Entry(id=""))
         entry = entries[-1]
         match token.key:
             case "#":
                 _comment(entry, token.value)
+            case "msgctxt":
+                entry.context = token.value
             case "msgid":
-                if token.value in seen:
-                    raise CatalogueError(f"{token.where}: twice the same message: {token.value!r}")
-                seen.add(token.value)
                 entry.id = token.value
+                if entry.key in seen:
+                    raise CatalogueError(f"{token.where}: twice the same message: {token.value!r}")
+                seen.add(entry.key)
             case "msgid_plural":
                 entry.plural = token.value
             case _:
                 if token.form != len(entry.strings):
                     raise CatalogueError(f"{token.where}: plural forms out of order")
                 entry.strings.append(token.value)
+    broken = next((entry for entry in entries if not entry.strings and any(entry.key)), None)
+    if broken:
+        raise CatalogueError(f"{name}: a message without a translation: {broken.id or broken.context!r}")
     return [entry for entry in entries if entry.strings]
 
 
@@ -150,6 +170,8 @@ def _lines(entry: Entry) -> Iterator[str]:
     yield from entry.notes
     if entry.flags:
         yield "#, " + ", ".join(entry.flags)
+    if entry.context:
+        yield from _field("msgctxt", entry.context)
     yield from _field("msgid", entry.id)
     if entry.plural is None:
         yield from _field("msgstr", entry.strings[0])
@@ -175,7 +197,7 @@ def _field(key: str, text: str) -> Iterator[str]:
 def binary(entries: Iterable[Entry]) -> bytes:
     """The catalogue as the standard library's gettext reads it."""
     pairs = sorted(
-        ("\0".join(filter(None, (entry.id, entry.plural))).encode(), "\0".join(entry.strings).encode())
+        (_original(entry).encode(), "\0".join(entry.strings).encode())
         for entry in entries
         if entry.translated or (not entry.id and entry.strings)
     )
@@ -190,6 +212,11 @@ def binary(entries: Iterable[Entry]) -> bytes:
     count = len(pairs)
     head = struct.pack("<7I", 0x950412DE, 0, count, tables_at, tables_at + count * 8, 0, text_at)
     return head + originals + translations + text
+
+
+def _original(entry: Entry) -> str:
+    words = "\0".join(filter(None, (entry.id, entry.plural)))
+    return f"{entry.context}\4{words}" if entry.context else words
 
 
 # --- the messages in the sources ------------------------------------------------------------------
@@ -284,20 +311,35 @@ class Message:
     id: str
     plural: str | None
     sources: list[str]
+    context: str = ""
 
 
-def messages(root: Path = ROOT) -> dict[str, Message]:
-    """Every message of the program, by id: ours by file and line, then click's."""
-    result: dict[str, Message] = {}
+def messages(root: Path, domain: str) -> dict[Key, Message]:
+    return _in_playbook(root) if domain == PLAYBOOK else _in_sources(root)
+
+
+def _in_sources(root: Path) -> dict[Key, Message]:
+    """Ours by file and line, then click's."""
+    result: dict[Key, Message] = {}
     for source, name, path in [*_our_files(root), *_click_files()]:
         for found in extract(path.read_text(encoding="utf-8"), name):
-            message = result.setdefault(found.id, Message(found.id, found.plural, []))
+            message = result.setdefault(("", found.id), Message(found.id, found.plural, []))
             if found.plural and message.plural not in (None, found.plural):
                 raise CatalogueError(f"{name}:{found.line}: another plural elsewhere: {found.id!r}")
             message.plural = message.plural or found.plural
             if source not in message.sources:
                 message.sources.append(source)
     return result
+
+
+def _in_playbook(root: Path) -> dict[Key, Message]:
+    """In the order of its files."""
+    if not (root / CONTENT).is_dir():
+        return {}
+    from ringi.llm.playbook import book  # noqa: PLC0415  # not there when a build runs this
+
+    found = book.shown(root / CONTENT)
+    return {(file, text): Message(text, None, [f"playbook: {file}"], file) for file, text in found}
 
 
 def _our_files(root: Path) -> Iterator[tuple[str, str, Path]]:
@@ -349,10 +391,19 @@ def _plural_forms(entries: Iterable[Entry]) -> int:
     return int(found[1]) if found else 1
 
 
-def _languages(root: Path) -> dict[str, Path]:
-    there = {path.parts[-3]: path for path in root.glob("src/ringi/locale/*/LC_MESSAGES/ringi.po")}
-    wanted = {name: root / f"src/ringi/locale/{name}/LC_MESSAGES/ringi.po" for name in REQUIRED}
-    return dict(sorted((wanted | there).items()))
+@dataclass(frozen=True)
+class Catalogue:
+    language: str
+    domain: str
+    path: Path
+
+
+def _catalogues(root: Path) -> Iterator[Catalogue]:
+    locales = root / "src/ringi/locale"
+    domains = [SOURCES, PLAYBOOK] if (root / CONTENT).is_dir() else [SOURCES]
+    for language in sorted({*REQUIRED, *(path.parts[-3] for path in locales.glob("*/LC_MESSAGES/*.po"))}):
+        for domain in domains:
+            yield Catalogue(language, domain, locales / language / "LC_MESSAGES" / f"{domain}.po")
 
 
 def _read(path: Path) -> list[Entry]:
@@ -370,8 +421,8 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def compile_all(root: Path = ROOT) -> None:
-    for path in _languages(root).values():
-        target = path.with_suffix(".mo")
+    for catalogue in _catalogues(root):
+        path, target = catalogue.path, catalogue.path.with_suffix(".mo")
         if not path.exists():
             continue
         if target.exists() and target.stat().st_mtime_ns > path.stat().st_mtime_ns:
@@ -381,42 +432,47 @@ def compile_all(root: Path = ROOT) -> None:
 
 def check(root: Path = ROOT) -> list[str]:
     """What is missing, wrong or superfluous, one line each."""
-    known = messages(root)
-    problems = []
-    for language, path in _languages(root).items():
-        entries = {entry.id: entry for entry in _read(path)}
-        forms = _plural_forms(entries.values())
-        for message in known.values():
-            entry = entries.get(message.id)
-            where = f"{message.id!r} ({', '.join(message.sources)})"
-            if entry is None or not entry.translated or entry.plural != message.plural:
-                problems.append(f"{language}: not translated: {where}")
-            elif len(entry.strings) != (1 if message.plural is None else forms):
-                problems.append(f"{language}: wrong number of plural forms: {where}")
-            elif _misfit(entry):
-                problems.append(f"{language}: other placeholders than the original: {where}")
-        problems += [
-            f"{language}: no longer used: {name!r}" for name in entries if name and name not in known
-        ]
-    return problems
+    return [problem for catalogue in _catalogues(root) for problem in _problems(root, catalogue)]
+
+
+def _problems(root: Path, catalogue: Catalogue) -> Iterator[str]:
+    language = catalogue.language
+    known = messages(root, catalogue.domain)
+    entries = {entry.key: entry for entry in _read(catalogue.path)}
+    forms = _plural_forms(entries.values())
+    for key, message in known.items():
+        entry = entries.get(key)
+        where = f"{message.id!r} ({', '.join(message.sources)})"
+        if entry is None or not entry.translated or entry.plural != message.plural:
+            yield f"{language}: not translated: {where}"
+        elif len(entry.strings) != (1 if message.plural is None else forms):
+            yield f"{language}: wrong number of plural forms: {where}"
+        elif _misfit(entry):
+            yield f"{language}: other placeholders than the original: {where}"
+    yield from (f"{language}: no longer used: {key[1]!r}" for key in entries if key[1] and key not in known)
 
 
 def update(root: Path = ROOT) -> None:
-    known = messages(root)
-    for language, path in _languages(root).items():
-        old = {entry.id: entry for entry in _read(path)}
-        header = old.get("") or Entry(id="", strings=[HEADER.format(language=language)])
-        forms = _plural_forms([header])
-        entries = [header]
-        for message in sorted(known.values(), key=lambda message: message.id):
-            entry = old.get(message.id) or Entry(id=message.id)
-            count = 1 if message.plural is None else forms
-            entry.strings = (entry.strings + [""] * count)[:count]
-            entry.plural = message.plural
-            entries.append(entry)
-        text = render(entries).encode()
-        if not path.exists() or path.read_bytes() != text:
-            _replace(path, text)
+    for catalogue in _catalogues(root):
+        known = messages(root, catalogue.domain).values()
+        if catalogue.domain == SOURCES:  # so that a move changes nothing
+            known = sorted(known, key=lambda message: message.id)
+        text = render(_updated(_read(catalogue.path), known, catalogue.language)).encode()
+        if not catalogue.path.exists() or catalogue.path.read_bytes() != text:
+            _replace(catalogue.path, text)
+
+
+def _updated(old: Iterable[Entry], known: Iterable[Message], language: str) -> Iterator[Entry]:
+    there = {entry.key: entry for entry in old}
+    header = there.get(("", "")) or Entry(id="", strings=[HEADER.format(language=language)])
+    forms = _plural_forms([header])
+    yield header
+    for message in known:
+        entry = there.get((message.context, message.id)) or Entry(message.id, message.context)
+        count = 1 if message.plural is None else forms
+        entry.strings = (entry.strings + [""] * count)[:count]
+        entry.plural = message.plural
+        yield entry
 
 
 def main(arguments: list[str] | None = None) -> int:

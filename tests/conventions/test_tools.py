@@ -3,6 +3,7 @@
 import gettext
 import io
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -196,6 +197,25 @@ def test_compile_only_when_older(project: Path):
     os.utime(japanese(project), (later, later))
     catalog.compile_all(project)
     assert machine_form.read_bytes() != b"as it is"
+
+
+def test_context_tells_equal_messages_apart():
+    text = 'msgctxt "a"\nmsgid "first"\nmsgstr "1"\n\nmsgctxt "b"\nmsgid "first"\nmsgstr "2"\n'
+    entries = catalog.parse(text)
+    assert catalog.render(entries) == text
+    compiled = gettext.GNUTranslations(io.BytesIO(catalog.binary(entries)))
+    assert [compiled.pgettext(context, "first") for context in "ab"] == ["1", "2"]
+
+
+def test_sentences_of_the_playbook_have_a_catalogue_of_their_own(project: Path):
+    shutil.copytree(catalog.ROOT / catalog.CONTENT, project / catalog.CONTENT)
+    playbook = japanese(project).with_name("playbook.po")
+    catalog.update(project)
+    assert 'msgctxt "bug"\nmsgid "Since when does it happen?"\nmsgstr ""' in playbook.read_text()
+    missing = "ja: not translated: 'Since when does it happen?' (playbook: bug)"
+    assert missing in catalog.check(project)
+    shutil.copy(catalog.ROOT / playbook.relative_to(project), playbook)
+    assert missing not in catalog.check(project)
 
 
 @pytest.mark.parametrize(

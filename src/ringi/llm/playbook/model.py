@@ -6,9 +6,9 @@ from ringi.domain.base import Document
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Purpose
 from ringi.domain.session import Brief
 from ringi.domain.usage import Usage
-from ringi.llm.playbook.asking import questions
-from ringi.llm.playbook.deciding import decisions
-from ringi.llm.playbook.summing import summary
+from ringi.llm.playbook.decisions import decisions
+from ringi.llm.playbook.questions import questions
+from ringi.llm.playbook.summary import summary
 
 T = TypeVar("T")
 

@@ -1,0 +1,332 @@
+"""What the playbook knows, from the files in `content`.
+
+`content/kinds` holds one file for each kind of change: the words that tell it, its questions, its decisions
+and its steps, in English. The Japanese is in `locale/ja/LC_MESSAGES/playbook.po`; there the name of a file is
+the context of its sentences.
+"""
+
+import gettext
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
+
+from ringi.domain.base import Document
+from ringi.domain.session import QuestionType
+
+CONTENT: Final = Path(__file__).parent / "content"
+DOMAIN: Final = "playbook"
+_LOCALES: Final = Path(__file__).parents[2] / "locale"
+_ALWAYS: Final = 99
+
+T = TypeVar("T")
+Say = Callable[[str], str]
+"""Turns an English sentence into the language of the session."""
+
+
+class Kind(StrEnum):
+    """A kind of change. If two fit equally well, the earlier one is meant."""
+
+    MIGRATION = "migration"
+    PERFORMANCE = "performance"
+    DOCS = "docs"
+    TESTS = "tests"
+    RELEASE = "release"
+    DEPENDENCY = "dependency"
+    BUILD = "build"
+    ENCRYPTION = "encryption"
+    SECURITY = "security"
+    PURGE = "purge"
+    REMOVAL = "removal"
+    RENAME = "rename"
+    REFACTOR = "refactor"
+    BUG = "bug"
+    UI = "ui"
+    FEATURE = "feature"
+    GENERAL = "general"
+
+
+class Said(StrEnum):
+    """What an instruction can already say, so that nobody is asked for it."""
+
+    PLACE = "place"
+    LIMIT = "limit"
+    COMPATIBILITY = "compatibility"
+    TESTS = "tests"
+    PRIORITY = "priority"
+    ACCEPTANCE = "acceptance"
+    MEASURE = "measure"
+    ERROR = "error"
+    TRIGGER = "trigger"
+    DEPENDENCIES = "dependencies"
+    VERSION = "version"
+    SWITCH = "switch"
+    LEVEL = "level"
+    AUDIENCE = "audience"
+    REASON = "reason"
+    REPLACEMENT = "replacement"
+    THREAT = "threat"
+    EVENT = "event"
+    UNUSED = "unused"
+    SINCE = "since"
+    ADDITIVE = "additive"
+    """Data only gets something more."""
+    KEPT = "kept"
+    """What must not change."""
+    TARGET = "target"
+    """A figure to reach; any other figure is today's."""
+    EXTENSION = "extension"
+    """The change extends something that exists."""
+    FRESH = "fresh"
+    """Nothing of the kind exists yet."""
+    CHECKS = "checks"
+    OUTPUT = "output"
+    """The form of an output; nothing is stored."""
+
+
+class Lean(StrEnum):
+    """What somebody said that speaks for one option and against another."""
+
+    SOON = "soon"
+    SOUND = "sound"
+    SPEED = "speed"
+    CAREFUL = "careful"
+    NO_DEPENDENCY = "no_dependency"
+    KEEP = "keep"
+    """What others use stays as it is."""
+    FREE = "free"
+    """Everybody who uses it is at hand."""
+    OUTSIDERS = "outsiders"
+    NARROW = "narrow"
+    WIDE = "wide"
+    UNTESTED = "untested"
+    TESTED = "tested"
+    UNKNOWN = "unknown"
+    MUCH = "much"
+    """Data, or time."""
+    NONE_STORED = "none_stored"
+    FAR = "far"
+    """Several major versions."""
+    FRESH = "fresh"
+    THEFT = "theft"
+    """Of the device that stores it."""
+
+
+Steps = dict[int, str]
+"""Steps that replace the usual ones, by their place from 0. An empty one drops the usual step."""
+
+
+class AnswerEntry(Document, frozen=True, kw_only=True):
+    """An answer that a question offers."""
+
+    text: str
+    leans: frozenset[Lean] = frozenset()
+    settles: str = ""
+    """The decision that is no longer needed after it, with its option: home=own."""
+    steps: Steps = msgspec.field(default_factory=dict)
+
+    def translated(self, say: Say) -> "AnswerEntry":
+        return msgspec.structs.replace(self, text=say(self.text), steps=_each(say, self.steps))
+
+
+class QuestionEntry(Document, frozen=True, kw_only=True):
+    key: str
+    type: QuestionType
+    question: str
+    context: str
+    answers: tuple[AnswerEntry, ...] = ()
+    only: Said | None = None
+    """It is asked only if the instruction says this."""
+    unless: frozenset[Said] = frozenset()
+    """Any of these answers it."""
+    until: int = _ALWAYS
+    """It is not worth asking once the instruction says this many things."""
+
+    def translated(self, say: Say) -> "QuestionEntry":
+        return msgspec.structs.replace(
+            self,
+            question=say(self.question),
+            context=say(self.context),
+            answers=tuple(answer.translated(say) for answer in self.answers),
+        )
+
+
+class OptionEntry(Document, frozen=True, kw_only=True):
+    key: str
+    name: str
+    description: str
+    pros: tuple[str, ...]
+    cons: tuple[str, ...]
+    base: int = 0
+    """How good it is if nothing else is known."""
+    suits: frozenset[Lean] = frozenset()
+    breaks: frozenset[Lean] = frozenset()
+    hints: tuple[str, ...] = ()
+    """Words that speak of it, in both languages."""
+    steps: Steps = msgspec.field(default_factory=dict)
+
+    def translated(self, say: Say) -> "OptionEntry":
+        return msgspec.structs.replace(
+            self,
+            name=say(self.name),
+            description=say(self.description),
+            pros=tuple(map(say, self.pros)),
+            cons=tuple(map(say, self.cons)),
+            steps=_each(say, self.steps),
+        )
+
+
+class DecisionEntry(Document, frozen=True, kw_only=True):
+    key: str
+    topic: str
+    options: tuple[OptionEntry, ...]
+    only: Said | None = None
+    unless: frozenset[Said] = frozenset()
+    until: int = _ALWAYS
+    needless: Lean | None = None
+    """There is nothing to decide after this answer."""
+    told: dict[Said, Steps] = msgspec.field(default_factory=dict)
+    """The instruction itself can settle it, in a way that is not offered."""
+
+    def translated(self, say: Say) -> "DecisionEntry":
+        return msgspec.structs.replace(
+            self,
+            topic=say(self.topic),
+            options=tuple(option.translated(say) for option in self.options),
+            told={said: _each(say, steps) for said, steps in self.told.items()},
+        )
+
+    def option(self, key: str) -> OptionEntry | None:
+        return next((option for option in self.options if option.key == key), None)
+
+
+class Work(Document, frozen=True, kw_only=True):
+    """How a kind of change is made, for the summary."""
+
+    steps: tuple[str, ...]
+    check: str
+    beyond: str
+    """What is out of scope."""
+
+    def translated(self, say: Say) -> "Work":
+        return Work(steps=tuple(map(say, self.steps)), check=say(self.check), beyond=say(self.beyond))
+
+
+class Chapter(Document, frozen=True, kw_only=True):
+    """All about one kind of change."""
+
+    work: Work
+    questions: tuple[QuestionEntry, ...]
+    decisions: tuple[DecisionEntry, ...]
+    words: dict[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """They tell that an instruction is of this kind; by their weight."""
+    lends: bool = False
+    """It is worth a question and a decision even if the instruction is mainly of another kind."""
+    new: bool = False
+    """It makes something that did not exist."""
+
+    def translated(self, say: Say) -> "Chapter":
+        return msgspec.structs.replace(
+            self,
+            work=self.work.translated(say),
+            questions=tuple(question.translated(say) for question in self.questions),
+            decisions=tuple(decision.translated(say) for decision in self.decisions),
+        )
+
+
+class Book(NamedTuple):
+    chapters: Mapping[Kind, Chapter]
+    feedback: DecisionEntry
+    sentences: Mapping[str, str]
+
+    def questions(self) -> Iterator[QuestionEntry]:
+        return chain.from_iterable(chapter.questions for chapter in self.chapters.values())
+
+    def decisions(self) -> Iterator[DecisionEntry]:
+        return chain.from_iterable(chapter.decisions for chapter in self.chapters.values())
+
+    def steps(self, kind: Kind) -> Iterator[tuple[str, Steps]]:
+        """What answers and decisions change about the usual steps, by what is settled: feature.home=own."""
+        for question in self.chapters[kind].questions:
+            yield from ((answer.settles, answer.steps) for answer in question.answers if answer.steps)
+        for decision in self.chapters[kind].decisions:
+            yield from ((f"{decision.key}={option.key}", option.steps) for option in decision.options)
+            yield from ((f"{decision.key}={said}", steps) for said, steps in decision.told.items())
+
+
+@cache
+def book(language: str) -> Book:
+    catalogue = gettext.translation(DOMAIN, _LOCALES, [language], fallback=True)
+    # gettext answers an empty message with the head of the catalogue.
+    return _translated(_english(CONTENT), lambda file, text: text and catalogue.pgettext(file, text))
+
+
+def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
+    """Every sentence for people, in the order of the files, each with the name of its file."""
+    found: dict[tuple[str, str], None] = {}
+
+    def keep(file: str, text: str) -> str:
+        if text:
+            found[file, text] = None
+        return text
+
+    _translated(_english(folder), keep)
+    return list(found)
+
+
+def chapters() -> Mapping[Kind, Chapter]:
+    """In English; the words that tell a kind are the same for all languages."""
+    return _english(CONTENT).chapters
+
+
+@cache
+def _english(folder: Path) -> Book:
+    return Book(
+        {kind: _qualified(kind, _read(folder / f"kinds/{kind}.toml", Chapter)) for kind in Kind},
+        _read(folder / "feedback.toml", DecisionEntry),
+        _read(folder / "sentences.toml", dict[str, str]),
+    )
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    return msgspec.toml.decode(path.read_bytes(), type=kind)
+
+
+def _qualified(kind: Kind, chapter: Chapter) -> Chapter:
+    """The files leave out the name of the kind in front of a key."""
+
+    def answer(question: str, at: int, entry: AnswerEntry) -> AnswerEntry:
+        # An answer with steps of its own settles its question, for the steps alone.
+        settled = entry.settles or (f"{question}={at}" if entry.steps else "")
+        return msgspec.structs.replace(entry, settles=f"{kind}.{settled}" if settled else "")
+
+    def question(entry: QuestionEntry) -> QuestionEntry:
+        answers = tuple(answer(entry.key, at, offered) for at, offered in enumerate(entry.answers))
+        return msgspec.structs.replace(entry, key=f"{kind}.{entry.key}", answers=answers)
+
+    return msgspec.structs.replace(
+        chapter,
+        questions=tuple(map(question, chapter.questions)),
+        decisions=tuple(
+            msgspec.structs.replace(entry, key=f"{kind}.{entry.key}") for entry in chapter.decisions
+        ),
+    )
+
+
+def _translated(english: Book, say: Callable[[str, str], str]) -> Book:
+    def within(file: str) -> Say:
+        return lambda text: say(file, text)
+
+    return Book(
+        {kind: chapter.translated(within(kind)) for kind, chapter in english.chapters.items()},
+        english.feedback.translated(within("feedback")),
+        {key: say("sentences", text) for key, text in english.sentences.items()},
+    )
+
+
+def _each(say: Say, steps: Steps) -> Steps:
+    return {at: say(step) for at, step in steps.items()}

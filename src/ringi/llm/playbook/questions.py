@@ -1,0 +1,41 @@
+"""Which questions are worth asking: at most one of each type, none that is answered already."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ringi.domain.model_output import MOST_QUESTIONS, NewQuestions
+from ringi.domain.session import Brief, QuestionType
+from ringi.llm.playbook.book import QuestionEntry
+from ringi.llm.playbook.case import Case, case_of
+from ringi.llm.playbook.request import Request
+
+_ORDER: Final = (
+    QuestionType.CLARIFICATION,
+    QuestionType.SCOPE,
+    QuestionType.TECHNICAL,
+    QuestionType.CONSTRAINT,
+    QuestionType.PRIORITY,
+)
+_BINDING: Final = frozenset([QuestionType.TECHNICAL, QuestionType.CONSTRAINT])
+
+
+def questions(brief: Brief) -> NewQuestions:
+    case = case_of(brief)
+    asked = [case.question(entry) for entry in _asked(case)]
+    return NewQuestions(tuple(asked[:MOST_QUESTIONS]))
+
+
+def _asked(case: Case) -> Iterator[QuestionEntry]:
+    main = case.book.chapters[case.request.main]
+    lenders = [case.book.chapters[kind] for kind in case.request.lenders]
+    for kind in _ORDER:
+        own = [entry for entry in main.questions if entry.type is kind]
+        lent = [entry for chapter in lenders for entry in chapter.questions if entry.type is kind]
+        # If the main kind of change leaves nothing open, another may; something new is bound by the others.
+        both = [*lent, *own] if main.new and kind in _BINDING else [*own, *lent]
+        yield from [entry for entry in both if _is_due(entry, case.request)][:1]
+
+
+def _is_due(entry: QuestionEntry, request: Request) -> bool:
+    meant = entry.only is None or entry.only in request.said
+    return meant and not entry.unless & request.said and request.details < entry.until

@@ -1,0 +1,259 @@
+"""Reads an instruction: which kinds of change it asks for, and what it already says."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Final, NamedTuple
+
+from ringi.domain.session import Brief
+from ringi.llm.playbook.book import Kind, Said, chapters
+from ringi.llm.playbook.places import places
+from ringi.llm.playbook.quote import one_line
+from ringi.llm.playbook.subject import Subject, first_sentence, subject_of, without_politeness
+from ringi.llm.playbook.vocabulary import Searched, searched, searched_whole, term, vocabulary
+
+_MOST_READ: Final = 4_000
+"""What follows is a pasted log or file."""
+_MOST_KINDS: Final = 3
+_SECONDARY: Final = 3
+_SENSITIVE: Final = {Kind.SECURITY: 2}
+"""In something new, a hint of it is enough."""
+_VERB_COUNTS: Final = 2
+_NEAR_THE_END: Final = 16
+_LEAST: Final = 2
+"""A single word that may mean anything is not enough."""
+_BESIDE: Final = (
+    Kind.FEATURE, Kind.BUG, Kind.REFACTOR, Kind.RENAME, Kind.PERFORMANCE, Kind.TESTS, Kind.DOCS,
+    Kind.DEPENDENCY, Kind.RELEASE, Kind.BUILD, Kind.PURGE, Kind.REMOVAL, Kind.ENCRYPTION, Kind.SECURITY,
+    Kind.MIGRATION, Kind.UI,
+)  # fmt: skip
+"""If two fit equally well beside the main kind, the earlier one comes first."""
+_LONGEST_LIMIT: Final = 160
+
+_URL: Final = re.compile(r"[a-z]{1,10}://[!-~]+", re.IGNORECASE)
+_FENCED: Final = re.compile(r"^(?:```|~~~)", re.MULTILINE)
+_MEASURE: Final = re.compile(
+    r"(?<![\w.])\d{1,9}(?:\.\d{1,6})?\s?(?:ms|s|sec|secs|seconds?|minutes?|min|%|mb|gb|kb|rps|qps|req/s|rows|fps)\b"
+    r"|(?<!\d)\d{1,9}(?:\.\d{1,6})?(?:秒|ミリ秒|分|倍|件|%|万|mb|gb|kb|ms)",
+    re.IGNORECASE | re.ASCII,
+)
+_TARGET: Final = re.compile(
+    r"\b(?:under|within|below|less than|at most|at least|down to|target|to|by)(?: of| is|:)? (?:about )?\d"
+    r"|目標|(?:秒|分|倍|件|%|mb|gb|kb|ms)(?:以内|以下|未満|まで|に(?!一|1|かか)|を切)|半分に",
+    re.IGNORECASE | re.ASCII,
+)
+_VERSION: Final = re.compile(
+    r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){1,3}(?![\w.])|\b(?:to|version) v?\d{1,4}\b|\d系",
+    re.ASCII,
+)
+_ERROR_NAME: Final = re.compile(r"\b[A-Z][A-Za-z]{2,40}(?:Error|Exception)\b", re.ASCII)
+_LONG_OPTION: Final = re.compile(r"(?<![\w-])--[a-z]", re.ASCII)
+_CLAUSE_END: Final = re.compile(r", | so that | because | and |、| without | but ")
+_PARTICLES: Final = ("で", "に", "は", "を", "の", "へ", "も", "と")
+"""After one of these, the verb is still to come."""
+_MAJORS: Final = re.compile(
+    r"\bv?(\d{1,3})(?:\.\d{1,4}){0,3}(?: to |-> ?| ?→ ?|から)[^\d\n]{0,20}(\d{1,3})", re.ASCII
+)
+_EXTENDING: Final = re.compile(
+    r"^extend |^(?:make|let) .{1,60}(?: support | work with | handle |as well)|^support .{1,60} in the "
+    r"|を.{1,40}に(?:も)?対応|を拡張",
+    re.IGNORECASE,
+)
+_NEW_PART: Final = re.compile(r" (?:support|work with|handle) (?:both )?([^…]{3,60})$")
+_TRANSLATING: Final = re.compile(
+    r"^(?:translate|locali[sz]e) |(?:翻訳|日本語化|英語化|多言語化)(?:する|して|したい|をお願い|$)",
+    re.IGNORECASE,
+)
+_AUTOMATIONS: Final = frozenset(
+    [".github", ".gitlab-ci.yml", ".circleci", "Jenkinsfile", ".travis.yml", "azure-pipelines.yml"]
+)
+_DERIVED: Final = frozenset([Said.KEPT, Said.TARGET, Said.EXTENSION, Said.FRESH, Said.CHECKS, Said.OUTPUT])
+"""They say nothing more than what they follow from."""
+
+
+class Request(NamedTuple):
+    """What an instruction asks for and says."""
+
+    kinds: tuple[Kind, ...]
+    """The main one first."""
+    said: frozenset[Said]
+    subject: Subject
+    places: tuple[str, ...]
+    """Files and functions that it names."""
+    limit: str
+    """The sentence that keeps something out."""
+    far: bool
+    """Over several major versions at once."""
+
+    @property
+    def main(self) -> Kind:
+        return self.kinds[0]
+
+    @property
+    def lenders(self) -> list[Kind]:
+        """The other kinds that are worth a question and a decision."""
+        return [kind for kind in self.kinds[1:] if chapters()[kind].lends]
+
+    @property
+    def details(self) -> int:
+        """How much is said."""
+        return len(self.said - _DERIVED)
+
+
+def read(brief: Brief) -> Request:
+    text = brief.instruction[:_MOST_READ]
+    bare = _URL.sub(" ", text)
+    named = places(bare, frozenset(brief.project.entries))
+    prose = "".join(_FENCED.split(bare)[::2])
+    whole = searched_whole(prose)
+    said = _said(bare, whole, named)
+    kinds = _kinds(prose, whole.without(vocabulary().silent), said)
+    said |= set(_about(without_politeness(first_sentence(prose)), kinds[0], brief))
+    if Said.OUTPUT in said:
+        said -= {Said.ADDITIVE}
+    subject = subject_of(text, brief.language)
+    if Said.EXTENSION in said:
+        # What exists already is not what is wanted.
+        subject = subject._replace(thing=_new_part(subject))
+    return Request(
+        kinds=kinds,
+        said=said,
+        subject=subject,
+        places=named,
+        limit=_limit(prose) if Said.LIMIT in said else "",
+        far=_is_far(prose),
+    )
+
+
+def things_said(text: str) -> frozenset[Said]:
+    """In a text that is no instruction."""
+    bare = _URL.sub(" ", text[:_MOST_READ])
+    return _said(bare, searched_whole(bare), places(bare, frozenset()))
+
+
+def _said(bare: str, whole: Searched, named: tuple[str, ...]) -> frozenset[Said]:
+    words = vocabulary()
+    text = whole.without(words.silent)
+    found = {said for said, listed in words.said.items() if text.has_any(listed)}
+    # Phrases that say nothing else still speak of dependencies.
+    found |= {Said.DEPENDENCIES} if whole.has_any(words.said[Said.DEPENDENCIES]) else set()
+    found |= {Said.PLACE} if named else set()
+    found |= {Said.MEASURE} if _MEASURE.search(bare) else set()
+    found |= {Said.TARGET} if Said.MEASURE in found and _TARGET.search(bare) else set()
+    found |= {Said.VERSION} if _VERSION.search(bare) else set()
+    found |= {Said.ERROR} if _ERROR_NAME.search(bare) else set()
+    found |= {Said.SWITCH} if _LONG_OPTION.search(bare) else set()
+    return frozenset(found)
+
+
+def _about(sentence: str, main: Kind, brief: Brief) -> Iterator[Said]:
+    """What follows from the main kind and the first sentence."""
+    text = searched(sentence)
+    if main is Kind.MIGRATION and text.has_any(vocabulary().adding):
+        yield Said.ADDITIVE
+    if main is Kind.FEATURE and _EXTENDING.search(sentence):
+        yield Said.EXTENSION
+    if (
+        main is Kind.BUILD
+        and text.has_any(vocabulary().setting_up)
+        and not _AUTOMATIONS & {entry.rstrip("/") for entry in brief.project.entries}
+    ):
+        yield Said.FRESH
+
+
+def _new_part(subject: Subject) -> str:
+    named = _NEW_PART.search(subject.sentence)
+    if named:
+        return named[1]
+    return subject.sentence if "を" in subject.sentence else subject.matter or subject.sentence
+
+
+def _is_far(prose: str) -> bool:
+    found = _MAJORS.search(prose)
+    return found is not None and int(found[2]) - int(found[1]) > 1
+
+
+def _limit(prose: str) -> str:
+    for sentence in re.split(r"[\n。.;!?](?=\s|$|[^\x00-\x7f])", prose):
+        if searched(sentence).has_any(vocabulary().said[Said.LIMIT]):
+            return one_line(sentence, _LONGEST_LIMIT)
+    return ""
+
+
+# --- the kinds of change ---------------------------------------------------------------------------
+
+
+def _kinds(prose: str, text: Searched, said: frozenset[Said]) -> tuple[Kind, ...]:
+    scores = _scores(text, said)
+    if not scores:
+        return (Kind.GENERAL,)
+    sentence = without_politeness(first_sentence(prose))
+    clauses = [sentence[: end.start()] for end in _CLAUSE_END.finditer(sentence)]
+    heads = [*(clause for clause in clauses if not clause.endswith(_PARTICLES)), sentence]
+    main = next((found for head in heads if (found := _main(head, said))), None) or _best(scores)
+    if main is None and _EXTENDING.search(sentence):
+        main = Kind.FEATURE
+    if main is None or (chapters()[main].new and _TRANSLATING.search(sentence)):
+        return (Kind.GENERAL,)
+    enough = _SENSITIVE if chapters()[main].new else {}
+    others = [kind for kind in scores if scores[kind] >= enough.get(kind, _SECONDARY) and kind is not main]
+    others.sort(key=lambda kind: -scores[kind])
+    return (main, *others[: _MOST_KINDS - 1])
+
+
+def _main(head: str, said: frozenset[Said]) -> Kind | None:
+    text = searched(head)
+    scores = _scores(text, said)
+    if not scores:
+        return None
+    # The verb counts more: it comes last in Japanese and first in English.
+    terms = {kind: [term(word) for word in chain(*chapters()[kind].words.values())] for kind in scores}
+    last = {
+        kind: max((text.raw.rfind(pattern) for pattern, latin in found if not latin), default=-1)
+        for kind, found in terms.items()
+    }
+    end = max(last.values())
+    if end >= 0:
+        near = len(text.raw) - end <= _NEAR_THE_END
+        verbs = [kind for kind, at in last.items() if at == end and near]
+    else:
+        verbs = [
+            kind
+            for kind, found in terms.items()
+            if any(text.latin.startswith(pattern) for pattern, _ in found)
+        ]
+    for kind in verbs:
+        scores[kind] += _VERB_COUNTS
+    return _best(scores)
+
+
+def _best(scores: Mapping[Kind, int]) -> Kind | None:
+    best = max(scores, key=lambda kind: (scores[kind], -list(Kind).index(kind)))
+    return best if scores[best] >= _LEAST else None
+
+
+def _scores(text: Searched, said: frozenset[Said]) -> dict[Kind, int]:
+    words = vocabulary()
+    found = {kind: _weight(text, chapters()[kind].words) for kind in _BESIDE}
+    if Said.VERSION in said and text.has_any(words.raising):
+        found[Kind.DEPENDENCY] += 2
+    if Said.MEASURE in said and text.has_any(words.taking):
+        found[Kind.PERFORMANCE] += 4 if Said.TARGET in said else 3
+    if text.has_any(words.sign_in) and text.has_any(words.adding):
+        # Something to build, no hole to close.
+        found[Kind.SECURITY] = _SENSITIVE[Kind.SECURITY]
+    if Said.ERROR in said:
+        found[Kind.BUG] += 2
+    if found[Kind.MIGRATION] and not text.has_any(words.migrated):
+        found[Kind.REFACTOR] += found.pop(Kind.MIGRATION)
+    # Of two kinds that share their words, one is meant.
+    found.pop(Kind.REMOVAL if text.has_any(words.data) and text.has_any(words.which_data) else Kind.PURGE)
+    if found[Kind.ENCRYPTION] and text.has_any(words.in_transit):
+        found[Kind.SECURITY] += found.pop(Kind.ENCRYPTION)
+    if found[Kind.RENAME] and text.has_any(words.stored_names):
+        found[Kind.MIGRATION] = found.get(Kind.MIGRATION, 0) + found.pop(Kind.RENAME)
+    return {kind: score for kind, score in found.items() if score}
+
+
+def _weight(text: Searched, words: Mapping[int, tuple[str, ...]]) -> int:
+    return sum(weight for weight, listed in words.items() for word in listed if text.has(word))
