@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
 from tools import catalog
 
 # No deadlines: a busy machine is no failure.
