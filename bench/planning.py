@@ -16,7 +16,7 @@ from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt
 from ringi.domain.session_view import DecisionPending, QuestionPending
 from ringi.domain.usage import Usage
 from ringi.planning.tool import PlanningTool
-from ringi.wiring.planning import parts_of
+from ringi.wiring.planning import session_services
 from tests.fakes.model_server import ModelServer, Request
 from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY, WORDS
 
@@ -60,7 +60,14 @@ def figures() -> Iterator[Figure]:
 
 def overhead() -> Iterator[Figure]:
     with scratch() as (root, environment), opened(root, environment) as workspace:
-        tool = PlanningTool(parts_of(workspace.parts)._replace(model=Instant))
+        services = session_services(
+            workspace.ledger,
+            workspace.services,
+            workspace.configuration.config,
+            workspace.places,
+            workspace.environment,
+        )
+        tool = PlanningTool(services._replace(model=Instant))
         led(tool)
         taken = []
         for _ in range(_SESSIONS):

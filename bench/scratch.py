@@ -43,7 +43,7 @@ def opened(root: Path, environment: Mapping[str, str]) -> Workspace:
 
 def fill(workspace: Workspace, count: int) -> None:
     """So many plans, in one transaction."""
-    ledger = workspace.parts.ledger
+    ledger = workspace.ledger
     with ledger.transaction() as transaction:
         for number in range(count):
             plan = Plan(
@@ -53,7 +53,7 @@ def fill(workspace: Workspace, count: int) -> None:
                 sources=(),
                 rationale="",
                 tags=(),
-                created_at=workspace.parts.clock.now(),
+                created_at=workspace.clock.now(),
                 version=1,
             )
             document = PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))

@@ -97,7 +97,7 @@ def open_scratch(
 def set_clock(workspace: Workspace) -> SetClock:
     """From now on the workspace lives by the clock it answers with."""
     clock = SetClock()
-    workspace.parts.ledger._clock = clock
+    workspace.ledger._clock = clock
     workspace.plan = PlanTool(workspace.plan._services._replace(clock=clock))
     return clock
 
@@ -179,7 +179,7 @@ def kinds(workspace: Workspace, plan_id: str) -> list[str]:
 def assert_whole(workspace: Workspace) -> None:
     """The log holds together and the files in .agent say what the ledger says."""
     assert [str(text) for text in workspace.verify_log()] == []
-    assert workspace.parts.projection.differences(workspace.parts.ledger) == []
+    assert workspace.upkeep._projection.differences(workspace.ledger) == []
 
 
 @contextmanager

@@ -98,7 +98,7 @@ class Victim:
     def reached(self, workspace: ringi.Workspace) -> bool:
         if self._kind == "execute":
             return workspace.plan.get_state(self.plan_id).status is PlanStatus.COMPLETED
-        return workspace.parts.ledger.ref(self.plan_id).undone
+        return workspace.ledger.ref(self.plan_id).undone
 
     def problems(self) -> list[str]:
         """Opens the workspace, which recovers by itself, and looks at everything."""
@@ -107,11 +107,11 @@ class Victim:
             done, found = self.reached(workspace), taken(self.root)
             if found != (self.after if done else self.before):
                 wrong.append(f"the ledger says {'done' if done else 'undone'}, the files are {found}")
-            if workspace.parts.ledger.unfinished():
+            if workspace.ledger.unfinished():
                 wrong.append("an execution has no result")
             wrong += [str(text) for text in workspace.verify_log()]
-            workspace.parts.projection.rebuild(workspace.parts.ledger)
-            wrong += workspace.parts.projection.differences(workspace.parts.ledger)
+            workspace.upkeep._projection.rebuild(workspace.ledger)
+            wrong += workspace.upkeep._projection.differences(workspace.ledger)
             all_there = self._all(workspace)
         with self.open() as workspace:
             if workspace.recovered or self._all(workspace) != all_there:
@@ -135,7 +135,7 @@ class Victim:
 
     def _all(self, workspace: ringi.Workspace) -> tuple[Picture, dict[str, bytes], list[str]]:
         own = {str(path): path.read_bytes() for path in (self.root / ".agent").rglob("*") if path.is_file()}
-        return taken(self.root), own, list(workspace.parts.ledger.database.iterdump())
+        return taken(self.root), own, list(workspace.ledger.database.iterdump())
 
     def _stages(self) -> list[str]:
         return [path.name for path in (self.root / ".agent" / "tmp").glob("*")]

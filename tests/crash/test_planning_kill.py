@@ -89,7 +89,7 @@ def found(tmp_path: Path) -> dict[tuple[str, str], str]:
     have: dict[tuple[str, str], str] = {}
     with open_scratch(tmp_path) as workspace:
         assert workspace.verify_log() == []
-        ledger = workspace.parts.ledger
+        ledger = workspace.ledger
         for ref in workspace.planning.list():
             session, facts, _ = workspace.planning.get(ref.session_id)
             name = session.session_id

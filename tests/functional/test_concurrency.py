@@ -60,14 +60,14 @@ def test_eight_processes_lose_no_update(tmp_path: Path):
         plan_id = ws.plan.propose("Counted", rationale="0")
     code = opened(**PATIENT) + (
         "for _ in range(int(argument)):\n"
-        "    with ws.parts.ledger.transaction() as transaction:\n"
+        "    with ws.ledger.transaction() as transaction:\n"
         f"        stored = transaction.plan('{plan_id}')\n"
         "        transaction.save_plan(stored, more(stored.document), EVENT)\n"
-        "print(ws.parts.projection.problem)\n"
+        "print(ws.upkeep._projection.problem)\n"
     )
     assert race(code, tmp_path, [str(UPDATES)] * PROCESSES) == ["None"] * PROCESSES
     with open_scratch(tmp_path) as ws:
-        stored = ws.parts.ledger.plan(plan_id)
+        stored = ws.ledger.plan(plan_id)
         assert stored.document.plan.rationale == str(PROCESSES * UPDATES)
         assert stored.revision == PROCESSES * UPDATES + 1
         assert len(list(ws.log(plan_id))) == PROCESSES * UPDATES + 1
@@ -83,9 +83,9 @@ def test_a_lost_race_is_told_and_can_be_run_again(tmp_path: Path):
         "lost = 0\n"
         "for _ in range(int(argument)):\n"
         "    while True:\n"
-        f"        stored = ws.parts.ledger.plan('{plan_id}')\n"
+        f"        stored = ws.ledger.plan('{plan_id}')\n"
         "        try:\n"
-        "            with ws.parts.ledger.transaction() as transaction:\n"
+        "            with ws.ledger.transaction() as transaction:\n"
         "                transaction.save_plan(stored, more(stored.document), EVENT)\n"
         "            break\n"
         "        except LostRace:\n"
@@ -94,14 +94,14 @@ def test_a_lost_race_is_told_and_can_be_run_again(tmp_path: Path):
     )
     race(code, tmp_path, ["25"] * 4)
     with open_scratch(tmp_path) as ws:
-        assert ws.parts.ledger.plan(plan_id).document.plan.rationale == "100"
-        assert ws.parts.ledger.plan(plan_id).revision == 101
+        assert ws.ledger.plan(plan_id).document.plan.rationale == "100"
+        assert ws.ledger.plan(plan_id).revision == 101
         assert_whole(ws)
 
 
 def test_all_open_a_new_workspace_at_once(tmp_path: Path):
     (tmp_path / "ws" / ".agent").mkdir(parents=True)
-    code = opened(**PATIENT) + "print(ws.parts.ledger.workspace_id(), ws.plan.propose(argument) != '')\n"
+    code = opened(**PATIENT) + "print(ws.ledger.workspace_id(), ws.plan.propose(argument) != '')\n"
     said = race(code, tmp_path, [f"Plan {number}" for number in range(PROCESSES)])
     assert len(set(said)) == 1
     with open_scratch(tmp_path) as ws:
@@ -117,12 +117,12 @@ def test_different_plans_are_written_out_at_once(tmp_path: Path):
         "for number in range(10):\n"
         "    ws.plan.set_action_specs(argument, [write('README.md', f'{number}\\n')])\n"
         "    ws.plan.propose('More')\n"
-        "print(ws.parts.projection.problem)\n"
+        "print(ws.upkeep._projection.problem)\n"
     )
     assert race(code, tmp_path, ids) == ["None"] * 4
     with open_scratch(tmp_path) as ws:
         assert [ws.plan.get(plan_id).plan.version for plan_id in ids] == [10] * 4
-        assert ws.parts.ledger.count() == 44
+        assert ws.ledger.count() == 44
         assert_whole(ws)
 
 
@@ -138,7 +138,7 @@ def test_an_approved_plan_is_carried_out_once(tmp_path: Path):
     )
     assert sorted(race(code, tmp_path, [plan_id] * 4)) == ["True", *["already_done"] * 3]
     with open_scratch(tmp_path) as ws:
-        assert len(ws.parts.ledger.executions(plan_id)) == 1
+        assert len(ws.ledger.executions(plan_id)) == 1
         assert statuses(ws) == {plan_id: str(PlanStatus.COMPLETED)}
         assert (tmp_path / "ws" / "README.md").read_text() == "once\n"
         assert_whole(ws)

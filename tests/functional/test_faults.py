@@ -64,7 +64,7 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[list[str], 
         ready = approved(ws, create("new.txt", "x\n"))
         ws.plan.propose("Words only, long enough to fill pages. " * 500)
         with suppress(RingiError):
-            ws.parts.ledger.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            ws.ledger.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     path = ledger_of(tmp_path)
     path.write_bytes(DAMAGES[request.param](path.read_bytes()))
     return [done, ready], path.read_bytes()
@@ -99,7 +99,7 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         assert {ref.status for ref in ws.plan.list()} == {PlanStatus.PROPOSED}
         assert {ref.id for ref in ws.plan.list()} >= set(ids)
-        assert ws.parts.ledger.approvals(ids[1]) == ()
+        assert ws.ledger.approvals(ids[1]) == ()
         assert ws.plan.get_state(ids[1]).approvals == ()
         with untouched(tmp_path / "ws"), pytest.raises(RingiError):
             ws.plan.execute(ids[1])
@@ -219,7 +219,7 @@ def test_a_full_disk(tmp_path: Path, step: str, where: str):
                     STEPS[step](ws, plan_id)
                 else:
                     ws.plan.propose("Goes on")
-                assert ws.parts.projection.problem is None
+                assert ws.upkeep._projection.problem is None
                 assert_whole(ws)
                 assert sorted(path.name for path in (place / "ws" / ".agent" / "tmp").glob("*")) == []
             shutil.rmtree(inside, ignore_errors=True)
@@ -330,7 +330,7 @@ def test_a_workspace_that_may_not_be_written():
             with open_scratch(folder) as ws:
                 with untouched(folder / "ws", agent=True):
                     ws.plan.propose("Another")
-                assert isinstance(ws.parts.projection.problem, StorageFailed)
+                assert isinstance(ws.upkeep._projection.problem, StorageFailed)
                 with untouched(folder / "ws", agent=True), pytest.raises(RingiError) as caught:
                     ws.plan.execute("p1")
                 assert caught.value.exit_code == 1

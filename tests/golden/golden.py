@@ -45,9 +45,9 @@ def plan_folder(workspace: Workspace, plan_id: str) -> Path:
 def always_the_same(workspace: Workspace) -> SetClock:
     clock = set_clock(workspace)
     numbers = itertools.count(1)
-    workspace.parts.ledger._ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"
-    workspace.parts.ledger.set_meta("workspace_id", workspace.parts.ledger._ids())
-    workspace.plan = PlanTool(workspace.plan._services._replace(ids=workspace.parts.ledger._ids))
+    workspace.ledger._ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"
+    workspace.ledger.set_meta("workspace_id", workspace.ledger._ids())
+    workspace.plan = PlanTool(workspace.plan._services._replace(ids=workspace.ledger._ids))
     return clock
 
 

@@ -31,7 +31,6 @@ from ringi.domain.session_view import (
 from ringi.errors import SessionFailed
 from ringi.llm.playbook import Playbook
 from ringi.planning.tool import PlanningTool
-from ringi.wiring.planning import parts_of
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import RealKey
 
@@ -90,7 +89,7 @@ class Story:
         """After the model. Where it failed a few times, the session goes on without one."""
         for number in range(TRIES + 1):
             if number == TRIES:
-                self.tool = PlanningTool(parts_of(self.workspace.parts)._replace(model=Playbook))
+                self.tool = PlanningTool(self.workspace.planning._parts._replace(model=Playbook))
             began = time.monotonic()
             phase = self.document().status
             try:
@@ -191,7 +190,7 @@ def test_a_whole_session(
             view = approve(story, key)
             assert isinstance(view.pending, ApprovedSession)
             document = story.document()
-            run = workspace.parts.ledger.run(view.pending.run_id)
+            run = workspace.ledger.run(view.pending.run_id)
             check_handed_over(document, run, instruction)
             assert workspace.verify_log() == []
         finally:

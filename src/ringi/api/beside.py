@@ -104,7 +104,7 @@ def run_agent(
             takes_terminal=walls.bwrap is not None,
         )
     with contextlib.suppress(StorageFailed):  # whoever deleted its copy is told when it is read
-        copy.note(ended_at=workspace.parts.clock.now(), told_at=told_at or copy.record.told_at)
+        copy.note(ended_at=workspace.clock.now(), told_at=told_at or copy.record.told_at)
     return ended
 
 
@@ -141,7 +141,7 @@ def take(
         empty = plan is not None and not difference.changes
         return Taken(plan, difference.left_out, again=plan is not None, new=False, empty=empty)
     plan_id, again, problems = _propose(workspace, copy, argv, difference, plan)
-    known, now = copy.record.planned_version, workspace.parts.ledger.ref(plan_id)
+    known, now = copy.record.planned_version, workspace.plan.ref(plan_id)
     meanwhile = plan.version if plan is not None and again and known and plan.version != known else 0
     copy.note(
         taken=True,
@@ -160,7 +160,7 @@ def take(
     if all(result.exit_code == 0 for result in results):
         _ask_standing(workspace, plan_id)
     return Taken(
-        workspace.parts.ledger.ref(plan_id),
+        workspace.plan.ref(plan_id),
         difference.left_out,
         problems,
         tuple(results),
@@ -176,7 +176,7 @@ def _propose(
     workspace: Workspace, copy: WorkCopy, argv: Sequence[str], difference: Difference, plan: PlanRef | None
 ) -> tuple[str, bool, tuple[Text, ...]]:
     """The plan's id, whether it was there before, and what is wrong with it."""
-    specs, basis = specs_of(difference, workspace.parts.tree)
+    specs, basis = specs_of(difference, workspace.services.tree)
     if plan is not None:
         # It may be done by now; the work is not lost for it.
         with contextlib.suppress(BadTransition, ChangeFixed):

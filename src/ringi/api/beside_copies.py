@@ -52,7 +52,7 @@ def kept(workspace: Workspace) -> list[Kept]:
 def _kept(workspace: Workspace, copy: WorkCopy) -> Kept | None:
     if not copy.record.taken or is_running(copy):
         return None
-    now = datetime.fromisoformat(workspace.parts.clock.now())
+    now = datetime.fromisoformat(workspace.clock.now())
     most = timedelta(days=workspace.configuration.config.beside.keep_days)
     age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
     return Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=age >= most)
@@ -62,7 +62,7 @@ def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
     if not copy.record.plan_id:
         return None
     try:
-        return workspace.parts.ledger.ref(copy.record.plan_id)
+        return workspace.plan.ref(copy.record.plan_id)
     except NotFound:
         return None
 

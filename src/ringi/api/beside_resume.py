@@ -48,8 +48,8 @@ def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
     """
     found = sorted(of_agents(workspace), key=lambda copy: copy.record.ended_at or copy.record.created_at)
     if name:
-        plan_id = workspace.parts.ledger.find(name)
-        plan = workspace.parts.ledger.ref(plan_id)
+        plan_id = workspace.plan.find(name)
+        plan = workspace.plan.ref(plan_id)
         copies = [copy for copy in found if copy.record.plan_id == plan_id]
         if plan.status not in OPEN:
             raise NothingToResume(why=Text("{plan} is not open any more.", plan=plan.name))
@@ -91,7 +91,7 @@ def go_on(workspace: Workspace, copy: WorkCopy, more: Sequence[str] = ()) -> Han
     plan = plan_of(workspace, copy)
     answer = workspace.plan.answer(plan.id) if plan else None
     laid, not_laid = _lay_in(workspace, copy, answer) if answer else ((), ())
-    now = workspace.parts.clock.now()
+    now = workspace.clock.now()
     text = _message(workspace, copy, answer)
     feedback = copy.folder / FEEDBACK
     put(feedback, text.encode("utf-8", "backslashreplace"))
@@ -132,7 +132,7 @@ def _lay_in(
     state = workspace.plan.get_state(answer.plan_id)
     if not paths or not state.amended_from:
         return (), ()
-    specs = workspace.parts.ledger.specs(answer.plan_id, state.amended_from) or ()
+    specs = workspace.services.store.specs(answer.plan_id, state.amended_from) or ()
     theirs = {file.path: file.after for spec in specs for file in spec.touched if file.path in paths}
     here = {change.path: change for change in copy.difference().changes}
     try:

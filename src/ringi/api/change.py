@@ -80,7 +80,7 @@ def normalised(workspace: Workspace, patch: bytes) -> bytes:
     """A patch as a model wrote it, made exact against the files as they are."""
 
     def read(path: str) -> bytes | None:
-        found = workspace.parts.tree.look(path)
+        found = workspace.services.tree.look(path)
         return found.data if found else None
 
     return normalise(patch, read)
@@ -91,7 +91,7 @@ def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | Non
     changes = []
     for name, data in contents.items():
         path = "/".join(normalise_path(name))
-        found = workspace.parts.tree.look(path)
+        found = workspace.services.tree.look(path)
         if found is None and data is None:
             raise NotFound(what=Text("file"), name=path, see="git ls-files")
         old = Side(found.data, git_mode(found.state.mode)) if found else None
@@ -145,7 +145,7 @@ def _whole(workspace: Workspace, change: Changed) -> ActionSpec:
     if change.new is None:
         return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
     old = change.old
-    found = workspace.parts.tree.look(change.path)
+    found = workspace.services.tree.look(change.path)
     bits = mode_after(found.state.mode if found else None, old.mode if old else None, change.new.mode)
     content, encoding = packed(change.new.data)
     kind = SpecKind.CREATE if old is None else SpecKind.WRITE

@@ -5,7 +5,6 @@ import errno
 import os
 import shlex
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -14,11 +13,8 @@ from typing import NamedTuple
 from ringi.api.beside_copies import abandoned, kept, remove_settled, size_of
 from ringi.api.takein import take_in, take_in_sessions, written_plans, written_sessions
 from ringi.api.workspace import Workspace, open_workspace
-from ringi.errors import Busy, LedgerCorrupt, RingiError
+from ringi.errors import LedgerCorrupt, RingiError
 from ringi.fs import OsFileSystem
-from ringi.store import sql
-from ringi.store.connection import DATABASE, translated
-from ringi.store.ledger import Ledger
 from ringi.text import Text
 from ringi.wiring import moved
 from ringi.wiring.config import load
@@ -99,15 +95,8 @@ def _place(places: Places) -> Iterator[Finding]:
 
 
 def _ledger(workspace: Workspace) -> Iterator[Finding]:
-    ledger = workspace.parts.ledger
-    path = str(ledger.folder / DATABASE)
-    try:
-        verdict = str(ledger.database.execute("PRAGMA quick_check(1)").fetchone()[0])
-    except sqlite3.DatabaseError as error:
-        verdict = str(error)
-    if verdict != "ok":
-        raise LedgerCorrupt(path=path, why=verdict)
-    _try_to_write(ledger)
+    ledger = workspace.ledger
+    path = workspace.upkeep.require_sound()
     yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
     for result in workspace.recovered:
         name = ledger.ref(result.plan_id).name
@@ -126,20 +115,8 @@ def _ledger(workspace: Workspace) -> Iterator[Finding]:
         yield Finding(Mark.BAD, text, REPAIR)
 
 
-def _try_to_write(ledger: Ledger) -> None:
-    # Somebody else's write proves it as well.
-    with contextlib.suppress(Busy), translated(ledger.folder):
-        ledger.database.execute("BEGIN IMMEDIATE")
-        try:
-            ledger.database.execute(sql.SET_META, ("tried", "1"))
-        finally:
-            with contextlib.suppress(sqlite3.Error):
-                ledger.database.execute("ROLLBACK")
-
-
 def _projections(workspace: Workspace) -> Iterator[Finding]:
-    workspace.flush()
-    wrong = workspace.parts.projection.differences(workspace.parts.ledger)
+    wrong = workspace.upkeep.differences()
     if not wrong:
         yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
     for path in wrong[:_SHOWN]:
@@ -206,7 +183,7 @@ def _megabytes(size: int) -> str:
 
 
 def _person(workspace: Workspace) -> Iterator[Finding]:
-    if refusal := workspace.parts.person.refusal():
+    if refusal := workspace.person.refusal():
         yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
     else:
         yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
@@ -226,7 +203,7 @@ def repair(
         for name in moved.set_aside(places.state):
             yield Text("the damaged ledger was kept as {path}", path=str(name))
     with open_workspace(root, environment=environment) as workspace:
-        ledger = workspace.parts.ledger
+        ledger = workspace.ledger
         count, problems = take_in(places.root, ledger)
         if count:
             yield Text(
@@ -239,9 +216,8 @@ def repair(
                 "{count} planning sessions came back from .agent; approvals do not come back", count=count
             )
         yield from problems
-        workspace.flush()
-        if workspace.parts.projection.differences(ledger):
-            workspace.parts.projection.rebuild(ledger)
+        if workspace.upkeep.differences():
+            workspace.upkeep.write_anew()
             yield Text("the files in .agent were written anew")
         yield from remove_settled(workspace)
         for copy in abandoned(workspace):

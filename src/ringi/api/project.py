@@ -64,16 +64,16 @@ def capture(
         workspace,
         commands_of(workspace.configuration),
         Basis(snapshot.id, snapshot.tree, known),
-        environment=workspace.parts.environment,
+        environment=workspace.environment,
         on_command=lambda command: on_progress(Text("running {command} …", command=command)),
     )
     gaps = (*_unread(snapshot, listing), *_absent(snapshots), *diagnosed.gaps, *_editor_gaps(editor))
     pushed = editor.diagnostics if editor else ()
     ours = [item for item in pushed if item.file in known]
-    thresholds = workspace.parts.rules.thresholds
+    thresholds = workspace.services.rules.thresholds
     state = ProjectState(
         snapshot_id=snapshot.id,
-        captured_at=milliseconds(workspace.parts.clock.now()),
+        captured_at=milliseconds(workspace.clock.now()),
         source=StateSource.EDITOR if editor else StateSource.WORKSPACE,
         files=listing.files,
         diagnostics=merged([diagnosed.diagnostics, ours]),
@@ -93,7 +93,7 @@ def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> P
 
     What an editor said about this very snapshot stands: its unsaved files do not go away by looking again.
     """
-    newest = workspace.parts.ledger.project_state()
+    newest = workspace.services.store.project_state()
     if newest is None or not (newest.complete or newest.source is StateSource.EDITOR):
         return capture(workspace, on_progress=on_progress).state
     if newest.settings != _settings(workspace) or newest.snapshot_id != snapshot_id(workspace):
@@ -102,7 +102,7 @@ def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> P
 
 
 def _settings(workspace: Workspace) -> str:
-    thresholds, config = workspace.parts.rules.thresholds, workspace.configuration.config.diagnostics
+    thresholds, config = workspace.services.rules.thresholds, workspace.configuration.config.diagnostics
     commands = commands_of(workspace.configuration)
     return digest(canonical([commands, config.format, thresholds.critical, thresholds.mutable]))
 
@@ -116,7 +116,7 @@ def _dependencies(
     def read(path: str) -> bytes:
         """From the disk, which is faster; from the snapshot where the disk is another by now."""
         with contextlib.suppress(PathRefused, StorageFailed, OSError):
-            found = workspace.parts.tree.look(path)
+            found = workspace.services.tree.look(path)
             if found and blob_id(found.data, like=ids[path]) == ids[path]:
                 return found.data
         return snapshots.read(snapshot, path)

@@ -23,7 +23,7 @@ def look(root: Path, environment: Mapping[str, str]) -> Verdict:
 
 def trust(workspace: Workspace, environment: Mapping[str, str], answer: TypedAnswer) -> Pin:
     """Pins what the person saw. It is looked at again: what changed while they read is not what they saw."""
-    person, root = workspace.parts.person, workspace.places.root
+    person, root = workspace.person, workspace.places.root
     if refusal := person.refusal():
         raise NoChannel(why=refusal, command=COMMAND)
     parts = executable(root)
@@ -33,7 +33,7 @@ def trust(workspace: Workspace, environment: Mapping[str, str], answer: TypedAns
         raise WrongAnswer(why=Text("the answer was given for something else than what stands there now"))
     if answer.answer != digest[:TYPED_LENGTH]:
         raise WrongAnswer(why=Text("trust needs the {count} characters shown", count=TYPED_LENGTH))
-    return trusted.pin(parts, at=workspace.parts.clock.now(), by=person.user(), channel=person.name())
+    return trusted.pin(parts, at=workspace.clock.now(), by=person.user(), channel=person.name())
 
 
 def revoke(root: Path, environment: Mapping[str, str]) -> Pin | None:

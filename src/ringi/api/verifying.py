@@ -54,18 +54,15 @@ class Examination:
     """Goes through the whole ledger once, then looks at any of its plans."""
 
     def __init__(self, workspace: Workspace, signatures: Signatures | None = None) -> None:
-        parts = workspace.parts
-        self._ledger = parts.ledger
-        self._tree = parts.tree
-        self._signatures = signatures or SshSignatures(
-            lambda: signer_lists(parts.places.root, parts.environment)
-        )
-        self._commits = lambda: commits_of(parts.places, parts.environment)
+        places, environment = workspace.places, workspace.environment
+        self._ledger = workspace.ledger
+        self._tree = workspace.services.tree
+        self._signatures = signatures or SshSignatures(lambda: signer_lists(places.root, environment))
+        self._commits = lambda: commits_of(places, environment)
         self._breaks = workspace.verify_log()
         self._histories: dict[str, _History] = {}
         try:
-            parts.flush()
-            self._forged = parts.projection.differences(parts.ledger)
+            self._forged = workspace.upkeep.differences()
         except _UNREADABLE:  # a row that cannot be read is among the breaks
             self._forged = []
 

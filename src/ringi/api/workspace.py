@@ -1,37 +1,27 @@
-import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from ringi.domain.events import LoggedEvent
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.session import is_session
-from ringi.errors import Busy, NotFound
-from ringi.plans.tool import PlanTool
 from ringi.ports import Clock, EventSink, PersonChannel
-from ringi.store.verify import verify
-from ringi.text import Text
-from ringi.wiring.assemble import Assembled, Progress, assemble
+from ringi.store.ledger import Ledger
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.wiring.assemble import Assembly, Progress, assemble
 from ringi.wiring.config import Loaded
 from ringi.wiring.copies import supervisors_in
 from ringi.wiring.system import process_environment
-from ringi.workspace.places import Places, find_root, places_of
-
-if TYPE_CHECKING:
-    from ringi.planning.tool import PlanningTool
+from ringi.workspace.places import find_root, places_of
 
 
-class Workspace:
+class Workspace(OpenWorkspace):
     """An open workspace. `plan` is the plan tool; everything that changes files goes through it."""
 
-    def __init__(self, parts: Assembled) -> None:
-        self.parts = parts
-        self.plan: PlanTool = parts.tool
-        self.recovered: tuple[ExecutionResult, ...] = ()
-        """Executions that a crash had cut off and that opening the workspace finished or took back."""
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(
+            assembly.services, assembly.upkeep, assembly.places, assembly.environment, assembly.planning
+        )
+        self._assembly = assembly
 
     def __enter__(self) -> Self:
         return self
@@ -43,61 +33,18 @@ class Workspace:
 
     def close(self) -> None:
         try:
-            self.flush()
+            self.upkeep.flush()
         finally:
-            self.parts.ledger.close()
-
-    def flush(self) -> None:
-        """Write out what waits to be written into `.agent/`; otherwise that happens within a moment."""
-        self.parts.flush()
-
-    @cached_property
-    def planning(self) -> "PlanningTool":
-        """Planning sessions: from an instruction to a design that a person approved."""
-        from ringi.wiring.planning import planning_of  # noqa: PLC0415  # most workspaces are opened without
-
-        return planning_of(self.parts)
+            self._assembly.ledger.close()
 
     @property
-    def places(self) -> Places:
-        return self.parts.places
+    def ledger(self) -> Ledger:
+        """For what looks at the ledger as a whole; everything else asks the tools."""
+        return self._assembly.ledger
 
     @property
     def configuration(self) -> Loaded:
-        return self.parts.loaded
-
-    def plan_name(self, plan_id: str) -> str:
-        """What people call it: p7."""
-        return self.parts.ledger.ref(self.parts.ledger.find(plan_id)).name
-
-    def log(self, name: str | None = None) -> Iterator[LoggedEvent]:
-        """Of all, of a plan, of a planning session, or of a run."""
-        ledger = self.parts.ledger
-        return ledger.events(None if name is None else self._named(name))
-
-    def _named(self, name: str) -> str:
-        ledger = self.parts.ledger
-        if is_session(name):
-            return ledger.find_session(name)
-        try:
-            return ledger.find(name)
-        except NotFound:
-            for find in (ledger.find_session, ledger.find_run):
-                with contextlib.suppress(NotFound):
-                    return find(name)
-            raise
-
-    def verify_log(self) -> list[Text]:
-        """Every place where the ledger is not what was written; empty when all holds together."""
-        return verify(self.parts.ledger)
-
-    def recover_if_needed(self) -> None:
-        if self.parts.ledger.unfinished() or self.parts.ledger.checking():
-            try:
-                self.recovered = tuple(self.plan.recover())
-            except Busy:
-                # Not cut off: somebody is carrying it out right now.
-                return
+        return self._assembly.loaded
 
 
 def open_workspace(
@@ -118,7 +65,7 @@ def open_workspace(
     environment = process_environment() if environment is None else environment
     root = find_root(Path(path))
     copies = places_of(root, environment).copies
-    parts = assemble(
+    assembly = assemble(
         root,
         environment,
         sinks=sinks,
@@ -128,7 +75,7 @@ def open_workspace(
         on_progress=on_progress,
         at_once=at_once,
     )
-    workspace = Workspace(parts)
+    workspace = Workspace(assembly)
     try:
         workspace.recover_if_needed()
     except BaseException:

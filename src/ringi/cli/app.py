@@ -59,7 +59,7 @@ class App:
                 return reader
             reader.close()
         # What a crash cut off is settled before anything is shown.
-        return self.workspace.parts.ledger
+        return self.workspace.ledger
 
     @property
     def workspace(self) -> "Workspace":
@@ -81,7 +81,7 @@ class App:
         from ringi.text import Text  # noqa: PLC0415  # not needed to show help
 
         for result in workspace.recovered:
-            name = workspace.parts.ledger.ref(result.plan_id).name
+            name = workspace.plan.ref(result.plan_id).name
             if result.overall_success:
                 self.ui.line(
                     Text("An interrupted execution of {plan} was finished.", plan=name), style="yellow"
@@ -137,7 +137,7 @@ class App:
             self._reader.close()
         if self._opened is not None:
             self._opened.flush()
-            if problem := self._opened.parts.projection.problem:
+            if problem := self._opened.upkeep.problem():
                 self._tell_unwritten(problem)
             self._opened.close()
 

@@ -20,7 +20,7 @@ FAILED: Final = Text("A check failed. Apply it all the same? [y/n]")
 
 def require_terminal(app: App, command: str) -> None:
     """Before anything is shown: where nobody can answer, say so and name the command for a person."""
-    refusal = app.workspace.parts.person.refusal()
+    refusal = app.workspace.person.refusal()
     if refusal is None and app.ui.as_json and not app.ui.out.isatty():  # nobody would see the question
         refusal = Text("standard error is not a terminal.")
     if refusal is not None:

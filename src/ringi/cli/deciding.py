@@ -99,12 +99,12 @@ def approve(
         raise click.UsageError(_("--only belongs to a single plan"))
     if any("\ud800" <= c <= "\udfff" for c in note):
         raise click.UsageError(_("A text on the command line is not UTF-8"))
-    ledger = app.workspace.parts.ledger
-    ids = [ledger.find(plan) for plan in plans]
+    tool = app.workspace.plan
+    ids = [tool.find(plan) for plan in plans]
     if len(set(ids)) != len(ids):
         raise click.UsageError(_("A plan is named twice"))
     if sign is None:
-        require_terminal(app, _command([ledger.ref(plan_id).name for plan_id in ids], selection))
+        require_terminal(app, _command([tool.ref(plan_id).name for plan_id in ids], selection))
     documents = [app.workspace.plan.get(plan_id) for plan_id in ids]
     if len(documents) > 1:
         _require_together(app, documents)
@@ -136,7 +136,7 @@ def _require_together(app: App, documents: Sequence[PlanDocument]) -> None:
 def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *, diff: bool) -> _Asked:
     """What is asked for is bound to what was shown."""
     tool, ui, plan_id = app.workspace.plan, app.ui, document.plan.id
-    ref, preview = app.workspace.parts.ledger.ref(plan_id), tool.preview(plan_id)
+    ref, preview = app.workspace.plan.ref(plan_id), tool.preview(plan_id)
     if diff:
         for part in preview.diffs:
             ui.diff(part.diff)
@@ -186,12 +186,12 @@ def _typed(app: App, asked: Sequence[_Asked], selection: SpecSelection) -> dict[
 def _signed(app: App, asked: _Asked, key: Path, note: str) -> SignedAnswer:
     from ringi.integrations.signing import sign  # noqa: PLC0415  # only where one signs
 
-    statement = app.workspace.plan.statement(asked.request, app.workspace.parts.person.user(), note)
+    statement = app.workspace.plan.statement(asked.request, app.workspace.person.user(), note)
     return SignedAnswer(statement, sign(key, statement.encode(), app.environment))
 
 
 def _approved(app: App, asked: _Asked, selection: SpecSelection, given: Proof, note: str) -> ApprovedPlan:
-    tool, who = app.workspace.plan, app.workspace.parts.person.user()
+    tool, who = app.workspace.plan, app.workspace.person.user()
     try:
         return tool.approve(asked.plan_id, who, selection, given, note)
     except NotRequested:
@@ -236,7 +236,7 @@ def reject(app: App, plan: str, feedback: str) -> None:
         raise click.UsageError(_("A reject needs a word of feedback"))
     if any("\ud800" <= c <= "\udfff" for c in feedback):
         raise click.UsageError(_("A text on the command line is not UTF-8"))
-    plan_id = app.workspace.parts.ledger.find(plan)
+    plan_id = app.workspace.plan.find(plan)
     declined = app.workspace.plan.reject(plan_id, feedback)
     if app.ui.as_json:
         app.ui.document(declined)

@@ -34,14 +34,14 @@ def totals(app: App, document: PlanDocument, selection: SpecSelection = ALL_SPEC
 def facts_of(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> PlanFacts:
     workspace, state = app.workspace, document.state
     runs = any(spec.base.kind is SpecKind.RUN for spec in state.action_specs)
-    commands = commands_of(workspace.places, workspace.configuration.config, workspace.parts.environment)
+    commands = commands_of(workspace.places, workspace.configuration.config, workspace.environment)
     return PlanFacts(
         ref,
         document,
         preview,
         sandbox=words.sandbox(commands) if runs else None,
         commit=_commit(app, document) if state.commit and state.status in OPEN else None,
-        approvals=workspace.parts.ledger.approvals(document.plan.id) if state.approvals else (),
+        approvals=workspace.plan.approvals(document.plan.id) if state.approvals else (),
         last_result=_last_result(app, document) if state.executions else None,
     )
 
@@ -56,7 +56,7 @@ def _commit(app: App, document: PlanDocument) -> Announced | NoCommit | None:
 def _last_result(app: App, document: PlanDocument) -> ExecutionResult | None:
     done = [
         execution.result
-        for execution in app.workspace.parts.ledger.executions(document.plan.id)
+        for execution in app.workspace.plan.executions(document.plan.id)
         if execution.result and execution.intent.kind is Act.EXECUTE
     ]
     if not done:

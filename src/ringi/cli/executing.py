@@ -15,7 +15,7 @@ from ringi.views import words
 @pass_app
 def execute(app: App, plan: str, dry_run: bool) -> None:
     """Carry out exactly what a person approved, and nothing else."""
-    plan_id = app.workspace.parts.ledger.find(plan)
+    plan_id = app.workspace.plan.find(plan)
     name = app.workspace.plan_name(plan_id)
     for note in app.workspace.configuration.notes:
         app.ui.line(Text("! {note}", note=note), style="yellow")

@@ -104,14 +104,14 @@ def new(
 
 def _moment(app: App, until: str) -> str:
     if span := _SPAN.fullmatch(until):
-        return app.workspace.parts.clock.after(int(span[1]) * _SECONDS[span[2]])
+        return app.workspace.clock.after(int(span[1]) * _SECONDS[span[2]])
     return until
 
 
 def _sign(app: App, subject: GrantSubject, key: Path) -> None:
     from ringi.integrations.signing import sign  # noqa: PLC0415  # only where one signs
 
-    tool, ui, who = app.workspace.plan, app.ui, app.workspace.parts.person.user()
+    tool, ui, who = app.workspace.plan, app.ui, app.workspace.person.user()
     statement = tool.grant_statement(subject, who)
     given = tool.add_grant(
         subject, who, SignedAnswer(statement, sign(key, statement.encode(), app.environment))
@@ -187,7 +187,7 @@ def _show(app: App, state: GrantState) -> None:
 def _standing(app: App, state: GrantState) -> tuple[Text, str]:
     if state.revoked_at:
         return Text("revoked {when}", when=words.moment(state.revoked_at)), "dim"
-    if state.expires_at < app.workspace.parts.clock.now():
+    if state.expires_at < app.workspace.clock.now():
         return Text("ended {when}", when=words.moment(state.expires_at)), "dim"
     return Text("until {when} UTC", when=words.moment(state.expires_at)), ""
 

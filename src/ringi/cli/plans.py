@@ -59,10 +59,10 @@ def pending(app: App, plan: str | None, off: bool) -> None:
             raise click.UsageError(_("--off needs a PLAN"))
         _list_pending(app)
         return
-    ledger = app.workspace.parts.ledger
-    plan_id = ledger.find(plan)
-    app.workspace.plan.mark_pending(plan_id, not off)
-    ref = ledger.ref(plan_id)
+    tool = app.workspace.plan
+    plan_id = tool.find(plan)
+    tool.mark_pending(plan_id, not off)
+    ref = tool.ref(plan_id)
     if app.ui.as_json:
         app.ui.document(ref)
     elif off:

@@ -116,7 +116,7 @@ def propose(
     for text in (title, explain, proposer, *(found.message for found in diagnostics)):
         if text and any("\ud800" <= c <= "\udfff" for c in text):
             raise click.UsageError(_("A text on the command line is not UTF-8"))
-    proposer = proposer or app.workspace.parts.person.user()
+    proposer = proposer or app.workspace.person.user()
     if trigger is not None:
         basis = PlanBasis(trigger_of(trigger), diagnostics)
         tell(app, _change_plan(app, source, words, title, proposer, basis, explain))
@@ -185,7 +185,7 @@ def trigger_of(word: str) -> Trigger:
 def _again(app: App, plan: str) -> str:
     from ringi.api import change  # noqa: PLC0415  # not needed to show help
 
-    return change.propose_again(app.workspace, app.workspace.parts.ledger.find(plan))
+    return change.propose_again(app.workspace, app.workspace.plan.find(plan))
 
 
 def _plan(app: App, source: Source, words: str | None, title: str | None, proposer: str) -> str:
@@ -280,7 +280,7 @@ def _from_root(app: App, path: str) -> str:
 
 
 def tell(app: App, plan_id: str, found: Extraction | None = None) -> None:
-    ref, document = app.workspace.parts.ledger.ref(plan_id), app.workspace.plan.get(plan_id)
+    ref, document = app.workspace.plan.ref(plan_id), app.workspace.plan.get(plan_id)
     if app.ui.as_json:
         app.ui.document(with_unplaced(ref, found))
     else:

@@ -45,7 +45,7 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
     if {*done} & {*again}:
         raise click.UsageError(_("Choose one for each command: --done or --again"))
     workspace = app.workspace
-    plan_id = workspace.parts.ledger.find(plan) if plan else None
+    plan_id = workspace.plan.find(plan) if plan else None
     results = [*workspace.recovered, *workspace.plan.recover()]
     for spec_id in done:
         workspace.plan.settle(plan_id or "", spec_id, done=True)
@@ -76,15 +76,12 @@ def _tell_settled(app: App, plan_id: str | None, *, settled: bool) -> None:
 
 def _cut_off(app: App, plan_id: str | None) -> list[_CutOff]:
     """Commands that were started and have no end, of one plan or of all."""
-    ledger = app.workspace.parts.ledger
-    refs = [ledger.ref(plan_id)] if plan_id else ledger.refs()
+    tool = app.workspace.plan
+    refs = [tool.ref(plan_id)] if plan_id else tool.list()
     return [
         _CutOff(ref.id, ref.name, start.spec_id, shlex.join(start.argv), start.started_at)
         for ref in refs
-        for execution in ledger.executions(ref.id)
-        if execution.intent.steps
-        for start, end in ledger.commands(execution.intent.id)
-        if end is None
+        for start in tool.cut_off(ref.id)
     ]
 
 
@@ -93,7 +90,7 @@ def _settle_each(app: App, left: list[_CutOff]) -> None:
         line = Text("! {plan} {spec}: {command} was started at {at}, and nobody knows how it ended",
                     plan=one.name, spec=one.spec_id, command=one.command, at=one.started_at)  # fmt: skip
         app.ui.line(line, style="yellow")
-    if app.ui.as_json or app.workspace.parts.person.refusal():
+    if app.ui.as_json or app.workspace.person.refusal():
         fail(app, left[0].error)
     unsettled = [one for one in left if not _asked(app, one)]
     for name in dict.fromkeys(one.name for one in left if one not in unsettled):

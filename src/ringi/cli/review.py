@@ -28,15 +28,15 @@ def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
     Without PLAN, the newest that waits. The answer has to be typed by a person at a terminal.
     """
     app: App = ctx.obj
-    plan_id = app.workspace.parts.ledger.find(plan) if plan else _newest_waiting(app)
+    plan_id = app.workspace.plan.find(plan) if plan else _newest_waiting(app)
     if plan_id is None:
         app.ui.line(Text("Nothing waits for you."))
         if app.ui.as_json:
             app.ui.document({"waiting": []})
         return
     full = not plain and _can_be_full(app)
-    ref = app.workspace.parts.ledger.ref(plan_id)
-    if ref.status is PlanStatus.COMPLETED and not (full and app.workspace.parts.person.refusal() is None):
+    ref = app.workspace.plan.ref(plan_id)
+    if ref.status is PlanStatus.COMPLETED and not (full and app.workspace.person.refusal() is None):
         if app.ui.as_json:
             app.ui.document(ref)
         _tell_done(app, ref.name, undone=ref.undone)

@@ -27,14 +27,14 @@ def show(app: App, plan: str | None, diff: bool, delta: bool, form: str | None) 
     """Show a plan: what it changes, how risky it is, what became of it."""
     if diff + delta + (form is not None) > 1:
         raise click.UsageError(_("Only one of --diff, --delta and --as can be given"))
-    tool, ledger = app.workspace.plan, app.workspace.parts.ledger
+    tool = app.workspace.plan
     refs = tool.list(limit=1)
     if plan is None and not refs:
         if app.ui.as_json:
             app.ui.document(None)
         tell_no_plans(app)
         return
-    plan_id = ledger.find(plan) if plan is not None else refs[0].id
+    plan_id = tool.find(plan) if plan is not None else refs[0].id
     if form:
         _show_as(app, plan_id, form)
     elif delta:
@@ -46,7 +46,7 @@ def show(app: App, plan: str | None, diff: bool, delta: bool, form: str | None) 
 
 
 def _show(app: App, plan_id: str, *, diff: bool) -> None:
-    tool, ref = app.workspace.plan, app.workspace.parts.ledger.ref(plan_id)
+    tool, ref = app.workspace.plan, app.workspace.plan.ref(plan_id)
     document, preview = tool.get(plan_id), tool.preview(plan_id)
     describe(app, ref, document, preview)
     for part in preview.diffs if diff else ():

@@ -37,7 +37,7 @@ def show(app: App) -> None:
     """Show the newest project state, and whether the files are still like that."""
     from ringi.api import project  # noqa: PLC0415  # not needed to show help
 
-    newest = app.workspace.parts.ledger.project_state()
+    newest = app.workspace.services.store.project_state()
     if newest is None:
         raise NoState
     if app.ui.as_json:

@@ -39,14 +39,14 @@ def status(app: App, name: str | None) -> None:
     if session_id is not None:
         _show_session(app, session_id)
     elif run_id is not None:
-        _show_run(app, app.workspace.parts.ledger.run(run_id))
+        _show_run(app, app.workspace.planning.run(run_id))
 
 
 def _found(app: App, name: str) -> tuple[str | None, str | None]:
     """A session, or a run: never both."""
-    ledger = app.workspace.parts.ledger
+    planning = app.workspace.planning
     found: list[str | None] = []
-    for find in (ledger.find_session, ledger.find_run):
+    for find in (planning.find, planning.find_run):
         try:
             found.append(find(name))
         except NotFound:
@@ -61,7 +61,7 @@ def _found(app: App, name: str) -> tuple[str | None, str | None]:
 
 def _show_all(app: App) -> None:
 
-    refs, runs = app.workspace.planning.list(open_only=True), app.workspace.parts.ledger.runs()
+    refs, runs = app.workspace.planning.list(open_only=True), app.workspace.planning.runs()
     if app.ui.as_json:
         app.ui.document({"planning": refs, "runs": runs})
         return
@@ -123,7 +123,7 @@ def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
     begun, count = given_by_agent(driver.app.workspace.log(view.session_id))
     document: dict[str, Any] = msgspec.to_builtins(view)
     document["byAgent"] = {"instruction": begun, "answers": count}
-    approval = driver.app.workspace.parts.ledger.session_approval(view.session_id)
+    approval = driver.app.workspace.planning.approval(view.session_id)
     if approval is not None:
         proof = approval.proof
         document["approval"] = {

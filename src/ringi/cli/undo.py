@@ -48,7 +48,7 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
             "! commit {id} stays, only the files go back; git takes back both: git revert {id}", id=commit
         )
         app.ui.line(line, style="yellow", indent=2)
-    who = app.workspace.parts.person.user()
+    who = app.workspace.person.user()
     proof = _typed(app, asked, found, name) if sign is None else _signed(app, asked, who, sign)
     result = tool.undo(asked.plan_id, who, proof)
     if app.ui.as_json:

@@ -21,13 +21,13 @@ def fork(app: App, plan: str, version: int | None, proposer: str) -> None:
 
     Its specs are measured on the files as they are now.
     """
-    ledger = app.workspace.parts.ledger
-    source = ledger.find(plan)
-    ref = ledger.ref(app.workspace.plan.fork(source, version, proposer=proposer))
+    tool = app.workspace.plan
+    source = tool.find(plan)
+    ref = tool.ref(tool.fork(source, version, proposer=proposer))
     if app.ui.as_json:
         app.ui.document(ref)
         return
-    line = Text("{plan} is a new plan, made from {source}.", plan=ref.name, source=ledger.ref(source).name)
+    line = Text("{plan} is a new plan, made from {source}.", plan=ref.name, source=tool.ref(source).name)
     app.ui.line(line)
     app.ui.next_step(f"ringi show {ref.name}")
 
@@ -41,10 +41,10 @@ def revert(app: App, plan: str, version: int) -> None:
 
     That makes a new version of it; the others stay.
     """
-    tool, ledger = app.workspace.plan, app.workspace.parts.ledger
-    plan_id = ledger.find(plan)
+    tool = app.workspace.plan
+    plan_id = tool.find(plan)
     report = tool.revert(plan_id, version)
-    ref = ledger.ref(plan_id)
+    ref = tool.ref(plan_id)
     if app.ui.as_json:
         app.ui.document(report)
     tell_report(app, report, ref.name)
@@ -74,12 +74,12 @@ def compare(app: App, plan: str, version: int, other: int | None, other_plan: st
 
 def show_comparison(app: App, found: PlanComparison, *, most: int | None = None) -> None:
     """`most` lines of each diff."""
-    ui, ledger = app.ui, app.workspace.parts.ledger
+    ui, tool = app.ui, app.workspace.plan
     line = Text(
         "{plan} version {version} → {other} version {later}",
-        plan=ledger.ref(found.plan_id).name,
+        plan=tool.ref(found.plan_id).name,
         version=found.version,
-        other=ledger.ref(found.other_plan_id).name,
+        other=tool.ref(found.other_plan_id).name,
         later=found.other_version,
     )
     ui.line(line, style="bold")
@@ -89,4 +89,4 @@ def show_comparison(app: App, found: PlanComparison, *, most: int | None = None)
         ui.show([difference_line(difference)])
         if difference.diff:
             ui.diff(difference.diff, most=most)
-    ui.next_step(f"ringi show {ledger.ref(found.other_plan_id).name}")
+    ui.next_step(f"ringi show {tool.ref(found.other_plan_id).name}")

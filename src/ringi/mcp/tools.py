@@ -29,7 +29,7 @@ def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -
         proposer=caller.label,
         requester=caller.requester(),
     )
-    ref = workspace.parts.ledger.ref(plan_id)
+    ref = workspace.plan.ref(plan_id)
     made = answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status)
     return Answered(made, f"Proposed as {ref.name}. Next: say exactly what it does, plan_set_action_specs.")
 
@@ -37,7 +37,7 @@ def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -
 def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: Caller) -> Answered:
     plan_id = _own(workspace, given.plan_id, caller)
     report = workspace.plan.set_action_specs(plan_id, given.specs)
-    ref = workspace.parts.ledger.ref(plan_id)
+    ref = workspace.plan.ref(plan_id)
     lines = tuple(map(answers.spec_line, report.normalized))
     found = answers.SpecReport(report.ok, report.issues, lines, plan_id, ref.name, ref.version, ref.status)
     return Answered(found, wording.report(found))
@@ -48,7 +48,7 @@ def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
 
     A standing approval of whoever proposed it must not cover what another one puts into it.
     """
-    stored = workspace.parts.ledger.plan(workspace.parts.ledger.find(name))
+    stored = workspace.plan.stored(name)
     requester = caller.requester()
     if requester and requester != stored.document.plan.requester:
         raise NotYours(plan=f"p{stored.number}", name=requester)
@@ -68,7 +68,7 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
         raise InvalidSpecs(plan=workspace.plan_name(plan_id), issues=why)
     asked = workspace.plan.ask(plan_id, given.selection)
     standing = isinstance(workspace.plan.outcome(asked.plan_id), ApprovedPlan)
-    ref = workspace.parts.ledger.ref(asked.plan_id)
+    ref = workspace.plan.ref(asked.plan_id)
     found = answers.Requested(
         request_id=asked.id,
         plan_id=asked.plan_id,
@@ -85,19 +85,18 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
 
 
 def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
-    plan_id = workspace.parts.ledger.find(given.plan_id)
+    plan_id = workspace.plan.find(given.plan_id)
     try:
         result = workspace.plan.execute(plan_id)
     finally:
         workspace.flush()
-    ref = workspace.parts.ledger.ref(plan_id)
+    ref = workspace.plan.ref(plan_id)
     text = wording.executed(ref.name, ref.status, result)
     return Answered(answers.Executed(ref.name, ref.status, result), text)
 
 
 def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
-    ledger = workspace.parts.ledger
-    stored = ledger.plan(ledger.find(given.plan_id))
+    stored = workspace.plan.stored(given.plan_id)
     found = answers.state(stored.document, f"p{stored.number}")
     return Answered(found, wording.state(found))
 

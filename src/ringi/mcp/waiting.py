@@ -59,7 +59,7 @@ class Waiting:
             self._now -= 1
 
     async def _wait(self, name: str, seconds: float, client: Client) -> Waited:
-        plan_id = await self._reading.call(lambda workspace: workspace.parts.ledger.find(name))
+        plan_id = await self._reading.call(lambda workspace: workspace.plan.find(name))
         look = await self._look(plan_id)
         known = self._told.get(plan_id, _news(look.answer))
         begun = looked = anyio.current_time()
@@ -85,12 +85,12 @@ class Waiting:
         )
 
     async def _revision(self, plan_id: str) -> int:
-        return await self._reading.call(lambda workspace: workspace.parts.ledger.revision(plan_id))
+        return await self._reading.call(lambda workspace: workspace.plan.revision(plan_id))
 
     async def _look(self, plan_id: str) -> _Look:
         def look(workspace: "Workspace") -> _Look:
             # The number first: what comes between is seen by the next look.
-            return _Look(workspace.parts.ledger.revision(plan_id), workspace.plan.answer(plan_id))
+            return _Look(workspace.plan.revision(plan_id), workspace.plan.answer(plan_id))
 
         return await self._reading.call(look)
 

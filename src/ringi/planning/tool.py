@@ -9,9 +9,11 @@ from ringi.domain import codec
 from ringi.domain.approval import Proof
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import OnWorking, Working
+from ringi.domain.run import Run
 from ringi.domain.session import (
     OPEN_SESSIONS,
     Question,
+    SessionApproval,
     SessionFacts,
     SessionRef,
     SessionStatus,
@@ -55,6 +57,21 @@ class _Sessions:
 
     def view(self, session_id: str) -> SessionView:
         return _view(self.get(session_id))
+
+    def find(self, name: str) -> str:
+        return self._parts.store.find_session(name)
+
+    def find_run(self, name: str) -> str:
+        return self._parts.store.find_run(name)
+
+    def run(self, run_id: str) -> Run:
+        return self._parts.store.run(run_id)
+
+    def runs(self) -> list[Run]:
+        return self._parts.store.runs()
+
+    def approval(self, session_id: str) -> SessionApproval | None:
+        return self._parts.store.session_approval(session_id)
 
     def get(self, session_id: str) -> StoredSession:
         return self._parts.store.session(self._parts.store.find_session(session_id))

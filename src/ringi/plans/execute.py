@@ -169,7 +169,7 @@ def _remaining(
 
 def _require_runnable(services: Services, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> None:
     name = f"p{stored.number}"
-    unknown = {command.start.spec_id: command for command in _cut_off(services, stored)}
+    unknown = {command.start.spec_id: command for command in cut_off(services, stored.document.plan.id)}
     for spec in specs:
         if spec.id in unknown:
             command = " ".join(unknown[spec.id].start.argv)
@@ -178,12 +178,11 @@ def _require_runnable(services: Services, stored: StoredPlan, specs: Sequence[Ac
             raise NoTool(plan=name, spec=spec.id, tool=spec.base.tool or "")
 
 
-def _cut_off(services: Services, stored: StoredPlan) -> list[StoredCommand]:
+def cut_off(services: Services, plan_id: str) -> list[StoredCommand]:
     """Commands of the plan that were started and have no end."""
-    executions = services.store.executions(stored.document.plan.id)
     return [
         command
-        for execution in executions
+        for execution in services.store.executions(plan_id)
         if execution.intent.steps
         for command in services.store.commands(execution.intent.id)
         if command.end is None
@@ -302,7 +301,7 @@ def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> Non
         name = f"p{stored.number}"
         if refusal := services.person.refusal():
             raise NoChannel(why=refusal, command=f"ringi recover {name}")
-        found = next((one for one in _cut_off(services, stored) if one.start.spec_id == spec_id), None)
+        found = next((one for one in cut_off(services, plan_id) if one.start.spec_id == spec_id), None)
         if found is None:
             raise NotFound(what=Text("command without an end"), name=spec_id, see=f"ringi show {name}")
         end = CommandEnd(

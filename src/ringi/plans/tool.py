@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ringi.domain.amendment import Amendment
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.approval import (
+    Approval,
     ApprovalOutcome,
     ApprovalRequest,
     ApprovedPlan,
@@ -16,7 +17,7 @@ from ringi.domain.approval import (
 )
 from ringi.domain.comparison import PlanComparison
 from ringi.domain.events import Actor
-from ringi.domain.execution import ExecutionResult
+from ringi.domain.execution import CommandStart, ExecutionResult
 from ringi.domain.extraction import Extraction
 from ringi.domain.feedback import LineComment, Side
 from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject
@@ -53,6 +54,7 @@ from ringi.plans.effects import Effect
 from ringi.plans.services import Services
 from ringi.plans.undo import Undoable
 from ringi.plans.validate import Basis, Validated
+from ringi.ports import StoredIntent, StoredPlan
 
 if TYPE_CHECKING:
     from ringi.domain.prompt import OnWorking
@@ -343,6 +345,32 @@ class PlanTool:
     def not_covered(self, plan_id: str) -> tuple[GrantRefused, ...]:
         """Why each standing approval of whoever asked for the plan does not cover it."""
         return tuple(granting.why_not(self._services, self._services.store.plan(self._id(plan_id))))
+
+    def find(self, name: str) -> str:
+        """The id of the plan people call by this name. Raises NotFound, Ambiguous."""
+        return self._services.store.find(name)
+
+    def ref(self, plan_id: str) -> PlanRef:
+        """Its line in lists."""
+        return self._services.store.ref(self._id(plan_id))
+
+    def stored(self, plan_id: str) -> StoredPlan:
+        """The document with its number and its revision, which counts the times it was saved."""
+        return self._services.store.plan(self._id(plan_id))
+
+    def revision(self, plan_id: str) -> int:
+        return self._services.store.revision(self._id(plan_id))
+
+    def approvals(self, plan_id: str) -> tuple[Approval, ...]:
+        return self._services.store.approvals(self._id(plan_id))
+
+    def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
+        """What was carried out or undone, with the result unless a crash cut it off."""
+        return self._services.store.executions(self._id(plan_id))
+
+    def cut_off(self, plan_id: str) -> tuple[CommandStart, ...]:
+        """Commands of the plan that were started and have no end."""
+        return tuple(command.start for command in execute.cut_off(self._services, self._id(plan_id)))
 
     def get(self, plan_id: str) -> PlanDocument:
         return self._services.store.plan(self._id(plan_id)).document

@@ -11,15 +11,15 @@ from ringi.integrations.commands import CommandSettings, WorkspaceCommands
 from ringi.integrations.person import TerminalPerson
 from ringi.integrations.signing import SshSignatures
 from ringi.plans.services import Rules, Services
-from ringi.plans.tool import PlanTool
 from ringi.policy.risk import Thresholds
-from ringi.ports import Clock, EventSink, PersonChannel
+from ringi.ports import Clock, EventSink, PersonChannel, Upkeep
 from ringi.store.chain import Changed
 from ringi.store.connection import private_folder
 from ringi.store.later import Later
 from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock
 from ringi.store.projection import Projection
+from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text
 from ringi.wiring.analysing import analyse
 from ringi.wiring.checks import CopyChecks
@@ -33,6 +33,7 @@ from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:
     from ringi.integrations.commits import GitCommits
+    from ringi.planning.tool import PlanningTool
     from ringi.workspace.snapshot import Snapshots
 
 Progress = Callable[[Text], None]
@@ -40,18 +41,15 @@ Progress = Callable[[Text], None]
 _DAY = 86400
 
 
-class Assembled(NamedTuple):
+class Assembly(NamedTuple):
+    """What an open workspace is made of."""
+
     places: Places
     loaded: Loaded
     ledger: Ledger
-    projection: Projection
-    flush: Callable[[], None]
-    """Write `.agent/` out now."""
-    tool: PlanTool
-    tree: Tree
-    person: PersonChannel
-    clock: Clock
-    rules: Rules
+    upkeep: Upkeep
+    services: Services
+    planning: Callable[[], "PlanningTool"]
     environment: Mapping[str, str]
 
 
@@ -65,7 +63,7 @@ def assemble(
     clock: Clock | None = None,
     on_progress: Progress = lambda _: None,
     at_once: bool = False,
-) -> Assembled:
+) -> Assembly:
     places = places_of(root, environment)
     loaded = load(places.root, environment)
     config, clock = loaded.config, clock or SystemClock()
@@ -86,23 +84,19 @@ def assemble(
     if ledger.meta("workspace") is None:
         ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
     who = person or TerminalPerson(environment, supervisors)
-    parts = _parts(places, config, environment, ledger, who, clock, on_progress)
-    return Assembled(
+    services = _services(places, config, environment, ledger, who, clock, on_progress)
+    return Assembly(
         places=places,
         loaded=loaded,
         ledger=ledger,
-        projection=projection,
-        flush=later.flush,
-        tool=PlanTool(parts),
-        tree=parts.tree,
-        person=who,
-        clock=clock,
-        rules=parts.rules,
+        upkeep=LedgerUpkeep(ledger, projection, later.flush),
+        services=services,
+        planning=lambda: _planning(ledger, services, loaded, places, environment),
         environment=environment,
     )
 
 
-def _parts(
+def _services(
     places: Places,
     config: Config,
     environment: Mapping[str, str],
@@ -137,6 +131,15 @@ def _parts(
         model=lambda: choose(config.model, config, environment, Path.cwd()),
         model_budget=budget_of(config),
     )
+
+
+def _planning(
+    ledger: Ledger, services: Services, loaded: Loaded, places: Places, environment: Mapping[str, str]
+) -> "PlanningTool":
+    from ringi.planning.tool import PlanningTool  # noqa: PLC0415  # most workspaces are opened without
+    from ringi.wiring.planning import session_services  # noqa: PLC0415  # as above
+
+    return PlanningTool(session_services(ledger, services, loaded.config, places, environment))
 
 
 def snapshots(places: Places) -> "Snapshots":

@@ -35,12 +35,12 @@ def worked(workspace: Workspace, **files: str) -> WorkCopy:
     copy = beside.make_copy(workspace, ["agent", "--x"], (), lambda _: None)
     for name, text in files.items():
         (copy.tree / name).write_text(text)
-    copy.note(supervisor=None, ended_at=workspace.parts.clock.now())
+    copy.note(supervisor=None, ended_at=workspace.clock.now())
     return copy
 
 
 def taken(workspace: Workspace, copy: WorkCopy, **more: object) -> beside.Taken:
-    environment = workspace.parts.environment
+    environment = workspace.environment
     return beside.take(workspace, copy, ["agent"], walls=Walls(None), environment=environment, **more)
 
 
@@ -272,7 +272,7 @@ def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
     for copy in (one, two):
         with copy.claimed():
             assert taken(workspace, copy).plan is not None
-    assert workspace.parts.ledger.count() == 1
+    assert workspace.ledger.count() == 1
 
 
 def test_what_somebody_went_on_with_meanwhile_stays(
@@ -283,7 +283,7 @@ def test_what_somebody_went_on_with_meanwhile_stays(
     copy.note(ended_at=OLD)
     seen = kept(workspace)
     assert seen[0].settled
-    copy.note(ended_at=workspace.parts.clock.now())
+    copy.note(ended_at=workspace.clock.now())
     monkeypatch.setattr(beside_copies, "kept", lambda _: seen)
     assert remove_settled(workspace) == []
     assert copy.tree.is_dir()

@@ -153,8 +153,8 @@ def test_links_below_agent_lead_nowhere(tmp_path: Path, plan_id: str):
 def test_an_interrupted_execution_is_told(tmp_path: Path, plan_id: str):
     with open_scratch(tmp_path) as ws:
         ws.plan.execute(plan_id)
-        ws.parts.ledger.database.execute("UPDATE executions SET result = NULL")
-        ws.parts.ledger.database.execute(
+        ws.ledger.database.execute("UPDATE executions SET result = NULL")
+        ws.ledger.database.execute(
             "UPDATE plans SET status = 'executing', document = replace(document, 'completed', 'executing')"
         )
     notes = [str(finding.mend) for finding in examined(tmp_path) if finding.mark is Mark.NOTE]
@@ -187,7 +187,7 @@ def test_plans_come_back_as_proposed_and_nothing_a_person_decided_does(tmp_path:
                 (),
             )
             assert not any(spec.validated for spec in document.state.action_specs)
-            assert ws.parts.ledger.approvals(plan_id) == ()
+            assert ws.ledger.approvals(plan_id) == ()
         assert ws.plan.get(ready).plan.version == 2
         assert ws.plan.get_state(sent_back).feedback[0].text == "why?"
         assert_whole(ws)
@@ -257,7 +257,7 @@ def test_a_moved_workspace_gets_its_ledger_back(tmp_path: Path, plan_id: str):
     (tmp_path / "moved").rename(tmp_path / "ws")
     doctor.adopt(tmp_path / "ws", environment_of(tmp_path))
     with open_scratch(tmp_path) as ws:
-        assert ws.parts.ledger.meta("workspace") == str(tmp_path / "ws")
+        assert ws.ledger.meta("workspace") == str(tmp_path / "ws")
         # The approval was given for this workspace, and it still is this workspace.
         assert ws.plan.execute(plan_id).overall_success
         assert_whole(ws)

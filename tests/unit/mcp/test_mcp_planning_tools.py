@@ -73,9 +73,7 @@ class Server:
     def opened(self) -> Workspace:
         workspace = open_scratch(self._folder)
         parts = Desk(self._folder / "unused", self.model).parts
-        workspace.planning = PlanningTool(
-            parts._replace(store=workspace.parts.ledger, clock=workspace.parts.clock)
-        )
+        workspace.planning = PlanningTool(parts._replace(store=workspace.ledger, clock=workspace.clock))
         return workspace
 
     async def call(self, name: str, client: Client = NOBODY, **given: Any) -> Led:

@@ -192,7 +192,7 @@ def test_a_secret_raises_the_spec_and_not_the_change_plan(ws):
     document = ws.plan.get(plan_id)
     assert facts_of(document).risk.level is Risk.LOW
     assert document.state.action_specs[0].risk is Risk.HIGH
-    assert ws.parts.ledger.ref(plan_id).risk is Risk.HIGH
+    assert ws.ledger.ref(plan_id).risk is Risk.HIGH
     assert TOKEN not in str(document.state.action_specs[0].risk_reasons)
 
 
@@ -263,7 +263,7 @@ def test_an_incomplete_project_state_bears_no_change_plan(ws):
 
 def rewritten(ws, plan_id: str, **changes: object) -> None:
     """As somebody would who can write the ledger."""
-    with ws.parts.ledger.transaction() as transaction:
+    with ws.ledger.transaction() as transaction:
         stored = transaction.plan(plan_id)
         document = msgspec.structs.replace(
             stored.document, change=msgspec.structs.replace(facts_of(stored.document), **changes)
@@ -307,7 +307,7 @@ def test_the_rules_hold_again_at_use(ws, kind, edit):
 )
 def test_its_diffs_are_looked_at_again_at_use(ws, kind, changes):
     plan_id = make(ws, BASE_DIFF.encode())
-    with ws.parts.ledger.transaction() as transaction:
+    with ws.ledger.transaction() as transaction:
         stored = transaction.plan(plan_id)
         [spec] = stored.document.state.action_specs
         spec = msgspec.structs.replace(spec, base=msgspec.structs.replace(spec.base, **changes))
@@ -322,7 +322,7 @@ def test_its_diffs_are_looked_at_again_at_use(ws, kind, changes):
 def test_the_snapshot_is_part_of_what_is_approved(ws):
     plan_id = make(ws, BASE_DIFF.encode())
     approve(ws, plan_id)
-    [approval] = ws.parts.ledger.approvals(plan_id)
+    [approval] = ws.ledger.approvals(plan_id)
     assert json.loads(approval.subject)["snapshot_id"] == facts_of(ws.plan.get(plan_id)).snapshot_id
 
 

@@ -115,7 +115,7 @@ def test_what_was_approved_is_committed_and_says_so(ws: Workspace, repo: Path):
     outcome = commit_of(ws.plan.execute(plan_id))
     assert (git(repo, "rev-parse", "HEAD").strip(), outcome.why) == (outcome.commit, "")
     assert names(repo) == CHANGED
-    (approval,) = ws.parts.ledger.approvals(plan_id)
+    (approval,) = ws.ledger.approvals(plan_id)
     lines = [f"Ringi-Plan: {plan_id}", f"Ringi-Approval: {approval.digest}", "Ringi-Approved-By: hanako"]
     assert git(repo, "log", "-1", "--format=%B").strip() == MESSAGE + "\n\n" + "\n".join(lines)
     assert git(repo, "log", "-1", "--format=%(trailers)").strip().split("\n") == lines
@@ -123,7 +123,7 @@ def test_what_was_approved_is_committed_and_says_so(ws: Workspace, repo: Path):
     assert kinds(ws, plan_id)[-2:] == ["completed", "committed"]
     assert outcome_of(ws.log(plan_id)) == outcome
     assert ws.plan.get_state(plan_id).status is PlanStatus.COMPLETED
-    assert ws.parts.ledger.checking() is None
+    assert ws.ledger.checking() is None
     assert_whole(ws)
 
 
@@ -131,7 +131,7 @@ def test_what_was_approved_is_committed_and_says_so(ws: Workspace, repo: Path):
 def test_the_commit_is_part_of_what_is_approved(ws: Workspace, repo: Path):
     hook(repo, "pre-commit", "exit 0")
     plan_id = approved(ws, *CHANGE)
-    (approval,) = ws.parts.ledger.approvals(plan_id)
+    (approval,) = ws.ledger.approvals(plan_id)
     said = msgspec.json.decode(approval.subject)["commit"]
     parent = git(repo, "rev-parse", "HEAD").strip()
     assert said == {"branch": "main", "parent": parent, "message": MESSAGE, "hooks": ["pre-commit"]}
@@ -228,9 +228,9 @@ def test_a_wish_while_somebody_is_asked_ends_the_request(ws: Workspace):
     with pytest.raises(WrongAnswer):
         ws.plan.approve(plan_id, "hanako", proof=answer(asked))
     assert asked_again.digest != asked.digest
-    before = ws.parts.ledger.revision(plan_id)
+    before = ws.ledger.revision(plan_id)
     ws.plan.wish_commit(plan_id, MESSAGE)
-    assert ws.parts.ledger.revision(plan_id) == before, "the same wish changes nothing"
+    assert ws.ledger.revision(plan_id) == before, "the same wish changes nothing"
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_checks_that_pass_come_before_the_commit(ws: Workspace, repo: Path):
     plan_id = approved(ws, *CHANGE)
     assert commit_of(ws.plan.execute(plan_id)).commit
     assert kinds(ws, plan_id)[-3:] == ["completed", "checked", "committed"]
-    assert ws.parts.ledger.checking() is None
+    assert ws.ledger.checking() is None
     assert_whole(ws)
 
 
@@ -469,12 +469,10 @@ def test_a_crash_while_the_checks_ran(ws: Workspace, repo: Path, failing: CheckF
         PlanTool(ws.plan._services._replace(check=killed)).execute(plan_id)
     ws.plan.recover()
     assert git(repo, "log", "--format=%s") == "first\n"
-    assert outcome_of(ws.parts.ledger.events(plan_id)) == CommitOutcome(
-        "", "it was cut off before the commit"
-    )
+    assert outcome_of(ws.ledger.events(plan_id)) == CommitOutcome("", "it was cut off before the commit")
     assert (repo / "docs/a.txt").exists() == (failing is CheckFailure.KEEP)
     assert kinds(ws, plan_id)[-1] == ("undone" if failing is CheckFailure.UNDO else "commit_failed")
-    assert ws.parts.ledger.checking() is None
+    assert ws.ledger.checking() is None
 
 
 def test_undo_brings_the_files_back_and_leaves_the_commit(ws: Workspace, repo: Path):

@@ -37,8 +37,8 @@ def test_written_within_a_moment(tmp_path: Path):
 def test_written_when_closed_and_once(tmp_path: Path):
     written = []
     with opened(tmp_path) as workspace:
-        original = workspace.parts.projection._write_changed
-        workspace.parts.projection._write_changed = lambda *given: (written.append(1), original(*given))  # type: ignore[method-assign]
+        original = workspace.upkeep._projection._write_changed
+        workspace.upkeep._projection._write_changed = lambda *given: (written.append(1), original(*given))  # type: ignore[method-assign]
         ids = [workspace.plan.propose(f"plan {number}") for number in range(5)]
         for plan_id in ids:
             workspace.plan.mark_pending(plan_id, pending=True)
@@ -80,7 +80,7 @@ def test_a_failure_is_told_and_nothing_is_lost(tmp_path: Path):
         (tmp_path / "ws/.agent/logs").symlink_to(tmp_path)
         workspace.plan.propose("one")
         workspace.flush()
-        assert workspace.parts.projection.problem is not None
+        assert workspace.upkeep._projection.problem is not None
         assert not (tmp_path / "plans").exists()
         (tmp_path / "ws/.agent/logs").unlink()
         workspace.plan.propose("two")

@@ -304,7 +304,7 @@ def test_a_list_without_sessions_loads_nothing_for_them(tmp_path: Path):
 
 def test_plans_and_sessions_do_not_disturb_each_other(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
-        ledger = ws.parts.ledger
+        ledger = ws.ledger
         first = ws.plan.propose("A plan")
         approved(ledger, added(ledger, status=SessionStatus.REVIEW))
         second = ws.plan.propose("Another plan")
@@ -312,6 +312,6 @@ def test_plans_and_sessions_do_not_disturb_each_other(tmp_path: Path):
         assert ws.verify_log() == []
         assert [logged.event.event for logged in ws.log(first)] == [EventKind.PLAN_PROPOSED]
         assert ledger.changed_after(1)[0][1] == id_of(1)
-        assert ws.parts.projection.problem is None
-        assert ws.parts.projection.differences(ledger) == []
+        assert ws.upkeep._projection.problem is None
+        assert ws.upkeep._projection.differences(ledger) == []
         assert ws.plan.list()[0].id == second

@@ -51,7 +51,7 @@ def shown(folder: Path) -> set[str]:
 
 
 def differences(ws) -> list[str]:
-    return ws.parts.projection.differences(ws.parts.ledger)
+    return ws.upkeep._projection.differences(ws.ledger)
 
 
 @pytest.mark.req("PT-10")
@@ -80,7 +80,7 @@ def test_what_stands_in_the_files(ws, root: Path):
     assert document == ws.plan.get(plan_id)
     assert (document.approval, document.result) == ("approval.json", "result.json")
     history = codec.foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json")
-    assert history.approvals == ws.parts.ledger.approvals(plan_id)
+    assert history.approvals == ws.ledger.approvals(plan_id)
     assert len(history.requests) == 1
     assert codec.foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json") == result
     lines = (folder / "events.jsonl").read_bytes().splitlines()
@@ -111,7 +111,7 @@ def test_old_diffs_are_removed(ws, root: Path):
     ws.plan.set_action_specs(plan_id, [create("z" * 240 + "é" * 7, "z\n")])
     preview = root / ".agent" / "logs" / "plans" / plan_id / "preview"
     assert shown(preview) == {f"s1-{'z' * 50}.diff"}
-    assert ws.parts.projection.problem is None
+    assert ws.upkeep._projection.problem is None
 
 
 @pytest.mark.req("PT-10")
@@ -142,7 +142,7 @@ def test_the_index_has_the_newest_and_pages_the_rest(ws, root: Path):
         ".agent/logs/plans/history/000001.json",
         ".agent/logs/plans/history/000002.json",
     ]
-    ws.parts.projection.rebuild(ws.parts.ledger)
+    ws.upkeep._projection.rebuild(ws.ledger)
     assert listed() == ids[::-1]
     assert differences(ws) == []
 
@@ -155,7 +155,7 @@ def test_deleted_and_written_anew_by_the_next_write(ws, root: Path):
     shutil.rmtree(root / ".agent")
     assert len(differences(ws)) == 7
     ws.plan.set_action_specs(other, [write("app/hello.py", "y\n")])
-    assert ws.parts.projection.problem is None
+    assert ws.upkeep._projection.problem is None
     assert differences(ws) == []
     # Also the diffs of the very call that found the folder missing.
     assert shown(root / ".agent" / "logs" / "plans" / other / "preview") == {"s1-hello.py.diff"}
@@ -167,7 +167,7 @@ def test_deleted_and_rebuilt(ws, root: Path):
     ws.plan.execute(approved(ws, write("README.md", "x\n")))
     before = fingerprint(root / ".agent", agent=True)
     shutil.rmtree(root / ".agent" / "logs")
-    ws.parts.projection.rebuild(ws.parts.ledger)
+    ws.upkeep._projection.rebuild(ws.ledger)
     after = fingerprint(root / ".agent", agent=True)
     assert {
         name: found for name, found in before.items() if "preview" not in name and "spare" not in name
@@ -202,7 +202,7 @@ def test_edited_by_hand_is_noticed_and_not_followed(ws, root: Path, name: str, w
     assert ws.verify_log() == []
     if way == "folder":
         path.rmdir()
-    ws.parts.projection.rebuild(ws.parts.ledger)
+    ws.upkeep._projection.rebuild(ws.ledger)
     assert differences(ws) == []
 
 
@@ -248,11 +248,11 @@ def test_a_link_or_a_file_in_its_place_leads_nowhere(ws, root: Path, tmp_path: P
     assert ws.plan.get(plan_id).plan.version == 2
     assert fingerprint(tmp_path / "outside") == before
     assert outside.exists() == (kind == "link")
-    problem = ws.parts.projection.problem
+    problem = ws.upkeep._projection.problem
     assert isinstance(problem, StorageFailed)
     assert "a link or a file, not a folder" in str(problem)
     with pytest.raises(StorageFailed):
-        ws.parts.projection.rebuild(ws.parts.ledger, {plan_id: {"x.diff": b""}})
+        ws.upkeep._projection.rebuild(ws.ledger, {plan_id: {"x.diff": b""}})
     path.unlink()
     ws.plan.request_approval(plan_id)
     assert_whole(ws)
@@ -272,7 +272,7 @@ def test_a_linked_file_is_not_written_through(ws, root: Path, tmp_path: Path, na
         link(victim)
         ws.plan.request_approval(plan_id)
         assert victim.read_text() == "precious\n"
-    assert ws.parts.ledger.count() == 1
+    assert ws.ledger.count() == 1
 
 
 def test_pipes_and_sockets_in_its_place_do_not_make_it_wait(ws, root: Path):
@@ -300,7 +300,7 @@ def test_what_a_dead_process_did_not_write_out_comes_with_the_next_write(tmp_pat
     with open_scratch(tmp_path) as ws:
         first, second = ws.plan.propose("One"), ws.plan.propose("Two")
     with open_scratch(tmp_path) as ws:
-        ws.parts.ledger._after_commit = lambda _ledger, _changed: None
+        ws.ledger._after_commit = lambda _ledger, _changed: None
         ws.plan.set_action_specs(first, [write("README.md", "x\n")])
         ws.plan.propose("Three")
         assert len(differences(ws)) == 5
@@ -313,9 +313,9 @@ def test_what_a_dead_process_did_not_write_out_comes_with_the_next_write(tmp_pat
 def test_a_page_that_a_dead_process_did_not_write_is_written(ws):
     for number in range(199):
         ws.plan.propose(f"Plan {number}")
-    written, ws.parts.ledger._after_commit = ws.parts.ledger._after_commit, lambda _ledger, _changed: None
+    written, ws.ledger._after_commit = ws.ledger._after_commit, lambda _ledger, _changed: None
     ws.plan.propose("pushes number 100 out")
-    ws.parts.ledger._after_commit = written
+    ws.ledger._after_commit = written
     ws.plan.propose("pushes number 101 out, onto another page")
     assert_whole(ws)
 
@@ -347,7 +347,7 @@ def test_the_identity_is_that_of_the_ledger(ws, root: Path):
     path = root / ".agent" / "workspace.json"
     ws.plan.propose("One")
     mine = path.read_bytes()
-    assert ws.parts.ledger.workspace_id().encode() in mine
+    assert ws.ledger.workspace_id().encode() in mine
 
 
 def test_the_identity_of_a_copied_folder_becomes_its_own(ws, root: Path, tmp_path: Path):
@@ -357,8 +357,8 @@ def test_the_identity_of_a_copied_folder_becomes_its_own(ws, root: Path, tmp_pat
     with open_scratch(other) as copy:
         copy.plan.propose("Two")
         written = (other / "ws" / ".agent" / "workspace.json").read_text()
-        assert copy.parts.ledger.workspace_id() in written
-        assert ws.parts.ledger.workspace_id() not in written
+        assert copy.ledger.workspace_id() in written
+        assert ws.ledger.workspace_id() not in written
 
 
 def test_the_order_of_time_does_not_matter(ws):

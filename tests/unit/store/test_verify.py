@@ -51,7 +51,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert len(list(ws.log())) == EVENTS
         copy = tmp_path / "copy.db"
         with contextlib.closing(sqlite3.connect(copy)) as target:
-            ws.parts.ledger.database.backup(target)
+            ws.ledger.database.backup(target)
     return copy
 
 
@@ -74,7 +74,7 @@ def signed_and_granted(ws: Workspace) -> None:
 
 def commanded(ws: Workspace, plan_id: str) -> None:
     """Two commands, the first of which a person told the end of after the second had ended."""
-    ledger = ws.parts.ledger
+    ledger = ws.ledger
     execution_id = ledger.executions(plan_id)[-1].intent.id
     same = {"execution_id": execution_id, "plan_id": plan_id}
     starts = [

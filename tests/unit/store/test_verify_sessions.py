@@ -211,7 +211,7 @@ def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
 @pytest.mark.parametrize("changes", [{"instruction": "Do more"}, {"planning_session_id": TWO}])
 def test_a_run_that_is_not_what_was_approved(tmp_path: Path, changes: dict[str, str]):
     with open_scratch(tmp_path) as ws:
-        ledger = ws.parts.ledger
+        ledger = ws.ledger
         added(ledger, 2)
         approved(ledger, added(ledger, 1))
         assert ws.verify_log() == []

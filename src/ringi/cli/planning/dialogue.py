@@ -333,7 +333,7 @@ def _act(answer: str) -> "Callable[[Review], SessionView | int | None] | None":
 
 def _approve(review: Review) -> SessionView | int | None:
     driver = review.driver
-    if refusal := driver.app.workspace.parts.person.refusal():
+    if refusal := driver.app.workspace.person.refusal():
         review.ui.error(NoChannel(why=refusal, command=driver.command))
         return None
     tell_digest(driver, review.shown.digest)

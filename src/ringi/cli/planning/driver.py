@@ -70,7 +70,7 @@ class Driver:
 
     def refuses_agent(self) -> bool:
         """Says why where an agent is at work: to reject and to cancel are a person's acts."""
-        why = self.app.workspace.parts.person.agent()
+        why = self.app.workspace.person.agent()
         if why is not None:
             self.ui.error(NoChannel(why=why, command=self.command))
         return why is not None
@@ -89,7 +89,7 @@ class Driver:
         return self.tool.view(self.session_id)
 
     def user(self) -> str:
-        return self.app.workspace.parts.person.user()
+        return self.app.workspace.person.user()
 
     def signed(self, key: Path, digest: str) -> SignedAnswer:
         """Only what the digest is of: somebody may have gone on since."""
@@ -112,7 +112,7 @@ class Driver:
 
     def tell_approval(self) -> None:
         """Who approved it, and how that is known."""
-        approval = self.app.workspace.parts.ledger.session_approval(self.session_id)
+        approval = self.app.workspace.planning.approval(self.session_id)
         if approval is not None:
             self.ui.show(approval_lines(approval))
 
@@ -130,7 +130,7 @@ class Driver:
 
 def actor_at(app: App) -> Actor:
     """Who says what is said here: an agent, where one is known to be at work."""
-    return Actor.USER if app.workspace.parts.person.agent() is None else Actor.AI
+    return Actor.USER if app.workspace.person.agent() is None else Actor.AI
 
 
 def exit_code(view: SessionView) -> int:

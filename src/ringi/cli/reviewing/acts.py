@@ -32,7 +32,7 @@ class Review:
     def __init__(self, app: App, plan_id: str) -> None:
         self.app = app
         self.tool = app.workspace.plan
-        self.ledger = app.workspace.parts.ledger
+        self.store = app.workspace.services.store
         self.plan_id = plan_id
         self._before: dict[int, int] = {}
         """Of a version that the person made in this review the one that it was made of."""
@@ -40,11 +40,11 @@ class Review:
 
     def look(self) -> PlanDocument:
         """The plan as it is now; from here on this is what was shown."""
-        return self._take(self.ledger.revision(self.plan_id), self.tool.get(self.plan_id))
+        return self._take(self.store.revision(self.plan_id), self.tool.get(self.plan_id))
 
     def _take(self, revision: int, document: PlanDocument) -> PlanDocument:
         self.revision, self.document = revision, document
-        self.ref: PlanRef = self.ledger.ref(self.plan_id)
+        self.ref: PlanRef = self.store.ref(self.plan_id)
         return document
 
     @property
@@ -85,10 +85,10 @@ class Review:
     def take_back(self) -> Text:
         """The last change of this review, by the version before it."""
         self.require_as_shown()
-        parts, now = self.app.workspace.parts, self.document.plan.version
+        tree, now = self.app.workspace.services.tree, self.document.plan.version
         before = self._before[now]
-        specs = self.ledger.specs(self.plan_id, before) or ()
-        if wrong := differing(parts.tree, files_of(specs)):
+        specs = self.store.specs(self.plan_id, before) or ()
+        if wrong := differing(tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = summary(amendments(self.document)[-1:])
         report = self.tool.revert(self.plan_id, before, actor=Actor.USER)
@@ -106,7 +106,7 @@ class Review:
 
     def moved_on(self) -> PlanDocument | None:
         """The plan, where it is no longer the one that was shown."""
-        revision = self.ledger.revision(self.plan_id)
+        revision = self.store.revision(self.plan_id)
         if revision == self.revision:
             return None
         now = self.tool.get(self.plan_id)
@@ -129,7 +129,7 @@ class Review:
         return None if isinstance(self.tool.outcome(self.plan_id), ApprovedPlan) else asked
 
     def approve(self, asked: ApprovalRequest, typed: str, note: str = "") -> None:
-        who = self.app.workspace.parts.person.user()
+        who = self.app.workspace.person.user()
         self.tool.approve(self.plan_id, who, ALL_SPECS, TypedAnswer(asked.digest, typed), note)
 
 

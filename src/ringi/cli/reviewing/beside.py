@@ -24,6 +24,7 @@ from ringi.domain.plan import (
 )
 from ringi.domain.risk import Risk
 from ringi.errors import NoCommit
+from ringi.plans.preview import overlaps
 from ringi.text import Text
 from ringi.views import words
 
@@ -35,16 +36,9 @@ _RISKS: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
 
 def overlaps_of(app: App, document: PlanDocument) -> tuple[Overlap, ...]:
     """Other open plans that change the same files."""
-    totals = document.state.previews
-    if totals is None or document.state.status is PlanStatus.COMPLETED:
+    if document.state.status is PlanStatus.COMPLETED:
         return ()
-    ledger = app.workspace.parts.ledger
-    common = ledger.overlapping(document.plan.id, totals.files)
-    refs = [ref for ref in map(ledger.ref, common) if not ref.superseded]
-    return tuple(
-        Overlap(ref.id, ref.name, ref.title, tuple(sorted(common[ref.id])))
-        for ref in sorted(refs, key=lambda ref: ref.number)
-    )
+    return overlaps(app.workspace.services, document)
 
 
 def facts_of(ref: PlanRef, document: PlanDocument) -> Facts:

@@ -73,7 +73,7 @@ class Loader:
             return Content(notes=notes)
         if self._document.state.status is PlanStatus.COMPLETED:
             return self._whole(spec, notes, fits=True)
-        tree, rules = self._workspace.parts.tree, self._workspace.parts.rules
+        tree, rules = self._workspace.services.tree, self._workspace.services.rules
         try:
             effects = effects_of(spec.base, looking(tree, spec.base.kind), rules, based=True)
         except (Invalid, Refused, StorageFailed, OSError):
@@ -106,7 +106,7 @@ class Loader:
             commands_of(
                 self._workspace.places,
                 self._workspace.configuration.config,
-                self._workspace.parts.environment,
+                self._workspace.environment,
             )
         )
 

@@ -1,0 +1,87 @@
+"""An open workspace, as the use cases see it: its tools, and the ports they are made of."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ringi.domain.events import LoggedEvent
+from ringi.domain.execution import ExecutionResult
+from ringi.domain.session import is_session
+from ringi.errors import Busy, NotFound
+from ringi.plans.services import Services
+from ringi.plans.tool import PlanTool
+from ringi.ports import Clock, PersonChannel, Upkeep
+from ringi.text import Text
+from ringi.workspace.places import Places
+
+if TYPE_CHECKING:  # most workspaces are opened without
+    from ringi.planning.tool import PlanningTool
+
+
+class OpenWorkspace:
+    """`plan` is the plan tool; everything that changes files goes through it."""
+
+    def __init__(
+        self,
+        services: Services,
+        upkeep: Upkeep,
+        places: Places,
+        environment: Mapping[str, str],
+        planning: "Callable[[], PlanningTool]",
+    ) -> None:
+        self.services = services
+        """For use cases; whoever uses the workspace asks its tools."""
+        self.upkeep = upkeep
+        self.places = places
+        self.environment = environment
+        self.plan = PlanTool(services)
+        self._planning = planning
+        self.recovered: tuple[ExecutionResult, ...] = ()
+        """Executions that a crash had cut off and that opening the workspace finished or took back."""
+
+    @cached_property
+    def planning(self) -> "PlanningTool":
+        """Planning sessions: from an instruction to a design that a person approved."""
+        return self._planning()
+
+    @property
+    def person(self) -> PersonChannel:
+        return self.services.person
+
+    @property
+    def clock(self) -> Clock:
+        return self.services.clock
+
+    def plan_name(self, plan_id: str) -> str:
+        """What people call it: p7."""
+        return self.plan.ref(plan_id).name
+
+    def log(self, name: str | None = None) -> Iterator[LoggedEvent]:
+        """Of everything, of a plan, of a planning session, or of a run."""
+        return self.services.store.events(None if name is None else self._named(name))
+
+    def _named(self, name: str) -> str:
+        if is_session(name):
+            return self.planning.find(name)
+        try:
+            return self.plan.find(name)
+        except NotFound:
+            for find in (self.planning.find, self.planning.find_run):
+                with contextlib.suppress(NotFound):
+                    return find(name)
+            raise
+
+    def verify_log(self) -> list[Text]:
+        """Every place where the ledger is not what was written; empty if it is sound."""
+        return self.upkeep.breaks()
+
+    def flush(self) -> None:
+        """Write out what waits to be written into `.agent/`; otherwise that happens within a moment."""
+        self.upkeep.flush()
+
+    def recover_if_needed(self) -> None:
+        if self.services.store.unfinished() or self.services.store.checking():
+            # Busy: it was not cut off, somebody is carrying it out right now.
+            with contextlib.suppress(Busy):
+                self.recovered = tuple(self.plan.recover())
