@@ -24,7 +24,8 @@ READS_ENVIRONMENT: Final = (
     "src/ringi/wiring/",
     "src/ringi/workspace/git.py",
     "src/ringi/workspace/shadow.py",
-    "src/ringi/integrations/person.py",
+    "src/ringi/process/start.py",
+    "src/ringi/process/table.py",
     BOUNDARY,
 )
 WRITES_NOTHING: Final = tuple(

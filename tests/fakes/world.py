@@ -11,7 +11,6 @@ from ringi.domain.approval import TypedAnswer
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import ActionSpec
 from ringi.fs import FileSystem
-from ringi.integrations.commands import CommandSettings, WorkspaceCommands
 from ringi.integrations.signing import SshSignatures
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
@@ -21,6 +20,7 @@ from ringi.store.transaction import LedgerTransaction
 from ringi.wiring.assemble import rules_of
 from ringi.wiring.config_keys import Config
 from ringi.wiring.system import new_id
+from ringi.workspace.commands import CommandSettings, WorkspaceCommands
 from ringi.workspace.snapshot import Snapshots
 from ringi.workspace.tree import Tree
 from tests.fakes.people import SeatedPerson, SteppingClock

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.integrations import sandbox
-from ringi.integrations.processes import SYSTEM_PATH
+from ringi.process import sandbox
+from ringi.process.environment import SYSTEM_PATH
 from tests.functional.desk import Desk
 
 BWRAP = sandbox.find(SYSTEM_PATH)

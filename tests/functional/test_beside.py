@@ -114,8 +114,9 @@ def test_one_lost_copy_does_not_keep_others_from_being_saved(
     desk: Desk, isolated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RINGI_WITH_SANDBOX", "off")  # in one it cannot reach its supervisor
-    desk.run("with", "--", "sh", "-c", "echo lost > work.txt; kill -9 $PPID; sleep 1")
-    desk.run("with", "--", "sh", "-c", "echo precious > work.txt; kill -9 $PPID; sleep 1")
+    kill = 'kill -9 "$(ps -o ppid= -p $PPID | tr -d " ")"; sleep 1'  # its supervisor's parent is ringi
+    desk.run("with", "--", "sh", "-c", f"echo lost > work.txt; {kill}")
+    desk.run("with", "--", "sh", "-c", f"echo precious > work.txt; {kill}")
     written = (isolated / "cache").rglob("tree/work.txt")
     lost = next(path.parent for path in written if path.read_text() == "lost\n")
     subprocess.run(["rm", "-rf", str(lost)], check=True)

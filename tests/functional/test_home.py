@@ -17,8 +17,8 @@ from ringi.cli.fold import width
 from ringi.domain import codec
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
-from ringi.integrations.person import process_start
 from ringi.plans.tool import PlanTool
+from ringi.process.table import process_start
 from ringi.wiring.checks import MARK
 from ringi.workspace.places import places_of
 from tests.fakes.people import SeatedPerson

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.integrations.processes import read_stat
+from ringi.process.supervisor import read_stat
 from tests.functional.beside_desk import WALLS, HomeDesk, home_desk, walled
 from tests.functional.desk import RINGI, Desk
 

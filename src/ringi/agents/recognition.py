@@ -5,9 +5,9 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from ringi.agents.table import AGENTS
+from ringi.process.environment import WITH_VARIABLE
 from ringi.text import Text
 
-WITH_VARIABLE: Final = "RINGI_WITH"
 _OURS: Final = frozenset(["ringi", "agent"])
 # Some agents agree on a common variable that holds their name. The shorter one is also used for other things,
 # so only a name that we know counts there.

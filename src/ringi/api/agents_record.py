@@ -1,8 +1,6 @@
 """agents.json, beside the ledger: what `ringi init` wrote into agents' files, and what stood there before."""
 
-import secrets
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -10,7 +8,7 @@ import msgspec
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
 from ringi.errors import BadDocument, InTheWay, StorageFailed
-from ringi.fs import OsFileSystem, opened
+from ringi.fs import OsFileSystem, opened, replace_file
 from ringi.store.connection import private_folder
 from ringi.text import why_failed
 from ringi.workspace.places import Places
@@ -59,25 +57,11 @@ def load(places: Places) -> tuple[Written, ...]:
 def save(places: Places, files: Iterable[Written]) -> None:
     """In one step; gone where there is nothing to remember."""
     record = Record(files=tuple(files))
-    fs, fresh = OsFileSystem(), f".{_NAME}.{secrets.token_hex(4)}"
+    path = private_folder(places.state) / _NAME
     try:
-        with opened(fs, fs.open_root(private_folder(places.state))) as folder:
-            if not record.files:
-                with suppress(FileNotFoundError):
-                    fs.remove(folder, _NAME)
-            else:
-                _replace(fs, folder, fresh, codec.pretty(record))
-            fs.sync_folder(folder)
+        if record.files:
+            replace_file(path, codec.pretty(record))
+        else:
+            path.unlink(missing_ok=True)
     except OSError as error:
         raise StorageFailed(what=str(places.state / _NAME), why=why_failed(error)) from None
-
-
-def _replace(fs: OsFileSystem, folder: int, fresh: str, data: bytes) -> None:
-    try:
-        fs.create(folder, fresh, data, 0o600)
-        fs.sync_file(folder, fresh)
-        fs.move(folder, fresh, folder, _NAME)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            fs.remove(folder, fresh)
-        raise

@@ -17,11 +17,12 @@ from ringi.domain.codec import digest
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
 from ringi.errors import BadTransition, ChangeFixed, PathRefused, RingiError, StorageFailed
-from ringi.integrations.agent_socket import AgentSocket, Server
-from ringi.integrations.person import process_start
-from ringi.integrations.supervise import Ended, run_in_terminal, run_program
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.validate import Basis
+from ringi.process.agent_socket import AgentSocket, Server
+from ringi.process.run import last, run, shell
+from ringi.process.table import process_start
+from ringi.process.terminal import Ended, run_in_terminal
 from ringi.text import Text
 from ringi.wiring.checks import environment_in
 from ringi.workspace.copy import CopyChange, Difference, WorkCopy
@@ -100,8 +101,9 @@ def run_agent(
             cwd=copy.tree,
             env=inside.env,
             output=output,
-            door=door,
+            listener=door,
             takes_terminal=walls.bwrap is not None,
+            mark=copy.id,
         )
     with contextlib.suppress(StorageFailed):  # whoever deleted its copy is told when it is read
         copy.note(ended_at=workspace.clock.now(), told_at=told_at or copy.record.told_at)
@@ -227,12 +229,17 @@ def _run_check(
 ) -> CheckResult:
     """Behind the same walls as the agent: it is the agent's code that runs."""
     timeout = workspace.configuration.config.checks.timeout_sec
-    shell, env = ("/bin/sh", "-c", command), environment_in(copy, environment)
-    inside = enclosed(workspace, copy, walls, shell, env, agent=argv, terminal=False)
-    ended = run_program(
-        inside.argv, cwd=copy.tree, env=inside.env, timeout_sec=timeout, keep_bytes=_KEPT_OUTPUT
+    words, env = shell(command), environment_in(copy, environment)
+    inside = enclosed(workspace, copy, walls, words, env, agent=argv, terminal=False)
+    ended = run(
+        inside.argv,
+        cwd=copy.tree,
+        env=inside.env,
+        timeout_sec=timeout,
+        output=last(_KEPT_OUTPUT),
+        mark=copy.id,
     )
-    return CheckResult(command, ended.exit_code, round(ended.duration_sec, 3), tree, ended.output)
+    return CheckResult(command, ended.exit_code, round(ended.duration_sec, 3), tree, ended.text)
 
 
 def specs_of(difference: Difference, tree: Tree) -> tuple[list[ActionSpec], Basis]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ringi.api.workspace import Workspace
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.errors import NotFound, RingiError
-from ringi.integrations.person import process_start
+from ringi.process.table import process_start
 from ringi.text import Text
 from ringi.wiring.checks import MARK
 from ringi.workspace.copy import WorkCopy

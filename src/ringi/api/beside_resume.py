@@ -15,7 +15,7 @@ from ringi.domain.codec import digest
 from ringi.domain.plan import OPEN
 from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.integrations.person import process_start
+from ringi.process.table import process_start
 from ringi.text import Text
 from ringi.wiring.checks import lay_over
 from ringi.workspace.copy import CopyChange, WorkCopy, put

@@ -13,9 +13,9 @@ from ringi.agents.table import agent_of
 from ringi.api.beside_program import program_of
 from ringi.api.workspace import Workspace
 from ringi.errors import NoSandbox, NoSuchProgram
-from ringi.integrations import sandbox
-from ringi.integrations.processes import SYSTEM_PATH
-from ringi.integrations.sandbox import AgentPlaces
+from ringi.process import sandbox
+from ringi.process.environment import SYSTEM_PATH
+from ringi.process.sandbox import AgentPlaces
 from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.git import Repository

@@ -1,7 +1,6 @@
 """Runs the configured checkers in work copies and takes in what they say about a snapshot (CP-10)."""
 
 import os
-import secrets
 import shlex
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
@@ -14,8 +13,9 @@ from ringi.domain import codec
 from ringi.domain.base import Versioned
 from ringi.domain.project_state import Diagnostic, Gap, GapCode
 from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
-from ringi.integrations.person import process_start
-from ringi.integrations.supervise import Collected, run_collected
+from ringi.fs import replace_file
+from ringi.process.run import Ran, at_most, run, shell
+from ringi.process.table import process_start
 from ringi.text import Text
 from ringi.wiring.checks import MARK, environment_in, remove_abandoned
 from ringi.wiring.config import Loaded, Origin
@@ -110,12 +110,14 @@ def _run(copies: "_Copies", command: str, environment: Mapping[str, str]) -> tup
     settings = copies.workspace.configuration.config.diagnostics
     try:
         copy = copies.current()
-        ran = run_collected(
-            command,
+        ran = run(
+            shell(command),
             cwd=copy.tree,
             env=_environment(copy, environment),
             timeout_sec=settings.timeout_sec,
-            most_bytes=MAX_OUTPUT_BYTES,
+            output=at_most(MAX_OUTPUT_BYTES),
+            errors=at_most(MAX_OUTPUT_BYTES),
+            mark=copy.id,
         )
         rewritten = copies.rewritten()
     except (Failed, Refused, Usage) as error:
@@ -131,7 +133,7 @@ def _run(copies: "_Copies", command: str, environment: Mapping[str, str]) -> tup
     return _judged(ran, parsed)
 
 
-def _judged(ran: Collected, parsed: Parsed | Unparsed) -> tuple[Kept, Text | None]:
+def _judged(ran: Ran, parsed: Parsed | Unparsed) -> tuple[Kept, Text | None]:
     """A checker that found something usually ends with a code other than 0; one that broke says nothing."""
     ended = Text("exit code {code}: {words}", code=ran.exit_code, words=_last_words(ran))
     if isinstance(parsed, Unparsed):
@@ -142,7 +144,7 @@ def _judged(ran: Collected, parsed: Parsed | Unparsed) -> tuple[Kept, Text | Non
     return kept, ended if silent or ran.exit_code >= _CANNOT_RUN else None
 
 
-def _last_words(ran: Collected) -> str:
+def _last_words(ran: Ran) -> str:
     return (ran.errors or ran.output)[-_TAIL:].decode("utf-8", "replace").strip()
 
 
@@ -235,14 +237,9 @@ def cached(workspace: Workspace, snapshot_id: str, command: str) -> Kept | None:
 
 def _keep(workspace: Workspace, snapshot_id: str, command: str, kept: Kept) -> None:
     path = _cache_file(workspace, snapshot_id, command)
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with suppress(OSError):  # what cannot be kept is found out again
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        try:
-            fresh.write_bytes(codec.canonical(kept))
-            fresh.replace(path)
-        finally:
-            fresh.unlink(missing_ok=True)
+        replace_file(path, codec.canonical(kept), synced=False)
         known = sorted(path.parent.glob("*.json"), key=lambda one: one.stat().st_mtime_ns)
         for old in known[:-_MOST_KEPT]:
             old.unlink(missing_ok=True)

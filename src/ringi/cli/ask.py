@@ -7,8 +7,8 @@ from ringi.cli.app import App
 from ringi.cli.ui import translated
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.errors import NoChannel
-from ringi.integrations.supervise import discard_pending_input
 from ringi.plans.proofs import TYPED_LENGTH, YES
+from ringi.process.terminal import discard_pending_input
 from ringi.text import Text
 
 LONGEST_DIFF: Final = 300

@@ -18,7 +18,7 @@ from ringi.cli.app import App, pass_app
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Interrupted, NoSuchProgram
 from ringi.integrations.notify import notify
-from ringi.integrations.supervise import Ended
+from ringi.process.terminal import Ended
 from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
 

@@ -12,7 +12,7 @@ from ringi.api.beside_walls import Walls
 from ringi.api.workspace import Workspace
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanRef, PlanStatus
-from ringi.integrations.supervise import Ended
+from ringi.process.terminal import Ended
 from ringi.text import Text
 from ringi.views import words
 from ringi.workspace.copy import WorkCopy

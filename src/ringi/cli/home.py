@@ -271,7 +271,7 @@ def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session |
 
 
 def _runs(supervisor: object) -> bool:
-    from ringi.integrations.person import process_start  # noqa: PLC0415  # only where there is a copy
+    from ringi.process.table import process_start  # noqa: PLC0415  # only where there is a copy
 
     match supervisor:
         case {"pid": int(pid), "start": str(start)}:

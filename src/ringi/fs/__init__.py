@@ -4,5 +4,16 @@ Everything is named by an open folder and one name in it, never by a path, and n
 """
 
 from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened, publish
+from ringi.fs.replace import replace_file
 
-__all__ = ["Entry", "FileChanged", "FileSystem", "Kind", "NotRegular", "OsFileSystem", "opened", "publish"]
+__all__ = [
+    "Entry",
+    "FileChanged",
+    "FileSystem",
+    "Kind",
+    "NotRegular",
+    "OsFileSystem",
+    "opened",
+    "publish",
+    "replace_file",
+]

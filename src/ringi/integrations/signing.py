@@ -23,8 +23,8 @@ from ringi.errors import (
     UnlistedKey,
     WrongNamespace,
 )
-from ringi.integrations.processes import SYSTEM_PATH
 from ringi.ports import Signer
+from ringi.process.environment import SYSTEM_PATH
 from ringi.text import Text
 
 _BEGIN: Final = "-----BEGIN SSH SIGNATURE-----"

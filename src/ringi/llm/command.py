@@ -20,6 +20,7 @@ from ringi.agents.record import FILES, LONGEST_WORD
 from ringi.agents.table import PLAIN, model_of
 from ringi.errors import (
     BadModelAnswer,
+    Interrupted,
     ModelFailed,
     ModelRejected,
     ModelTimeout,
@@ -28,7 +29,7 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.llm.backend import Call, Reply, RetryLater, Turn
-from ringi.llm.command_process import Ended, NotStarted, run
+from ringi.process.run import Ran, at_most, last, run
 from ringi.text import Text, why_failed
 
 PREFIX: Final = "command:"
@@ -37,6 +38,7 @@ _PROMPT: Final = "{prompt}"
 _RUNS_IT: Final = re.compile(r"-\w*[ce]|--(?:command|eval|exec)")
 """Options after which shells and interpreters take code."""
 _BYTES_A_TOKEN: Final = 4  # about; nobody counts the tokens of a plain command
+_KEPT_ERRORS: Final = 16_384
 _ERROR_LINES: Final = 8
 _ERROR_LENGTH: Final = 600
 _SCRATCH: Final = "ringi-model-"
@@ -108,17 +110,21 @@ class CommandBackend:
             try:
                 ended = run(
                     [program, *(word.replace(FILES, str(scratch.files)) for word in words)],
-                    given,
                     cwd=scratch.work,
                     env=self._passed(scratch),
-                    mark=scratch.temporary,
-                    seconds=call.seconds,
-                    most_bytes=self._most_bytes,
+                    timeout_sec=call.seconds,
+                    output=at_most(self._most_bytes),
+                    errors=last(_KEPT_ERRORS),
+                    given=given,
+                    mark=str(scratch.temporary),
                     on_beat=self._beat(call.on_tokens),
                 )
-            except NotStarted as error:
-                why = Text("{program} cannot be started: {why}", program=self._words[0], why=str(error))
+            except (OSError, ValueError) as error:  # the second: of characters that no system takes
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                why = Text("{program} cannot be started: {why}", program=self._words[0], why=reason)
                 raise ModelUnreachable(model=self.name, why=why) from None
+            except Interrupted:  # as from a model that is asked in this process
+                raise KeyboardInterrupt from None
         return self._reply(ended, call)
 
     def _program(self) -> str:
@@ -159,7 +165,7 @@ class CommandBackend:
         streams = self._agent.streams
         return lambda size: on_tokens(size // _BYTES_A_TOKEN if streams else 0)
 
-    def _reply(self, ended: Ended, call: Call) -> Reply:
+    def _reply(self, ended: Ran, call: Call) -> Reply:
         output, errors = _text(ended.output), _text(ended.errors)
         said = self._agent.read(output, errors, ended.exit_code)
         if not (ended.too_long or ended.timed_out or ended.exit_code or said.problem):

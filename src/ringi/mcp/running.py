@@ -98,7 +98,7 @@ def _surroundings(settings: Settings) -> Surroundings:
 def requester_of(parent: int, places: "Places") -> str:
     """An agent that `ringi with` started, where that is what started us; empty for the user."""
     from ringi.api.beside import proposer_of  # noqa: PLC0415  # see above
-    from ringi.integrations.person import process_start  # noqa: PLC0415  # see above
+    from ringi.process.table import process_start  # noqa: PLC0415  # see above
     from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # see above
 
     for copy in WorkCopy.all(places.copies):

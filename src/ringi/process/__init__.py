@@ -1,1 +1,1 @@
-"""Start, supervise, sandbox, terminal, signals: the one place that runs other programs."""
+"""Commands as processes: started, supervised, sandboxed, and ended with all they started."""

@@ -1,14 +1,12 @@
 """The bytes that executions replace and write: small ones in the ledger, large ones as files beside it."""
 
-import contextlib
-import os
 import sqlite3
 from pathlib import Path
 from typing import Final
 
 from ringi.domain.codec import digest
 from ringi.errors import StorageFailed
-from ringi.fs import OsFileSystem, opened
+from ringi.fs import OsFileSystem, opened, replace_file
 from ringi.store import sql
 
 _FOLDER: Final = "contents"
@@ -67,13 +65,9 @@ class Contents:
         if path.exists() and path.stat().st_size == len(data):
             self._unsynced.append(sha256)
             return
-        temporary = path.with_suffix(f".{os.getpid()}")
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            temporary.write_bytes(data)
-            temporary.replace(path)
+            replace_file(path, data, synced=False)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
             raise StorageFailed(what=str(path), why=error.strerror or str(error)) from None
         self._unsynced.append(sha256)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.domain.plan import CheckFailure, PlannedChecks
 from ringi.fs import OsFileSystem
-from ringi.integrations.commands import CommandSettings, WorkspaceCommands
 from ringi.integrations.person import TerminalPerson
 from ringi.integrations.signing import SshSignatures
 from ringi.plans.services import Rules, Services
@@ -28,6 +27,7 @@ from ringi.wiring.config_keys import Config
 from ringi.wiring.models import budget_of, choose
 from ringi.wiring.signers import signer_lists
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
+from ringi.workspace.commands import CommandSettings, WorkspaceCommands
 from ringi.workspace.places import Places, places_of, user_folder
 from ringi.workspace.tree import Tree
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from ringi.agents.recognition import WITH_VARIABLE
 from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, NoSandbox, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.integrations.person import process_start
-from ringi.integrations.processes import GIT_PLACES
 from ringi.ports import Commands
+from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
+from ringi.process.run import last, run, shell
+from ringi.process.table import process_start
 from ringi.text import Text
 from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # What is marked so holds nothing of a person, and whoever comes next removes it if its process was killed.
 MARK: Final = "ringi diagnostics"
+_KEPT_OUTPUT: Final = 16_384
 
 Files = Mapping[str, tuple[bytes, int] | None]
 Progress = Callable[[Text], None]
@@ -70,20 +71,20 @@ class CopyChecks:
         return tuple(results)
 
     def _run(self, command: str, laid: "_Laid", phase: CheckPhase) -> CheckResult:
-        from ringi.integrations.supervise import run_captured  # noqa: PLC0415  # only where a check runs
-
         self._on_progress(Text("running {command} …", command=command))
         if phase is CheckPhase.DRY and self._commands_in is not None and self.sandboxed():
             return self._run_inside(self._commands_in(laid.copy.tree), command, laid)
         with _in_words(laid.copy.folder):
-            ended = run_captured(
-                command,
+            ended = run(
+                shell(command),
                 cwd=laid.copy.tree,
                 env=environment_in(laid.copy, self._environment),
                 timeout_sec=self._timeout_sec,
+                output=last(_KEPT_OUTPUT),
+                mark=laid.copy.id,
             )
         duration = round(ended.duration_sec, 3)
-        return CheckResult(command, ended.exit_code, duration, laid.difference.tree, ended.output, phase)
+        return CheckResult(command, ended.exit_code, duration, laid.difference.tree, ended.text, phase)
 
     def _run_inside(self, commands: Commands, command: str, laid: "_Laid") -> CheckResult:
         argv = ["/bin/sh", "-c", command]

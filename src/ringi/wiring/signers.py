@@ -1,15 +1,13 @@
 """Whose signatures count: the user's own list, and the project's once it is trusted."""
 
 import os
-import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from ringi.domain import codec
 from ringi.errors import BadConfiguration, InTheWay, StorageFailed
-from ringi.fs import OsFileSystem, opened
+from ringi.fs import OsFileSystem, opened, replace_file
 from ringi.integrations.signing import SignerList
 from ringi.store.lock import FileLock
 from ringi.text import Text
@@ -42,7 +40,7 @@ def add_signer(environment: Mapping[str, str], line: str) -> tuple[Path, bool]:
             if wanted in before.split(b"\n"):
                 return file, False
             gap = b"" if not before or before.endswith(b"\n") else b"\n"
-            _replace(place, before + gap + wanted + b"\n")
+            replace_file(place, before + gap + wanted + b"\n")
     except OSError as error:
         raise StorageFailed(what=str(file), why=error.strerror or str(error)) from None
     return file, True
@@ -95,17 +93,3 @@ def _projects(root: Path, environment: Mapping[str, str]) -> SignerList | None:
     if data is None or codec.digest(data) != pinned:
         return None
     return SignerList(str(file), data)
-
-
-def _replace(place: Path, data: bytes) -> None:
-    fs, fresh = OsFileSystem(), f".{place.name}.{secrets.token_hex(4)}"
-    with opened(fs, fs.open_root(place.parent)) as folder:
-        try:
-            fs.create(folder, fresh, data, 0o600)
-            fs.sync_file(folder, fresh)
-            fs.move(folder, fresh, folder, place.name)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                fs.remove(folder, fresh)
-            raise
-        fs.sync_folder(folder)

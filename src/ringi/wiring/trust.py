@@ -1,9 +1,7 @@
 """What a person allowed a project's own files to run, pinned by its digest in the user's folder (rule 9)."""
 
 import os
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,7 +9,7 @@ from typing import Final, NamedTuple
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
 from ringi.errors import InTheWay, RingiError, StorageFailed
-from ringi.fs import OsFileSystem, opened
+from ringi.fs import OsFileSystem, opened, replace_file
 from ringi.store.lock import FileLock
 from ringi.text import Text
 from ringi.wiring.config_file import guarded, project_bytes
@@ -192,7 +190,7 @@ class Trust:
             raise InTheWay(what=str(self.file), why=_why(error)) from None
 
     def _write(self, pin: Pin | None, record: TrustRecord) -> None:
-        place, fs = self._place(), OsFileSystem()
+        place = self._place()
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Read below the lock: no pin of another workspace may get lost, and no revoked one return.
@@ -203,23 +201,9 @@ class Trust:
                     workspaces=kept if pin is None else {**kept, self._name: pin},
                     history=(*before.history, record)[-_MAX_HISTORY:],
                 )
-                with opened(fs, fs.open_root(place.parent)) as folder:
-                    _replace(fs, folder, place.name, codec.pretty(after))
+                replace_file(place, codec.pretty(after))
         except OSError as error:
             raise StorageFailed(what=str(self.file), why=error.strerror or str(error)) from None
-
-
-def _replace(fs: OsFileSystem, folder: int, name: str, data: bytes) -> None:
-    fresh = f".{name}.{secrets.token_hex(4)}"
-    try:
-        fs.create(folder, fresh, data, 0o600)
-        fs.sync_file(folder, fresh)
-        fs.move(folder, fresh, folder, name)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            fs.remove(folder, fresh)
-        raise
-    fs.sync_folder(folder)
 
 
 def _why(error: RingiError) -> object:

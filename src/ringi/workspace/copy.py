@@ -15,6 +15,7 @@ import msgspec
 
 from ringi.domain.codec import pretty, trusted
 from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
+from ringi.fs import replace_file
 from ringi.text import Text, why_failed
 from ringi.workspace.carry import carriable, carry_over, erase, erase_later, private_folder
 from ringi.workspace.checkout import head_of, make_repository
@@ -283,10 +284,8 @@ class WorkCopy:
 
 def put(path: Path, data: bytes) -> None:
     """The old file or the new one is there, whatever happens."""
-    fresh = path.with_name(f"{path.name}.fresh")
     try:
-        fresh.write_bytes(data)
-        fresh.replace(path)
+        replace_file(path, data, synced=False)
     except OSError as error:
         raise StorageFailed(what=str(path), why=why_failed(error)) from None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, StorageFailed
+from ringi.fs import replace_file
 from ringi.text import Text
 from ringi.workspace.git import quoted
 
@@ -119,7 +120,4 @@ def _switch(on: bool) -> bytes:
 
 def keep(path: Path, data: bytes) -> None:
     if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
-        fresh = path.with_name(path.name + ".fresh")
-        fresh.unlink(missing_ok=True)
-        fresh.write_bytes(data)
-        fresh.replace(path)
+        replace_file(path, data, synced=False)

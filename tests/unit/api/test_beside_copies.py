@@ -15,8 +15,8 @@ from ringi.api.doctor import Mark, examine
 from ringi.domain.amendment import DropSpec, NewContent
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
-from ringi.integrations.person import process_start
 from ringi.plans.tool import PlanTool
+from ringi.process.table import process_start
 from ringi.wiring.checks import MARK
 from ringi.workspace.copy import WorkCopy
 from tests.helpers import Person, approve, environment_of

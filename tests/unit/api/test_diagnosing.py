@@ -2,10 +2,8 @@
 
 import json
 import os
-import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,6 @@ from ringi.api import Workspace, diagnosing, open_workspace
 from ringi.api.diagnosing import Basis, Command, Diagnosed, commands_of, diagnose
 from ringi.api.doctor import abandoned
 from ringi.domain.project_state import Diagnostic, Gap, GapCode, Severity
-from ringi.integrations.supervise import run_collected
 from ringi.wiring.config import executable
 from ringi.wiring.trust import Trust
 from ringi.workspace.copy import WorkCopy
@@ -282,18 +279,3 @@ def test_a_copy_that_a_crash_left_is_removed_and_never_a_plan(repo: Path, tmp_pa
         run(workspace, SAYS)
         assert not left.folder.exists()
         assert workspace.plan.list() == []
-
-
-def test_all_that_is_printed_is_collected_apart(tmp_path: Path):
-    code = "import sys; sys.stdout.write('a' * 3000000); sys.stderr.write('b' * 3000000)"
-    command = shlex.join([sys.executable, "-c", code])
-    ran = run_collected(command, cwd=tmp_path, env=os.environ, timeout_sec=60, most_bytes=10**7)
-    assert (ran.exit_code, ran.timed_out, ran.too_long) == (0, False, False)
-    assert (ran.output, ran.errors) == (b"a" * 3000000, b"b" * 3000000)
-    ran = run_collected(command, cwd=tmp_path, env=os.environ, timeout_sec=60, most_bytes=10**6)
-    assert ran.too_long
-    assert len(ran.output) == 10**6
-    ran = run_collected(
-        "exec >&- 2>&-; sleep 0.2; exit 4", cwd=tmp_path, env={}, timeout_sec=60, most_bytes=9
-    )
-    assert (ran.exit_code, ran.output, ran.too_long) == (4, b"", False)

@@ -11,12 +11,12 @@ from mcp.shared.exceptions import MCPError
 
 from ringi.api import Workspace
 from ringi.errors import Busy, Interrupted, NotFound
-from ringi.integrations.person import process_start
 from ringi.mcp.library import Library
 from ringi.mcp.opening import Opening
 from ringi.mcp.running import requester_of
 from ringi.mcp.waiting import Client, Waiting
 from ringi.mcp.worker import Worker
+from ringi.process.table import process_start
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.places import places_of
 from tests.helpers import approve, environment_of, open_scratch, proposed, write

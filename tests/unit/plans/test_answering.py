@@ -17,7 +17,7 @@ from ringi.domain.plan import (
     PlanStatus,
 )
 from ringi.errors import BadTransition, InvalidSpecs, NoSandbox, NotFound, PlanChanged, Stale
-from ringi.integrations import sandbox
+from ringi.process import sandbox
 from tests.helpers import (
     answer,
     approve,

@@ -11,7 +11,7 @@ import pytest
 from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.integrations.person import process_start
+from ringi.process.table import process_start
 from ringi.text import Text
 from ringi.wiring.checks import MARK, CopyChecks, lay_over
 from ringi.workspace.copy import WorkCopy

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Final, Self
 
-from ringi.integrations.signals import SignalPipe
+from ringi.process.signals import SignalPipe
 
 _CHUNK: Final = 4096
 _WAKE: Final = 0

@@ -3,13 +3,13 @@
 import contextlib
 import hashlib
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from ringi.domain.codec import blob_id
+from ringi.fs import replace_file
 from ringi.workspace.dependencies.found import Found
 
 # To be raised with every change of what is extracted. Python's own parser reads the largest files.
@@ -81,15 +81,7 @@ def _read(path: Path) -> _Kept | None:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(prefix=f".{path.name}-", dir=path.parent, delete=False) as file:
-        fresh = Path(file.name)
-        try:
-            file.write(data)
-            file.flush()
-            fresh.replace(path)
-        except BaseException:
-            fresh.unlink(missing_ok=True)
-            raise
+    replace_file(path, data, synced=False)
 
 
 def key(language: str, oid: str) -> str:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.integrations import sandbox
-from ringi.integrations.processes import SYSTEM_PATH
-from ringi.integrations.sandbox import AgentPlaces, How, Mount, agent_mounts, for_agent, for_check, sees
+from ringi.process import sandbox
+from ringi.process.environment import SYSTEM_PATH
+from ringi.process.sandbox import AgentPlaces, How, Mount, agent_mounts, for_agent, for_check, sees
 
 BWRAP = sandbox.find(SYSTEM_PATH)
 walled = pytest.mark.skipif(

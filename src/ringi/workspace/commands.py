@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
-from ringi.integrations import sandbox
-from ringi.integrations.processes import GIT_PLACES, SYSTEM_PATH
 from ringi.ports import Ran
+from ringi.process import sandbox
+from ringi.process.environment import GIT_PLACES, SYSTEM_PATH
+from ringi.process.run import last, run
 from ringi.text import Text
 
 # Names of places, tools and tastes. Nothing that may hold a secret, as proxies do, or lead to one, as sockets
@@ -60,8 +61,6 @@ class WorkspaceCommands:
         return self._bwrap() is not None
 
     def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
-        from ringi.integrations.supervise import run_program  # noqa: PLC0415  # some ms that only a command needs
-
         bwrap = self._bwrap() if sandboxed else None
         if sandboxed and bwrap is None:
             raise NoSandbox(why=Text("it is not there any more"))
@@ -74,16 +73,16 @@ class WorkspaceCommands:
             # A place that is read-only there; without the variable /tmp is taken.
             environment.pop("TMPDIR", None)
         try:
-            ran = run_program(
+            ran = run(
                 words,
                 cwd=cwd,
                 env=environment,
                 timeout_sec=timeout_sec,
-                keep_bytes=self._settings.output_bytes,
+                output=last(self._settings.output_bytes),
             )
         except (OSError, ValueError) as error:  # the second: of characters that no system takes
             raise _not_startable(argv[0], error) from None
-        return Ran(ran.exit_code, ran.output, ran.cut, ran.timed_out, ran.duration_sec)
+        return Ran(ran.exit_code, ran.text, ran.cut, ran.timed_out, ran.duration_sec)
 
     def _bwrap(self) -> str | None:
         if self._settings.sandbox == "off":

@@ -4,15 +4,14 @@ import os
 import socket
 import stat
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from ringi.integrations import agent_socket
-from ringi.integrations.agent_socket import AgentSocket, Server
-from ringi.integrations.processes import read_stat
-from ringi.integrations.supervise import run_in_terminal
+from ringi.process import agent_socket
+from ringi.process.agent_socket import AgentSocket, Server
+from ringi.process.supervisor import read_stat
+from ringi.process.terminal import run_in_terminal
 
 # Answers each line with itself and its own process number.
 ECHO = "import os, sys\nfor line in sys.stdin: print(os.getpid(), os.getppid(), line.strip(), flush=True)"
@@ -47,7 +46,7 @@ def test_each_who_knocks_gets_a_server(tmp_path: Path) -> None:
         guests = []
         for _ in range(3):
             guests.append(knocked(door))
-            assert door.accept() is not None
+            assert door.serve()
         pids = set()
         for number, guest in enumerate(guests):
             guest.sendall(b"%d\n" % number)
@@ -66,16 +65,16 @@ def test_each_who_knocks_gets_a_server(tmp_path: Path) -> None:
 def test_a_server_that_is_not_there_or_ends_closes_the_connection(tmp_path: Path) -> None:
     for argv in (("/nowhere/server",), ("false",)):
         with AgentSocket(server("", *argv)) as door, knocked(door) as guest:
-            door.accept()
+            door.serve()
             assert guest.recv(10) == b""
 
 
 def test_nobody_can_have_servers_without_end() -> None:
     with AgentSocket(server("import time; time.sleep(100)")) as door:
         guests = [knocked(door) for _ in range(16)]
-        assert all(door.accept() for _ in guests)
+        assert all(door.serve() for _ in guests)
         with knocked(door) as another:
-            assert door.accept() is None
+            assert not door.serve()
             assert another.recv(10) == b""
         for guest in guests:
             guest.close()
@@ -83,11 +82,9 @@ def test_nobody_can_have_servers_without_end() -> None:
 
 def test_who_knocks_and_goes_leaves_nothing() -> None:
     with AgentSocket(server()) as door:
-        assert door.accept() is None
+        assert not door.serve()
         knocked(door).close()
-        door.accept()
-        time.sleep(0.2)
-        door.reap()
+        door.serve()
     assert door.descriptors == ()
 
 
@@ -96,7 +93,7 @@ def test_it_lies_where_no_other_sandbox_sees_it(monkeypatch: pytest.MonkeyPatch)
     with AgentSocket(server()) as door, knocked(door) as guest:
         assert door.folder is not None
         assert door.folder.parent == Path("/tmp")
-        assert door.accept() is not None
+        assert door.serve()
         guest.sendall(b"x\n")
         assert guest.makefile().readline().endswith(" x\n")
 
@@ -104,7 +101,7 @@ def test_it_lies_where_no_other_sandbox_sees_it(monkeypatch: pytest.MonkeyPatch)
 def test_without_a_place_for_it_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_socket, "_OUT_OF_SIGHT", str(tmp_path / "nowhere"))
     with AgentSocket(server()) as door:
-        assert (door.path, door.descriptors, door.accept()) == (None, (), None)
+        assert (door.path, door.descriptors, door.serve()) == (None, (), False)
 
 
 def test_servers_are_not_counted_among_what_a_command_leaves(tmp_path: Path) -> None:
@@ -114,7 +111,7 @@ def test_servers_are_not_counted_among_what_a_command_leaves(tmp_path: Path) -> 
         env = {**os.environ, "DOOR": str(door.path)}
         with (tmp_path / "screen").open("wb") as screen:
             ended = run_in_terminal(
-                ["sh", "-c", script], cwd=tmp_path, env=env, output=screen.fileno(), door=door
+                ["sh", "-c", script], cwd=tmp_path, env=env, output=screen.fileno(), listener=door
             )
         pids = [int(line.split()[0]) for line in (tmp_path / "answer").read_text().splitlines()]
         assert (ended.exit_code, ended.leftovers, ended.survivors) == (3, 1, 0)

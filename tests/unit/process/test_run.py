@@ -18,13 +18,9 @@ import pexpect
 import pytest
 
 import ringi
-from ringi.integrations.processes import end_group, read_stat
-from ringi.integrations.supervise import (
-    Captured,
-    discard_pending_input,
-    run_captured,
-    run_in_terminal,
-)
+from ringi.process.run import Ran, at_most, last, run, shell
+from ringi.process.supervisor import end_group, read_stat
+from ringi.process.terminal import discard_pending_input, run_in_terminal
 
 PATIENCE = 30.0
 ENV = {
@@ -39,7 +35,7 @@ beside_threads = pytest.mark.filterwarnings("ignore:.*multi-threaded:Deprecation
 DRIVER = """
 import json, os, subprocess, sys, termios, resource
 from pathlib import Path
-from ringi.integrations.supervise import run_in_terminal
+from ringi.process.terminal import run_in_terminal
 report, output, *argv = sys.argv[1:]
 before = termios.tcgetattr(0) if os.isatty(0) else None
 earlier = subprocess.Popen(["sleep", "1000"])
@@ -146,8 +142,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.close()
 
 
-def captured(command: str, folder: Path, **options: Any) -> Captured:
-    return run_captured(command, cwd=folder, env=ENV, **({"timeout_sec": PATIENCE} | options))
+def captured(command: str, folder: Path, *, keep_bytes: int = 16384, **options: Any) -> Ran:
+    limits: dict[str, Any] = {"timeout_sec": PATIENCE, "output": last(keep_bytes)}
+    return run(shell(command), cwd=folder, env=ENV, **(limits | options))
 
 
 class TestEnd:
@@ -464,7 +461,7 @@ class TestLeftovers:
         try:
             below = bench.pid("grandchild")
             ended = captured("sleep 1000 & echo $!", bench.folder)
-            assert is_gone(int(ended.output))
+            assert is_gone(int(ended.text))
             assert ours.poll() is None
             assert not is_gone(below)
         finally:
@@ -486,31 +483,31 @@ class TestLeftovers:
         script = "trap '' TERM; sleep 1000 & echo $! > pid"
         command = subprocess.Popen(["sh", "-c", script], cwd=bench.folder, start_new_session=True)
         command.wait(PATIENCE)
-        assert end_group(command) == (1, 0)
+        assert end_group(command.pid, command.poll) == (1, 0)
         assert is_gone(bench.pid("pid"))
 
     def test_the_group_of_a_running_command_is_ended_with_it(self, bench: Bench) -> None:
         command = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-        assert end_group(command) == (0, 0)
+        assert end_group(command.pid, command.poll) == (1, 0)
         assert command.returncode == -signal.SIGTERM
 
 
 class TestCaptured:
     def test_both_outputs_and_the_exit_code(self, tmp_path: Path) -> None:
         done = captured("pwd; echo wrong >&2; exit 3", tmp_path)
-        assert (done.exit_code, done.output, done.timed_out) == (3, f"{tmp_path}\nwrong\n", False)
+        assert (done.exit_code, done.text, done.timed_out) == (3, f"{tmp_path}\nwrong\n", False)
 
     def test_a_death_by_signal(self, tmp_path: Path) -> None:
         assert captured("kill -TERM $$", tmp_path).exit_code == 143
 
     def test_it_has_neither_input_nor_terminal(self, tmp_path: Path) -> None:
         done = captured("cat; tty; (: < /dev/tty) 2>/dev/null || echo none", tmp_path)
-        assert done.output == "not a tty\nnone\n"
+        assert done.text == "not a tty\nnone\n"
 
     def test_a_timeout_ends_everything(self, bench: Bench) -> None:
         script = f"{sys.executable} -c '{DAEMON}' pid stubborn; echo begun; sleep 1000"
         done = captured(script, bench.folder, timeout_sec=1.5)
-        assert (done.exit_code, done.timed_out, done.output) == (124, True, "begun\n")
+        assert (done.exit_code, done.timed_out, done.text) == (124, True, "begun\n")
         assert done.duration_sec >= 1.5
         assert is_gone(bench.pid("pid"))
 
@@ -519,31 +516,32 @@ class TestCaptured:
 
     def test_only_the_end_of_the_output_is_kept(self, tmp_path: Path) -> None:
         done = captured("seq 1 100000", tmp_path, keep_bytes=12)
-        assert done.output == "9999\n100000\n"
-        assert captured("echo something", tmp_path, keep_bytes=0).output == ""
+        assert done.text == "9999\n100000\n"
+        assert captured("echo something", tmp_path, keep_bytes=0).text == ""
 
     def test_much_output_is_not_kept(self, bench: Bench) -> None:
         code = (
             "from resource import RUSAGE_SELF, getrusage\n"
             "import os\n"
             "from pathlib import Path\n"
-            "from ringi.integrations.supervise import run_captured\n"
-            "def run(command):\n"
-            "    done = run_captured(command, cwd=Path.cwd(), env=os.environ, timeout_sec=120)\n"
+            "from ringi.process.run import last, run, shell\n"
+            "def measured(command):\n"
+            "    kept = last(16384)\n"
+            "    done = run(shell(command), cwd=Path.cwd(), env=os.environ, timeout_sec=120, output=kept)\n"
             "    return len(done.output), done.exit_code, getrusage(RUSAGE_SELF).ru_maxrss\n"
-            "first = run('true')\n"
-            "last = run('head -c 50000000 /dev/zero')\n"
-            "print(last[0], last[1], last[2] - first[2] < 20000)\n"
+            "first = measured('true')\n"
+            "then = measured('head -c 50000000 /dev/zero')\n"
+            "print(then[0], then[1], then[2] - first[2] < 20000)\n"
         )
         done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, check=True)
         assert done.stdout == b"16384 0 True\n"
 
     def test_bytes_that_are_no_text_are_replaced(self, tmp_path: Path) -> None:
-        assert captured(r"printf 'a\377b'", tmp_path).output == "a\ufffdb"
+        assert captured(r"printf 'a\377b'", tmp_path).text == "a\ufffdb"
 
     def test_a_process_that_keeps_the_output_open_does_not_hold_us(self, bench: Bench) -> None:
         done = captured("setsid sleep 1000 & echo $! > pid; echo over", bench.folder)
-        assert (done.exit_code, done.output, done.timed_out) == (0, "over\n", False)
+        assert (done.exit_code, done.text, done.timed_out) == (0, "over\n", False)
         assert is_gone(bench.pid("pid"))
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
@@ -555,10 +553,10 @@ class TestCaptured:
             "import os\n"
             "from pathlib import Path\n"
             "from ringi.errors import Interrupted\n"
-            "from ringi.integrations.supervise import run_captured\n"
+            "from ringi.process.run import last, run, shell\n"
             "try:\n"
             "    command = 'echo $$ > pid; sleep 1000'\n"
-            "    run_captured(command, cwd=Path.cwd(), env=os.environ, timeout_sec=100)\n"
+            "    run(shell(command), cwd=Path.cwd(), env=os.environ, timeout_sec=100, output=last(100))\n"
             "except Interrupted as error:\n"
             "    print(error.code)\n"
         )
@@ -571,11 +569,31 @@ class TestCaptured:
         assert is_gone(shell)
 
 
+class TestApart:
+    def test_all_that_is_printed_is_kept_apart(self, tmp_path: Path) -> None:
+        code = "import sys; sys.stdout.write('a' * 3000000); sys.stderr.write('b' * 3000000)"
+        ran = self.run(tmp_path, 10**7, sys.executable, "-c", code)
+        assert (ran.exit_code, ran.timed_out, ran.too_long) == (0, False, False)
+        assert (ran.output, ran.errors) == (b"a" * 3000000, b"b" * 3000000)
+        ran = self.run(tmp_path, 10**6, sys.executable, "-c", code)
+        assert ran.too_long
+        assert len(ran.output) == 10**6
+
+    def test_a_command_that_closes_its_outputs_goes_on(self, tmp_path: Path) -> None:
+        ran = self.run(tmp_path, 9, *shell("exec >&- 2>&-; sleep 0.2; exit 4"))
+        assert (ran.exit_code, ran.output, ran.too_long) == (4, b"", False)
+
+    @staticmethod
+    def run(folder: Path, most: int, *argv: str) -> Ran:
+        limit = at_most(most)
+        return run(argv, cwd=folder, env=ENV, timeout_sec=2 * PATIENCE, output=limit, errors=limit)
+
+
 class TestTypeAhead:
     def test_what_was_typed_before_the_question_is_forgotten(self, tmp_path: Path) -> None:
         code = (
             "import select\n"
-            "from ringi.integrations.supervise import discard_pending_input\n"
+            "from ringi.process.terminal import discard_pending_input\n"
             "print('working', flush=True)\n"
             "select.select([0], [], [])\n"
             "discard_pending_input()\n"

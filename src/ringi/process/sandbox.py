@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.agents.recognition import WITH_VARIABLE
+from ringi.process.environment import WITH_VARIABLE
 from ringi.text import Text
 
 _PROBE_SEC: Final = 10.0

@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
-from ringi.integrations import sandbox
-from ringi.integrations.commands import CommandSettings, WorkspaceCommands
-from ringi.integrations.processes import SYSTEM_PATH, read_stat
-from ringi.integrations.sandbox import How, Mount, arguments, mounts, sees
 from ringi.ports import Ran
+from ringi.process import sandbox
+from ringi.process.environment import SYSTEM_PATH
+from ringi.process.sandbox import How, Mount, arguments, mounts, sees
+from ringi.process.supervisor import read_stat
+from ringi.workspace.commands import CommandSettings, WorkspaceCommands
 from tests.helpers import python
 
 PATIENCE = 30.0
@@ -224,7 +225,7 @@ def test_a_signal_ends_the_command(place: Place, number: signal.Signals):
         "import os, sys\n"
         "from pathlib import Path\n"
         "from ringi.errors import Interrupted\n"
-        "from ringi.integrations.commands import CommandSettings, WorkspaceCommands\n"
+        "from ringi.workspace.commands import CommandSettings, WorkspaceCommands\n"
         "settings = CommandSettings('off', (), 1, ())\n"
         "try:\n"
         "    commands = WorkspaceCommands(Path(sys.argv[1]), os.environ, settings)\n"

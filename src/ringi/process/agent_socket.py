@@ -26,12 +26,12 @@ class Server(NamedTuple):
 
 
 class AgentSocket:
-    """Has no `path` if no socket can be made: the agent can work without."""
+    """Without a socket if none can be made: the agent can work without."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._listener: socket.socket | None = None
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._servers: list[subprocess.Popen[bytes]] = []
         self.folder: Path | None = None
 
     def __enter__(self) -> Self:
@@ -54,15 +54,15 @@ class AgentSocket:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
-        for server in self._running:
+        for server in self._servers:
             server.terminate()
-        for server in self._running:
+        for server in self._servers:
             try:
                 server.wait(_GRACE)
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
-        self._running.clear()
+        self._servers.clear()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -72,36 +72,35 @@ class AgentSocket:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The descriptor that can be read when a connection waits."""
+        """The descriptor that can be read when somebody knocks."""
         return (self._listener.fileno(),) if self._listener else ()
 
-    def accept(self) -> int | None:
-        """Start a server for the connection that waits; answers with its process number."""
+    def serve(self) -> bool:
+        """Starts a server for whoever knocks; False if there is none."""
         if self._listener is None:
-            return None
+            return False
         try:
             connection, _ = self._listener.accept()
-        except OSError:  # it has been closed again
-            return None
-        self.reap()
+        except OSError:  # whoever knocked has gone again
+            return False
+        self._servers = [server for server in self._servers if server.poll() is None]
         with connection:
             connection.setblocking(True)
-            if len(self._running) >= _MOST_SERVERS:
-                return None
+            if len(self._servers) >= _MOST_SERVERS:
+                return False
             try:
-                server = subprocess.Popen(
-                    self._server.argv,
-                    cwd=self._server.cwd,
-                    env=self._server.env,
-                    stdin=connection.fileno(),
-                    stdout=connection.fileno(),
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
+                self._servers.append(self._started(connection))
             except OSError:
-                return None
-        self._running.append(server)
-        return server.pid
+                return False
+        return True
 
-    def reap(self) -> None:
-        self._running = [server for server in self._running if server.poll() is None]
+    def _started(self, connection: socket.socket) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            self._server.argv,
+            cwd=self._server.cwd,
+            env=self._server.env,
+            stdin=connection.fileno(),
+            stdout=connection.fileno(),
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )

@@ -1,11 +1,19 @@
 """Signals as bytes in a pipe, so that waiting for a descriptor ends when one comes."""
 
+import contextlib
 import os
+import select
 import signal
 import threading
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Final, Protocol, Self
+
+STOPPING: Final = frozenset([signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+
+
+class HasDescriptor(Protocol):
+    def fileno(self) -> int: ...
 
 
 class SignalPipe:
@@ -45,3 +53,39 @@ class SignalPipe:
     def _note(self, number: int, _frame: FrameType | None) -> None:
         # Also when another listener had the pipe for a while, as one that runs a command.
         self._noted.add(number)
+
+
+class StopSignals(SignalPipe):
+    """Notes what should stop us, while we wait for something else."""
+
+    stop: int | None = None
+    """The first that came."""
+    again: bool = False
+    """Another one came: somebody is in a hurry."""
+
+    def __init__(self, *more: int) -> None:
+        super().__init__((*STOPPING, *more), leave_ignored=STOPPING)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        super()._note(number, frame)
+        if number in STOPPING:
+            self.again = self.stop is not None
+            self.stop = self.stop or number
+
+    def taken(self) -> set[int]:
+        """The signals since this was last asked."""
+        noted, self._noted = self._noted, set()
+        return noted
+
+    def wait(
+        self,
+        reading: Sequence[int | HasDescriptor],
+        writing: Sequence[int | HasDescriptor] = (),
+        seconds: float | None = None,
+    ) -> tuple[list[int | HasDescriptor], list[int | HasDescriptor]]:
+        """Those that can be read and written; none if a signal came or the time is up."""
+        ready, free, _ = select.select([*reading, self.reader], writing, [], seconds)
+        if self.reader in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self.reader, 4096)
+        return ready, free

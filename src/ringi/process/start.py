@@ -1,0 +1,240 @@
+"""Starts a command below a supervisor of its own, and hears from it how the command ended."""
+
+import contextlib
+import errno
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.process.supervisor import END, END_AT_ONCE, GRACE, PATIENCE, Stat, order, processes
+
+_KILLED: Final = 128 + signal.SIGKILL
+_PAUSE: Final = 0.01
+_SLACK: Final = 5.0  # seconds that a supervisor may take beyond what it grants the processes
+# By itself, and without what a person's or a project's folders may hold under the same names: about 15 ms.
+_SUPERVISOR: Final = (
+    sys.executable, "-I", "-S", "-c",
+    "import sys; sys.path.append(sys.argv[1]); import supervisor; supervisor.main(*map(int, sys.argv[2:]))",
+    str(Path(__file__).parent),
+)  # fmt: skip
+# Where its own libraries are, should they not be where the system looks. The rest is the command's alone.
+_LIBRARIES: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
+
+
+class Leftovers(NamedTuple):
+    ended: int = 0
+    """Processes that had to be ended, beside the command itself."""
+    survivors: int = 0
+    """Processes that could not be ended, as those of another user."""
+
+
+class Command:
+    """A running command. Its descriptor can be read when there is something to hear."""
+
+    exit_code: int | None = None
+    """128 + n after a death by signal n."""
+
+    def __init__(self, supervisor: "subprocess.Popen[bytes]", control: int, report: int, mark: bytes) -> None:
+        self._supervisor = supervisor
+        self._control = control
+        self._report = report
+        self._mark = mark
+        self._heard = b""
+        self._pid = 0
+        self._lost = False
+        self._leftovers: Leftovers | None = None
+        self._closed = False
+
+    def fileno(self) -> int:
+        return self._report
+
+    @property
+    def over(self) -> bool:
+        return self.exit_code is not None or self._lost
+
+    def send(self, what: bytes) -> None:
+        while what:
+            what = what[os.write(self._control, what) :]
+
+    def hear(self) -> None:
+        """Waits for the next report, and takes it in."""
+        said = os.read(self._report, 4096)
+        self._lost = not said
+        *lines, self._heard = (self._heard + said).split(b"\n")
+        for line in lines:
+            what, *numbers = line.split()
+            if what == b"started":
+                self._pid = int(numbers[0])
+            elif what == b"failed":
+                number, self._leftovers = int(numbers[0]), Leftovers()
+                raise OSError(number, os.strerror(number))
+            elif what == b"exited":
+                self.exit_code = int(numbers[0])
+            elif what == b"ended":
+                self._leftovers = Leftovers(*map(int, numbers))
+
+    def wait_for_start(self) -> None:
+        """Raises OSError if the command cannot be started."""
+        while not self._pid:
+            self.hear()
+            if self._lost and not self._pid:
+                raise OSError(errno.ECHILD, os.strerror(errno.ECHILD), _SUPERVISOR[0])
+
+    def end(self, *, also: Sequence[int] = (), in_a_hurry: Callable[[], bool] = lambda: False) -> Leftovers:
+        """Ends the command and all it started, and waits for that; at once if somebody is in a hurry.
+
+        That is asked again whenever one of the descriptors `also` can be read.
+        """
+        if not self._closed:
+            self._tell(END)
+            try:
+                self._wait_for_end(also, in_a_hurry)
+            except KeyboardInterrupt:
+                self._tell(END_AT_ONCE)
+                self._wait_for_end((), lambda: False)
+                raise
+            finally:
+                self._close()
+        return self._leftovers or Leftovers()
+
+    def _wait_for_end(self, also: Sequence[int], in_a_hurry: Callable[[], bool]) -> None:
+        until = time.monotonic() + GRACE + PATIENCE + _SLACK
+        told = False
+        while self._leftovers is None and not self._lost and (left := until - time.monotonic()) > 0:
+            ready, _, _ = select.select([self._report, *also], [], [], left)
+            if self._report in ready:
+                self.hear()
+            elif in_a_hurry() and not told:
+                self._tell(END_AT_ONCE)
+                told, also = True, ()
+
+    def _close(self) -> None:
+        self._closed = True
+        if self._leftovers is None:
+            self._supervisor.kill()  # stopped, or gone already: somebody ended it to get away
+            self._leftovers = _end_marked(self._pid, self._mark) if self._pid else Leftovers()
+        self._supervisor.wait()
+        os.close(self._control)
+        os.close(self._report)
+        if self.exit_code is None:
+            self.exit_code = _KILLED
+
+    def _tell(self, what: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # it is at it already
+            self.send(what)
+
+
+@contextlib.contextmanager
+def started(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    at_terminal: bool = False,
+    mark: str = "",
+) -> Iterator[Command]:
+    """The command, in a session of its own; when the block ends, so do all processes that came of it.
+
+    With `at_terminal`, standard input is a terminal that becomes that of the session. The `mark` is something
+    in the environment that no other process has: it helps to find what is left if the supervisor was killed.
+    Raises OSError, and ValueError for characters that no system takes.
+    """
+    wanted = order(_encoded(argv), _encoded_pairs(env), at_terminal=at_terminal)
+    command = _supervised(cwd, (stdin, stdout, stderr), os.fsencode(mark))
+    try:
+        with contextlib.suppress(BrokenPipeError):  # what became of it is read next
+            command.send(wanted)
+        try:
+            command.wait_for_start()
+        except OSError as error:
+            raise _not_started(error, argv[0], env) from None
+        yield command
+    finally:
+        command.end()
+
+
+def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> Command:
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+        control, told = os.pipe()
+        theirs.callback(os.close, control)
+        ours.callback(os.close, told)
+        report, said = os.pipe()
+        ours.callback(os.close, report)
+        theirs.callback(os.close, said)
+        stdin, stdout, stderr = streams
+        supervisor = subprocess.Popen(
+            [*_SUPERVISOR, str(control), str(said)],
+            cwd=cwd,
+            env={name: os.environ[name] for name in _LIBRARIES if name in os.environ},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(control, said),
+            start_new_session=True,
+        )
+        ours.pop_all()
+        return Command(supervisor, told, report, mark)
+
+
+def _encoded(words: Sequence[str]) -> list[bytes]:
+    encoded = [os.fsencode(word) for word in words]
+    if any(b"\0" in word for word in encoded):
+        raise ValueError("embedded null byte")
+    return encoded
+
+
+def _encoded_pairs(env: Mapping[str, str]) -> dict[bytes, bytes]:
+    names, values = _encoded(list(env)), _encoded(list(env.values()))
+    if any(not name or b"=" in name for name in names):
+        raise ValueError("illegal environment variable name")
+    return dict(zip(names, values, strict=True))
+
+
+def _not_started(error: OSError, program: str, env: Mapping[str, str]) -> OSError:
+    number = error.errno or 0
+    # Also said of a command that is nowhere, if one folder of the path may not be searched.
+    denied = number == errno.EACCES and "/" not in program
+    if denied and shutil.which(program, os.F_OK, env.get("PATH", os.defpath)) is None:
+        number = errno.ENOENT
+    return OSError(number, os.strerror(number), error.filename or program)
+
+
+def _end_marked(pid: int, mark: bytes) -> Leftovers:
+    """What can be told to be a command's without its supervisor: its session, and what has its mark.
+
+    A process can shed both. All that is found is killed.
+    """
+    told: set[int] = set()
+    until = time.monotonic() + PATIENCE
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    while found := [
+        process.pid for process in processes() if not process.dead and _is_of(process, pid, mark)
+    ]:
+        if time.monotonic() > until:
+            return Leftovers(len(told - {pid}), len(found))
+        for one in found:
+            told.add(one)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGKILL)
+        time.sleep(_PAUSE)
+    return Leftovers(len(told - {pid}))
+
+
+def _is_of(process: Stat, pid: int, mark: bytes) -> bool:
+    if pid in {process.group, process.session}:
+        return True
+    try:
+        return bool(mark) and mark in Path(f"/proc/{process.pid}/environ").read_bytes()
+    except OSError:  # gone meanwhile, or another user's
+        return False

@@ -1,0 +1,287 @@
+"""The supervisor of one command: a small process of ours between ringi and the command.
+
+Whatever the command orphans comes to it and not to init, however it was detached. The kernel's switch for
+that (PR_SET_CHILD_SUBREAPER) is one of a whole process, so each command has a supervisor of its own. It ends
+all of them when the command ends, when ringi says so, and when ringi is gone: the pipe that ringi holds then
+closes, even after `kill -9`. It never sees what the command prints.
+
+macOS has nothing like it: there the command's process group is ended, and what has left the group stays.
+
+ringi starts this file for every command, by itself (see `start`): it imports little, and nothing of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing itself takes longer to load than all of this
+    from collections.abc import Callable
+    from typing import Any
+
+GRACE = 0.5  # seconds between SIGTERM and SIGKILL
+PATIENCE = 5.0  # seconds of SIGKILL before a process counts as a survivor
+END, END_AT_ONCE = b".", b"!"
+_PAUSE = 0.01
+_SET_PARENT_DEATH_SIGNAL = 1
+_SET_CHILD_SUBREAPER = 36
+# To end the supervisor would set the command free. Only what comes over the pipe counts.
+_NOT_HEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_FOREVER = float("inf")
+
+
+class Stat:
+    """A process as Linux shows it; a number is used again, a number with its start time is not."""
+
+    __slots__ = ("dead", "group", "name", "parent", "pid", "session", "start")
+
+    def __init__(self, pid: int, line: bytes) -> None:
+        # The name may hold spaces and brackets; whatever follows its last bracket holds none.
+        head, _, tail = line.rpartition(b")")
+        fields = tail.split()
+        self.pid = pid
+        self.name = head.partition(b"(")[2].decode(errors="replace")
+        self.parent, self.group, self.session = int(fields[1]), int(fields[2]), int(fields[3])
+        self.start = int(fields[19])
+        # A process whose first thread has ended looks like a zombie while its other threads run.
+        self.dead = fields[0] in {b"Z", b"X"} and int(fields[17]) <= 1
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        return self.pid, self.start
+
+
+def read_stat(pid: int) -> Stat | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123  # pathlib takes long to load
+            return Stat(pid, file.read())
+    except OSError:
+        return None
+
+
+def processes() -> list[Stat]:
+    """Every process in sight; none if the system does not show them in /proc."""
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208  # see above
+    except OSError:
+        return []
+    return [found for name in names if name.isdigit() and (found := read_stat(int(name)))]
+
+
+def main(control: int, report: int) -> None:
+    for descriptor in (control, report):
+        os.set_inheritable(descriptor, False)
+    argv, environment, at_terminal = _order(control)
+    command = Command(control, report)
+    command.start(argv, environment, at_terminal)
+    command.supervise()
+
+
+def _order(control: int) -> tuple[list[bytes], dict[bytes, bytes], bool]:
+    head = b""
+    while not head.endswith(b"\n"):
+        head += _read(control, 1)
+    size, count, at_terminal = map(int, head.split())
+    data = b""
+    while len(data) < size:
+        data += _read(control, size - len(data))
+    words = data.split(b"\0")[:-1]
+    return words[:count], dict(word.split(b"=", 1) for word in words[count:]), bool(at_terminal)
+
+
+def _read(control: int, most: int) -> bytes:
+    data = os.read(control, most)
+    if not data:  # ringi went away meanwhile
+        sys.exit(1)
+    return data
+
+
+def order(argv: list[bytes], environment: dict[bytes, bytes], *, at_terminal: bool) -> bytes:
+    """What `_order` reads."""
+    words = [*argv, *(name + b"=" + value for name, value in environment.items())]
+    data = b"".join(word + b"\0" for word in words)
+    return b"%d %d %d\n" % (len(data), len(argv), at_terminal) + data
+
+
+class Command:
+    def __init__(self, control: int, report: int) -> None:
+        self._control = control
+        self._report = report
+        self._pid = 0
+        self._exit_code: int | None = None
+        self._libc = _adopt_orphans()
+
+    def start(self, argv: list[bytes], environment: dict[bytes, bytes], at_terminal: bool) -> None:
+        self._wakeup, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        heard = [number for number in _NOT_HEARD if signal.signal(number, signal.SIG_IGN) != signal.SIG_IGN]
+        failure, failed = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._become(argv, environment, at_terminal, heard, failed)
+        os.close(failed)
+        if problem := os.read(failure, 16):
+            self._say(b"failed " + problem)
+            os._exit(1)
+        os.close(failure)
+        self._say(b"started %d" % self._pid)
+        self._let_go()
+
+    def _become(
+        self,
+        argv: list[bytes],
+        environment: dict[bytes, bytes],
+        at_terminal: bool,
+        heard: list[signal.Signals],
+        failed: int,
+    ) -> None:
+        try:
+            # Python itself ignores the last two.
+            for number in (*heard, signal.SIGPIPE, signal.SIGXFSZ):
+                signal.signal(number, signal.SIG_DFL)
+            if at_terminal:
+                os.login_tty(0)
+            else:
+                os.setsid()
+            if self._libc:
+                self._libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+            os.execvpe(argv[0], argv, environment)  # noqa: S606  # that is what it is for
+        except OSError as error:
+            os.write(failed, b"%d" % (error.errno or 0))
+        finally:
+            os._exit(127)
+
+    @staticmethod
+    def _let_go() -> None:
+        """Its folder can be removed and its pipes closed while we are there."""
+        os.chdir("/")
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+
+    def supervise(self) -> None:
+        at_once = False
+        while self._exit_code is None:
+            ready, _, _ = select.select([self._control, self._wakeup], [], [])
+            if self._wakeup in ready:
+                os.read(self._wakeup, 4096)
+            if self._control in ready:
+                at_once = os.read(self._control, 1) == END_AT_ONCE
+                break
+            self._reap()
+        leftovers, survivors = self._end(at_once=at_once) if self._libc else self._end_group()
+        self._say(b"ended %d %d" % (leftovers, survivors))
+        os._exit(0)
+
+    def _reap(self) -> bool:
+        """False if nothing is left: no child of ours means no process below us either."""
+        try:
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return True
+                if pid == self._pid:
+                    code = os.waitstatus_to_exitcode(status)
+                    self._exit_code = code if code >= 0 else 128 - code
+                    self._say(b"exited %d" % self._exit_code)
+        except ChildProcessError:
+            return False
+
+    def _end(self, *, at_once: bool) -> tuple[int, int]:
+        """How many had to be ended, apart from the command itself, and how many would not end."""
+        told: set[tuple[int, int]] = set()
+        forbidden: set[tuple[int, int]] = set()
+        kill_at = 0.0 if at_once else _FOREVER
+        give_up = _FOREVER
+        while self._reap() and time.monotonic() < give_up:
+            alive = [process for process in _below(os.getpid()) if not process.dead]
+            if alive and all(process.identity in forbidden for process in alive):
+                break
+            if self._in_a_hurry():
+                kill_at = 0.0
+            late = time.monotonic() >= kill_at
+            for process in alive:
+                if (late or process.identity not in told) and not _end(process, at_once=late):
+                    forbidden.add(process.identity)
+                told.add(process.identity)
+            # From here, not from the start: with many processes the first look alone can take that long.
+            kill_at = min(kill_at, time.monotonic() + GRACE)
+            give_up = min(give_up, max(kill_at, time.monotonic()) + PATIENCE)
+            time.sleep(_PAUSE)
+        survivors = [process for process in _below(os.getpid()) if not process.dead]
+        return sum(pid != self._pid for pid, _ in told), len(survivors)
+
+    def _end_group(self) -> tuple[int, int]:
+        was_over = self._exit_code is not None
+        ended, survivors = end_group(self._pid, self._reap)
+        return ended if was_over else 0, survivors
+
+    def _in_a_hurry(self) -> bool:
+        ready, _, _ = select.select([self._control], [], [], 0)
+        return bool(ready) and os.read(self._control, 1) == END_AT_ONCE
+
+    def _say(self, what: bytes) -> None:
+        try:  # noqa: SIM105  # contextlib takes long to load
+            os.write(self._report, what + b"\n")
+        except BrokenPipeError:  # ringi is gone; what is to be done here stays the same
+            pass
+
+
+def _adopt_orphans() -> Any:
+    """The C library; None if nothing can be adopted here."""
+    if sys.platform != "linux" or read_stat(os.getpid()) is None:
+        return None
+    import ctypes  # noqa: PLC0415  # only there
+
+    libc = ctypes.CDLL(None)
+    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return libc
+
+
+def _below(top: int) -> list[Stat]:
+    children: dict[int, list[Stat]] = {}
+    for process in processes():
+        children.setdefault(process.parent, []).append(process)
+    below = children.pop(top, [])
+    for process in below:  # grows while it is walked
+        below += children.pop(process.pid, [])
+    return below
+
+
+def _end(process: Stat, *, at_once: bool) -> bool:
+    """False if that is forbidden."""
+    now = read_stat(process.pid)
+    if now is None or now.identity != process.identity:
+        return True
+    try:
+        os.kill(process.pid, signal.SIGKILL if at_once else signal.SIGTERM)
+        if not at_once:
+            os.kill(process.pid, signal.SIGCONT)  # a stopped process acts on SIGTERM when it goes on
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return True
+
+
+def end_group(group: int, reap: Callable[[], object]) -> tuple[int, int]:
+    """The group counts as one process: whether it had to be ended, and whether it would not end."""
+    signalled = 0
+    for number, seconds in ((signal.SIGTERM, GRACE), (signal.SIGKILL, PATIENCE)):
+        until = time.monotonic() + seconds
+        try:
+            os.killpg(group, number)
+            signalled = 1
+            while time.monotonic() < until:
+                reap()
+                os.killpg(group, 0)
+                time.sleep(_PAUSE)
+        except (ProcessLookupError, PermissionError):  # the second: on macOS, a group of zombies
+            return signalled, 0
+    return signalled, 1

@@ -1,0 +1,218 @@
+"""The person's terminal, and the one of its own that a command runs in: size, keys, and who reads them.
+
+The command never gets a descriptor of the person's terminal.
+"""
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import struct
+import termios
+import time
+import tty
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from ringi.process.signals import HasDescriptor, StopSignals
+from ringi.process.start import Command, started
+
+_CHUNK: Final = 65536
+_USUAL_SIZE: Final = (24, 80)
+_RESIZING: Final = frozenset([signal.SIGWINCH, signal.SIGCONT])
+# What a full-screen program leaves on when it is ended half-way, switched off without moving the cursor:
+# colours, character sets, margins, hidden cursor; alternate screen; mouse and focus reports; bracketed paste.
+_SCREEN_RESET: Final = b"\x1b[!p\x1b[?47l\x1b[?1000;1002;1003;1004;1006l\x1b[?2004l\x1b[0m"
+
+
+class Ended(NamedTuple):
+    exit_code: int
+    """128 + n after a death by signal n."""
+    duration_sec: float
+    leftovers: int
+    """Processes of the command that had to be ended."""
+    signal: int | None = None
+    """The signal to this process that ended the command."""
+    survivors: int = 0
+    """Processes that could not be ended, as those of another user."""
+
+
+class Listener(Protocol):
+    """Serves others while the command runs."""
+
+    @property
+    def descriptors(self) -> tuple[int, ...]: ...
+    def serve(self) -> bool:
+        """Called when a descriptor of `descriptors` can be read."""
+
+
+def run_in_terminal(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    output: int = 1,
+    listener: Listener | None = None,
+    takes_terminal: bool = False,
+    mark: str = "",
+) -> Ended:
+    """Runs the command in a pseudo-terminal of its own and shows what it prints on `output`.
+
+    If standard input is a terminal, what is typed there goes to the command; otherwise the command sees a
+    terminal at which nobody types. SIGHUP, SIGINT and SIGTERM end the command and are reported, not raised.
+    A command that makes the terminal its own by itself says so by `takes_terminal`. The `mark` is that of
+    `started`, which also says what is raised if the command cannot be started.
+    """
+    began = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        signals = stack.enter_context(StopSignals(*_RESIZING))
+        master, slave = os.openpty()
+        os.set_blocking(master, False)
+        stack.callback(os.close, master)
+        # Held until the end, so that a command which closes its terminal does not hang it up.
+        held = stack.enter_context(contextlib.ExitStack())
+        held.callback(os.close, slave)
+        keyboard = 0 if os.isatty(0) else None
+        _dress(slave, keyboard, output)
+        command = stack.enter_context(
+            started(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
+                at_terminal=not takes_terminal,
+                mark=mark,
+            )
+        )
+        stack.enter_context(_raw(keyboard))
+        typed, shown = _Flow(keyboard, master), _Flow(master, output)
+        while not command.over and signals.stop is None:
+            _turn(command, signals, (typed, shown), listener)
+            if signals.taken() & _RESIZING:
+                _make_raw(keyboard)  # a shell that had stopped us may have set it back
+                _copy_size((0, output), master)
+        duration = time.monotonic() - began
+        leftovers, survivors = command.end(also=[signals.reader], in_a_hurry=lambda: signals.again)
+        held.close()
+        shown.finish(signals)
+        if os.isatty(output) and env.get("TERM", "dumb") != "dumb":
+            _Flow(None, output, _SCREEN_RESET).finish(signals)
+        return Ended(command.exit_code or 0, duration, leftovers, signals.stop, survivors)
+
+
+def discard_pending_input(fd: int = 0) -> None:
+    """Forgets what was typed and not yet read; does nothing if there is no terminal."""
+    with contextlib.suppress(termios.error):
+        termios.tcflush(fd, termios.TCIFLUSH)
+
+
+def _dress(slave: int, keyboard: int | None, output: int) -> None:
+    """The person's own keys for erasing, interrupting and so on, and the size of their window."""
+    if keyboard is not None:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(slave, termios.TCSANOW, termios.tcgetattr(keyboard))
+    _copy_size((0, output), slave)
+
+
+def _copy_size(sources: tuple[int, ...], target: int) -> None:
+    size = (0, 0)
+    for source in sources:
+        with contextlib.suppress(OSError):
+            size = struct.unpack("HHHH", fcntl.ioctl(source, termios.TIOCGWINSZ, bytes(8)))[:2]
+        if all(size):
+            break
+    rows, columns = size if all(size) else _USUAL_SIZE
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(target, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+@contextlib.contextmanager
+def _raw(keyboard: int | None) -> Iterator[None]:
+    try:
+        before = None if keyboard is None else termios.tcgetattr(keyboard)
+    except termios.error:  # the window was closed just now
+        before = None
+    try:
+        _make_raw(keyboard)
+        yield
+    finally:
+        if keyboard is not None and before is not None:
+            # Not waiting for output to drain: a stopped terminal would hold us for ever.
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(keyboard, termios.TCSANOW, before)
+
+
+def _make_raw(keyboard: int | None) -> None:
+    if keyboard is not None:
+        with contextlib.suppress(termios.error):
+            tty.setraw(keyboard, termios.TCSANOW)
+
+
+class _Flow:
+    """One direction: the next bytes are read when the last ones are written. Either end may go away."""
+
+    def __init__(self, source: int | None, sink: int, pending: bytes = b"") -> None:
+        self.source = source
+        self.sink: int | None = sink
+        self.pending = pending
+
+    def fill(self) -> bool:
+        if self.source is None:
+            return False
+        try:
+            data = os.read(self.source, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:  # Linux says so when the last one has closed a terminal
+            data = b""
+        if not data:
+            self.source = None
+        if self.sink is not None:
+            self.pending = data
+        return bool(data)
+
+    def pour(self) -> None:
+        if self.sink is None:
+            return
+        try:
+            # No more than what a sink that was found free takes without making us wait.
+            self.pending = self.pending[os.write(self.sink, self.pending[: select.PIPE_BUF]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # nobody looks any more; the command goes on
+            self.sink, self.pending = None, b""
+
+    def finish(self, signals: StopSignals) -> None:
+        """Moves what is still on its way; a signal ends waiting for a sink that takes nothing."""
+        for _ in range(64):  # more than a terminal holds; a survivor could write for ever
+            while self.pending and self.sink is not None:
+                _, free = signals.wait([], [self.sink], None if signals.stop is None else 0)
+                if free:
+                    self.pour()
+                elif signals.stop is not None:
+                    return
+            if not self.fill():
+                return
+
+
+def _turn(command: Command, signals: StopSignals, flows: Sequence[_Flow], listener: Listener | None) -> None:
+    """Waits until something can be moved or heard, and does that."""
+    knocking = listener.descriptors if listener else ()
+    sources = [flow.source for flow in flows if flow.source is not None and not flow.pending]
+    waiting: list[int | HasDescriptor] = [command, *knocking, *sources]
+    ready, free = signals.wait(
+        waiting, [flow.sink for flow in flows if flow.sink is not None and flow.pending]
+    )
+    for flow in flows:
+        if flow.pending and flow.sink in free:
+            flow.pour()
+        elif not flow.pending and flow.source in ready:
+            flow.fill()
+    if listener and any(one in ready for one in knocking):
+        listener.serve()
+    if command in ready:
+        command.hear()
