@@ -14,7 +14,7 @@ from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import opened, scratch
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt
 from ringi.domain.session_view import DecisionPending, QuestionPending
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.planning.tool import PlanningTool
 from ringi.wiring.planning import session_services
 from tests.fakes.model_server import ModelServer, Request
@@ -44,7 +44,7 @@ class Instant:
         del budget, on_working
         said = WORDS[prompt.purpose]
         exchange = Exchange("\n".join([prompt.rules, *(text for _, text in prompt.material)]), str(said))
-        return ModelAnswer(msgspec.convert(said, kind), Usage(requests=1), (exchange,), self.name)
+        return ModelAnswer(msgspec.convert(said, kind), TokenUsage(requests=1), (exchange,), self.name)
 
 
 def figures() -> Iterator[Figure]:

@@ -10,7 +10,7 @@ import msgspec
 from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Purpose
 from ringi.domain.session import ProjectFacts
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.integrations.signing import SshSignatures
 from ringi.planning.parts import PlanningParts
 from ringi.planning.tool import PlanningTool
@@ -42,7 +42,7 @@ WORDS: dict[Purpose, Any] = {
     Purpose.REVIEW: SUMMARY,
 }
 KINDS = {Purpose.DISCOVERY: NewQuestions, Purpose.DESIGN: NewDecisions, Purpose.REVIEW: NewSummary}
-TOOK = Usage(requests=1, input_tokens=100, output_tokens=20, cost_usd=0.5, duration_sec=0.25)
+TOOK = TokenUsage(requests=1, input_tokens=100, output_tokens=20, cost_usd=0.5, duration_sec=0.25)
 
 
 class ScriptedModel:

@@ -75,7 +75,7 @@ class NewSpec(Document, frozen=True):
     argv: _Words = ()
     description: Annotated[str, Meta(max_length=200)] = ""
     line: Annotated[int, Meta(ge=0)] = 0
-    """Of those that were not placed, the one that it is made of; 0 where it is none of them."""
+    """Of those that were not placed, the one that it is made of; 0 if it is none of them."""
 
 
 class NewSpecs(Document, frozen=True):

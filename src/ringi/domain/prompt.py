@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
 from ringi.domain.session import Brief
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.text import Text
 
 T = TypeVar("T")
@@ -51,19 +51,19 @@ class Exchange(NamedTuple):
     reply: str
     """What came back, or as much as there was of it."""
     problem: str = ""
-    """Why it was not good enough; empty where it was."""
+    """Why it was not good enough; empty if it was."""
 
 
 class ModelAnswer(NamedTuple, Generic[T]):
     value: T
-    usage: Usage
+    usage: TokenUsage
     exchanges: tuple[Exchange, ...]
     model: str
     """Which one answered, as people name it: openai:gpt-5."""
 
 
 class Working(NamedTuple):
-    """Where a call stands, for those who wait."""
+    """The progress of a call, for those who wait."""
 
     elapsed_sec: float
     output_tokens: int

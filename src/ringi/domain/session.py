@@ -11,7 +11,7 @@ from ringi.domain.approval import ProofRecord
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Versioned
 from ringi.domain.machine import Machine
 from ringi.domain.subject import SESSION_PREFIX
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.errors import NewerVersion
 
 Language = Literal["en", "ja"]
@@ -188,7 +188,7 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """Of the instruction; questions come in it."""
     model: str = ""
     """Which one answered last."""
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     failed_in: SessionStatus | None = None
     designed: bool = False
     """Decision points were drawn up; there may be none to decide."""

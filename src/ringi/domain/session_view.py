@@ -3,7 +3,7 @@
 from ringi.domain.base import CamelDocument
 from ringi.domain.prompt import Purpose
 from ringi.domain.session import DecisionPoint, Question, SessionStatus
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 
 
 class QuestionPending(CamelDocument, frozen=True, tag="question", tag_field="kind"):
@@ -63,5 +63,5 @@ class SessionView(CamelDocument, frozen=True, kw_only=True):
     instruction: str
     status: SessionStatus
     pending: Pending
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     model: str = ""

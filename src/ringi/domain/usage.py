@@ -1,19 +1,19 @@
 from ringi.domain.base import CamelDocument
 
 
-class Usage(CamelDocument, frozen=True):
+class TokenUsage(CamelDocument, frozen=True):
     """What calls to a language model took."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """As far as prices are known; None where none is."""
+    """As far as prices are known; None if none is."""
     duration_sec: float = 0.0
 
-    def plus(self, other: "Usage") -> "Usage":
+    def plus(self, other: "TokenUsage") -> "TokenUsage":
         known = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
-        return Usage(
+        return TokenUsage(
             requests=self.requests + other.requests,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,

@@ -1,4 +1,4 @@
-"""What differs between models: how words get there and back. All else is the same for them, in `asking`."""
+"""What differs between models: how a call gets there and back. The rest is the same for all, in `client`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -24,11 +24,11 @@ class Call(NamedTuple):
     """What is left of the budget."""
     output_tokens: int
     on_tokens: Callable[[int], None]
-    """Called with the count so far, several times a second, also while nothing arrives: by what it raises the
-    call is stopped.
+    """Called with the count so far, several times a second, also while nothing arrives. An exception from it
+    stops the call.
     """
     on_text: Callable[[str], None] = _unheard
-    """Called with each piece of the answer, where it comes in pieces: the log keeps what there was of it."""
+    """Called with each piece of the answer if it comes in pieces: the log keeps them after a failure."""
 
 
 class Reply(NamedTuple):
@@ -58,10 +58,10 @@ class Backend(Protocol):
         """As people name it in the configuration."""
 
     def prepare(self) -> None:
-        """Loads what a call needs. That takes none of the budget, which is for the model."""
+        """Loads what a call needs, outside of the budget."""
 
     def send(self, call: Call) -> Reply:
         """Raises RetryLater, ConnectionCut, or a ModelFailed that says what happened.
 
-        Never with a key in the words of an error.
+        The words of an error never hold a key.
         """

@@ -19,7 +19,7 @@ import msgspec
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Working
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
 from ringi.ports import LanguageModel
 from ringi.text import Text, why_failed
@@ -61,7 +61,7 @@ class Recorded(Versioned, frozen=True, kw_only=True):
     answer: Any = None
     error: RecordedError | None = None
     """Instead of an answer."""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     exchanges: tuple[RecordedExchange, ...] = ()
 
 
@@ -174,8 +174,8 @@ class Recording:
 class Replay:
     """Answers from a recording, without a model: the same question gets its answers in their order.
 
-    A failure is repeated unless an answer to that question came after it: whoever goes on after one does so
-    in another process, and would get the failure for ever.
+    A failure is repeated unless an answer to that question came after it: a person resumes after a failure in
+    another process, and would get the failure for ever.
     """
 
     def __init__(self, path: Path) -> None:
@@ -202,7 +202,7 @@ class Replay:
             value = msgspec.convert(found.answer, type=kind)
         except msgspec.ValidationError as problem:
             raise BadDocument(what=str(self._path), why=str(problem)) from None
-        return ModelAnswer(value, found.usage or Usage(), exchanges, found.model)
+        return ModelAnswer(value, found.usage or TokenUsage(), exchanges, found.model)
 
     def _next(self, prompt: Prompt, kind: type) -> Recorded:
         recorded = self._answers.get(question_hash(prompt, kind))

@@ -7,7 +7,7 @@ from typing import Final
 
 from ringi.domain.prompt import Exchange, Purpose
 from ringi.domain.session import MOST_MESSAGES, ConversationMessage, LogEntry, SessionStatus
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.planning.parts import PlanningParts
 from ringi.planning.state import State
 
@@ -27,7 +27,7 @@ _LONGEST_SECRET: Final = 8_192
 
 
 def call_entry(
-    parts: PlanningParts, purpose: Purpose, model: str, usage: Usage, exchanges: Sequence[Exchange]
+    parts: PlanningParts, purpose: Purpose, model: str, usage: TokenUsage, exchanges: Sequence[Exchange]
 ) -> LogEntry:
     return LogEntry(PHASES[purpose], _call(parts, purpose, model, usage, exchanges))
 
@@ -36,7 +36,7 @@ def failure_entry(  # all of it is one entry
     parts: PlanningParts,
     purpose: Purpose,
     model: str,
-    usage: Usage,
+    usage: TokenUsage,
     exchanges: Sequence[Exchange],
     error: Exception,
 ) -> LogEntry:
@@ -46,7 +46,7 @@ def failure_entry(  # all of it is one entry
 
 
 def _call(
-    parts: PlanningParts, purpose: Purpose, model: str, usage: Usage, exchanges: Sequence[Exchange]
+    parts: PlanningParts, purpose: Purpose, model: str, usage: TokenUsage, exchanges: Sequence[Exchange]
 ) -> str:
     cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.6f} USD"
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"

@@ -7,7 +7,7 @@ from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
 from ringi.domain.prompt import OnWorking, Purpose
 from ringi.domain.session import SessionStatus, short
 from ringi.domain.session_view import WorkPending
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.errors import ModelFailed, SessionFailed
 from ringi.planning import operations
 from ringi.planning.logs import call_entry, failure_entry
@@ -88,7 +88,7 @@ def _taken(state: State, value: Any, now: str) -> State:
 def _fail(
     parts: PlanningParts, stored: StoredSession, purpose: Purpose, model: str, error: ModelFailed
 ) -> None:
-    usage = error.usage or Usage()
+    usage = error.usage or TokenUsage()
     state = operations.failed(state_of(stored), _words(parts, error))
     state = state.knowing(usage=state.facts.usage.plus(usage), model=model)
     entry = failure_entry(parts, purpose, model, usage, error.exchanges, error)

@@ -21,7 +21,7 @@ from ringi.domain.session_view import (
     Pending,
     QuestionPending,
 )
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.ports import StoredSession
 from ringi.text import Text
 from ringi.views.approval import approved, proof
@@ -178,7 +178,7 @@ def approval_lines(approval: SessionApproval) -> Iterator[Line]:
     yield prose(proof(approval.proof), indent=4)
 
 
-def totals(usage: Usage) -> Text | None:
+def totals(usage: TokenUsage) -> Text | None:
     """What the model took; None if that is not worth telling."""
     tokens = usage.input_tokens + usage.output_tokens
     if not tokens:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from ringi.llm.keys import secrets
+from ringi.llm.credentials import secrets
 from ringi.policy.masking import hiding, masked
 from ringi.wiring.config_keys import Config
 

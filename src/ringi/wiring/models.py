@@ -37,13 +37,13 @@ def choose(name: str, config: Config, environment: Mapping[str, str], folder: Pa
     if kind in _SERVICES:
         return _service(kind, rest, config, environment)
     if kind == "command":
-        from ringi.llm.asking import Asking
-        from ringi.llm.command import CommandBackend
+        from ringi.llm.client import ModelClient
+        from ringi.llm.command_backend import CommandBackend
         from ringi.wiring.masking import scrub_of
 
         scrub = scrub_of(environment)
         backend = CommandBackend(rest, environment, scrub, folder=models_folder(environment))
-        return Asking(backend, scrub=scrub)
+        return ModelClient(backend, scrub=scrub)
     return _recording(name, kind, rest, config, environment, folder)
 
 
@@ -52,21 +52,21 @@ def budget_of(config: Config) -> Budget:
 
 
 def _service(kind: str, model: str, config: Config, environment: Mapping[str, str]) -> LanguageModel:
-    from ringi.llm import http_services
-    from ringi.llm.asking import Asking
-    from ringi.llm.http import HttpBackend
+    from ringi.llm import providers
+    from ringi.llm.client import ModelClient
+    from ringi.llm.http_backend import HttpBackend
     from ringi.wiring.masking import scrub_of
 
     if kind == "openai":
         # Of the three the one that many speak; another one's key must not go to its address.
-        service = http_services.openai(model, config.llm.base_url, environment)
+        provider = providers.openai(model, config.llm.base_url, environment)
     elif kind == "anthropic":
-        service = http_services.anthropic(model, environment)
+        provider = providers.anthropic(model, environment)
     else:
-        service = http_services.ollama(model, environment)
+        provider = providers.ollama(model, environment)
     scrub = scrub_of(environment)
-    backend = HttpBackend(service, environment, scrub)
-    return Asking(backend, schema_in_text=not service.held, scrub=scrub)
+    backend = HttpBackend(provider, environment, scrub)
+    return ModelClient(backend, schema_in_text=not provider.held, scrub=scrub)
 
 
 def _recording(

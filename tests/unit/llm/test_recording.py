@@ -18,7 +18,7 @@ from ringi.domain import codec
 from ringi.domain.model_output import NewDecisions, NewQuestion, NewQuestions, NewSummary
 from ringi.domain.prompt import Budget, Exchange, Material, ModelAnswer, OnWorking, Prompt, Purpose
 from ringi.domain.session import Brief, QuestionType
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.errors import (
     BadDocument,
     BadModelAnswer,
@@ -40,7 +40,9 @@ BUDGET = Budget(10.0, 1000)
 DISCOVERY = Prompt(Purpose.DISCOVERY, "Ask questions.", (Material("instruction", "Add a login"),))
 REVIEW = Prompt(Purpose.REVIEW, "Sum it up.", (Material("instruction", "ログインを追加"),))
 QUESTIONS = NewQuestions((NewQuestion(QuestionType.SCOPE, "どこまで?", options=("a", "b")),))
-USAGE = Usage(requests=2, input_tokens=321, output_tokens=45, cost_usd=0.1 + 0.2, duration_sec=1.0000000001)
+USAGE = TokenUsage(
+    requests=2, input_tokens=321, output_tokens=45, cost_usd=0.1 + 0.2, duration_sec=1.0000000001
+)
 EXCHANGES = (Exchange("the request", "not JSON", "no JSON in it"), Exchange("again", '{"questions": []}'))
 
 

@@ -22,7 +22,7 @@ from ringi.domain.session_view import (
     QuestionPending,
     WorkPending,
 )
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.errors import (
     BadAnswer,
     BadDocument,
@@ -79,7 +79,7 @@ def test_from_an_instruction_to_a_run(desk: Desk):
     assert approval.run_id == run.run_id
     assert verify(desk.ledger) == []
     facts = desk.tool.get(session_id).facts
-    assert facts.usage == Usage(
+    assert facts.usage == TokenUsage(
         requests=3, input_tokens=300, output_tokens=60, cost_usd=1.5, duration_sec=0.75
     )
 
@@ -190,7 +190,7 @@ def test_cancelling_an_approved_session_takes_its_run_along(desk: Desk):
 def test_a_model_that_fails_in_any_phase(tmp_path: Path, phase: str):
     error = ModelRejected(model="scripted:model", why="401, and the key is hunter2hunter2")
     error.exchanges = (Exchange("asked hunter2hunter2", "no"),)
-    error.usage = Usage(requests=1, input_tokens=7)
+    error.usage = TokenUsage(requests=1, input_tokens=7)
     model = ScriptedModel(**{phase: error})
     desk = Desk(tmp_path / "state", model)
     session_id = desk.tool.start("Add a login").session_id

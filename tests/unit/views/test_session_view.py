@@ -27,7 +27,7 @@ from ringi.domain.session import (
     Tradeoffs,
 )
 from ringi.domain.session_view import ApprovalPending, DecisionPending, QuestionPending
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.ports import StoredSession
 from ringi.text import Text
 from ringi.views.markdown import markdown
@@ -208,17 +208,17 @@ def test_code_keeps_its_lines() -> None:
 @pytest.mark.parametrize(
     ("usage", "words"),
     [
-        (Usage(3, 1000, 240, 0.004, 8.2), "3 calls, 1,240 tokens, 0.004 USD, 8 s"),
-        (Usage(1, 10, 2, 1.5, 0.1), "1 call, 12 tokens, 1.50 USD, 0 s"),
-        (Usage(2, 10, 2, None, 61), "2 calls, 12 tokens, 61 s"),
+        (TokenUsage(3, 1000, 240, 0.004, 8.2), "3 calls, 1,240 tokens, 0.004 USD, 8 s"),
+        (TokenUsage(1, 10, 2, 1.5, 0.1), "1 call, 12 tokens, 1.50 USD, 0 s"),
+        (TokenUsage(2, 10, 2, None, 61), "2 calls, 12 tokens, 61 s"),
     ],
 )
-def test_totals(usage: Usage, words: str) -> None:
+def test_totals(usage: TokenUsage, words: str) -> None:
     assert str(totals(usage)) == words
 
 
 def test_what_took_nothing_is_not_told() -> None:
-    assert totals(Usage(3, 0, 0, None, 0.1)) is None
+    assert totals(TokenUsage(3, 0, 0, None, 0.1)) is None
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import NoExtra, NoModelKey, UnknownModel
-from ringi.llm import http_services
-from ringi.llm.asking import Asking
+from ringi.llm import providers
+from ringi.llm.client import ModelClient
 from ringi.llm.recording import Recording, Replay
 from ringi.wiring.config_keys import Config, Llm
 from ringi.wiring.models import choose
@@ -23,7 +23,7 @@ def _choose(name, base_url="", folder=None, **environment):
 @pytest.mark.parametrize("name", ["openai:gpt-5", "anthropic:claude-haiku-4-5", "ollama:qwen3:0.6b"])
 def test_services_keep_their_name(name):
     model = _choose(name, **KEYS)
-    assert isinstance(model, Asking)
+    assert isinstance(model, ModelClient)
     assert model.name == name
 
 
@@ -33,7 +33,7 @@ def test_the_playbook_needs_nothing():
 
 def test_a_command_is_asked():
     model = _choose("command:claude")
-    assert isinstance(model, Asking)
+    assert isinstance(model, ModelClient)
     assert model.name == "command:claude"
 
 
@@ -113,16 +113,14 @@ def test_other_addresses_may_do_without():
     ],
 )
 def test_where_ollama_is(environment, url):
-    assert http_services.ollama("x", environment).url == url
+    assert providers.ollama("x", environment).url == url
 
 
 def test_where_the_others_are():
-    assert http_services.openai("x", "", KEYS).url == "https://api.openai.com/v1"
-    assert http_services.anthropic("x", KEYS).url == "https://api.anthropic.com"
-    assert http_services.anthropic("x", {"ANTHROPIC_BASE_URL": "http://box/v1"}).url == "http://box"
-    assert (
-        http_services.openai("x", "http://config", {"OPENAI_BASE_URL": "http://env"}).url == "http://config"
-    )
+    assert providers.openai("x", "", KEYS).url == "https://api.openai.com/v1"
+    assert providers.anthropic("x", KEYS).url == "https://api.anthropic.com"
+    assert providers.anthropic("x", {"ANTHROPIC_BASE_URL": "http://box/v1"}).url == "http://box"
+    assert providers.openai("x", "http://config", {"OPENAI_BASE_URL": "http://env"}).url == "http://config"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +140,7 @@ def test_where_the_others_are():
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 def test_an_address_that_is_none(kind, url):
     if kind == "ollama" and url == "x":
-        assert http_services.ollama("m", {"OLLAMA_HOST": url}).url == "http://x:11434/v1"
+        assert providers.ollama("m", {"OLLAMA_HOST": url}).url == "http://x:11434/v1"
         return
     with pytest.raises(UnknownModel) as caught:
         _choose(f"{kind}:m", **{f"{kind.upper()}_BASE_URL": url}, **KEYS)
@@ -176,7 +174,7 @@ def _loaded(code):
     [
         'choose("playbook", Config(), {}, Path())',
         'choose("ollama:x", Config(), {}, Path())',  # only a question loads them
-        "import ringi.llm.http, ringi.llm.http_client, ringi.llm.http_errors, ringi.llm.http_services",
+        "import ringi.llm.http_backend, ringi.llm.providers",
     ],
 )
 def test_no_model_library_is_loaded_before_it_is_used(code):
@@ -189,4 +187,4 @@ def test_the_key_of_another_service_does_not_go_to_the_configured_address():
         {"ANTHROPIC_API_KEY": "sk-ant-x"},
     )
     model = choose("anthropic:x", config, environment, Path())
-    assert model._backend._service.url == "https://api.anthropic.com"
+    assert model._backend._provider.url == "https://api.anthropic.com"

@@ -1,5 +1,5 @@
 """The built-in default that plans without any model, in English and Japanese."""
 
-from ringi.llm.playbook.model import Playbook
+from ringi.llm.playbook.playbook import Playbook
 
 __all__ = ["Playbook"]

@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 from ringi.domain.model_output import NewQuestion
 from ringi.domain.session import Brief, DecisionPoint
 from ringi.llm.playbook.book import Book, DecisionEntry, OptionEntry, QuestionEntry, book
-from ringi.llm.playbook.feedback import stance
+from ringi.llm.playbook.instruction import Instruction, read
 from ringi.llm.playbook.quote import cut, one_line
-from ringi.llm.playbook.request import Request, read
+from ringi.llm.playbook.stance import stance
 from ringi.llm.playbook.template import Slots, filled, quoted, slots
 from ringi.llm.playbook.vocabulary import Searched
 
@@ -18,7 +18,7 @@ _LONGEST_FEEDBACK: Final = 60
 
 class Case(NamedTuple):
     brief: Brief
-    request: Request
+    instruction: Instruction
     book: Book
     slots: Slots
 
@@ -74,5 +74,5 @@ class Case(NamedTuple):
 
 
 def case_of(brief: Brief) -> Case:
-    request, found = read(brief), book(brief.language)
-    return Case(brief, request, found, slots(brief, request, found))
+    instruction, found = read(brief), book(brief.language)
+    return Case(brief, instruction, found, slots(brief, instruction, found))

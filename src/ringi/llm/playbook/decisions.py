@@ -10,9 +10,9 @@ from ringi.domain.model_output import MOST_DECISIONS, NewDecision, NewDecisions,
 from ringi.domain.session import Brief
 from ringi.llm.playbook.book import DecisionEntry, OptionEntry
 from ringi.llm.playbook.case import LINE, Case, case_of
-from ringi.llm.playbook.feedback import AGAINST, FOR, heard, resolved, stance, wish
 from ringi.llm.playbook.leans import Leans, leans_of
 from ringi.llm.playbook.quote import cut
+from ringi.llm.playbook.stance import AGAINST, FOR, heard, resolved, stance, wish
 from ringi.llm.playbook.template import quoted
 from ringi.llm.playbook.vocabulary import Searched
 
@@ -65,11 +65,11 @@ def _candidates(case: Case) -> Iterator[DecisionEntry]:
     chapters = case.book.chapters
     own = [
         entry
-        for entry in chapters[case.request.main].decisions
-        if entry.only is None or entry.only in case.request.said
+        for entry in chapters[case.instruction.main].decisions
+        if entry.only is None or entry.only in case.instruction.said
     ]
     yield own[0]
-    yield from (chapters[kind].decisions[0] for kind in case.request.lenders)
+    yield from (chapters[kind].decisions[0] for kind in case.instruction.lenders)
     yield from own[1:]
 
 
@@ -77,7 +77,7 @@ def _due(case: Case, leans: Leans) -> Iterator[str]:
     settled = {key.partition("=")[0] for key in leans.settled}
     for entry in _candidates(case):
         answered = entry.key in settled or entry.unless & leans.said or entry.needless in leans.leans
-        if not answered and case.request.details < entry.until:
+        if not answered and case.instruction.details < entry.until:
             yield entry.key
 
 

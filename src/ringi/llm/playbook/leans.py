@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from ringi.llm.playbook.book import AnswerEntry, Lean, Said
 from ringi.llm.playbook.case import Case
-from ringi.llm.playbook.request import things_said
+from ringi.llm.playbook.instruction import things_said
 from ringi.llm.playbook.vocabulary import Searched, Words, searched, searched_whole, vocabulary
 
 _MOST_OF_AN_ANSWER: Final = 1_000
@@ -54,7 +54,9 @@ def leans_of(case: Case) -> Leans:
         leans |= {lean for lean, listed in words.items() if found.has_any(listed)}
         leans |= {Lean.NO_DEPENDENCY} if _says_no_dependency(text) else set()
     said = [things_said(text) & _SETTLING for text in own]
-    return Leans(frozenset(leans), tuple(settled), case.request.said.union(*said), free, frozenset(unknown))
+    return Leans(
+        frozenset(leans), tuple(settled), case.instruction.said.union(*said), free, frozenset(unknown)
+    )
 
 
 def _offered(case: Case) -> Iterator[tuple[tuple[str, str], AnswerEntry]]:
@@ -73,7 +75,7 @@ def _told(case: Case) -> list[str]:
         f"{decision.key}={said}"
         for decision in case.book.decisions()
         for said in decision.told
-        if said in case.request.said
+        if said in case.instruction.said
     ]
 
 
@@ -91,8 +93,8 @@ def _says_no_dependency(text: str) -> bool:
 
 
 def _from_instruction(case: Case) -> Iterator[Lean]:
-    yield from (lean for said, lean in _BY_INSTRUCTION.items() if said in case.request.said)
-    if case.request.far:
+    yield from (lean for said, lean in _BY_INSTRUCTION.items() if said in case.instruction.said)
+    if case.instruction.far:
         yield Lean.FAR
     if _says_no_dependency(case.brief.instruction):
         yield Lean.NO_DEPENDENCY

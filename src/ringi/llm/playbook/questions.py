@@ -7,7 +7,7 @@ from ringi.domain.model_output import MOST_QUESTIONS, NewQuestions
 from ringi.domain.session import Brief, QuestionType
 from ringi.llm.playbook.book import QuestionEntry
 from ringi.llm.playbook.case import Case, case_of
-from ringi.llm.playbook.request import Request
+from ringi.llm.playbook.instruction import Instruction
 
 _ORDER: Final = (
     QuestionType.CLARIFICATION,
@@ -26,16 +26,16 @@ def questions(brief: Brief) -> NewQuestions:
 
 
 def _asked(case: Case) -> Iterator[QuestionEntry]:
-    main = case.book.chapters[case.request.main]
-    lenders = [case.book.chapters[kind] for kind in case.request.lenders]
+    main = case.book.chapters[case.instruction.main]
+    lenders = [case.book.chapters[kind] for kind in case.instruction.lenders]
     for kind in _ORDER:
         own = [entry for entry in main.questions if entry.type is kind]
         lent = [entry for chapter in lenders for entry in chapter.questions if entry.type is kind]
         # If the main kind of change leaves nothing open, another may; something new is bound by the others.
         both = [*lent, *own] if main.new and kind in _BINDING else [*own, *lent]
-        yield from [entry for entry in both if _is_due(entry, case.request)][:1]
+        yield from [entry for entry in both if _is_due(entry, case.instruction)][:1]
 
 
-def _is_due(entry: QuestionEntry, request: Request) -> bool:
-    meant = entry.only is None or entry.only in request.said
-    return meant and not entry.unless & request.said and request.details < entry.until
+def _is_due(entry: QuestionEntry, instruction: Instruction) -> bool:
+    meant = entry.only is None or entry.only in instruction.said
+    return meant and not entry.unless & instruction.said and instruction.details < entry.until

@@ -9,9 +9,9 @@ from ringi.domain.model_output import NewSummary
 from ringi.domain.session import HANDED_ON, Brief, DecisionPoint, Question
 from ringi.llm.playbook.book import Work
 from ringi.llm.playbook.case import Case, case_of
-from ringi.llm.playbook.feedback import SMALLER, contradicted, heard, wish
 from ringi.llm.playbook.leans import leans_of
 from ringi.llm.playbook.quote import cut, harmless, one_line
+from ringi.llm.playbook.stance import SMALLER, contradicted, heard, wish
 from ringi.llm.playbook.template import Slots, filled, quoted, slots, test_command, test_folder
 
 _MOST: Final = 4_000
@@ -56,7 +56,7 @@ class _Draft(NamedTuple):
 
     @property
     def work(self) -> Work:
-        return self.case.book.chapters[self.case.request.main].work
+        return self.case.book.chapters[self.case.instruction.main].work
 
     def said(self, text: str) -> str:
         return quoted(self.case.book, self.plain(text))
@@ -70,10 +70,10 @@ class _Draft(NamedTuple):
 
 def summary(brief: Brief) -> NewSummary:
     case = case_of(brief)
-    shown = slots(brief, case.request, case.book, harmless)
+    shown = slots(brief, case.instruction, case.book, harmless)
     leans = leans_of(case)
     settled = [*leans.settled, *(f"{entry.key}={option.key}" for entry, option in case.chosen())]
-    own = tuple(key for key in settled if key.startswith(f"{case.request.main}."))
+    own = tuple(key for key in settled if key.startswith(f"{case.instruction.main}."))
     replies = _heard(case, settled)
     text = ""
     for quotation, lines in _MEASURES:
@@ -179,7 +179,7 @@ def _otherwise(draft: _Draft) -> Iterator[str]:
 
 def _steps(draft: _Draft) -> Iterator[str]:
     steps = dict(enumerate(draft.work.steps))
-    replacing = dict(draft.case.book.steps(draft.case.request.main))
+    replacing = dict(draft.case.book.steps(draft.case.instruction.main))
     for key in draft.settled:
         steps |= replacing.get(key, {})
     listed = [filled(step, draft.shown) for _, step in sorted(steps.items()) if step]
@@ -194,8 +194,8 @@ def _steps(draft: _Draft) -> Iterator[str]:
 
 
 def _checks(draft: _Draft) -> Iterator[str]:
-    request, project = draft.case.request, draft.brief.project
-    for kind in [request.main, *request.lenders]:
+    instruction, project = draft.case.instruction, draft.brief.project
+    for kind in [instruction.main, *instruction.lenders]:
         yield filled(draft.case.book.chapters[kind].work.check, draft.shown)
     command, folder = test_command(project), test_folder(project)
     if command:
@@ -207,8 +207,8 @@ def _checks(draft: _Draft) -> Iterator[str]:
 
 
 def _beyond(draft: _Draft) -> Iterator[str]:
-    if draft.case.request.limit:
-        yield draft.sentence("limit", text=draft.said(draft.case.request.limit))
+    if draft.case.instruction.limit:
+        yield draft.sentence("limit", text=draft.said(draft.case.instruction.limit))
     yield filled(draft.work.beyond, draft.shown)
 
 

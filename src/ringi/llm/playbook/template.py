@@ -5,8 +5,8 @@ from typing import Final
 
 from ringi.domain.session import Brief, ProjectFacts
 from ringi.llm.playbook.book import Book
+from ringi.llm.playbook.instruction import Instruction
 from ringi.llm.playbook.quote import one_line
-from ringi.llm.playbook.request import Request
 
 _LONGEST_NAME: Final = 40
 # These run the tests of any project with such a file; other runners are a matter of taste.
@@ -16,9 +16,9 @@ _COMMANDS: Final = frozenset(["pytest", "tox", "nox", "jest", "vitest", "rspec",
 Slots = Mapping[str, str]
 
 
-def slots(brief: Brief, request: Request, book: Book, shown: Callable[[str], str] = str) -> Slots:
+def slots(brief: Brief, instruction: Instruction, book: Book, shown: Callable[[str], str] = str) -> Slots:
     """`shown` makes other people's words fit for the place they are shown in."""
-    sentences, subject, project = book.sentences, request.subject, brief.project
+    sentences, gist, project = book.sentences, instruction.gist, brief.project
 
     def own(words: str) -> str:
         return quoted(book, shown(words)) if words else sentences["task"]
@@ -28,10 +28,10 @@ def slots(brief: Brief, request: Request, book: Book, shown: Callable[[str], str
 
     folder = test_folder(project)
     return {
-        "subject": own(subject.sentence),
-        "matter": own(subject.matter) if subject.matter else sentences["fault"],
-        "thing": own(subject.thing),
-        "place": named(request.places, "place"),
+        "subject": own(gist.sentence),
+        "matter": own(gist.matter) if gist.matter else sentences["fault"],
+        "thing": own(gist.thing),
+        "place": named(instruction.places, "place"),
         "manifest": named(project.manifests, "manifest"),
         "language": one_line(project.languages[0], _LONGEST_NAME)
         if project.languages

@@ -22,7 +22,7 @@ from ringi.domain.session import (
     QuestionType,
     Tradeoffs,
 )
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.llm.playbook import Playbook
 from ringi.llm.playbook.decisions import decisions
 from ringi.ports import LanguageModel
@@ -257,7 +257,7 @@ def test_it_is_a_language_model_that_costs_nothing():
     model: LanguageModel = Playbook()
     brief = Brief(instruction="Add a --json option")
     got = model.ask(Prompt(Purpose.DISCOVERY, "", (), brief), NewQuestions, Budget(1, 1), lambda _: None)
-    assert (model.name, got.model, got.usage) == ("playbook", "playbook", Usage(requests=1))
+    assert (model.name, got.model, got.usage) == ("playbook", "playbook", TokenUsage(requests=1))
     (exchange,) = got.exchanges
     assert re.fullmatch(r"[^\n]+", exchange.request)
     assert msgspec.json.decode(exchange.reply, type=NewQuestions) == got.value

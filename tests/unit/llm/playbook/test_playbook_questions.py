@@ -9,8 +9,8 @@ import pytest
 
 from ringi.domain.session import Brief, ProjectFacts, QuestionType
 from ringi.llm.playbook.book import Kind, Said, book
+from ringi.llm.playbook.instruction import read
 from ringi.llm.playbook.questions import questions
-from ringi.llm.playbook.request import read
 
 PROJECT = ProjectFacts(
     languages=("Python",),
@@ -173,7 +173,7 @@ def test_vague_instructions_get_all_five_types(language: Any, text: str):
 @pytest.mark.parametrize(("language", "case"), CASES, ids=[case.text[:50] for _, case in CASES])
 def test_questions_speak_of_the_instruction(language: Any, case: Case):
     given = brief(case.text, language)
-    about = read(given).subject
+    about = read(given).gist
     asked = questions(given).questions
     texts = " ".join(question.question for question in asked)
     needed = {
@@ -225,7 +225,7 @@ def test_questions_name_what_the_project_has(text: str, language: Any, names: li
     ],
 )  # fmt: skip
 def test_what_it_is_about(language: Any, text: str, subject: str, thing: str):
-    about = read(brief(text, language)).subject
+    about = read(brief(text, language)).gist
     assert (about.sentence, about.thing) == (subject, thing)
 
 

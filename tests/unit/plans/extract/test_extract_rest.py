@@ -16,8 +16,8 @@ from ringi.domain.prompt import Budget, Purpose, Working
 from ringi.domain.risk import Risk, RiskCode
 from ringi.errors import BadModelAnswer, ModelDeclined, ModelFailed, ModelUnreachable
 from ringi.fs import OsFileSystem
-from ringi.llm.asking import Asking
 from ringi.llm.backend import Call, Reply
+from ringi.llm.client import ModelClient
 from ringi.plans.extract.content import extract
 from ringi.plans.extract.rest import with_model
 from ringi.plans.tool import PlanTool
@@ -68,7 +68,7 @@ class Desk:
     def __init__(self, world: World, *said: object) -> None:
         self.words = Words(*said)
         self.parts = world.parts._replace(
-            model=lambda: Asking(self.words), model_budget=Budget(seconds=5.0, output_tokens=100)
+            model=lambda: ModelClient(self.words), model_budget=Budget(seconds=5.0, output_tokens=100)
         )
         self.tool = PlanTool(self.parts)
 
@@ -129,7 +129,7 @@ def test_the_models_specs_come_after_the_parsers(world: World):
 def test_the_model_gets_the_text_and_what_was_not_placed(world: World):
     asked = []
 
-    class Listening(Asking):
+    class Listening(ModelClient):
         def ask(self, prompt: Any, *others: Any) -> Any:
             asked.append(prompt)
             return super().ask(prompt, *others)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.domain.model_output import NewQuestions, NewSummary
-from ringi.llm.reading import MAX_ANSWER_BYTES, Unusable, read
+from ringi.llm.reply import MAX_ANSWER_BYTES, Unusable, read
 
 GOOD = '{"summary": "do {it} \\"so\\""}'
 _SAID = st.text(st.characters(codec="utf-8"), max_size=80).filter(str.strip)

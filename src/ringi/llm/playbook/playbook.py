@@ -5,7 +5,7 @@ import msgspec
 from ringi.domain.base import Document
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Purpose
 from ringi.domain.session import Brief
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.llm.playbook.decisions import decisions
 from ringi.llm.playbook.questions import questions
 from ringi.llm.playbook.summary import summary
@@ -30,7 +30,7 @@ class Playbook:
         document = _document(prompt)
         value = msgspec.convert(document, kind)
         exchange = Exchange(f"playbook: {prompt.purpose}", msgspec.json.encode(document).decode())
-        return ModelAnswer(value, Usage(requests=1), (exchange,), self.name)
+        return ModelAnswer(value, TokenUsage(requests=1), (exchange,), self.name)
 
 
 def _document(prompt: Prompt) -> object:

@@ -27,7 +27,7 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
-from ringi.llm.command import LONGEST_WORD, CommandBackend, flat
+from ringi.llm.command_backend import LONGEST_WORD, CommandBackend, flat
 from ringi.wiring.masking import scrub_of
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
@@ -537,7 +537,7 @@ DRIVER = """
 import os, sys
 from pathlib import Path
 from ringi.llm.backend import Call, Turn
-from ringi.llm.command import CommandBackend
+from ringi.llm.command_backend import CommandBackend
 backend = CommandBackend("mine", os.environ, str, folder=Path(sys.argv[1]))
 try:
     backend.send(Call((Turn("user", "x"),), {}, 60.0, 100, lambda _: None))

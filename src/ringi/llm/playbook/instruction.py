@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 
 from ringi.domain.session import Brief
 from ringi.llm.playbook.book import Kind, Said, chapters
-from ringi.llm.playbook.places import places
+from ringi.llm.playbook.gist import Gist, first_sentence, gist_of, without_politeness
 from ringi.llm.playbook.quote import one_line
-from ringi.llm.playbook.subject import Subject, first_sentence, subject_of, without_politeness
 from ringi.llm.playbook.vocabulary import Searched, searched, searched_whole, term, vocabulary
 
 _MOST_READ: Final = 4_000
@@ -69,15 +68,33 @@ _AUTOMATIONS: Final = frozenset(
 )
 _DERIVED: Final = frozenset([Said.KEPT, Said.TARGET, Said.EXTENSION, Said.FRESH, Said.CHECKS, Said.OUTPUT])
 """They say nothing more than what they follow from."""
+_MOST_PLACES: Final = 3
+_LONGEST_PLACE: Final = 60
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_./()-]+")
+_CODE_NAME: Final = re.compile(r"[A-Za-z_][\w.:]*(?:\(\))?\Z", re.ASCII)
+_EXTENSION: Final = re.compile(
+    r"\.(?:c|cc|cfg|cpp|cs|css|dart|ex|go|h|hpp|html|ini|java|js|json|jsx|kt|lock|lua|md|php|po|proto|py|rb|rs|rst"
+    r"|scala|scss|sh|sql|swift|tf|toml|ts|tsx|txt|vue|xml|ya?ml|zig)\Z"
+)
+_NOT_FILES: Final = frozenset(
+    ["node.js", "vue.js", "next.js", "react.js", "nuxt.js", "express.js", "three.js"]
+)
+_FILE_NAMES: Final = frozenset(["readme", "changelog", "makefile", "dockerfile", "contributing.md"])
+_FOLDERS: Final = frozenset(
+    [
+        "app", "apps", "cmd", "docs", "internal", "lib", "libs", "packages", "pkg", "scripts", "src", "test",
+        "tests", "tools",
+    ]
+)  # fmt: skip
 
 
-class Request(NamedTuple):
+class Instruction(NamedTuple):
     """What an instruction asks for and says."""
 
     kinds: tuple[Kind, ...]
     """The main one first."""
     said: frozenset[Said]
-    subject: Subject
+    gist: Gist
     places: tuple[str, ...]
     """Files and functions that it names."""
     limit: str
@@ -100,10 +117,10 @@ class Request(NamedTuple):
         return len(self.said - _DERIVED)
 
 
-def read(brief: Brief) -> Request:
+def read(brief: Brief) -> Instruction:
     text = brief.instruction[:_MOST_READ]
     bare = _URL.sub(" ", text)
-    named = places(bare, frozenset(brief.project.entries))
+    named = _places(bare, frozenset(brief.project.entries))
     prose = "".join(_FENCED.split(bare)[::2])
     whole = searched_whole(prose)
     said = _said(bare, whole, named)
@@ -111,14 +128,14 @@ def read(brief: Brief) -> Request:
     said |= set(_about(without_politeness(first_sentence(prose)), kinds[0], brief))
     if Said.OUTPUT in said:
         said -= {Said.ADDITIVE}
-    subject = subject_of(text, brief.language)
+    gist = gist_of(text, brief.language)
     if Said.EXTENSION in said:
         # What exists already is not what is wanted.
-        subject = subject._replace(thing=_new_part(subject))
-    return Request(
+        gist = gist._replace(thing=_new_part(gist))
+    return Instruction(
         kinds=kinds,
         said=said,
-        subject=subject,
+        gist=gist,
         places=named,
         limit=_limit(prose) if Said.LIMIT in said else "",
         far=_is_far(prose),
@@ -128,7 +145,7 @@ def read(brief: Brief) -> Request:
 def things_said(text: str) -> frozenset[Said]:
     """In a text that is no instruction."""
     bare = _URL.sub(" ", text[:_MOST_READ])
-    return _said(bare, searched_whole(bare), places(bare, frozenset()))
+    return _said(bare, searched_whole(bare), _places(bare, frozenset()))
 
 
 def _said(bare: str, whole: Searched, named: tuple[str, ...]) -> frozenset[Said]:
@@ -161,11 +178,11 @@ def _about(sentence: str, main: Kind, brief: Brief) -> Iterator[Said]:
         yield Said.FRESH
 
 
-def _new_part(subject: Subject) -> str:
-    named = _NEW_PART.search(subject.sentence)
+def _new_part(gist: Gist) -> str:
+    named = _NEW_PART.search(gist.sentence)
     if named:
         return named[1]
-    return subject.sentence if "を" in subject.sentence else subject.matter or subject.sentence
+    return gist.sentence if "を" in gist.sentence else gist.matter or gist.sentence
 
 
 def _is_far(prose: str) -> bool:
@@ -257,3 +274,34 @@ def _scores(text: Searched, said: frozenset[Said]) -> dict[Kind, int]:
 
 def _weight(text: Searched, words: Mapping[int, tuple[str, ...]]) -> int:
     return sum(weight for weight, listed in words.items() for word in listed if text.has(word))
+
+
+# --- files and functions that a text names -----------------------------------------------------------------
+
+
+def _places(text: str, entries: frozenset[str]) -> tuple[str, ...]:
+    """`entries` are the names at the top of the project."""
+    found: dict[str, None] = {}
+    spans = {span for span in text.split("`")[1::2] if _CODE_NAME.match(span)}
+    for token in dict.fromkeys(_TOKEN.findall(text)):
+        name = token.strip("().-/") + ("()" if token.endswith("()") else "")
+        if len(token) <= _LONGEST_PLACE and (token in spans or _is_place(token.rstrip(".)-"), entries)):
+            found.setdefault(name)
+            if len(found) == _MOST_PLACES:
+                break
+    return tuple(found)
+
+
+def _is_place(token: str, entries: frozenset[str]) -> bool:
+    if token.lower() in _NOT_FILES:
+        return False
+    if token.lower() in _FILE_NAMES:
+        return True
+    if _EXTENSION.search(token) and not token.startswith("."):
+        return True
+    if token.endswith("(") or (token.rstrip("/") in entries and not token.isalpha()):
+        return True
+    first, slash, rest = token.partition("/")
+    return bool(slash and rest) and (
+        first in _FOLDERS or first in entries or (rest.count("/") > 0 and "." in rest)
+    )

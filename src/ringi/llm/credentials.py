@@ -1,4 +1,4 @@
-"""Keys: read from the environment that was given; and all that must leave it in no word of ours."""
+"""Keys from the environment that was given, and everything in it that must never be shown."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _PASSWORD: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?[^:@/]*:(.+)@", re.IGNO
 
 
 def key(model: str, variable: str, environment: Mapping[str, str], *, needed: bool) -> str | None:
-    """Raises NoModelKey where it is needed and not there, UnknownModel where it cannot be sent."""
+    """Raises NoModelKey if it is needed and missing, UnknownModel if it cannot be sent."""
     found = environment.get(variable, "").strip()
     if not found:
         if needed:

@@ -5,7 +5,7 @@ import pytest
 from ringi.domain import codec
 from ringi.domain.model_output import NewSummary
 from ringi.domain.prompt import Budget, Material, Prompt, Purpose
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.errors import (
     BadModelAnswer,
     ModelBusy,
@@ -14,8 +14,8 @@ from ringi.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
-from ringi.llm.asking import Asking
 from ringi.llm.backend import ConnectionCut, Reply, RetryLater
+from ringi.llm.client import ModelClient
 
 PROMPT = Prompt(Purpose.REVIEW, "Sum it up.", (Material("instruction", "tidy up"),))
 GOOD = '{"summary": "tidy"}'
@@ -74,14 +74,14 @@ class Scripted:
 def _ask(*steps, budget=BUDGET, takes=0.0, on_working=lambda _: None, scrub=str):
     clock = Clock()
     backend = Scripted(clock, *steps, takes=takes)
-    model = Asking(backend, clock=clock, sleep=clock.sleep, scrub=scrub)
+    model = ModelClient(backend, clock=clock, sleep=clock.sleep, scrub=scrub)
     return model.ask(PROMPT, NewSummary, budget, on_working), backend, clock
 
 
 def _failed(kind, *steps, **more):
     clock = Clock()
     backend = Scripted(clock, *steps, takes=more.pop("takes", 0.0))
-    model = Asking(backend, clock=clock, sleep=clock.sleep, scrub=more.pop("scrub", str))
+    model = ModelClient(backend, clock=clock, sleep=clock.sleep, scrub=more.pop("scrub", str))
     with pytest.raises(kind) as caught:
         model.ask(PROMPT, NewSummary, more.pop("budget", BUDGET), lambda _: None)
     assert type(caught.value) is kind
@@ -233,7 +233,7 @@ class Beating(Scripted):
 def test_those_who_wait_are_told_while_nothing_arrives():
     seen = []
     clock = Clock()
-    Asking(Beating(clock, GOOD), clock=clock).ask(PROMPT, NewSummary, BUDGET, seen.append)
+    ModelClient(Beating(clock, GOOD), clock=clock).ask(PROMPT, NewSummary, BUDGET, seen.append)
     assert [(one.elapsed_sec, one.output_tokens) for one in seen] == [(0, 0), (0.5, 7), (1.0, 8)]
 
 
@@ -252,7 +252,9 @@ def test_whoever_is_told_can_stop_it_at_any_time_in_the_thread_that_asks(step):
             raise Enough
 
     with pytest.raises(Enough):
-        Asking(Beating(clock, step), clock=clock, sleep=clock.sleep).ask(PROMPT, NewSummary, BUDGET, hear)
+        ModelClient(Beating(clock, step), clock=clock, sleep=clock.sleep).ask(
+            PROMPT, NewSummary, BUDGET, hear
+        )
     assert clock.now < 2.5
 
 
@@ -265,7 +267,7 @@ def test_those_who_wait_are_told_why():
 @pytest.mark.parametrize("claimed", [1.5, 10**30, -5, True, float("nan"), "x", None])
 def test_what_a_service_claims_to_have_counted_never_spoils_a_document(claimed):
     answer, _, _ = _ask(Reply(GOOD, claimed, claimed, float("inf")))
-    assert answer.usage == codec.foreign(codec.canonical(answer.usage), Usage, "usage")
+    assert answer.usage == codec.foreign(codec.canonical(answer.usage), TokenUsage, "usage")
     assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.cost_usd) == (0, 0, None)
 
 
@@ -277,7 +279,7 @@ def test_a_key_in_the_answer_is_no_part_of_it():
 def test_the_schema_is_not_sent_twice():
     clock = Clock()
     held = Scripted(clock, GOOD)
-    Asking(held, schema_in_text=False).ask(PROMPT, NewSummary, BUDGET, lambda _: None)
+    ModelClient(held, schema_in_text=False).ask(PROMPT, NewSummary, BUDGET, lambda _: None)
     _, free, _ = _ask(GOOD)
     assert "additionalProperties" not in held.calls[0].turns[0].text
     assert free.calls[0].turns[0].text.count("additionalProperties") == 1

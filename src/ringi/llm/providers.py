@@ -1,4 +1,4 @@
-"""Where the services are, how they are reached, and which class of pydantic-ai speaks to each."""
+"""The services: their addresses, their keys, and the class of pydantic-ai that speaks to each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from ringi.errors import NoExtra, UnknownModel
-from ringi.llm.keys import key
+from ringi.llm.credentials import key
 from ringi.text import Text, deceiving
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _NO_KEY: Final = "no-key"  # the SDKs want some
 Speaker: TypeAlias = "Callable[[httpx2.AsyncClient], Model[Any]]"
 
 
-class Service(NamedTuple):
+class Provider(NamedTuple):
     name: str
     """As people name it: openai:gpt-5."""
     url: str
@@ -37,14 +37,14 @@ class Service(NamedTuple):
     """The headers that carry the key."""
 
 
-def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Service:
+def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Provider:
     name = f"openai:{model}"
     url = _address(name, base_url or environment.get("OPENAI_BASE_URL") or _OPENAI_URL)
     official = url == _OPENAI_URL
     secret = key(name, "OPENAI_API_KEY", environment, needed=official)
     _installed(name, "openai")
     account = environment if official else {}
-    return Service(
+    return Provider(
         name,
         url,
         lambda: _chat(model, url, account, official=official),
@@ -53,16 +53,16 @@ def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Service
     )
 
 
-def ollama(model: str, environment: Mapping[str, str]) -> Service:
+def ollama(model: str, environment: Mapping[str, str]) -> Provider:
     """Through its OpenAI-compatible side, which streams and takes a schema as well."""
     name = f"ollama:{model}"
     given = environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
     url = _address(name, _ollama_address(given))
     _installed(name, "openai")
-    return Service(name, url, lambda: _chat(model, url, {}, official=False), held=True, credentials={})
+    return Provider(name, url, lambda: _chat(model, url, {}, official=False), held=True, credentials={})
 
 
-def anthropic(model: str, environment: Mapping[str, str]) -> Service:
+def anthropic(model: str, environment: Mapping[str, str]) -> Provider:
     """Only the newer models there can be held to a schema; all of them read one."""
     name = f"anthropic:{model}"
     given = environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
@@ -70,7 +70,7 @@ def anthropic(model: str, environment: Mapping[str, str]) -> Service:
     secret = key(name, "ANTHROPIC_API_KEY", environment, needed=url == _ANTHROPIC_URL)
     _installed(name, "anthropic")
     credentials = {"x-api-key": secret} if secret else {}
-    return Service(name, url, lambda: _messages(model, url), held=False, credentials=credentials)
+    return Provider(name, url, lambda: _messages(model, url), held=False, credentials=credentials)
 
 
 def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -> Speaker:
@@ -152,7 +152,7 @@ def _ollama_address(given: str) -> str:
         parts = urlsplit(given if "://" in given else f"http://{given}")
         port = parts.port
     except ValueError:
-        return given  # not an address; it is said where addresses are checked
+        return given  # not an address; the check of addresses says so
     if "@" in parts.netloc or parts.query or parts.fragment:
         return given
     host = parts.hostname or ""

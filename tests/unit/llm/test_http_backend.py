@@ -22,12 +22,11 @@ from ringi.errors import (
     ModelUnreachable,
     NoExtra,
 )
-from ringi.llm import http_services
-from ringi.llm.asking import Asking
-from ringi.llm.http import HttpBackend
-from ringi.llm.http_client import client, proxy_for
-from ringi.llm.http_services import Service, _chat
-from ringi.llm.keys import secrets
+from ringi.llm import providers
+from ringi.llm.client import ModelClient
+from ringi.llm.credentials import secrets
+from ringi.llm.http_backend import HttpBackend, client, proxy_for
+from ringi.llm.providers import Provider, _chat
 from ringi.wiring.config_keys import Config, Llm
 from ringi.wiring.masking import scrub_of
 from ringi.wiring.models import choose
@@ -74,11 +73,11 @@ def _impatient(server, name):
     environment = server.environment()
     model = name.partition(":")[2]
     if name == OPENAI:
-        service = http_services.openai(model, "", environment)
+        service = providers.openai(model, "", environment)
     else:
-        service = http_services.anthropic(model, environment)
+        service = providers.anthropic(model, environment)
     waits = []
-    answer = Asking(HttpBackend(service, environment, str), sleep=waits.append).ask(
+    answer = ModelClient(HttpBackend(service, environment, str), sleep=waits.append).ask(
         PROMPT, NewQuestions, ENOUGH, lambda _: None
     )
     return answer, waits
@@ -156,8 +155,8 @@ def test_the_account_is_told_to_the_official_service_alone():
     with ModelServer([Say(GOOD)]) as server:
         _ask(server, OPENAI, **account)
         url = f"{server.url}/v1"
-        service = Service(OPENAI, url, lambda: _chat("gpt-5", url, account, official=True), True, {})
-        Asking(HttpBackend(service, {}, str)).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
+        service = Provider(OPENAI, url, lambda: _chat("gpt-5", url, account, official=True), True, {})
+        ModelClient(HttpBackend(service, {}, str)).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
     other, official = (request.headers for request in server.requests)
     assert not any(name.startswith("openai-") for name in other)
     assert (official["openai-organization"], official["openai-project"]) == ("org-1", "proj-1")
@@ -195,8 +194,8 @@ def test_a_service_that_cannot_be_held_to_a_schema_is_told_it():
 def test_the_official_service_is_held_strictly():
     with ModelServer([Say(GOOD)]) as server:
         url = f"{server.url}/v1"
-        service = Service(OPENAI, url, lambda: _chat("gpt-5", url, {}, official=True), True, {})
-        Asking(HttpBackend(service, {}, str)).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
+        service = Provider(OPENAI, url, lambda: _chat("gpt-5", url, {}, official=True), True, {})
+        ModelClient(HttpBackend(service, {}, str)).ask(PROMPT, NewQuestions, ENOUGH, lambda _: None)
     body = server.requests[0].body
     assert body["response_format"]["json_schema"]["strict"] is True
     assert body["max_completion_tokens"] == 500

@@ -238,7 +238,7 @@ def _scratch(folder: Path | None, files: Mapping[str, str]) -> Iterator[_Scratch
 
 @contextlib.contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
-    """As long as the process lives. Raises BlockingIOError where another one has it."""
+    """As long as the process lives. Raises BlockingIOError if another one has it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

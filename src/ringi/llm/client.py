@@ -1,4 +1,4 @@
-"""Asks a model until its answer is what was asked for or the budget is used up; the same for all backends."""
+"""Asks a model until its answer fits or the budget is used up; the same for all backends."""
 
 import math
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Working
-from ringi.domain.usage import Usage
+from ringi.domain.usage import TokenUsage
 from ringi.errors import (
     BadModelAnswer,
     ModelBusy,
@@ -16,8 +16,8 @@ from ringi.errors import (
     ModelUnreachable,
 )
 from ringi.llm.backend import Backend, Call, ConnectionCut, Reply, RetryLater, Turn
-from ringi.llm.reading import Unusable, read
-from ringi.llm.rendering import asked_again, compact_schema, turns, with_schema, written
+from ringi.llm.reply import Unusable, read
+from ringi.llm.turns import asked_again, compact_schema, turns, with_schema, written
 from ringi.text import Text
 
 T = TypeVar("T")
@@ -35,13 +35,13 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-class Asking:
+class ModelClient:
     """A language model over a backend.
 
-    An answer that cannot be used is asked for again, twice, with what was wrong. An empty one is such an
-    answer: small models often do better the second time; where the last one is empty the model declined. A
-    refusal is final. A connection cut in the middle is tried once more, and a service that takes no call now
-    for as long as the budget allows: where the wait would be longer, nobody is kept waiting for nothing.
+    If an answer cannot be used, the model is asked again, twice, and told what was wrong. That includes an
+    empty answer: small models often do better the second time. If the last one is empty too, the model
+    declined. A refusal is final. A connection that was cut is tried once more. A busy service is tried as
+    long as the budget allows; if it asks for a longer wait, the call fails at once.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Asking:
         self._backend.prepare()
         progress = _Progress(on_working, self._clock)
         question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
-        # A service that answered out of shape was not held to the schema, whatever it had said.
+        # A service that answered out of shape did not keep to the schema, whatever it had promised.
         second = first if self._schema_in_text else with_schema(first, schema)
         progress.tell()
         try:
@@ -81,7 +81,7 @@ class Asking:
 
 
 class _Progress:
-    """Tells those who wait, always in the thread that asks: whatever they raise stops it."""
+    """Tells those who wait, always in the thread that asks: an exception of theirs stops the call."""
 
     def __init__(self, on_working: OnWorking, clock: Callable[[], float]) -> None:
         self._on_working = on_working
@@ -99,7 +99,7 @@ class _Progress:
         self._on_working(Working(self._told_at, self.tokens, self.note))
 
     def heard(self, tokens: int) -> None:
-        """Of the backend; so many pieces come that not each is worth a word."""
+        """Called by the backend for every piece; not each is worth a report."""
         self.tokens = tokens
         if self.elapsed() - self._told_at >= _TICK_SEC:
             self.tell()
@@ -126,16 +126,16 @@ class _Question(Generic[T]):
         self._scrub = scrub
         self._sleep = sleep
         self._pieces: list[str] = []
-        self._used = Usage()
+        self._used = TokenUsage()
         self._waits = 0
         self._cuts = 0
         self.exchanges: list[Exchange] = []
 
-    def usage(self) -> Usage:
-        return self._used.plus(Usage(duration_sec=self._progress.elapsed()))
+    def usage(self) -> TokenUsage:
+        return self._used.plus(TokenUsage(duration_sec=self._progress.elapsed()))
 
     def answer(self, first: Sequence[Turn], second: Sequence[Turn]) -> T:
-        """`second` is how it is put where the first answer could not be used."""
+        """`second` is asked if the first answer could not be used."""
         now = first
         for repairs_left in range(_REPAIRS, -1, -1):
             reply = self._reply(now)
@@ -197,7 +197,7 @@ class _Question(Generic[T]):
         def count(tokens: int) -> None:
             self._progress.heard(tokens_before + tokens)
 
-        self._used = self._used.plus(Usage(requests=1))
+        self._used = self._used.plus(TokenUsage(requests=1))
         reply = self._backend.send(
             Call(now, self._schema, left, self._budget.output_tokens, count, self._pieces.append)
         )
@@ -209,7 +209,7 @@ class _Question(Generic[T]):
         grown = min(_FIRST_WAIT_SEC * 2.0**self._waits, _LONGEST_WAIT_SEC)
         self._waits += 1
         wished = error.after if error.after is not None and error.after >= 0 else None
-        # Even who says 0 is not called without a pause.
+        # A service that says 0 still gets a pause.
         seconds = grown if wished is None else max(wished, _FIRST_WAIT_SEC)
         if seconds >= self._left():
             raise ModelBusy(model=self._backend.name, why=self._scrub(str(error))) from error
@@ -236,14 +236,14 @@ class _Question(Generic[T]):
         self.exchanges.append(Exchange(*(_cut(self._scrub(text)) for text in texts)))
 
 
-def _taken(reply: Reply) -> Usage:
-    """What a service claims and no document could hold would make the session unreadable."""
+def _taken(reply: Reply) -> TokenUsage:
+    """A service can claim numbers that no document could hold; the session would be unreadable."""
 
     def count(claimed: int) -> int:
         return claimed if type(claimed) is int and 0 <= claimed <= _MOST_TOKENS else 0
 
     known = reply.cost_usd is not None and math.isfinite(reply.cost_usd)
-    return Usage(
+    return TokenUsage(
         input_tokens=count(reply.input_tokens),
         output_tokens=count(reply.output_tokens),
         cost_usd=reply.cost_usd if known else None,

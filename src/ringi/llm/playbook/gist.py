@@ -22,7 +22,7 @@ _ABILITY: Final = re.compile(r"^(.{4,40}[^ぁ-ん])(?:でき|出せ)るように
 _WHOLE_WORD: Final = re.compile(r"[^ぁ-ん]{2}\Z")
 
 
-class Subject(NamedTuple):
+class Gist(NamedTuple):
     sentence: str
     """The first sentence, or as much of it as fits; empty if there are no words."""
     matter: str
@@ -31,15 +31,15 @@ class Subject(NamedTuple):
     """What the verb speaks of."""
 
 
-def subject_of(instruction: str, language: str) -> Subject:
+def gist_of(instruction: str, language: str) -> Gist:
     first = first_sentence(instruction)
     most = _MOST[language]
     if not first:
-        return Subject("", "", "")
+        return Gist("", "", "")
     sentence, matter, thing = _english(first) if first.isascii() or language == "en" else _japanese(first)
     short = one_line(sentence, most)
     telling = one_line(matter, most) if matter.lower() not in vocabulary().vague else ""
-    return Subject(short, telling, _named(thing, most, _LEAST_THING[language]) or telling or short)
+    return Gist(short, telling, _named(thing, most, _LEAST_THING[language]) or telling or short)
 
 
 def first_sentence(instruction: str) -> str:
@@ -62,16 +62,16 @@ def _named(thing: str, most: int, least: int) -> str:
 
 
 def _english(sentence: str) -> tuple[str, str, str]:
-    subject = without_politeness(sentence)
-    verb, _, rest = subject.partition(" ")
+    sentence = without_politeness(sentence)
+    verb, _, rest = sentence.partition(" ")
     if verb.lower() not in vocabulary().verbs or not rest:
-        return subject, subject, ""
+        return sentence, sentence, ""
     rest = _SECOND_PART.sub("", rest)
     matter = _ARTICLE.sub("", rest)
     ends = [at for end in vocabulary().object_ends if (at := f" {matter}".find(end)) >= 0]
     thing = matter[: max(min(ends, default=len(matter) + 1) - 1, 0)]
     # What is made so or so: the last word says how.
-    return subject, matter, thing.rpartition(" ")[0] if verb.lower() == "make" else thing
+    return sentence, matter, thing.rpartition(" ")[0] if verb.lower() == "make" else thing
 
 
 def without_politeness(sentence: str) -> str:
@@ -85,15 +85,15 @@ def without_politeness(sentence: str) -> str:
 
 
 def _japanese(sentence: str) -> tuple[str, str, str]:
-    subject = _without_ending(sentence, vocabulary().polite_endings)
-    matter = _without_ending(subject, vocabulary().fault_endings)
-    able = _ABILITY.match(subject)
+    sentence = _without_ending(sentence, vocabulary().polite_endings)
+    matter = _without_ending(sentence, vocabulary().fault_endings)
+    able = _ABILITY.match(sentence)
     if able and "を" in able[1]:
-        return subject, matter, able[1]
-    clause = next((clause for clause in subject.split("、") if "を" in clause), "")
-    topic = _TOPIC.match(subject)
+        return sentence, matter, able[1]
+    clause = next((clause for clause in sentence.split("、") if "を" in clause), "")
+    topic = _TOPIC.match(sentence)
     named = clause.rpartition("を")[0] or (topic[1] if topic else "")
-    return subject, matter, _PARTICLE.split(named)[-1]
+    return sentence, matter, _PARTICLE.split(named)[-1]
 
 
 def _without_ending(text: str, endings: tuple[str, ...]) -> str:

@@ -30,7 +30,7 @@ _LEFT_OUT: Final = frozenset(["title", "description", "default", "$defs"])
 
 
 def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
-    """`schema` stands in the text where nothing else holds the model to it."""
+    """`schema` is put into the text if nothing else holds the model to it."""
     mark = fence_id(text for material in prompt.material for text in material)
     system = "\n\n".join([_sound(prompt.rules), _about_fences(mark), _how_to_answer(schema)])
     data = "\n\n".join(_fenced(material, mark) for material in prompt.material)
@@ -38,7 +38,7 @@ def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
 
 
 def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn, ...]:
-    """The same once more, with the last answer and what was wrong with it; earlier ones would only cost."""
+    """The same once more, with the last answer and what was wrong with it."""
     answer = _harmless(answer).strip()
     mark = fence_id([problem, answer, *(turn.text for turn in first)])
     wrong = _fenced(Material("problem", problem), mark)
@@ -72,7 +72,7 @@ def compact_schema(kind: type) -> Mapping[str, Any]:
 
 
 def fence_id(texts: Iterable[str]) -> str:
-    """A word that stands in none of the texts, not even spread out or in other letters.
+    """A word that is in none of the texts, not even spread out or in other letters.
 
     Made from the texts themselves, so that the same prompt is the same prompt when it is repeated.
     """

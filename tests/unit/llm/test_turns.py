@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ringi.domain.model_output import NewDecisions, NewQuestions, NewSpecs, NewSummary
 from ringi.domain.prompt import Material, Prompt, Purpose
-from ringi.llm.rendering import asked_again, compact_schema, fence_id, turns, with_schema, written
+from ringi.llm.turns import asked_again, compact_schema, fence_id, turns, with_schema, written
 from tests.fakes.model_server import tokens
 
 KINDS = (NewQuestions, NewDecisions, NewSummary)

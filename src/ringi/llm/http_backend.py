@@ -1,0 +1,423 @@
+"""Models over HTTP: a call is a stream on an event loop of its own, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from ringi.errors import (
+    BadModelAnswer,
+    ModelDeclined,
+    ModelFailed,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnreachable,
+    NoExtra,
+)
+from ringi.llm.backend import Call, ConnectionCut, Reply, RetryLater, Turn
+from ringi.llm.providers import Provider, Speaker
+from ringi.llm.reply import MAX_ANSWER_BYTES
+from ringi.llm.turns import with_schema
+from ringi.text import Text, visible
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+
+_LETTERS_PER_TOKEN: Final = 4
+_BEAT_SEC: Final = 0.4
+# What the SDKs and pydantic-ai stumble over when a service sends chunks of a shape they never thought of.
+_STUMBLES: Final = (
+    AssertionError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+_SAID_LENGTH: Final = 300
+_SERVER_ERROR: Final = 500
+_LATER: Final = frozenset([408, 409, 425, 429])
+_CONNECT_SEC: Final = 10.0
+# The SDKs add what variables of the process name, which may be meant for another service. The key is not
+# left to them: it is put in here.
+_SENT: Final = re.compile(
+    r"accept|accept-encoding|connection|content-length|content-type|host|transfer-encoding|user-agent"
+    r"|anthropic-(?:version|beta)|openai-(?:organization|project)|x-stainless-.*",
+    re.IGNORECASE,
+)
+# Streams wrap every few letters in a frame of a hundred; this bounds what a service gone wrong can pour out.
+MAX_RECEIVED_BYTES: Final = 64 * 1024 * 1024
+
+
+class HttpBackend:
+    """OpenAI-compatible services are held to the schema by response_format: OpenAI, llama.cpp, vLLM and
+    Ollama know it, and small models are lost without it. Not by a tool: few small servers stream those well.
+    A service that refuses it gets the schema as text, as Anthropic does from the start.
+    """
+
+    def __init__(
+        self, provider: Provider, environment: Mapping[str, str], scrub: Callable[[str], str]
+    ) -> None:
+        self._provider = provider
+        self._environment = environment
+        self._scrub = scrub
+        self._held = provider.held
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    def prepare(self) -> None:
+        """Not in the loop: there Ctrl-C would wait until all is imported."""
+        try:
+            self._provider.speaker()
+        except ImportError as error:  # it was found, and is not whole
+            raise NoExtra(what=self.name, extra="models") from error
+
+    def send(self, call: Call) -> Reply:
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            return runner.run(self._within(call, self._provider.speaker()))
+
+    async def _within(self, call: Call, speaker: Speaker) -> Reply:
+        from httpx2 import HTTPError  # noqa: PLC0415  # heavy, and only for a call
+        from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415  # as above
+
+        deadline = asyncio.timeout(call.seconds)
+        try:
+            async with deadline, self._client() as http:
+                return await self._watched(speaker(http), call)
+        except (RetryLater, ConnectionCut, ModelFailed):
+            raise
+        except (AgentRunError, UserError, HTTPError, OSError, *_STUMBLES) as error:
+            late = deadline.expired()
+            problem = failure(error, self.name, self._scrub)
+        if late:
+            raise ModelTimeout(model=self.name, seconds=f"{call.seconds:g}")
+        raise problem
+
+    def _client(self) -> httpx2.AsyncClient:
+        from httpx2 import InvalidURL  # noqa: PLC0415  # as above
+
+        try:
+            return client(self._provider.url, self._environment, self._provider.credentials)
+        # Certificates that cannot be read, a proxy that is none or that nobody can speak to.
+        except (OSError, ValueError, ImportError, InvalidURL) as error:
+            why = shortened(str(error), self._scrub)
+        raise ModelUnreachable(model=self.name, why=why)
+
+    async def _watched(self, model: Model[Any], call: Call) -> Reply:
+        """Reports also while nothing arrives: whoever is told may want to stop it."""
+        latest = 0
+
+        def count(tokens: int) -> None:
+            nonlocal latest
+            latest = tokens
+            call.on_tokens(tokens)
+
+        task = asyncio.ensure_future(self._tried(model, call._replace(on_tokens=count)))
+        try:
+            while not (await asyncio.wait([task], timeout=_BEAT_SEC))[0]:
+                call.on_tokens(latest)
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _tried(self, model: Model[Any], call: Call) -> Reply:
+        from pydantic_ai.exceptions import ModelHTTPError  # noqa: PLC0415  # as above
+
+        if self._held:
+            try:
+                return await self._streamed(model, call, call.turns)
+            except ModelHTTPError as error:
+                if not is_about_schema(error):
+                    raise
+            self._held = False
+        in_text = with_schema(call.turns, call.schema) if self._provider.held else call.turns
+        return await self._streamed(model, call, in_text)
+
+    async def _streamed(self, model: Model[Any], call: Call, turns: Sequence[Turn]) -> Reply:
+        settings: Any = {"max_tokens": call.output_tokens}
+        pieces: list[str] = []
+        size = 0
+        async with model.request_stream(_messages(turns), settings, self._parameters(call)) as stream:
+            async for event in stream:
+                piece, thought = _words(event)
+                size += len((piece + thought).encode("utf-8", "replace"))
+                call.on_tokens(size // _LETTERS_PER_TOKEN)
+                if size > MAX_ANSWER_BYTES:
+                    raise BadModelAnswer(
+                        model=self.name, why=Text("it is longer than {limit} bytes", limit=MAX_ANSWER_BYTES)
+                    )
+                if piece:
+                    pieces.append(piece)
+                    call.on_text(piece)
+            return self._reply(stream, "".join(pieces))
+
+    def _reply(self, stream: StreamedResponse, text: str) -> Reply:
+        response = stream.get()
+        if response.finish_reason == "content_filter":
+            said = (response.provider_details or {}).get("refusal")
+            raise ModelDeclined(
+                model=self.name,
+                why=shortened(str(said), self._scrub) if said else Text("it refused to"),
+            )
+        usage = response.usage
+        return Reply(
+            text, usage.input_tokens, usage.output_tokens, _cost(response), response.finish_reason == "length"
+        )
+
+    def _parameters(self, call: Call) -> ModelRequestParameters:
+        from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415  # as above
+        from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415  # as above
+
+        if not self._held:
+            return ModelRequestParameters()
+        wanted = OutputObjectDefinition(json_schema=dict(call.schema), name="answer")
+        return ModelRequestParameters(output_mode="native", output_object=wanted)
+
+
+def _messages(turns: Sequence[Turn]) -> list[ModelMessage]:
+    from pydantic_ai import messages as of  # noqa: PLC0415  # as above
+
+    found: list[ModelMessage] = []
+    for turn in turns:
+        if turn.role == "assistant":
+            found.append(of.ModelResponse(parts=[of.TextPart(turn.text)]))
+        elif turn.role == "system":
+            found.append(of.ModelRequest(parts=[of.SystemPromptPart(turn.text)]))
+        else:
+            found.append(of.ModelRequest(parts=[of.UserPromptPart(turn.text)]))
+    return found
+
+
+def _words(event: object) -> tuple[str, str]:
+    """What belongs to the answer, and what was only thought aloud."""
+    from pydantic_ai import messages as of  # noqa: PLC0415  # as above
+
+    match event:
+        case of.PartStartEvent(part=of.TextPart(content=text)):
+            return text, ""
+        case of.PartDeltaEvent(delta=of.TextPartDelta(content_delta=text)):
+            return text, ""
+        case of.PartStartEvent(part=of.ThinkingPart(content=text)):
+            return "", text
+        case of.PartDeltaEvent(delta=of.ThinkingPartDelta(content_delta=thought)):
+            return "", thought or ""
+    return "", ""
+
+
+def _cost(response: Any) -> float | None:
+    """From the list of prices that comes with pydantic-ai; None if it does not know the model."""
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError, AssertionError):
+        return None
+
+
+# --- what a call can end with, in our words -----------------------------------------------------------------
+
+
+def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Exception:
+    """Carries nothing of the error itself: its words, headers and causes may hold a key."""
+    import httpx2  # noqa: PLC0415  # loaded by whoever raised the error
+    from pydantic_ai import exceptions as of  # noqa: PLC0415  # as above
+
+    if isinstance(error, of.ModelHTTPError):
+        return _of_status(error, model, scrub)
+    said = shortened(str(error) or type(error).__name__, scrub)
+    for below in _chain(error):
+        # Ours, of the client: the SDKs take it for a lost connection.
+        if isinstance(below, httpx2.DecodingError):
+            return _unexpected(model, shortened(str(below), scrub))
+    if isinstance(error, of.ModelConnectionError):
+        return _of_connection(error, model, shortened(_deepest(error), scrub))
+    if isinstance(error, of.ModelQuotaExceededError):
+        return ModelRejected(model=model, why=said)
+    if isinstance(error, of.ModelAPIError) and error.in_stream:
+        return RetryLater(said, error.retry_after)
+    if isinstance(error, OSError | httpx2.TransportError):
+        return ModelUnreachable(model=model, why=said)
+    return _unexpected(model, said)
+
+
+def shortened(text: str, scrub: Callable[[str], str]) -> str:
+    """Scrubbed before it is cut, or half a key would stay."""
+    words = visible(" ".join(scrub(text).split()))
+    return words if len(words) <= _SAID_LENGTH else f"{words[:_SAID_LENGTH]}…"
+
+
+def is_about_schema(error: Exception) -> bool:
+    """A service that cannot be held to a schema says so in many ways."""
+    from pydantic_ai import exceptions as of  # noqa: PLC0415  # as above
+
+    if not isinstance(error, of.ModelHTTPError) or error.status_code not in (400, 415, 422, 500, 501):
+        return False
+    words = str(error.body).casefold()
+    return any(word in words for word in ("response_format", "json_schema", "grammar", "structured output"))
+
+
+def _unexpected(model: str, said: str) -> BadModelAnswer:
+    return BadModelAnswer(model=model, why=Text("the service does not speak as expected: {said}", said=said))
+
+
+def _of_status(error: ModelHTTPError, model: str, scrub: Callable[[str], str]) -> Exception:
+    from pydantic_ai.exceptions import ModelQuotaExceededError  # noqa: PLC0415  # as above
+
+    said = shortened(_message(error.body), scrub)
+    words = f"HTTP {error.status_code}: {said}" if said else f"HTTP {error.status_code}"
+    passing = error.status_code in _LATER or error.status_code >= _SERVER_ERROR
+    if passing and not isinstance(error, ModelQuotaExceededError):
+        return RetryLater(words, error.retry_after)
+    return ModelRejected(model=model, why=words)
+
+
+def _of_connection(error: ModelConnectionError, model: str, said: str) -> ModelFailed | ConnectionCut:
+    if error.phase in ("pool", "connect"):
+        return ModelUnreachable(model=model, why=said)
+    return ConnectionCut(said)
+
+
+def _message(body: object) -> str:
+    """Services put it in different places."""
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        if isinstance(inner, dict):
+            inner = inner.get("message", inner)
+        return str(inner)
+    return str(body or "")
+
+
+def _deepest(error: BaseException) -> str:
+    """The SDKs say only "Connection error."; the reason is below."""
+    words = [str(each) for each in _chain(error)]
+    return next((said for said in reversed(words) if said.strip()), type(error).__name__)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+# --- the connection: to the host that was named, through the proxy that was named -------------------------
+
+
+def client(url: str, environment: Mapping[str, str], credentials: Mapping[str, str]) -> httpx2.AsyncClient:
+    """Nothing is read from the environment but what was given; redirects would carry the key elsewhere."""
+    import httpx2  # noqa: PLC0415  # heavy, and only for those who ask a model
+
+    class Bounded(httpx2.AsyncByteStream):
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            received = 0
+            async for chunk in self._inner:
+                received += len(chunk)
+                if received > MAX_RECEIVED_BYTES:
+                    raise httpx2.DecodingError("more bytes than any answer has")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    class Transport(httpx2.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            kept = [
+                (name, value) for name, value in request.headers.items() if value and _SENT.fullmatch(name)
+            ]
+            request.headers = httpx2.Headers([*kept, *credentials.items()])
+            response = await super().handle_async_request(request)
+            packed = response.headers.get("content-encoding", "identity")
+            if packed != "identity":
+                # It was not asked for, and a few bytes could unpack to more than there is memory.
+                await response.aclose()
+                raise httpx2.DecodingError(f"the answer is packed ({packed[:20]})")
+            response.stream = Bounded(response.stream)
+            return response
+
+    transport = Transport(verify=_trust(url, environment), proxy=proxy_for(url, environment), trust_env=False)
+    return httpx2.AsyncClient(
+        transport=transport,
+        trust_env=False,
+        follow_redirects=False,
+        timeout=httpx2.Timeout(None, connect=_CONNECT_SEC),
+        headers={"Accept-Encoding": "identity"},
+    )
+
+
+def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
+    """As curl reads the variables, but never for this machine itself."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _is_here(host) or _excepted(host, _variable(environment, "no_proxy")):
+        return None
+    return _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy") or None
+
+
+def _variable(environment: Mapping[str, str], name: str) -> str:
+    return environment.get(name) or environment.get(name.upper()) or ""
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _excepted(host: str, no_proxy: str) -> bool:
+    names = [name.strip().lstrip(".").casefold() for name in no_proxy.split(",")]
+    return any(name == "*" or (name and (host == name or host.endswith(f".{name}"))) for name in names)
+
+
+def _trust(url: str, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
+    if urlsplit(url).scheme == "http":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, and need not be filled
+    file, folder = environment.get("SSL_CERT_FILE"), environment.get("SSL_CERT_DIR")
+    if file or folder:
+        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    return True
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """Looks up names in a thread that nobody waits for; the usual one holds up Ctrl-C until it is done."""
+
+    async def getaddrinfo(self, host: Any, port: Any, **wanted: int) -> Any:
+        found: asyncio.Future[Any] = self.create_future()
+
+        def settle(result: Any, error: OSError | UnicodeError | None) -> None:
+            if found.done():
+                return
+            if error is None:
+                found.set_result(result)
+            else:
+                found.set_exception(error)
+
+        def look_up() -> None:
+            result, error = None, None
+            try:
+                result = socket.getaddrinfo(host, port, **wanted)
+            except (OSError, UnicodeError) as failure:
+                error = failure
+            with suppress(RuntimeError):  # the call was given up, and the loop is gone
+                self.call_soon_threadsafe(settle, result, error)
+
+        threading.Thread(target=look_up, name="ringi-name-lookup", daemon=True).start()
+        return await found
