@@ -14,10 +14,11 @@ from ringi.api import agents_setup
 from ringi.api.agents_files import Change
 from ringi.api.agents_setup import Offer, Return
 from ringi.cli.app import EXIT_DECLINED, EXIT_STALE, App
-from ringi.cli.ask import ask, is_yes
+from ringi.cli.prompt import ask
 from ringi.errors import NoChannel
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
+from ringi.usecases.prompter import is_yes
 from ringi.workspace.places import places_of
 
 UNDO: Final = "ringi init --undo"

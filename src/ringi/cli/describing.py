@@ -19,7 +19,6 @@ from ringi.errors import NoCommit
 from ringi.plans.commit import Announced, outcome_of
 from ringi.views import words
 from ringi.views.plan import PlanFacts, plan_lines, total_line
-from ringi.wiring.assemble import commands_of
 
 
 def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:
@@ -34,12 +33,11 @@ def totals(app: App, document: PlanDocument, selection: SpecSelection = ALL_SPEC
 def facts_of(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> PlanFacts:
     workspace, state = app.workspace, document.state
     runs = any(spec.base.kind is SpecKind.RUN for spec in state.action_specs)
-    commands = commands_of(workspace.places, workspace.configuration.config, workspace.environment)
     return PlanFacts(
         ref,
         document,
         preview,
-        sandbox=words.sandbox(commands) if runs else None,
+        sandbox=words.sandbox(workspace.services.commands) if runs else None,
         commit=_commit(app, document) if state.commit and state.status in OPEN else None,
         approvals=workspace.plan.approvals(document.plan.id) if state.approvals else (),
         last_result=_last_result(app, document) if state.executions else None,

@@ -9,8 +9,8 @@ from typing import Final
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.prompt import signed
 from ringi.domain import codec
-from ringi.domain.approval import SignedAnswer
 from ringi.domain.grant import GrantScope, GrantState, GrantSubject
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk
@@ -109,13 +109,8 @@ def _moment(app: App, until: str) -> str:
 
 
 def _sign(app: App, subject: GrantSubject, key: Path) -> None:
-    from ringi.integrations.signing import sign  # noqa: PLC0415  # only where one signs
-
     tool, ui, who = app.workspace.plan, app.ui, app.workspace.person.user()
-    statement = tool.grant_statement(subject, who)
-    given = tool.add_grant(
-        subject, who, SignedAnswer(statement, sign(key, statement.encode(), app.environment))
-    )
+    given = tool.add_grant(subject, who, signed(app, key, tool.grant_statement(subject, who)))
     if ui.as_json:
         ui.document(given)
     name = given.id[:_SHOWN]

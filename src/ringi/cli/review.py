@@ -1,18 +1,28 @@
 """`ringi review`: look at a plan and decide."""
 
 import os
+from collections.abc import Callable
 from typing import Final
 
 import click
 
-from ringi.cli.answers import tell_sent_back
+from ringi.api.beside_copies import remove_settled
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
-from ringi.cli.ask import is_yes, require_terminal
-from ringi.cli.reviewing.acts import Review, must_be_taken_up, take_up, told
-from ringi.cli.reviewing.ends import End
+from ringi.cli.approve import tell_sent_back
+from ringi.cli.prompt import require_terminal
+from ringi.cli.recheck import Recheck
+from ringi.cli.results import carry_out
+from ringi.cli.review_dialogue import DialoguePrompter
+from ringi.cli.screen.cells import has_many_colours
+from ringi.cli.screen.prompter import ScreenPrompter
+from ringi.cli.screen.terminal import Terminal
+from ringi.cli.undo import undo
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted
 from ringi.text import Text
+from ringi.usecases.review import Review, ReviewEnd
+from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.views.review import told
 
 _LEAST: Final = (20, 5)
 _NOTHING: Final = (0, 0)
@@ -44,11 +54,9 @@ def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
     if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
         raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
     require_terminal(app, f"ringi review {ref.name}")
-    looked = Review(app, plan_id)
+    looked = ReviewedPlan(app.workspace, plan_id)
     ended = _on_screen(app, looked) if full else _in_dialogue(app, looked)
-    if ended is End.UNDO:
-        from ringi.cli.undo import undo  # noqa: PLC0415  # only for a plan that was carried out
-
+    if ended is ReviewEnd.UNDO:
         ctx.invoke(undo, plan=ref.name, sign=None)
         return
     _finish(app, looked, ended)
@@ -78,67 +86,47 @@ def _can_be_full(app: App) -> bool:
     return size == _NOTHING or all(there >= least for there, least in zip(size, _LEAST, strict=True))
 
 
-def _on_screen(app: App, looked: Review) -> End:
-    from ringi.cli.reviewing.keys import press  # noqa: PLC0415  # see above
-    from ringi.cli.reviewing.session import Session  # noqa: PLC0415  # the dialogue does without
-    from ringi.cli.term.cells import has_many_colours  # noqa: PLC0415  # see above
-    from ringi.cli.term.terminal import Terminal  # noqa: PLC0415  # see above
-
+def _on_screen(app: App, looked: ReviewedPlan) -> ReviewEnd:
     colour = not app.environment.get("NO_COLOR")
     with Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
-        session = Session(app, looked, terminal, colour=colour)
-        session.draw()
-        # What was typed before it stood there does not answer it.
-        terminal.discard_pending()
-        try:
-            if must_be_taken_up(looked):
-                question = Text("{plan} does not wait now. Take it up again? [y/n]", plan=looked.name)
-                if not is_yes(session.ask_key(question)):
-                    return End.LEFT
-                take_up(looked)
-                session.show_again()
-            while True:
-                ended = press(session, session.next_key())
-                if ended is not None:
-                    return ended
-        finally:
-            session.stop_checks()
+        prompter = ScreenPrompter(app, looked, terminal, colour=colour)
+        return Review(looked, prompter, _starter(app, terminal.wake)).run()
 
 
-def _in_dialogue(app: App, looked: Review) -> End:
-    from ringi.cli.reviewing.plain import Dialogue  # noqa: PLC0415  # the full screen does without
-
-    return Dialogue(app, looked).run()
+def _in_dialogue(app: App, looked: ReviewedPlan) -> ReviewEnd:
+    return Review(looked, DialoguePrompter(app, looked), _starter(app)).run()
 
 
-def _finish(app: App, looked: Review, ended: End) -> None:
+def _starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str], Recheck]:
+    root, environment = app.workspace.places.root, app.environment
+    return lambda plan_id: Recheck(root, plan_id, environment, wake)
+
+
+def _finish(app: App, looked: ReviewedPlan, ended: ReviewEnd) -> None:
     """What became of it, on the person's own screen."""
     name = looked.name
-    if ended is End.APPLY:
-        from ringi.api.beside_copies import remove_settled  # noqa: PLC0415  # see below
-        from ringi.cli.results import carry_out  # noqa: PLC0415  # only where something is carried out
-
+    if ended is ReviewEnd.APPLY:
         carry_out(app, looked.plan_id, name)
         _tell_proposer(app, looked)
         remove_settled(app.workspace)
-    elif ended is End.APPROVED:
+    elif ended is ReviewEnd.APPROVED:
         app.ui.line(Text("{plan} is approved, with your note.", plan=name), style="green")
         _tell_proposer(app, looked)
         app.ui.next_step(f"ringi execute {name}")
-    elif ended is End.REJECTED:
+    elif ended is ReviewEnd.REJECTED:
         tell_sent_back(app, looked.plan_id, name)
         raise click.exceptions.Exit(EXIT_DECLINED)
-    elif ended is End.ELSEWHERE:
+    elif ended is ReviewEnd.ELSEWHERE:
         app.ui.line(Text("{plan} was decided elsewhere meanwhile; nothing was done here.", plan=name))
         app.ui.next_step(f"ringi show {name}")
         raise click.exceptions.Exit(EXIT_STALE)
-    elif ended is End.INTERRUPTED:
+    elif ended is ReviewEnd.INTERRUPTED:
         raise Interrupted
-    elif looked.document.state.status is not PlanStatus.COMPLETED:
+    elif looked.status is not PlanStatus.COMPLETED:
         app.ui.line(Text("Nothing was decided; {plan} still waits.", plan=name))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
 
 
-def _tell_proposer(app: App, looked: Review) -> None:
-    if (words := told(looked)) is not None:
+def _tell_proposer(app: App, looked: ReviewedPlan) -> None:
+    if (words := told(looked.document)) is not None:
         app.ui.line(words, indent=2)

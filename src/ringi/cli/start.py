@@ -17,11 +17,12 @@ from ringi.api.setup import initialise
 from ringi.api.workspace import Workspace
 from ringi.cli import agents_setup
 from ringi.cli.app import EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
-from ringi.cli.ask import ask, is_yes
+from ringi.cli.prompt import ask
 from ringi.cli.ui import shown, translated
 from ringi.errors import InTheWay, NoChannel, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
+from ringi.usecases.prompter import is_yes
 from ringi.wiring.signers import add_signer
 from ringi.wiring.trust import SIGNERS
 from ringi.workspace.copy import WorkCopy

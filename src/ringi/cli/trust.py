@@ -7,7 +7,7 @@ import click
 
 from ringi.api import trusting
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import ask, require_terminal
+from ringi.cli.prompt import ask, require_terminal
 from ringi.domain.approval import TypedAnswer
 from ringi.plans.proofs import TYPED_LENGTH
 from ringi.text import Text

@@ -6,21 +6,20 @@ from typing import Final
 import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import ask, is_yes, require_terminal
+from ringi.cli.prompt import LinePrompter, require_terminal, signed
 from ringi.cli.results import fail, show_results
 from ringi.domain.approval import (
     ApprovalRequest,
     FileChange,
     Proof,
     SignedAct,
-    SignedAnswer,
-    TypedAnswer,
 )
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.errors import ExecutionAborted, UndoStale
 from ringi.plans.commit import outcome_of
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
+from ringi.usecases.prompter import typed_yes
 from ringi.views.result import short_id
 
 _MOST: Final = 50
@@ -49,7 +48,10 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
         )
         app.ui.line(line, style="yellow", indent=2)
     who = app.workspace.person.user()
-    proof = _typed(app, asked, found, name) if sign is None else _signed(app, asked, who, sign)
+    if sign is None:
+        proof = _typed(app, asked, found, name)
+    else:
+        proof = signed(app, sign, tool.statement(asked, who, act=SignedAct.UNDO))
     result = tool.undo(asked.plan_id, who, proof)
     if app.ui.as_json:
         app.ui.document(result)
@@ -85,20 +87,13 @@ def _show(app: App, found: Undoable) -> None:
 
 def _typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proof:
     try:
-        answer = ask(app, _question(len(found.changes), name))
+        proof = typed_yes(LinePrompter(app), _question(len(found.changes), name), asked.digest)
     except EOFError:
-        answer = "n"
-    if not is_yes(answer):
+        proof = None
+    if proof is None:
         app.ui.line(Text("Nothing was changed."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
-    return TypedAnswer(asked.digest, answer)
-
-
-def _signed(app: App, asked: ApprovalRequest, who: str, key: Path) -> Proof:
-    from ringi.integrations.signing import sign  # noqa: PLC0415  # only where one signs
-
-    statement = app.workspace.plan.statement(asked, who, act=SignedAct.UNDO)
-    return SignedAnswer(statement, sign(key, statement.encode(), app.environment))
+    return proof
 
 
 def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None:

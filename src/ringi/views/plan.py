@@ -29,7 +29,7 @@ from ringi.plans.commit import TRAILERS, Announced
 from ringi.text import Text, stored
 from ringi.views import words
 from ringi.views.approval import approved, proof
-from ringi.views.lines import Line, Style, line, step
+from ringi.views.lines import Line, Span, Style, line, step
 from ringi.views.result import excerpt, result_lines
 
 _ON_FAILURE: Final = {
@@ -112,13 +112,17 @@ def next_step(document: PlanDocument, name: str) -> str | None:
 
 
 def difference_line(difference: SpecDifference) -> Line:
+    return Line((difference_span(difference),), indent=2)
+
+
+def difference_span(difference: SpecDifference) -> Span:
     """Of two versions."""
     marked = {
         Difference.ADDED: Text("+ {path}: only in the later one", path=difference.path),
         Difference.REMOVED: Text("- {path}: only in the earlier one", path=difference.path),
         Difference.CHANGED: Text("~ {path}", path=difference.path),
     }
-    return line(marked[difference.what], DIFFERENCE_STYLE[difference.what], indent=2)
+    return Span(marked[difference.what], DIFFERENCE_STYLE[difference.what])
 
 
 def _spec_lines(facts: PlanFacts) -> Iterator[Line]:

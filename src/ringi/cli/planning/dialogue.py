@@ -8,9 +8,8 @@ from typing import Final
 from unicodedata import normalize
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED
-from ringi.cli.ask import is_yes
 from ringi.cli.fold import cut, shown_lines
-from ringi.cli.planning.driver import APPROVE, EXIT_INTERRUPTED, NOT_APPROVED, Driver, Summary, tell_digest
+from ringi.cli.planning.driver import EXIT_INTERRUPTED, Driver, Summary, tell_digest
 from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, prompt_of
 from ringi.cli.ui import Ui, translated
 from ringi.domain.approval import TypedAnswer
@@ -36,6 +35,7 @@ from ringi.errors import (
 )
 from ringi.planning.handing_over import enhanced_instruction
 from ringi.text import Text
+from ringi.usecases.prompter import APPROVE, NOT_APPROVED, is_yes
 from ringi.views.lines import Style
 from ringi.views.session import decision_lines, feedback_lines, pending_lines, question_lines, review_lines
 

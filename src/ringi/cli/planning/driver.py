@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App
-from ringi.cli.ask import ask, is_yes, require_terminal
 from ringi.cli.fold import cut
 from ringi.cli.planning.answers import Answers, Reply, refuse
 from ringi.cli.progress import Progress
+from ringi.cli.prompt import ask, require_terminal, signed
 from ringi.domain.approval import Proof, SignedAnswer, TypedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.session import SessionRef
@@ -25,10 +25,10 @@ from ringi.domain.session_view import (
     WorkPending,
 )
 from ringi.errors import BadAnswer, BadAnswers, NoChannel, NotAsked, SessionRace
-from ringi.integrations.signing import sign
 from ringi.planning.tool import PlanningTool
 from ringi.ports import StoredSession
 from ringi.text import Text
+from ringi.usecases.prompter import APPROVE, NOT_APPROVED, is_yes
 from ringi.views.lines import Style
 from ringi.views.session import (
     agent_lines,
@@ -43,8 +43,6 @@ from ringi.views.status import session_facts, short_names
 EXIT_INTERRUPTED: Final = 130
 _LEAST_TITLE: Final = 12
 DIGEST_SHOWN: Final = 12
-APPROVE: Final = Text("Approve? [y/n]")
-NOT_APPROVED: Final = Text("Nothing was approved.")
 
 
 class Driver:
@@ -96,7 +94,7 @@ class Driver:
         statement = self.tool.statement(self.session_id, self.user())
         if digest not in statement:
             raise SessionRace(session=self.name)
-        return SignedAnswer(statement, sign(key, statement.encode(), self.app.environment))
+        return signed(self.app, key, statement)
 
     def tell_saved(self) -> None:
         self.ui.prose(Text("Everything you said is saved. Go on with:"))

@@ -1,0 +1,248 @@
+"""`ringi request`, `ringi approve` and `ringi reject`: a person is asked, and answers."""
+
+from collections.abc import Sequence
+from gettext import gettext as _
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from ringi.api.beside_copies import has_copy
+from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.describing import describe, totals
+from ringi.cli.input import STDIN, read_named
+from ringi.cli.prompt import LONGEST_DIFF, LinePrompter, require_terminal, signed
+from ringi.cli.versions import show_comparison
+from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, TypedAnswer
+from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
+from ringi.domain.risk import Risk
+from ringi.errors import NotRequested, NotTogether, PlanChanged
+from ringi.text import Text
+from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
+from ringi.views import words
+from ringi.views.approval import proof
+
+_TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}
+
+
+class _Chosen(click.ParamType[SpecSelection]):
+    name = "s1,s2"
+
+    def convert(
+        self, value: str | SpecSelection, param: click.Parameter | None, ctx: click.Context | None
+    ) -> SpecSelection:
+        if isinstance(value, SpecSelection):
+            return value
+        ids = tuple(part.strip() for part in value.split(","))
+        if not all(ids):
+            self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
+        return SpecSelection(all=False, ids=ids)
+
+
+class _Asked(NamedTuple):
+    name: str
+    document: PlanDocument
+    request: ApprovalRequest
+    standing: ApprovedPlan | None
+    """Where a standing approval answered at once."""
+
+    @property
+    def plan_id(self) -> str:
+        return self.document.plan.id
+
+
+_only = click.option("--only", "selection", type=_Chosen(), default=ALL_SPECS, help="Only these specs of it.")
+
+
+@click.command()
+@click.argument("plan")
+@_only
+@pass_app
+def request(app: App, plan: str, selection: SpecSelection) -> None:
+    """Ask for an approval of a plan as it is now."""
+    ui, tool = app.ui, app.workspace.plan
+    asked = tool.ask(plan, selection)
+    name, outcome = app.workspace.plan_name(asked.plan_id), tool.outcome(asked.plan_id)
+    standing = outcome if isinstance(outcome, ApprovedPlan) else None
+    if ui.as_json:
+        ui.document(standing or asked)
+        return
+    if standing:
+        _tell_standing(app, name, standing)
+        ui.next_step(f"ringi execute {name}")
+        return
+    for error in tool.not_covered(asked.plan_id):
+        ui.line(Text("! {why}", why=Text(error.message, **error.details)), style="yellow")
+    ui.line(Text("A person is asked to approve {plan}, until {when} UTC.",
+                 plan=name, when=words.moment(asked.expires_at)))  # fmt: skip
+    ui.line(Text("What is approved is sha256 {digest}", digest=asked.digest), indent=2)
+    ui.line(Text("In a terminal of their own:"), indent=2)
+    ui.next_step(_command([name], selection))
+
+
+@click.command()
+@click.argument("plans", metavar="PLAN…", nargs=-1, required=True)
+@_only
+@click.option("--note", metavar="TEXT", default="", help="Kept with the approval.")
+@click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
+@click.option("--diff", is_flag=True, help="With the changes, line by line.")
+@pass_app
+def approve(
+    app: App, plans: tuple[str, ...], selection: SpecSelection, note: str, sign: Path | None, diff: bool
+) -> None:
+    """Approve a plan exactly as it is shown.
+
+    The answer is typed by a person at a terminal, or signed by a key that is listed. Executing it is another
+    step. Several plans take one answer where approval.together allows it.
+    """
+    if len(plans) > 1 and not selection.all:
+        raise click.UsageError(_("--only belongs to a single plan"))
+    if any("\ud800" <= c <= "\udfff" for c in note):
+        raise click.UsageError(_("A text on the command line is not UTF-8"))
+    tool = app.workspace.plan
+    ids = [tool.find(plan) for plan in plans]
+    if len(set(ids)) != len(ids):
+        raise click.UsageError(_("A plan is named twice"))
+    if sign is None:
+        require_terminal(app, _command([tool.ref(plan_id).name for plan_id in ids], selection))
+    documents = [app.workspace.plan.get(plan_id) for plan_id in ids]
+    if len(documents) > 1:
+        _require_together(app, documents)
+    asked = [_show_and_ask(app, document, selection, diff=diff) for document in documents]
+    proofs = _answers(app, [one for one in asked if one.standing is None], selection, sign, note)
+    given = [one.standing or _approved(app, one, selection, proofs[one.plan_id], note) for one in asked]
+    if app.ui.as_json:
+        app.ui.document(given if len(given) > 1 else given[0])
+    for one, approved in zip(asked, given, strict=True):
+        _tell_approved(app, one, approved)
+
+
+def _command(names: Sequence[str], selection: SpecSelection) -> str:
+    only = "" if selection.all else f" --only {','.join(selection.ids)}"
+    return f"ringi approve {' '.join(names)}{only}"
+
+
+def _require_together(app: App, documents: Sequence[PlanDocument]) -> None:
+    allowed = _TOGETHER[app.workspace.configuration.config.approval.together]
+    if not allowed:
+        raise NotTogether(why=Text("the configuration does not allow it"))
+    for document in documents:
+        risk = risk_of(document)
+        if risk not in allowed:
+            name = app.workspace.plan_name(document.plan.id)
+            raise NotTogether(why=Text("the risk of {plan} is {risk}", plan=name, risk=words.RISK[risk]))
+
+
+def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *, diff: bool) -> _Asked:
+    """What is asked for is bound to what was shown."""
+    tool, ui, plan_id = app.workspace.plan, app.ui, document.plan.id
+    ref, preview = app.workspace.plan.ref(plan_id), tool.preview(plan_id)
+    if diff:
+        for part in preview.diffs:
+            ui.diff(part.diff)
+            ui.line()
+    describe(app, ref, document, preview)
+    delta = None if diff else tool.delta(plan_id)
+    if delta is not None and delta.differences:
+        ui.line(Text("Since the version that was approved last:"), indent=2)
+        show_comparison(app, delta, most=LONGEST_DIFF)
+    totals(app, document, selection)
+    asked = tool.ask(plan_id, selection, seen=document)
+    outcome = tool.outcome(plan_id)
+    return _Asked(ref.name, document, asked, outcome if isinstance(outcome, ApprovedPlan) else None)
+
+
+def _answers(
+    app: App, asked: Sequence[_Asked], selection: SpecSelection, key: Path | None, note: str
+) -> dict[str, Proof]:
+    """One for each plan; whoever says no ends the command."""
+    if not asked:
+        return {}
+    if key is not None:
+        tool, who = app.workspace.plan, app.workspace.person.user()
+        return {one.plan_id: signed(app, key, tool.statement(one.request, who, note)) for one in asked}
+    try:
+        typed = _typed(app, asked, selection)
+    except EOFError:
+        typed = {}
+    if not typed:
+        for one in asked:
+            app.ui.line(Text("Nothing was decided; {plan} still waits.", plan=one.name))
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+    return typed
+
+
+def _typed(app: App, asked: Sequence[_Asked], selection: SpecSelection) -> dict[str, Proof]:
+    """Empty if the person said no."""
+    [first, *others] = asked
+    prompter = LinePrompter(app)
+    if not others and risk_of(first.document, selection) is Risk.HIGH:
+        typed = typed_digest(prompter, first.request.digest)
+        return {} if typed is None else {first.plan_id: typed}
+    answer = prompter.answer(Text("Approve all {count}? [y/n]", count=len(asked)) if others else APPROVE)
+    if not is_yes(answer):
+        return {}
+    return {one.plan_id: TypedAnswer(one.request.digest, answer) for one in asked}
+
+
+def _approved(app: App, asked: _Asked, selection: SpecSelection, given: Proof, note: str) -> ApprovedPlan:
+    tool, who = app.workspace.plan, app.workspace.person.user()
+    try:
+        return tool.approve(asked.plan_id, who, selection, given, note)
+    except NotRequested:
+        if tool.get(asked.plan_id).plan.version != asked.document.plan.version:
+            raise PlanChanged(plan=asked.name) from None
+        raise
+
+
+def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
+    ui, approval = app.ui, given.approval
+    if asked.standing:
+        _tell_standing(app, asked.name, given)
+    else:
+        ui.line(Text("✓ {plan} is approved, until {when} UTC",
+                     plan=asked.name, when=words.moment(approval.expires_at)), style="green")  # fmt: skip
+        ui.line(proof(approval.proof), indent=2)
+    specs = asked.document.state.action_specs
+    chosen = {spec.id for spec in selected(specs, approval.selection)}
+    for spec in specs:
+        if spec.id not in chosen:
+            line = Text("not approved, and the proposer is told: {spec} {action}",
+                        spec=spec.id, action=words.action(spec))  # fmt: skip
+            ui.line(line, style="yellow", indent=2)
+    ui.next_step(f"ringi execute {asked.name}")
+
+
+def _tell_standing(app: App, name: str, given: ApprovedPlan) -> None:
+    app.ui.line(Text("✓ {plan} is approved: a standing approval covers it", plan=name), style="green")
+    app.ui.line(proof(given.approval.proof), indent=2)
+
+
+@click.command()
+@click.argument("plan")
+@click.option("--feedback", metavar="TEXT|-", required=True, help="What the proposer should change.")
+@pass_app
+def reject(app: App, plan: str, feedback: str) -> None:
+    """Send a plan back to whoever proposed it; your words stand in it."""
+    if feedback == STDIN:
+        feedback = read_named(STDIN).decode("utf-8", "replace")
+    feedback = feedback.strip()
+    if not feedback:
+        raise click.UsageError(_("A reject needs a word of feedback"))
+    if any("\ud800" <= c <= "\udfff" for c in feedback):
+        raise click.UsageError(_("A text on the command line is not UTF-8"))
+    plan_id = app.workspace.plan.find(plan)
+    declined = app.workspace.plan.reject(plan_id, feedback)
+    if app.ui.as_json:
+        app.ui.document(declined)
+        return
+    tell_sent_back(app, plan_id, app.workspace.plan_name(plan_id))
+
+
+def tell_sent_back(app: App, plan_id: str, name: str) -> None:
+    app.ui.line(Text("{plan} is sent back; your words stand in it.", plan=name))
+    if has_copy(app.workspace, plan_id):
+        app.ui.line(Text("Let the agent go on with them, in the same copy:"), indent=2)
+        app.ui.next_step(f"ringi with --resume {name}")
+    else:
+        app.ui.next_step(f"ringi show {name}")

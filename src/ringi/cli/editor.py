@@ -1,0 +1,41 @@
+"""A copy of a file in the person's own editor."""
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from ringi.errors import NoSuchProgram, StorageFailed
+from ringi.text import Text, why_failed
+from ringi.usecases.edits import LONGEST_NAME
+
+_USUAL: Final = "vi"
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command) or [_USUAL]
+    except ValueError:  # quotes that do not end
+        return [command]
+
+
+def edit(path: str, new: bytes, environment: Mapping[str, str]) -> tuple[bytes, int]:
+    """What the person's editor made of a copy of the file, and its exit code."""
+    words = _words(environment.get("VISUAL") or environment.get("EDITOR") or _USUAL)
+    if shutil.which(words[0], path=environment.get("PATH")) is None:
+        raise NoSuchProgram(name=words[0])
+    try:
+        # A folder of its own, so that the copy can have the file's own name, by which editors know its
+        # language.
+        with tempfile.TemporaryDirectory(prefix="ringi-review-") as folder:
+            copy = Path(folder, PurePosixPath(path).name[-LONGEST_NAME:] or "file")
+            copy.write_bytes(new)
+            ended = subprocess.run([*words, str(copy)], env=dict(environment), check=False)
+            if not copy.exists():
+                raise StorageFailed(what=path, why=Text("the editor left no file"))
+            return copy.read_bytes(), ended.returncode
+    except OSError as error:
+        raise StorageFailed(what=path, why=why_failed(error)) from None

@@ -1,0 +1,68 @@
+"""Questions at a terminal, line by line. What was typed before a question was shown does not answer it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ringi.cli.app import App
+from ringi.cli.ui import translated
+from ringi.domain.approval import SignedAnswer
+from ringi.integrations.signing import sign
+from ringi.process.terminal import discard_pending_input
+from ringi.text import Text
+from ringi.usecases.prompter import require_person
+from ringi.views.lines import Style
+
+LONGEST_DIFF: Final = 300
+"""Lines of one that are shown before a question."""
+
+
+def require_terminal(app: App, command: str) -> None:
+    """Before anything is shown: if nobody can answer, say so and name the command for a person."""
+    unseen = app.ui.as_json and not app.ui.out.isatty()
+    also = Text("standard error is not a terminal.") if unseen else None
+    require_person(app.workspace.person, command, also=also)
+
+
+def ask(app: App, question: Text) -> str:
+    """One line; EOFError if the terminal is closed."""
+    app.ui.out.flush()
+    # Before the question appears: whoever answers at once must be heard.
+    discard_pending_input(sys.stdin.fileno())
+    app.ui.out.write(app.ui.styled(translated(question), "bold") + " ")
+    app.ui.out.flush()
+    try:
+        line = sys.stdin.readline()
+    except UnicodeDecodeError:  # bytes that are no text answer nothing
+        return ""
+    if not line:
+        app.ui.line()
+        raise EOFError
+    return line.strip()
+
+
+class LinePrompter:
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def answer(self, question: Text) -> str:
+        return ask(self._app, question)
+
+    def ask(self, question: Text, *, start: str = "", above: Sequence[Text] = ()) -> str | None:
+        for text in above:
+            self._app.ui.line(text, indent=2)
+        if not start:
+            return ask(self._app, question)
+        self._app.ui.diff(start)
+        typed = ask(self._app, Text("The line instead (empty: as it is):"))
+        # Blanks at the beginning are lost when a line is asked for; those of the line before stay.
+        return start[: len(start) - len(start.lstrip())] + typed if typed else start
+
+    def say(self, text: Text, style: Style = Style.PLAIN) -> None:
+        self._app.ui.line(text, style=style)
+
+
+def signed(app: App, key: Path, statement: str) -> SignedAnswer:
+    """The statement with its signature by this SSH key."""
+    return SignedAnswer(statement, sign(key, statement.encode(), app.environment))

@@ -1,0 +1,125 @@
+"""A plan's checks run again while the person looks on: in a process of their own, which can be stopped."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ringi.api import open_workspace
+from ringi.errors import Interrupted, RingiError
+from ringi.text import Text
+
+_PATIENCE_SEC: Final = 5.0
+_TICK_SEC: Final = 0.2
+
+
+class Recheck:
+    """One run of them; `wake` is called when it has ended."""
+
+    def __init__(
+        self,
+        root: Path,
+        plan_id: str,
+        environment: Mapping[str, str],
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._began = time.monotonic()
+        self._wake = wake
+        self._process = subprocess.Popen(
+            # -P: the project's folder answers for no import.
+            [sys.executable, "-P", "-m", __name__, str(root), plan_id],
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # Keys that are typed here are not for them.
+            start_new_session=True,
+        )
+        self._said = b""
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        with self._process as process:
+            # Not `communicate`, which would close its standard input: that says that we have gone.
+            self._said = process.stdout.read() if process.stdout else b""
+        self._wake()
+
+    def wait(self) -> None:
+        while not self.ended:
+            self._thread.join(_TICK_SEC)  # in between, Python listens to Ctrl-C
+
+    @property
+    def seconds(self) -> int:
+        return int(time.monotonic() - self._began)
+
+    @property
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    @property
+    def why_not(self) -> Text | None:
+        """Why they could not run; None if they did, whatever they said."""
+        if self._process.returncode == 0:
+            return None
+        return _heard(json.loads(self._said)) if self._said else Text(Interrupted.message)
+
+    def stop(self) -> None:
+        """Ends the checks and what they started."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)  # it removes its copy before it goes
+        self._thread.join(_PATIENCE_SEC)
+        if not self.ended:
+            self._process.kill()
+
+
+def _told(value: object) -> object:
+    """A sentence on its way to the other process, which translates it."""
+    if isinstance(value, Text):
+        return [value.template, {name: _told(detail) for name, detail in value.details.items()}]
+    return str(value)
+
+
+def _heard(told: Any) -> Any:
+    if isinstance(told, str):
+        return told
+    template, details = told
+    return Text(template, **{name: _heard(detail) for name, detail in details.items()})
+
+
+def _end_with_review() -> None:
+    """The other end of standard input is closed when the review ends, however it does."""
+    review = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what is started from here has nobody to listen to
+    os.close(nothing)
+
+    def wait() -> None:
+        os.read(review, 1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def main(root: str, plan_id: str) -> int:
+    _end_with_review()
+    try:
+        with open_workspace(root) as workspace:
+            workspace.plan.check_again(plan_id)
+    except RingiError as error:
+        sys.stdout.write(json.dumps(_told(Text(error.message, **error.details))))
+        return 1
+    except KeyboardInterrupt:
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

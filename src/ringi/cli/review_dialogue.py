@@ -1,0 +1,180 @@
+"""A review as a dialogue, line by line: for terminals that can do no more, and for those who like it so."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from ringi.cli import editor
+from ringi.cli.app import App
+from ringi.cli.describing import describe, totals
+from ringi.cli.prompt import LONGEST_DIFF, LinePrompter
+from ringi.cli.versions import show_comparison
+from ringi.domain.comparison import PlanComparison
+from ringi.domain.plan import PlanPreview, PlanStatus
+from ringi.errors import RingiError
+from ringi.text import Text
+from ringi.usecases.review import Choice, ReviewAct, RunningChecks
+from ringi.usecases.reviewed_plan import ReviewedPlan, preview_of
+from ringi.views.diff import Row, RowKind
+from ringi.views.lines import Span, Style
+
+_CHOICES: Final = Text("[a]pply  [d]rop  [e]dit  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
+_WHOLE: Final = Text("[a]pply  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
+_UPDATE: Final = Text("[u]pdate to the files as they are now  [d]rop  [r]eject  [s]how again  [?]  [q]uit")
+_HELP: Final = (
+    Text("a  apply: approve what you see and carry it out"),
+    Text("m  approve with a note, and carry it out later"),
+    Text("d  drop a file by its number, as 2, or a hunk of it, as 2.3"),
+    Text("e  edit a line by file and number, as 2:14; or the whole file in your editor, as 2"),
+    Text("c  comment on a line, as 2:14, for whoever proposed it"),
+    Text("r  reject, with words for whoever proposed it"),
+    Text("u  take back your last change; where files changed: update to them as they are now"),
+    Text("t  only what changed since the version that was approved last"),
+    Text("i  what is known of the plan, without its diffs"),
+    Text("s  show all of it again"),
+    Text("q  quit; nothing is decided"),
+)
+_ACTS: Final[Mapping[str, ReviewAct]] = {
+    "a": ReviewAct.APPLY,
+    "m": ReviewAct.APPROVE,
+    "d": ReviewAct.DROP,
+    "e": ReviewAct.EDIT_LINE,
+    "c": ReviewAct.COMMENT,
+    "r": ReviewAct.REJECT,
+    "u": ReviewAct.TAKE_BACK,
+    "t": ReviewAct.SHOW_DELTA,
+    "i": ReviewAct.SHOW_INFO,
+    "s": ReviewAct.SHOW_AGAIN,
+    "q": ReviewAct.QUIT,
+}
+
+
+class DialoguePrompter(LinePrompter):
+    def __init__(self, app: App, plan: ReviewedPlan) -> None:
+        super().__init__(app)
+        self._plan = plan
+        self._preview: PlanPreview | None = None
+        self._offered = False
+
+    def choose(self) -> Choice:
+        if self._plan.status is PlanStatus.APPROVED:
+            # Nothing is left to decide but whether to carry it out.
+            offered, self._offered = self._offered, True
+            return Choice(ReviewAct.QUIT if offered else ReviewAct.APPLY)
+        while True:
+            choice = self._choice(self.answer(_choices(self._plan)))
+            if choice is not None:
+                return choice
+
+    def _choice(self, answer: str) -> Choice | None:
+        match answer:
+            case "?":
+                for line in _HELP:
+                    self._app.ui.line(line, indent=2)
+            case "d":
+                return self._to_drop()
+            case "e":
+                return self._to_edit()
+            case "c":
+                return self._to_comment()
+            case _ if answer in _ACTS:
+                return Choice(_ACTS[answer])
+            case _:
+                self.say(Text("Please type one of the letters in brackets."))
+        return None
+
+    def _to_drop(self) -> Choice | None:
+        count = len(self._plan.specs)
+        question = Text("Which file? Its number, or file.hunk as 2.3; 1 to {count}:", count=count)
+        file, _, hunk = self.answer(question).partition(".")
+        spec = self._spec(file)
+        if spec is None:
+            return None
+        return Choice(ReviewAct.DROP_HUNK, spec, _number(hunk) or 0) if hunk else Choice(ReviewAct.DROP, spec)
+
+    def _to_edit(self) -> Choice | None:
+        spec, line = self._place(Text("Which line? As 2:14; or only the file, as 2, for your editor:"))
+        if spec is None:
+            return None
+        if line is None:
+            return Choice(ReviewAct.EDIT_FILE, spec)
+        return Choice(ReviewAct.EDIT_LINE, spec, row=Row(RowKind.KEPT, new=line))
+
+    def _to_comment(self) -> Choice | None:
+        spec, line = self._place(Text("Which line? As 2:14 (file 2, line 14 as it will be):"))
+        if spec is None or line is None:
+            return None
+        kind = RowKind.REMOVED if self._plan.specs[spec].after is None else RowKind.KEPT
+        return Choice(ReviewAct.COMMENT, spec, row=Row(kind, old=line, new=line))
+
+    def _place(self, question: Text) -> tuple[int | None, int | None]:
+        """A file by number or path, and a line of it."""
+        file, _, line = self.answer(question).rpartition(":")
+        file, line = (file, line) if file else (line, "")
+        return self._spec(file), _number(line)
+
+    def _spec(self, file: str) -> int | None:
+        number, specs = _number(file), self._plan.specs
+        if number is not None and number <= len(specs):
+            return number - 1
+        for index, spec in enumerate(specs):
+            if file in {touched.path for touched in spec.touched}:
+                return index
+        self.say(Text("There is no file with that number."), Style.WARNING)
+        return None
+
+    def refuse(self, text: Text) -> None:
+        self.say(text, Style.WARNING)
+
+    def fail(self, error: RingiError) -> None:
+        self._app.ui.error(error)
+
+    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+        del anew  # it is always read again
+        if error is not None:
+            self.fail(error)
+        ui, plan = self._app.ui, self._plan
+        self._preview = preview_of(plan)
+        plan.stale = self._preview.stale
+        ui.line()
+        for part in self._preview.diffs:
+            if part.diff:
+                ui.diff(part.diff, most=LONGEST_DIFF)
+                ui.line()
+        describe(self._app, plan.ref, plan.document, self._preview)
+        totals(self._app, plan.document)
+        if said is not None:
+            ui.line(said.text, style=said.style)
+
+    def show_delta(self, found: PlanComparison) -> None:
+        show_comparison(self._app, found, most=LONGEST_DIFF)
+
+    def show_info(self) -> None:
+        if self._preview is not None:
+            describe(self._app, self._plan.ref, self._plan.document, self._preview)
+
+    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
+        return editor.edit(path, data, self._app.environment)
+
+    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
+        self.say(Text("The tests run; Ctrl-C stops them …"), Style.FAINT)
+        checks.wait()
+        done()
+
+    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+        if said is not None:
+            self._app.ui.line(said.text, style=said.style)
+        for line in output:
+            self._app.ui.line(Text("{line}", line=line), indent=6)
+
+
+def _choices(plan: ReviewedPlan) -> Text:
+    if plan.document.change:
+        return _WHOLE
+    return _UPDATE if plan.stale else _CHOICES
+
+
+def _number(text: str) -> int | None:
+    """From 1 on."""
+    if not (text.isascii() and text.isdigit() and len(text) < len(str(10**9))):
+        return None
+    return int(text) or None

@@ -1,0 +1,110 @@
+"""Styled text measured in terminal columns."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from ringi.cli.fold import width
+
+__all__ = ["STYLES", "Piece", "Pieces", "clip", "has_many_colours", "pad", "sgr", "width"]
+
+
+class Piece(NamedTuple):
+    """Translated and filtered, as it goes to the terminal."""
+
+    text: str
+    style: str = ""
+    """Names from STYLES with spaces between; a later one wins."""
+
+
+Pieces = tuple[Piece, ...]
+
+# Left on without colour: nothing important is only a colour.
+_SHAPES: Final = {"bold": "1", "dim": "2", "underline": "4", "reverse": "7"}
+# The sixteen colours follow the person's own light or dark theme.
+_COLOURS: Final = {
+    "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36",
+    "add": "32", "remove": "31",
+    "keyword": "35", "string": "33", "comment": "2", "number": "36",
+    "name": "", "function": "34", "type": "36", "operator": "",
+}  # fmt: skip
+# A background hides a theme's own colours: on it, foregrounds are fixed ones that can be read there.
+_TINTS: Final = {"add-tint": "38;5;255;48;5;22", "remove-tint": "38;5;255;48;5;52"}
+_ON_TINT: Final = {
+    "red": "38;5;217", "green": "38;5;157", "yellow": "38;5;229", "blue": "38;5;153",
+    "magenta": "38;5;219", "cyan": "38;5;159", "add": "38;5;157", "remove": "38;5;217",
+    "keyword": "38;5;219", "string": "38;5;229", "comment": "38;5;250", "number": "38;5;159",
+    "function": "38;5;153", "type": "38;5;159",
+}  # fmt: skip
+STYLES: Final[Mapping[str, str]] = MappingProxyType({**_SHAPES, **_COLOURS, **_TINTS})
+
+
+@lru_cache(maxsize=512)
+def sgr(style: str, *, colour: bool, many: bool = False) -> str:
+    """The parameters that switch a style on; `many` is for terminals with 256 colours."""
+    names = style.split()
+    tinted = colour and many and not _TINTS.keys().isdisjoint(names)
+    found = []
+    for name in names:
+        if name in _SHAPES:
+            found.append(_SHAPES[name])
+        elif name in _TINTS:
+            found.append(_TINTS[name] if tinted else "")
+        elif colour:
+            found.append(_ON_TINT.get(name, "") if tinted else _COLOURS[name])
+    # The tint sets a foreground of its own, so it comes before what stands on it.
+    found.sort(key=lambda code: code not in _TINTS.values())
+    return ";".join(filter(None, found))
+
+
+def has_many_colours(environment: Mapping[str, str]) -> bool:
+    return "256color" in environment.get("TERM", "") or bool(environment.get("COLORTERM"))
+
+
+def clip(line: Pieces, columns: int, *, start: int = 0) -> Pieces:
+    """The columns from `start` on; of a double-width character cut in half, a space is left."""
+    end = start + max(columns, 0)
+    column = 0
+    result = []
+    for text, style in line:
+        if column >= end and end > start and not _begins_with_mark(text):
+            break
+        if text.isascii():
+            cut = text[max(0, start - column) : max(0, end - column)]
+            column += len(text)
+        else:
+            cut, column = _clipped(text, column, start, end)
+        if cut:
+            result.append(Piece(cut, style))
+    return tuple(result)
+
+
+def _begins_with_mark(text: str) -> bool:
+    return bool(text) and width(text[0]) == 0
+
+
+def _clipped(text: str, column: int, start: int, end: int) -> tuple[str, int]:
+    kept = []
+    for character in text:
+        size = width(character)
+        if size == 0:
+            # A mark stays with the character it stands on, and a line may begin with one.
+            if start < column <= end or column == start == 0:
+                kept.append(character)
+            continue
+        if column >= end:
+            return "".join(kept), column
+        inside = min(column + size, end) - max(column, start)
+        if inside > 0:
+            kept.append(character if inside == size else " " * inside)
+        column += size
+    return "".join(kept), column
+
+
+def pad(line: Pieces, columns: int) -> Pieces:
+    """At least so wide, filled in the style of its end."""
+    missing = columns - sum(width(span.text) for span in line)
+    if missing <= 0:
+        return line
+    return (*line, Piece(" " * missing, line[-1].style if line else ""))

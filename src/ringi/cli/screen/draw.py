@@ -1,0 +1,349 @@
+"""The screen of a review as lines of text; only what is seen is looked at."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ringi.cli.screen.cells import Piece, Pieces, clip, pad, width
+from ringi.cli.screen.highlight import plain
+from ringi.cli.screen.terminal import Size
+from ringi.cli.screen.viewport import Page, Place, Question, Viewport, visible_rows
+from ringi.cli.ui import shown as words_of
+from ringi.cli.ui import translated
+from ringi.domain.plan import PlanDocument, PlanStatus
+from ringi.text import Text, visible
+from ringi.views import words
+from ringi.views.diff import LINES, Row, RowKind, Section
+from ringi.views.lines import Span, Style
+
+KEYS: Final = Text("[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [i]nfo [?] [q]uit")
+_FEW_KEYS: Final = Text("[a] [d] [e] [r] [?] [q]")
+_STALE_KEYS: Final = Text("[u]pdate to the files as they are now [d]rop [r]eject [?] [q]uit")
+_DONE_KEYS: Final = Text("[U]ndo [i]nfo [?] [q]uit")
+_PAGE_KEYS: Final = Text("[q] back")
+_TAB: Final = 4
+_LONG: Final = 2000
+"""Characters; of a longer line only what is seen is looked at."""
+_ROOM_FOR_NUMBERS: Final = 50
+_ROOM_FOR_SUMMARY: Final = 8
+_ROOM_FOR_WARNINGS: Final = 14
+_MOST_OUTPUT: Final = 6
+_HANG: Final = 2
+_MOST_WARNINGS: Final = 3
+_MOST_STATUS: Final = 3
+_SIGNS: Final = {RowKind.KEPT: " ", RowKind.ADDED: "+", RowKind.REMOVED: "-"}
+_STYLES: Final = {RowKind.KEPT: "", RowKind.ADDED: Style.ADDED, RowKind.REMOVED: Style.REMOVED}
+_TINTS: Final = {RowKind.KEPT: "", RowKind.ADDED: "add-tint", RowKind.REMOVED: "remove-tint"}
+
+Cursor = tuple[int, int] | None
+
+
+class Highlights:
+    """The lines of files in colours; empty until somebody had the time to make them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Sequence[Pieces] | None, Sequence[Pieces] | None]] = {}
+
+    def known(self, section: Section) -> bool:
+        return section.key in self._known
+
+    def put(self, section: Section, old: Sequence[Pieces] | None, new: Sequence[Pieces] | None) -> None:
+        self._known[section.key] = old, new
+
+    def line(self, section: Section, row: Row) -> Pieces | None:
+        old, new = self._known.get(section.key, (None, None))
+        lines, number = (old, row.old) if row.kind is RowKind.REMOVED else (new, row.new)
+        return lines[number - 1] if lines and 0 < number <= len(lines) else None
+
+
+class Screen(NamedTuple):
+    lines: list[Pieces]
+    cursor: Cursor
+    places: Sequence[Place]
+    """What of the plan is on it."""
+
+
+def screen(view: Viewport, size: Size, highlights: Highlights) -> Screen:
+    columns, rows = size
+    if view.page is not None:
+        return Screen(_page(view, view.page, columns, rows), None, ())
+    above = list(_above(view, columns, rows))
+    below, cursor = _below(view, columns, rows)
+    height = max(1, rows - len(above) - len(below))
+    places = visible_rows(view, height)
+    body = [_row(view, place, columns, highlights) for place in places]
+    body += [()] * (height - len(body))
+    # Where there is no room for all of it, what is asked stays.
+    lines = [*above, *body, *below][-rows:]
+    if cursor is not None:
+        cursor = (len(lines) - len(below) + cursor[0], cursor[1])
+    return Screen(lines, cursor, places)
+
+
+def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
+    yield _title(view, columns)
+    if rows < _ROOM_FOR_SUMMARY:
+        return
+    if view.heading.said:
+        yield _shortened(_joined([_piece(one) for one in view.heading.said]), columns)
+    if rows >= _ROOM_FOR_WARNINGS:
+        yield from (_shortened((_piece(one),), columns) for one in _warnings(view))
+    yield _where(view, columns)
+
+
+def _shortened(line: Pieces, columns: int) -> Pieces:
+    """What does not fit is not cut without a sign; [i] shows all of it."""
+    if sum(width(span.text) for span in line) <= columns:
+        return line
+    return (*clip(line, columns - 1), Piece("…"))
+
+
+def _title(view: Viewport, columns: int) -> Pieces:
+    """The risk and the name are seen however narrow it is; the title gets what is left."""
+    document, risk = view.heading.document, view.heading.risk
+    risk_words = translated(words.RISK[risk])
+    name = f"{view.heading.ref.name} "
+    facts = translated(_facts(document))
+    room = columns - width(name) - width(risk_words) - 3
+    title = cut(visible(document.plan.title, keep=""), max(room - width(facts), min(room, columns // 3)))
+    facts = cut(facts, room - width(title))
+    line = (
+        Piece(name + title, "bold"),
+        Piece("  " + facts, ""),
+        Piece(" " * max(1, room - width(title) - width(facts) + 1)),
+        Piece(risk_words, f"bold {words.RISK_STYLE[risk]}"),
+    )
+    return clip(line, columns)
+
+
+def _facts(document: PlanDocument) -> Text:
+    totals, plan = document.state.previews, document.plan
+    size = words.size(len(totals.files), totals.added, totals.removed) if totals else ""
+    facts = Text("v{version} · {size}", version=plan.version, size=size)
+    return Text("{proposer} · {facts}", proposer=plan.proposer, facts=facts) if plan.proposer else facts
+
+
+def _warnings(view: Viewport) -> Iterator[Span]:
+    if view.stale:
+        line = Text("! {path} changed since the proposer saw it", path=words.some(view.stale, 2))
+        yield Span(line, Style.WARNING)
+    yield from view.warnings[:_MOST_WARNINGS]
+    if len(view.warnings) > _MOST_WARNINGS:
+        yield Span(Text("… and {count} more", count=len(view.warnings) - _MOST_WARNINGS), Style.WARNING)
+
+
+def _where(view: Viewport, columns: int) -> Pieces:
+    """The file and the hunk that the cursor is in."""
+    section, sections = view.section, len(view.shown)
+    hunk = 0 if section.key in view.folded else section.hunk_at(view.cursor.row)
+    left = "── " + words_of(section.title) + "  "
+    found = [Text("file {number} of {count}", number=view.cursor.section + 1, count=sections)]
+    if hunk:
+        found.insert(0, Text("hunk {number} of {count}", number=hunk, count=section.hunks))
+    if view.delta is not None:
+        found.append(Text("since the version approved last"))
+    right = "  ".join(map(translated, found))
+    left = cut(left, max(columns - width(right), columns // 2))
+    return clip((Piece(left, "bold"), Piece(right, "cyan")), columns)
+
+
+def _row(view: Viewport, place: Place, columns: int, highlights: Highlights) -> Pieces:
+    section = view.shown[place.section]
+    here = place == view.cursor and view.question is None
+    row = section.row(place.row) if place.row else Row(RowKind.FILE)
+    gutter = 6 if columns >= _ROOM_FOR_NUMBERS else 0
+    mark = Piece("▌" if here else " ", "bold cyan")
+    if row.kind in LINES:
+        number = row.old if row.kind is RowKind.REMOVED else row.new
+        beside = Piece(f"{number:>{gutter - 1}} " if gutter else "", "dim")
+        sign = Piece(_SIGNS[row.kind], f"bold {_STYLES[row.kind]} {_TINTS[row.kind]}".strip())
+        room = columns - 2 - gutter
+        text = pad(_code(section, row, view.left, room, highlights), room if _TINTS[row.kind] else 0)
+        return clip((mark, beside, sign, *text), columns)
+    if row.kind is RowKind.HUNK:
+        return clip((mark, *_other(section, row, gutter)), columns)
+    said = _file_line(view, section) if row.kind is RowKind.FILE else _other(section, row, gutter)
+    return clip((mark, *_fitted(tuple(said), view.left, columns - 1)), columns)
+
+
+def _file_line(view: Viewport, section: Section) -> Iterator[Piece]:
+    yield Piece("▸ " if section.key in view.folded else "▾ ")
+    yield Piece(shown(words_of(section.title)), f"bold {section.style}".strip())
+    if section.loaded and (section.content.added or section.content.removed):
+        yield Piece(f"  +{section.content.added} -{section.content.removed}")
+    if section.loaded and not section.content.fits:
+        yield Piece("  " + translated(Text("changed since the proposer saw it")), "yellow")
+
+
+def _other(section: Section, row: Row, gutter: int) -> Iterator[Piece]:
+    indent = " " * gutter
+    if row.kind is RowKind.HUNK:
+        hunk = section.content.hunks[row.hunk - 1]
+        place = Text("hunk {number} of {count}", number=row.hunk, count=section.hunks)
+        numbers = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
+        yield Piece(f"{numbers}  {translated(place)}", "cyan")
+        yield Piece(shown(row.data.decode("utf-8", "backslashreplace")[:_LONG]), "dim")
+    elif row.kind is RowKind.MARK:
+        yield Piece(indent + translated(Text("(no newline at the end)")), "dim")
+    elif row.kind is RowKind.COMMENT:
+        yield Piece(indent + " » " + shown(words_of(row.note.text)), row.note.style)
+    else:
+        yield Piece("  " + shown(words_of(row.note.text)), row.note.style)
+
+
+def _code(section: Section, row: Row, left: int, room: int, highlights: Highlights) -> Pieces:
+    """The line from column `left` on, and how much more there is."""
+    style, tint = _STYLES[row.kind], _TINTS[row.kind]
+    if len(row.data) > _LONG:
+        return _long(row.data, left, room, f"{style} {tint}".strip())
+    coloured = highlights.line(section, row)
+    if coloured is None:
+        coloured = tuple(
+            Piece(span.text, style) for span in plain(row.data.decode("utf-8", "backslashreplace"))
+        )
+    return _fitted(tuple(Piece(span.text, f"{span.style} {tint}".strip()) for span in coloured), left, room)
+
+
+def _fitted(line: Pieces, left: int, room: int) -> Pieces:
+    """From column `left` on, with a mark that says how much more there is."""
+    size = sum(width(span.text) for span in line) - left
+    if size <= room:
+        return clip(line, room, start=left)
+    more = f"…+{size - room + 6}"
+    return (*clip(line, max(0, room - width(more)), start=left), Piece(more, "reverse"))
+
+
+def _long(data: bytes, left: int, room: int, style: str) -> Pieces:
+    """Counted in characters: where its columns are, only all of it could tell."""
+    # A character has four bytes at most.
+    text = data[: 4 * (left + room)].decode("utf-8", "backslashreplace")[left : left + room]
+    rest = len(data) - left - room
+    if rest <= 0:
+        return clip((Piece(shown(text), style),), room)
+    more = f"…+{rest + len(str(rest)) + 2}"
+    return (*clip((Piece(shown(text), style),), max(0, room - width(more))), Piece(more, "reverse"))
+
+
+def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
+    """What a failed check printed, the message, and the keys or what is being typed."""
+    if view.question is not None:
+        return _asked(view, view.question, columns, rows)
+    room = max(0, min(_MOST_OUTPUT, (rows - _ROOM_FOR_SUMMARY) // 2))
+    lines = [_one(Text("{line}", line=line), "red", columns) for line in list(view.output)[-room:] if room]
+    keys = translated(_keys(view))
+    if width(keys) > columns:
+        keys = translated(_FEW_KEYS)
+    return [*lines, *_status(view, columns, rows), clip((Piece(keys, "dim"),), columns)], None
+
+
+def _asked(view: Viewport, question: Question, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
+    asked = wrapped((Piece(shown(translated(question.words)), "bold"),), columns)
+    room = max(0, rows - len(asked) - 3)
+    above = [line for one in question.above for line in wrapped((Piece(shown(translated(one))),), columns)]
+    if question.editor is None:
+        return [*above[:room], *_status(view, columns, rows), *asked], None
+    typed, at = question.editor.line(max(1, columns - 3))
+    lines = [*above[:room], *asked, clip((Piece("> ", "bold"), *typed), columns)]
+    return lines, (len(lines) - 1, at + 2)
+
+
+def _keys(view: Viewport) -> Text:
+    if view.document.state.status is PlanStatus.COMPLETED:
+        return _DONE_KEYS
+    return _STALE_KEYS if view.stale and not view.document.change else KEYS
+
+
+def _status(view: Viewport, columns: int, rows: int) -> list[Pieces]:
+    """What was said and how the checks go: in one line if there is room, else one below the other."""
+    found = [_piece(one) for one in (view.message, view.checks) if one]
+    together = _joined(found)
+    fits = sum(width(piece.text) for piece in together) <= columns
+    lines = [together] if fits else [_joined([one]) for one in found]
+    most = _MOST_STATUS if rows >= _ROOM_FOR_WARNINGS else 1
+    return [clip(row, columns) for line in lines for row in wrapped(line, columns)][:most]
+
+
+def _joined(spans: Sequence[Piece]) -> Pieces:
+    line: list[Piece] = []
+    for span in spans:
+        line += [Piece(" · ")] if line else []
+        line.append(Piece(shown(span.text), span.style))
+    return tuple(line)
+
+
+def _page(view: Viewport, page: Page, columns: int, rows: int) -> list[Pieces]:
+    height = max(1, rows - 2)
+    lines = _wrapped_page(page, columns)
+    view.page_top = max(0, min(view.page_top, len(lines) - height))
+    found = [clip(line, columns) for line in lines[view.page_top : view.page_top + height]]
+    where = f"{translated(_PAGE_KEYS)}   {min(len(lines), view.page_top + height)}/{len(lines)}"
+    empty = [()] * (height - len(found))
+    return [clip(page.title, columns), *found, *empty, clip((Piece(where, "dim"),), columns)]
+
+
+@lru_cache(maxsize=1)
+def _wrapped_page(page: Page, columns: int) -> list[Pieces]:
+    return [section for line in page.lines for section in wrapped(line, columns)]
+
+
+def wrapped(line: Pieces, columns: int) -> list[Pieces]:
+    """In as many lines as it needs, cut between words where that is possible, the later ones indented."""
+    text = "".join(span.text for span in line)
+    if width(text) <= columns:
+        return [line]
+    first = line[0].text
+    hang = width(first) if len(line) > 1 and first.endswith(" ") else len(text) - len(text.lstrip()) + _HANG
+    indent = hang if hang < columns // 2 else 0
+    found, start, room = [], 0, columns
+    while start < len(text):
+        end = _fitting(text, start, room)
+        found.append((*((Piece(" " * indent),) if start else ()), *_between(line, start, end)))
+        start, room = end, columns - indent
+    return found
+
+
+def _fitting(text: str, start: int, room: int) -> int:
+    """Where a line that begins here ends: after a blank, or where nothing more fits."""
+    end, used = start, 0
+    while end < len(text) and used + width(text[end]) <= room:
+        used += width(text[end])
+        end += 1
+    if end == len(text):
+        return end
+    if width(text[end]) > 1 or (end > start and width(text[end - 1]) > 1):
+        return max(end, start + 1)  # Japanese breaks anywhere
+    blank = text.rfind(" ", start, end)
+    return blank + 1 if text[start : blank + 1].strip() else max(end, start + 1)
+
+
+def _between(line: Pieces, start: int, end: int) -> Pieces:
+    found, at = [], 0
+    for span in line:
+        section = span.text[max(0, start - at) : max(0, end - at)]
+        at += len(span.text)
+        if section:
+            found.append(Piece(section, span.style))
+    return tuple(found)
+
+
+def _piece(span: Span) -> Piece:
+    return Piece(words_of(span.text), span.style)
+
+
+def _one(text: Text, style: str, columns: int) -> Pieces:
+    return clip((Piece(shown(translated(text)), style),), columns)
+
+
+def shown(text: str) -> str:
+    """One line that a terminal cannot misunderstand, as wide as it looks."""
+    return visible(text.expandtabs(_TAB), keep="")
+
+
+def cut(text: str, columns: int) -> str:
+    """Not wider than that, with a mark where something is missing."""
+    text = shown(text)
+    if width(text) <= columns:
+        return text
+    return "".join(span.text for span in clip((Piece(text),), max(0, columns - 1))) + (
+        "…" if columns > 0 else ""
+    )

@@ -1,0 +1,346 @@
+"""A review on a full screen: what is drawn, what the keys mean, what is done while nobody types."""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Final
+
+from ringi.cli import editor
+from ringi.cli.app import App
+from ringi.cli.screen.cells import Pieces
+from ringi.cli.screen.draw import Highlights, screen
+from ringi.cli.screen.highlight import highlighting
+from ringi.cli.screen.line_editor import LineEditor
+from ringi.cli.screen.pages import help_page, info_page
+from ringi.cli.screen.terminal import Terminal
+from ringi.cli.screen.viewport import (
+    Page,
+    Place,
+    Question,
+    Viewport,
+    beginning,
+    fold,
+    step,
+    to_hunk,
+    to_section,
+)
+from ringi.domain.comparison import PlanComparison
+from ringi.domain.plan import Overlap, PlanDocument, PlanStatus
+from ringi.errors import RingiError
+from ringi.text import Text
+from ringi.usecases.review import WAIT, Choice, News, ReviewAct, RunningChecks
+from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
+from ringi.views.diff import LINES, RowKind, Section, delta_sections
+from ringi.views.lines import Span, Style
+from ringi.views.review import heading_of, preview_of, stale_paths
+
+_LOOK_SEC: Final = 1.0
+_DEAF_SEC: Final = 1.5
+_PAGE: Final = 10
+_SIDEWAYS: Final = 16
+_LONGEST_LINE: Final = 2000
+"""Bytes that can be edited in place."""
+_ACTS: Final[Mapping[str, ReviewAct]] = {
+    "a": ReviewAct.APPLY,
+    "m": ReviewAct.APPROVE,
+    "d": ReviewAct.DROP_HUNK,
+    "D": ReviewAct.DROP,
+    "e": ReviewAct.EDIT_LINE,
+    "o": ReviewAct.ADD_LINE,
+    "x": ReviewAct.DELETE_LINE,
+    "E": ReviewAct.EDIT_FILE,
+    "c": ReviewAct.COMMENT,
+    "r": ReviewAct.REJECT,
+    "u": ReviewAct.TAKE_BACK,
+    "t": ReviewAct.SHOW_DELTA,
+    "i": ReviewAct.SHOW_INFO,
+    "s": ReviewAct.SHOW_AGAIN,
+    "U": ReviewAct.UNDO,
+    "esc": ReviewAct.STOP_CHECKS,
+    "q": ReviewAct.QUIT,
+    "eof": ReviewAct.QUIT,
+    "stop": ReviewAct.INTERRUPT,
+    "ctrl-c": ReviewAct.INTERRUPT,
+}
+_GONE: Final = frozenset(["eof", "stop", "ctrl-c"])
+"""Whoever could answer has gone, or wants to."""
+_ON_LINES: Final = frozenset([ReviewAct.EDIT_LINE, ReviewAct.ADD_LINE, ReviewAct.DELETE_LINE])
+_ON_SPECS: Final = frozenset(
+    [*_ON_LINES, ReviewAct.DROP, ReviewAct.DROP_HUNK, ReviewAct.EDIT_FILE, ReviewAct.COMMENT]
+)
+
+
+class Deaf:
+    """For as long as somebody types on; a key that is no letter ends it."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def begin(self) -> None:
+        self._until = time.monotonic() + _DEAF_SEC
+
+    def swallows(self, key: str) -> bool:
+        if len(key) > 1 or time.monotonic() >= self._until:
+            self._until = 0.0
+            return False
+        self.begin()
+        return True
+
+
+class ScreenPrompter:
+    def __init__(self, app: App, plan: ReviewedPlan, terminal: Terminal, *, colour: bool) -> None:
+        self._app = app
+        self._plan = plan
+        self._terminal = terminal
+        self.view = Viewport(heading_of(plan.ref, plan.document), plan.sections())
+        self.view.cursor = beginning(self.view, 0)
+        self._deaf = Deaf()
+        self._checks: RunningChecks | None = None
+        self._checks_done: Callable[[], None] = lambda: None
+        self._idle = Idle(plan, self.view, colour=colour)
+
+    def choose(self) -> Choice:
+        while True:
+            key = self._next_key()
+            if key not in _GONE and self._deaf.swallows(key):
+                continue
+            if key == "ctrl-z":
+                self._terminal.suspend_self()
+            elif self.view.page is not None and key not in _GONE:
+                _turn(self.view, self.view.page, key)
+            elif key == "?":
+                self.view.page = help_page()
+            elif not _moved(self.view, key, self._terminal.size.rows) and key in _ACTS:
+                self.view.message = None
+                choice = self._choice(_ACTS[key])
+                if choice is not None:
+                    return choice
+
+    def _choice(self, act: ReviewAct) -> Choice | None:
+        """With what is under the cursor; None if the act is not for that, and the person is told."""
+        view = self.view
+        if act is ReviewAct.STOP_CHECKS:
+            view.output = ()
+        if view.delta is not None and act is ReviewAct.SHOW_DELTA:
+            view.show_delta(None)
+            return None
+        if act not in _ON_SPECS or not self._plan.specs or self._plan.status is PlanStatus.COMPLETED:
+            return Choice(act)
+        if view.delta is not None:
+            self.say(Text("This is only what changed; [t] shows all of it again."))
+            return None
+        open_ = view.section.key not in view.folded
+        row = view.row if open_ and view.row.kind in LINES else None
+        hunk = view.section.hunk_at(view.cursor.row) if open_ else 0
+        editable = row is not None and (act is not ReviewAct.EDIT_LINE or row.kind is not RowKind.REMOVED)
+        if act is ReviewAct.DROP_HUNK and not hunk:
+            self.say(Text("There is no hunk under the cursor; [D] drops the whole of it."))
+        elif act is ReviewAct.COMMENT and row is None:
+            self.refuse(Text("The cursor is on no line; comments are about lines."))
+        elif act in _ON_LINES and not editable:
+            self.refuse(Text("The cursor is on no line that can be edited."))
+        elif act in _ON_LINES and row is not None and len(row.data) > _LONGEST_LINE:
+            self.refuse(Text("The line is too long to be edited here; [E] opens your editor."))
+        else:
+            return Choice(act, view.cursor.section, hunk, row)
+        return None
+
+    def _next_key(self) -> str:
+        """Draws, and does what waited, until a key is typed."""
+        while True:
+            self._draw()
+            key = self._terminal.key(_LOOK_SEC if self._idle.waits else 0)
+            if self._checks is not None and self._checks.ended:
+                self._checks = None
+                self._checks_done()
+            if key and key not in {"wake", "resize"}:
+                return key
+            if not key:
+                self._idle.do_something()
+
+    def _draw(self, *, asks: bool = False) -> None:
+        """If it `asks`, what was typed up to now does not count; what is typed once it is there does."""
+        view = self.view
+        if self._plan.document is not view.document:
+            view.heading = heading_of(self._plan.ref, self._plan.document)
+            view.show(self._plan.sections())
+        view.stale = self._plan.stale
+        if self._checks is not None:
+            seconds = self._checks.seconds
+            view.checks = Span(Text("the tests run … {seconds} s (esc stops them)", seconds=seconds))
+        drawn = screen(view, self._terminal.size, self._idle.highlights)
+        self._idle.see([view.shown[number] for number in sorted({place.section for place in drawn.places})])
+        if asks:
+            self._terminal.discard_pending()
+        self._terminal.draw(drawn.lines, drawn.cursor)
+
+    def say(self, text: Text, style: Style = Style.PLAIN) -> None:
+        self.view.message = Span(text, style)
+
+    def refuse(self, text: Text) -> None:
+        self.say(text)
+        self._deaf.begin()
+
+    def fail(self, error: RingiError) -> None:
+        self.say(Text(error.message, **error.details), Style.WARNING)
+
+    def ask(self, question: Text, *, start: str = "", above: Sequence[Text] = ()) -> str | None:
+        typed = LineEditor(start)
+        self.view.question = Question(question, typed, above)
+        try:
+            self._draw(asks=True)
+            while True:
+                ended = typed.feed(self._next_key())
+                if ended is not None:
+                    return typed.text if ended == "done" else None
+        finally:
+            self.view.question = None
+
+    def answer(self, question: Text) -> str:
+        self.view.question = Question(question, None)
+        try:
+            self._draw(asks=True)
+            return self._next_key()
+        finally:
+            self.view.question = None
+
+    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+        view, plan = self.view, self._plan
+        view.heading = heading_of(plan.ref, plan.document)
+        view.delta, view.output = None, ()
+        view.show(plan.sections(anew=anew))
+        if said is not None:
+            view.message = said
+        if error is not None:
+            self.fail(error)
+        self._idle.begin_again()
+        self._draw(asks=True)
+
+    def show_delta(self, found: PlanComparison) -> None:
+        self.view.show_delta(delta_sections(found))
+
+    def show_info(self) -> None:
+        plan, overlaps = self._plan, self._idle.overlaps
+        preview = preview_of(plan.document, self.view.sections, overlaps)
+        self.view.page = info_page(self._app, plan.ref, plan.document, preview)
+
+    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
+        with self._terminal.suspended():
+            return editor.edit(path, data, self._app.environment)
+
+    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
+        self._checks, self._checks_done = checks, done
+
+    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+        self._checks = None
+        self.view.checks, self.view.output = said, output
+        if self.view.message is not None and self.view.message.text is WAIT:
+            self.view.message = None
+
+
+class Idle:
+    """What is found out while nobody types: nothing on the first screen waits for it."""
+
+    def __init__(self, plan: ReviewedPlan, view: Viewport, *, colour: bool) -> None:
+        self._plan = plan
+        self._view = view
+        self._colour = colour
+        self._news = News(plan)
+        self._seen: Sequence[Section] = ()
+        self.highlights = Highlights()
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """The plan is another one."""
+        self._overlaps: tuple[Overlap, ...] | None = None
+        self._warned = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self.waits = False
+        """Nothing is left to do."""
+        self._work: Iterator[None] = self._to_do(self._plan.document)
+
+    def see(self, sections: Sequence[Section]) -> None:
+        """These are on the screen now."""
+        if sections != self._seen:
+            self._seen = sections
+            self._begin()
+
+    @property
+    def overlaps(self) -> tuple[Overlap, ...]:
+        if self._overlaps is None:
+            self._overlaps = overlaps_of(self._plan)
+        return self._overlaps
+
+    def do_something(self) -> None:
+        if not self.waits:
+            self.waits = next(self._work, self) is self
+        elif (news := self._news.look()) is not None:
+            self._view.message = news
+
+    def _to_do(self, document: PlanDocument) -> Iterator[None]:
+        """In the order in which it is missed: other plans, colours of what is seen, what nobody saw yet."""
+        if not self._warned:
+            self._warned = True
+            self._view.warnings = warnings_of(self._plan, self.overlaps)
+            yield
+        for section in self._seen if self._colour else ():
+            if not self.highlights.known(section):
+                yield from _highlighted(section, self.highlights)
+                yield
+        sections = self._view.sections
+        for section in sections:
+            if not section.loaded:
+                section.load()
+                yield
+        self._plan.stale = stale_paths(document, sections)
+
+
+def _highlighted(section: Section, highlights: Highlights) -> Iterator[None]:
+    """A little at a time, so that no key waits for it."""
+    old = yield from _lines(section.path, section.content.old)
+    new = yield from _lines(section.path, section.content.new)
+    highlights.put(section, old, new)
+
+
+def _lines(path: str, data: bytes | None) -> Generator[None, None, list[Pieces] | None]:
+    try:
+        text = (data or b"").decode()
+    except UnicodeDecodeError:
+        return None
+    return (yield from highlighting(path, text)) if text else None
+
+
+def _turn(view: Viewport, page: Page, key: str) -> None:
+    steps = {
+        "j": 1, "down": 1, "k": -1, "up": -1, "pgdn": _PAGE, " ": _PAGE, "pgup": -_PAGE,
+        "home": -len(page.lines) ** 2, "end": len(page.lines) ** 2,
+    }  # fmt: skip
+    if key in steps:
+        view.page_top += steps[key]
+    elif key in {"q", "esc", "enter", "i", "?"}:
+        view.page, view.page_top = None, 0
+
+
+def _moved(view: Viewport, key: str, rows: int) -> bool:
+    page = max(1, rows - _PAGE // 2)
+    steps = {"j": 1, "down": 1, "k": -1, "up": -1, "pgdn": page, " ": page, "pgup": -page}
+    view.reach = 0
+    if key in steps:
+        view.cursor = step(view, view.cursor, steps[key])
+    elif key in {"home", "g"}:
+        view.cursor, view.left = Place(0, 0), 0
+    elif key in {"end", "G"}:
+        last = len(view.shown) - 1
+        view.cursor = Place(last, view.rows_of(last) - 1)
+    elif key in {"left", "right"}:
+        view.left = max(0, view.left + (_SIDEWAYS if key == "right" else -_SIDEWAYS))
+    elif key in {"n", "p"}:
+        to_hunk(view, 1 if key == "n" else -1)
+    elif key in {"N", "tab", "P", "backtab"}:
+        to_section(view, 1 if key in {"N", "tab"} else -1)
+    elif key == "enter":
+        fold(view)
+    else:
+        return False
+    return True

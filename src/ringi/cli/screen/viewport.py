@@ -1,0 +1,181 @@
+"""What of a review is on the screen: sections, a cursor in them, a page or a question over them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ringi.cli.screen.cells import Pieces
+from ringi.cli.screen.line_editor import LineEditor
+from ringi.domain.plan import PlanDocument
+from ringi.text import Text
+from ringi.views.diff import Row, Section
+from ringi.views.lines import Span
+from ringi.views.review import Heading
+
+
+class Place(NamedTuple):
+    """A row of a section."""
+
+    section: int
+    row: int
+
+
+FIRST = Place(0, 0)
+
+
+class Page(NamedTuple):
+    """Something to read, over the whole screen."""
+
+    title: Pieces
+    lines: tuple[Pieces, ...]
+
+
+class Question(NamedTuple):
+    words: Text
+    editor: LineEditor | None
+    """None if one key answers."""
+    above: Sequence[Text] = ()
+    """What has to be seen to answer."""
+
+
+@dataclass
+class Viewport:
+    heading: Heading
+    sections: list[Section]
+    cursor: Place = FIRST
+    top: Place = FIRST
+    reach: int = 0
+    """So many rows below the cursor are to be seen with it."""
+    left: int = 0
+    """Columns that are out of sight on the left."""
+    folded: set[str] = field(default_factory=set)
+    """By the key of the section."""
+    stale: tuple[str, ...] = ()
+    warnings: tuple[Span, ...] = ()
+    delta: list[Section] | None = None
+    """Shown instead of the sections: what changed since the version that was approved last."""
+    page: Page | None = None
+    page_top: int = 0
+    message: Span | None = None
+    checks: Span | None = None
+    output: Sequence[str] = ()
+    """The end of what a failed check printed."""
+    question: Question | None = None
+
+    @property
+    def document(self) -> PlanDocument:
+        return self.heading.document
+
+    @property
+    def shown(self) -> list[Section]:
+        return self.sections if self.delta is None else self.delta
+
+    @property
+    def section(self) -> Section:
+        return self.shown[self.cursor.section]
+
+    @property
+    def row(self) -> Row:
+        return self.section.row(self.cursor.row)
+
+    def rows_of(self, section: int) -> int:
+        return 1 if self.shown[section].key in self.folded else self.shown[section].count
+
+    def show(self, sections: list[Section]) -> None:
+        """These sections from here on; the cursor stays near where it was."""
+        before, self.sections = self.sections, sections
+        if self.delta is None:
+            self.cursor = self._near(self.cursor, before)
+            self.top = min(self._near(self.top, before), self.cursor)
+
+    def _near(self, place: Place, before: list[Section]) -> Place:
+        section = min(place.section, len(self.sections) - 1)
+        if self.sections[section].path != before[place.section].path:
+            return beginning(self, section)
+        return Place(section, min(place.row, self.rows_of(section) - 1))
+
+    def show_delta(self, sections: list[Section] | None) -> None:
+        self.delta = sections
+        self.cursor = self.top = FIRST
+        self.left = 0
+
+
+def beginning(view: Viewport, section: int) -> Place:
+    """The first change of a file, so that keys that drop and edit have something to do; else its name."""
+    hunks = _open_hunks(view, section)
+    return Place(section, view.shown[section].first_change(1) if hunks else 0)
+
+
+def step(view: Viewport, place: Place, count: int) -> Place:
+    """So many rows further, or back if the count is negative; no further than the first or last row."""
+    section, row = place.section, place.row + count
+    while row < 0 and section > 0:
+        section -= 1
+        row += view.rows_of(section)
+    while row >= view.rows_of(section):
+        if section + 1 == len(view.shown):
+            return Place(section, view.rows_of(section) - 1)
+        row -= view.rows_of(section)
+        section += 1
+    return Place(section, max(0, row))
+
+
+def visible_rows(view: Viewport, height: int) -> list[Place]:
+    """The places on the screen, from the top; the top moves so that the cursor is among them."""
+    view.top = min(view.top, view.cursor)
+    places = _below(view, view.top, height)
+    last = step(view, view.cursor, min(view.reach, height - 1))
+    if last not in places:
+        view.top = step(view, last, 1 - height)
+        places = _below(view, view.top, height)
+    return places
+
+
+def _below(view: Viewport, top: Place, height: int) -> list[Place]:
+    places: list[Place] = []
+    section, row = top
+    while len(places) < height and section < len(view.shown):
+        last = min(view.rows_of(section), row + height - len(places))
+        places += (Place(section, one) for one in range(row, last))
+        section, row = section + 1, 0
+    return places
+
+
+def to_hunk(view: Viewport, direction: int) -> None:
+    """To the next hunk, or the one before; across files."""
+    section, row = view.cursor
+    hunk = 0 if view.section.key in view.folded else view.section.hunk_at(row)
+    wanted = hunk + direction
+    if direction < 0 and hunk and row > view.section.first_change(hunk):
+        wanted = hunk
+    while not 1 <= wanted <= _open_hunks(view, section):
+        section += direction
+        if not 0 <= section < len(view.shown):
+            return
+        wanted = 1 if direction > 0 else _open_hunks(view, section)
+        if not _open_hunks(view, section):
+            # A section without hunks is a stop of its own: a command must not be passed unseen.
+            view.cursor, view.reach = Place(section, 0), view.rows_of(section) - 1
+            return
+    found = view.shown[section]
+    view.cursor = Place(section, found.first_change(wanted))
+    view.reach = found.start(wanted) + found.length(wanted) - view.cursor.row
+
+
+def _open_hunks(view: Viewport, section: int) -> int:
+    return 0 if view.shown[section].key in view.folded else view.shown[section].hunks
+
+
+def to_section(view: Viewport, direction: int) -> None:
+    if direction < 0 and view.cursor.row:
+        view.cursor = Place(view.cursor.section, 0)
+        return
+    section = min(max(view.cursor.section + direction, 0), len(view.shown) - 1)
+    view.cursor, view.reach = Place(section, 0), view.rows_of(section) - 1
+
+
+def fold(view: Viewport) -> None:
+    key = view.section.key
+    view.folded ^= {key}
+    if key in view.folded:
+        view.cursor = Place(view.cursor.section, 0)

@@ -1,0 +1,496 @@
+"""The one controller of a review: what a person can do with a plan, what they are asked, what is refused.
+
+It speaks to a `ReviewPrompter`: a full screen, a dialogue, the script of a test.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from typing import Final, NamedTuple, Protocol
+
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.comparison import PlanComparison
+from ringi.domain.feedback import Side
+from ringi.domain.plan import ActionSpecExt, PlanStatus, risk_of
+from ringi.domain.risk import Risk
+from ringi.errors import (
+    BadTransition,
+    LostRace,
+    NoSandbox,
+    NotRequested,
+    NotTaken,
+    PlanChanged,
+    RingiError,
+    Stale,
+    Superseded,
+)
+from ringi.plans.check import commands_of
+from ringi.text import Text
+from ringi.usecases import edits
+from ringi.usecases.prompter import NOT_APPROVED, Prompter, agrees, typed_digest
+from ringi.usecases.reviewed_plan import (
+    ReviewedPlan,
+    drop,
+    drop_hunk,
+    is_dormant,
+    rewrite,
+    take_up,
+    update,
+)
+from ringi.views import review as views
+from ringi.views import words
+from ringi.views.diff import Row, RowKind
+from ringi.views.lines import Span, Style
+
+WAIT: Final = Text("Wait for the tests, or stop them with esc; then answer.")
+_WHOLE: Final = Text("It can only be dropped whole.")
+_UNCHANGED: Final = Text("Nothing was changed.")
+
+
+class ReviewEnd(Enum):
+    LEFT = auto()
+    INTERRUPTED = auto()
+    APPLY = auto()
+    APPROVED = auto()
+    """To be carried out later."""
+    REJECTED = auto()
+    ELSEWHERE = auto()
+    """Somebody else decided meanwhile."""
+    UNDO = auto()
+
+
+class ReviewAct(Enum):
+    APPLY = auto()
+    APPROVE = auto()
+    """With a note, to be carried out later."""
+    DROP = auto()
+    DROP_HUNK = auto()
+    EDIT_LINE = auto()
+    ADD_LINE = auto()
+    DELETE_LINE = auto()
+    EDIT_FILE = auto()
+    COMMENT = auto()
+    REJECT = auto()
+    TAKE_BACK = auto()
+    """Or update to the files as they are now, if they changed."""
+    SHOW_DELTA = auto()
+    SHOW_INFO = auto()
+    SHOW_AGAIN = auto()
+    STOP_CHECKS = auto()
+    UNDO = auto()
+    QUIT = auto()
+    INTERRUPT = auto()
+
+
+class Choice(NamedTuple):
+    """What the person wants to do, and where."""
+
+    act: ReviewAct
+    spec: int = 0
+    """Counted from 0."""
+    hunk: int = 0
+    """Counted from 1."""
+    row: Row | None = None
+    """The line that is meant."""
+
+
+class RunningChecks(Protocol):
+    """The plan's checks, run again beside the review."""
+
+    @property
+    def seconds(self) -> int: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def why_not(self) -> Text | None:
+        """Why they could not run; None if they did, whatever they said."""
+
+    def wait(self) -> None: ...
+    def stop(self) -> None:
+        """Ends the checks and what they started."""
+
+
+class ReviewPrompter(Prompter, Protocol):
+    def choose(self) -> Choice:
+        """Waits for what the person wants next."""
+
+    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+        """The plan as it was looked at last, with what is said about it; `anew` reads every file again."""
+
+    def show_delta(self, found: PlanComparison) -> None: ...
+    def show_info(self) -> None: ...
+    def refuse(self, text: Text) -> None:
+        """In place of a question: what the person types on, not looking, answers nothing."""
+
+    def fail(self, error: RingiError) -> None: ...
+    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
+        """What the person's own editor makes of it, and its exit code."""
+
+    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
+        """Calls `done` once they have ended: waits for that, or returns at once and calls it later."""
+
+    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+        """How the checks went, with the end of what a failed one printed."""
+
+
+StartChecks = Callable[[str], RunningChecks]
+"""Of the plan with this id."""
+
+
+class Review:
+    def __init__(self, plan: ReviewedPlan, prompter: ReviewPrompter, start_checks: StartChecks) -> None:
+        self.plan = plan
+        self.prompter = prompter
+        self._start_checks = start_checks
+        self._checks: RunningChecks | None = None
+
+    def run(self) -> ReviewEnd:
+        try:
+            self.prompter.show()
+            if not self._waits():
+                return ReviewEnd.LEFT
+            while True:
+                ended = self.do(self.prompter.choose())
+                if ended is not None:
+                    return ended
+        except EOFError:
+            return ReviewEnd.LEFT
+        finally:
+            self.stop_checks()
+
+    def _waits(self) -> bool:
+        if is_dormant(self.plan):
+            question = Text("{plan} does not wait now. Take it up again? [y/n]", plan=self.plan.name)
+            if not agrees(self.prompter, question):
+                return False
+            take_up(self.plan)
+            self.prompter.show()
+        return True
+
+    def do(self, choice: Choice) -> ReviewEnd | None:
+        """What was decided elsewhere is not decided here; what the person has not seen is shown first."""
+        plan, prompter = self.plan, self.prompter
+        if plan.status is PlanStatus.COMPLETED and choice.act not in _AFTERWARDS:
+            prompter.say(Text("{plan} was carried out already.", plan=plan.name))
+            return None
+        try:
+            return _ACTS[choice.act](self, choice)
+        except BadTransition:
+            return ReviewEnd.ELSEWHERE
+        except Superseded:
+            raise
+        except (PlanChanged, LostRace, NotRequested) as error:
+            plan.look()
+            prompter.show(error=error)
+        except (Stale, NotTaken) as error:
+            plan.look()
+            prompter.show(error=error, anew=True)
+        except RingiError as error:
+            prompter.fail(error)
+        return None
+
+    def amended(self, what: Text, risk_before: Risk) -> None:
+        """After a change by the person: what it is now, before it can be answered."""
+        self.stop_checks()
+        self.prompter.tell_checks(None)
+        self.prompter.show(views.changed(what, self.plan.document, risk_before))
+        self._check_again()
+        # The checks took the plan as it was when they began, which need not be the one that was shown.
+        self.plan.require_as_shown()
+
+    def _check_again(self) -> None:
+        if not commands_of(self.plan.document):
+            return
+        if not self._sandboxed():
+            self.prompter.tell_checks(Span(Text("tests not run: no sandbox"), Style.WARNING))
+            return
+        self._checks = self._start_checks(self.plan.plan_id)
+        try:
+            self.prompter.watch(self._checks, self._checked)
+        except KeyboardInterrupt:
+            self.stop_checks()
+
+    def _sandboxed(self) -> bool:
+        """Whoever only looks at a plan has not said that its code may run here, except in a sandbox."""
+        try:
+            return self.plan.services.commands.sandboxed()
+        except NoSandbox:
+            return False
+
+    def _checked(self) -> None:
+        checks, self._checks = self._checks, None
+        if checks is None:  # stopped meanwhile
+            return
+        if (why := checks.why_not) is not None:
+            self.prompter.tell_checks(Span(Text("tests not run: {why}", why=why), Style.WARNING))
+            return
+        self.plan.moved_on()
+        results = self.plan.document.state.checks
+        said, output = views.check_outcome(results) if results else (None, ())
+        self.prompter.tell_checks(said, output)
+
+    def stop_checks(self) -> None:
+        checks, self._checks = self._checks, None
+        if checks is not None:
+            checks.stop()
+            self.prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
+
+    def waits_for_checks(self) -> bool:
+        if self._checks is not None:
+            self.prompter.say(WAIT, Style.WARNING)
+        return self._checks is not None
+
+    def spec(self, choice: Choice) -> ActionSpecExt | None:
+        if not self.plan.specs:
+            self.prompter.say(Text("It is only a text; there is nothing to change in it."))
+            return None
+        return self.plan.specs[choice.spec]
+
+    def line(self, choice: Choice) -> tuple[ActionSpecExt, Row, bytes] | None:
+        """The line that is meant, with the whole file that it is in."""
+        spec = self.spec(choice)
+        if spec is None or choice.row is None:
+            return None
+        new = self.plan.sections()[choice.spec].content.new
+        if new is None:
+            self.prompter.refuse(_WHOLE)
+            return None
+        return spec, choice.row, new
+
+
+class News:
+    """What becomes of the plan elsewhere while a person looks at it; each change is told once."""
+
+    def __init__(self, plan: ReviewedPlan) -> None:
+        self._plan = plan
+        self._told: tuple[int, PlanStatus] | None = None
+
+    def look(self) -> Span | None:
+        status, now = self._plan.status, self._plan.moved_on()
+        if now is None:
+            self._told = None
+            return None
+        version, became = now.plan.version, now.state.status
+        if self._told == (version, became):
+            return None
+        self._told = (version, became)
+        if became in {PlanStatus.PENDING_REVIEW, status}:
+            line = Text("The plan was changed: version {version}. [s] shows it.", version=version)
+        else:
+            name = self._plan.name
+            line = Text("{plan} was decided elsewhere: {status}", plan=name, status=words.STATUS[became])
+        return Span(line, Style.WARNING)
+
+
+def _apply(review: Review, _: Choice) -> ReviewEnd | None:
+    plan = review.plan
+    if plan.status is PlanStatus.APPROVED:
+        question = Text("{plan} is approved already. Carry it out now? [y/n]", plan=plan.name)
+        return ReviewEnd.APPLY if agrees(review.prompter, question) else None
+    return _approved(review, "", ReviewEnd.APPLY)
+
+
+def _approve(review: Review, _: Choice) -> ReviewEnd | None:
+    if review.waits_for_checks():
+        return None
+    note = (review.prompter.ask(Text("Your note on the approval:")) or "").strip()
+    if not note:
+        review.prompter.say(NOT_APPROVED)
+        return None
+    return _approved(review, note, ReviewEnd.APPROVED)
+
+
+def _approved(review: Review, note: str, end: ReviewEnd) -> ReviewEnd | None:
+    plan, prompter = review.plan, review.prompter
+    if review.waits_for_checks():
+        return None
+    failed = any(result.exit_code for result in plan.document.state.checks)
+    if failed and not agrees(prompter, Text("A check failed. Apply it all the same? [y/n]")):
+        prompter.say(NOT_APPROVED)
+        return None
+    asked = plan.ask()
+    if asked is None:
+        return end
+    proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
+    if risk_of(plan.document) is Risk.HIGH:
+        proof = typed_digest(prompter, asked.digest)
+    if proof is None:
+        return None
+    plan.approve(proof, note)
+    return end
+
+
+def _drop(review: Review, choice: Choice) -> None:
+    spec = review.spec(choice)
+    if spec is None:
+        return
+    if len(review.plan.specs) == 1:
+        review.prompter.say(Text("It is the only file; reject the plan instead."), Style.WARNING)
+        return
+    risk = risk_of(review.plan.document)
+    review.amended(drop(review.plan, spec), risk)
+
+
+def _drop_hunk(review: Review, choice: Choice) -> None:
+    spec = review.spec(choice)
+    if spec is not None:
+        risk = risk_of(review.plan.document)
+        review.amended(drop_hunk(review.plan, spec, choice.hunk), risk)
+
+
+def _edit_line(review: Review, choice: Choice) -> None:
+    found = review.line(choice)
+    if found is None:
+        return
+    spec, row, new = found
+    lines = new.removesuffix(b"\n").split(b"\n")
+    if not 1 <= row.new <= len(lines):
+        review.prompter.refuse(Text("There is no line with that number."))
+        return
+    row = row._replace(data=lines[row.new - 1])
+    before = edits.line_text(row)
+    text = review.prompter.ask(Text("Line {line}:", line=row.new), start=before)
+    if text is None or text == before:
+        review.prompter.say(_UNCHANGED)
+    else:
+        _rewrite(review, spec, edits.replaced(new, row, text))
+
+
+def _add_line(review: Review, choice: Choice) -> None:
+    found = review.line(choice)
+    if found is None:
+        return
+    spec, row, new = found
+    text = review.prompter.ask(Text("A new line {line}:", line=row.new + 1))
+    if text is not None:
+        _rewrite(review, spec, edits.added_below(new, row, text))
+
+
+def _delete_line(review: Review, choice: Choice) -> None:
+    found = review.line(choice)
+    if found is not None:
+        spec, row, new = found
+        _rewrite(review, spec, edits.without(new, row))
+
+
+def _rewrite(review: Review, spec: ActionSpecExt, new: bytes) -> None:
+    risk = risk_of(review.plan.document)
+    review.amended(rewrite(review.plan, spec, new), risk)
+
+
+def _edit_file(review: Review, choice: Choice) -> None:
+    spec, prompter = review.spec(choice), review.prompter
+    if spec is None:
+        return
+    new = review.plan.sections()[choice.spec].content.new
+    if new is None:
+        prompter.say(_WHOLE)
+        return
+    made, code = prompter.edit(spec.base.path, new)
+    if code:
+        why = Text("The editor ended with exit code {code}; nothing was changed.", code=code)
+        prompter.say(why, Style.WARNING)
+    elif made == new:
+        prompter.say(_UNCHANGED)
+    else:
+        with edits.kept(spec.base.path, made):
+            risk = risk_of(review.plan.document)
+            what = rewrite(review.plan, spec, made)
+        review.amended(what, risk)
+
+
+def _comment(review: Review, choice: Choice) -> None:
+    spec, row, prompter = review.spec(choice), choice.row, review.prompter
+    if spec is None or row is None:
+        return
+    side, line = (Side.OLD, row.old) if row.kind is RowKind.REMOVED else (Side.NEW, row.new)
+    path = _path_of(spec, side)
+    text = (prompter.ask(Text("Your comment on {path}:{line}", path=path, line=line)) or "").strip()
+    if text:
+        review.plan.comment(path, line, text, side)
+        prompter.say(Text("Noted; it goes to the proposer with your answer."))
+
+
+def _path_of(spec: ActionSpecExt, side: Side) -> str:
+    """The file that the line is in: a renamed file's old lines have the old name."""
+    if side is Side.OLD and spec.before is None and spec.also:
+        return spec.also[0].path
+    return spec.base.path
+
+
+def _reject(review: Review, _: Choice) -> ReviewEnd | None:
+    feedback = (review.prompter.ask(Text("What should the proposer change?")) or "").strip()
+    if not feedback:
+        why = Text("A reject needs a word of feedback; nothing was decided.")
+        review.prompter.say(why, Style.WARNING)
+        return None
+    review.plan.reject(feedback)
+    return ReviewEnd.REJECTED
+
+
+def _take_back(review: Review, _: Choice) -> None:
+    plan, risk = review.plan, risk_of(review.plan.document)
+    if plan.stale and not plan.document.change:
+        said = update(plan)
+        review.prompter.show(Span(said, Style.WARNING), anew=True)
+    elif plan.can_take_back:
+        review.amended(plan.take_back(), risk)
+    else:
+        review.prompter.say(Text("There is no change of yours to take back."))
+
+
+def _show_delta(review: Review, _: Choice) -> None:
+    found = review.plan.tool.delta(review.plan.plan_id)
+    if found is None:
+        review.prompter.say(Text("No version of it was approved before."))
+    elif not found.differences:
+        version = found.version
+        line = Text("Nothing changed since version {version}, which was approved.", version=version)
+        review.prompter.say(line)
+    else:
+        review.prompter.show_delta(found)
+
+
+def _show_again(review: Review, _: Choice) -> None:
+    review.plan.look()
+    review.prompter.show(anew=True)
+
+
+def _undo(review: Review, _: Choice) -> ReviewEnd | None:
+    if review.plan.status is PlanStatus.COMPLETED and not review.plan.ref.undone:
+        return ReviewEnd.UNDO
+    review.prompter.say(Text("It was not carried out; [u] takes back your last change."))
+    return None
+
+
+_ACTS: Final[Mapping[ReviewAct, Callable[[Review, Choice], ReviewEnd | None]]] = {
+    ReviewAct.APPLY: _apply,
+    ReviewAct.APPROVE: _approve,
+    ReviewAct.DROP: _drop,
+    ReviewAct.DROP_HUNK: _drop_hunk,
+    ReviewAct.EDIT_LINE: _edit_line,
+    ReviewAct.ADD_LINE: _add_line,
+    ReviewAct.DELETE_LINE: _delete_line,
+    ReviewAct.EDIT_FILE: _edit_file,
+    ReviewAct.COMMENT: _comment,
+    ReviewAct.REJECT: _reject,
+    ReviewAct.TAKE_BACK: _take_back,
+    ReviewAct.SHOW_DELTA: _show_delta,
+    ReviewAct.SHOW_INFO: lambda review, _: review.prompter.show_info(),
+    ReviewAct.SHOW_AGAIN: _show_again,
+    ReviewAct.STOP_CHECKS: lambda review, _: review.stop_checks(),
+    ReviewAct.UNDO: _undo,
+    ReviewAct.QUIT: lambda *_: ReviewEnd.LEFT,
+    ReviewAct.INTERRUPT: lambda *_: ReviewEnd.INTERRUPTED,
+}
+_AFTERWARDS: Final = frozenset(
+    [
+        ReviewAct.SHOW_DELTA,
+        ReviewAct.SHOW_INFO,
+        ReviewAct.STOP_CHECKS,
+        ReviewAct.SHOW_AGAIN,
+        ReviewAct.UNDO,
+        ReviewAct.QUIT,
+        ReviewAct.INTERRUPT,
+    ]
+)
+"""What can be done with a plan that was carried out."""

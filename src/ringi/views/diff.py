@@ -1,0 +1,260 @@
+"""A plan's diff as rows: what each spec does, why that is risky, its hunks line by line, comments on them.
+
+Nothing is read before it is looked at, and a row costs the same wherever it is.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from ringi.domain.comparison import PlanComparison
+from ringi.domain.feedback import LineComment, Side
+from ringi.errors import BadPatch
+from ringi.patching.model import Hunk
+from ringi.patching.parse import parse_patch
+from ringi.text import Text
+from ringi.views.lines import Span, Style
+from ringi.views.plan import difference_span
+
+MOST_NOTES: Final = 500
+_NAMED: Final = b"--- a/x\n+++ b/x\n"
+
+
+class RowKind(Enum):
+    FILE = auto()
+    NOTE = auto()
+    HUNK = auto()
+    KEPT = auto()
+    ADDED = auto()
+    REMOVED = auto()
+    MARK = auto()
+    """That the line before has no newline."""
+    COMMENT = auto()
+
+
+_KINDS = {b" ": RowKind.KEPT, b"+": RowKind.ADDED, b"-": RowKind.REMOVED}
+LINES = frozenset(_KINDS.values())
+_CHANGES = LINES - {RowKind.KEPT}
+
+
+class Row(NamedTuple):
+    kind: RowKind
+    hunk: int = 0
+    """From 1; 0 before the first one."""
+    old: int = 0
+    """How many lines of the old file stand up to here, this one included."""
+    new: int = 0
+    data: bytes = b""
+    """The line itself, without sign and newline."""
+    note: Span = Span("")
+    """What is said in place of a line."""
+
+
+class Content(NamedTuple):
+    """What a section holds, once somebody has looked."""
+
+    hunks: Sequence[Hunk] = ()
+    notes: Sequence[Span] = ()
+    added: int = 0
+    removed: int = 0
+    old: bytes | None = None
+    new: bytes | None = None
+    """The whole file, if its lines can be edited."""
+    fits: bool = True
+    """The file is as its proposer saw it."""
+    binary: bool = False
+
+
+class _Lines:
+    """The lines of one hunk, numbered on both sides."""
+
+    def __init__(self, hunk: Hunk) -> None:
+        self.lines = hunk.body.split(b"\n")[:-1]
+        signs = [line[:1] for line in self.lines]
+        self.old = list(accumulate((sign in b" -" for sign in signs), initial=hunk.old_at))[1:]
+        self.new = list(accumulate((sign in b" +" for sign in signs), initial=hunk.new_at))[1:]
+
+    def at(self, index: int, hunk: int) -> Row:
+        line = self.lines[index]
+        kind = _KINDS.get(line[:1] or b" ", RowKind.MARK)
+        return Row(kind, hunk, self.old[index], self.new[index], line[1:])
+
+    def find(self, side: Side, line: int) -> int | None:
+        """Where a line of one side stands: the first place up to which there are so many."""
+        numbers = self.old if side is Side.OLD else self.new
+        index = bisect_left(numbers, line)
+        return index if index < len(numbers) and numbers[index] == line else None
+
+
+class Section:
+    """One spec of a plan, or one difference between two versions."""
+
+    def __init__(
+        self,
+        key: str,
+        path: str,
+        title: Text | str,
+        load: Callable[[], Content],
+        *,
+        style: Style = Style.PLAIN,
+        comments: Sequence[LineComment] = (),
+    ) -> None:
+        self.key = key
+        self.path = path
+        self.title = title
+        self.style = style
+        """Of its title: how risky it is."""
+        self._load = load
+        self._content: Content | None = None
+        self._lines: dict[int, _Lines] = {}
+        self._comments: Sequence[LineComment] = comments
+        self._said: Mapping[int, Sequence[tuple[int, LineComment]]] = {}
+        self._notes: Sequence[Span] = ()
+        self._starts: list[int] = []
+        self._count = 1
+
+    @property
+    def loaded(self) -> bool:
+        return self._content is not None
+
+    @property
+    def content(self) -> Content:
+        return self.load()
+
+    def load(self) -> Content:
+        if self._content is None:
+            self._content = self._load()
+            self._index(self._content)
+        return self._content
+
+    def say(self, comments: Sequence[LineComment]) -> None:
+        """These are the comments on it now."""
+        if comments != self._comments:
+            self._comments = comments
+            if self._content is not None:
+                self._index(self._content)
+
+    @property
+    def count(self) -> int:
+        """How many rows it has."""
+        self.load()
+        return self._count
+
+    @property
+    def hunks(self) -> int:
+        return len(self.content.hunks)
+
+    def start(self, hunk: int) -> int:
+        """The row of a hunk's header; hunks count from 1."""
+        self.load()
+        return self._starts[hunk - 1]
+
+    def first_change(self, hunk: int) -> int:
+        """The row of its first line that comes or goes: keys that drop, edit and comment mean that one."""
+        start = self.start(hunk)
+        rows = range(start + 1, start + 1 + self.length(hunk))
+        return next((row for row in rows if self.row(row).kind in _CHANGES), start)
+
+    def length(self, hunk: int) -> int:
+        """How many rows of it follow its header."""
+        end = self._starts[hunk] if hunk < len(self._starts) else self._count
+        return end - self._starts[hunk - 1] - 1
+
+    def hunk_at(self, row: int) -> int:
+        """The hunk that a row belongs to; 0 before the first one."""
+        self.load()
+        return bisect_right(self._starts, row)
+
+    def row(self, index: int) -> Row:
+        content = self.content
+        if index == 0:
+            return Row(RowKind.FILE)
+        hunk = bisect_right(self._starts, index)
+        if not hunk:
+            return Row(RowKind.NOTE, note=self._notes[index - 1])
+        within = index - self._starts[hunk - 1] - 1
+        if within < 0:
+            one = content.hunks[hunk - 1]
+            return Row(RowKind.HUNK, hunk, one.old_at, one.new_at, one.heading)
+        lines = self._of(hunk)
+        for before, (at, comment) in enumerate(self._said.get(hunk, ())):
+            if within - before == at + 1:
+                found = lines.at(at, hunk)
+                said = Span(Text("{text}", text=comment.text), Style.REMARK)
+                return Row(RowKind.COMMENT, hunk, found.old, found.new, note=said)
+            if within - before <= at:
+                return lines.at(within - before, hunk)
+        return lines.at(within - len(self._said.get(hunk, ())), hunk)
+
+    def _of(self, hunk: int) -> _Lines:
+        if hunk not in self._lines:
+            self._lines[hunk] = _Lines(self.content.hunks[hunk - 1])
+        return self._lines[hunk]
+
+    def _index(self, content: Content) -> None:
+        self._said, beside = self._placed()
+        self._notes = (*content.notes, *beside)
+        sizes = (1 + _length(hunk) + len(self._said.get(n, ())) for n, hunk in enumerate(content.hunks, 1))
+        *self._starts, self._count = accumulate(sizes, initial=1 + len(self._notes))
+
+    def _placed(self) -> tuple[dict[int, list[tuple[int, LineComment]]], list[Span]]:
+        """Each comment below its line; one whose line is not shown, below the name of the file."""
+        said: dict[int, list[tuple[int, LineComment]]] = {}
+        beside = []
+        for comment in self._comments:
+            place = self._place(comment)
+            if place is None:
+                words = Text("line {line}: {text}", line=comment.line, text=comment.text)
+                beside.append(Span(words, Style.REMARK))
+            else:
+                said.setdefault(place[0], []).append((place[1], comment))
+        for found in said.values():
+            found.sort(key=lambda one: one[0])
+        return said, beside
+
+    def _place(self, comment: LineComment) -> tuple[int, int] | None:
+        hunks, old = self.content.hunks, comment.side is Side.OLD
+        before = [hunk.old_at if old else hunk.new_at for hunk in hunks]
+        hunk = bisect_left(before, comment.line)
+        index = self._of(hunk).find(comment.side, comment.line) if hunk else None
+        if index is None:
+            return None
+        # Lines move from version to version; what was spoken of must still be there.
+        said = self._of(hunk).at(index, hunk).data.decode("utf-8", "backslashreplace")
+        return (hunk, index) if said.startswith(comment.quote) else None
+
+
+def _length(hunk: Hunk) -> int:
+    return hunk.body.count(b"\n")
+
+
+def hunks_of(diff: bytes) -> tuple[Sequence[Hunk], Sequence[Span]]:
+    """The hunks of a diff of one file; what cannot be parsed is shown as it is."""
+    if not diff:
+        return (), ()
+    try:
+        files = parse_patch(_NAMED + diff if diff.startswith(b"@@ ") else diff).files
+    except BadPatch:
+        lines = diff.decode("utf-8", "backslashreplace").split("\n")
+        return (), [Span(Text("{line}", line=line)) for line in lines[:MOST_NOTES] if line]
+    return tuple(hunk for file in files for hunk in file.hunks), ()
+
+
+def delta_sections(found: PlanComparison) -> list[Section]:
+    """Only what changed from one version to another."""
+    sections = []
+    for number, one in enumerate(found.differences):
+        title = difference_span(one)
+        key = f"{number} {one.path}"
+        sections.append(Section(key, one.path, title.text, _loading(one.diff), style=title.style))
+    return sections
+
+
+def _loading(diff: str) -> Callable[[], Content]:
+    def load() -> Content:
+        hunks, notes = hunks_of(diff.encode("utf-8", "surrogatepass"))
+        return Content(hunks, notes)
+
+    return load

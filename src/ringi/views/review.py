@@ -1,0 +1,177 @@
+"""What a review says about a plan beside its diff: facts, warnings, checks, what its proposer is told."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ringi.domain.feedback import Amended
+from ringi.domain.plan import (
+    CheckResult,
+    DiffSummary,
+    Overlap,
+    PlanDocument,
+    PlanPreview,
+    PlanRef,
+    PlanStatus,
+    comments_now,
+    risk_of,
+    title_of,
+)
+from ringi.domain.risk import Risk
+from ringi.plans.commit import Announced
+from ringi.text import Text
+from ringi.views import words
+from ringi.views.diff import Section
+from ringi.views.lines import Span, Style
+
+_LAST_LINES: Final = 6
+# How the usual test programs say how many they were: 12 passed, Ran 12 tests, 12 tests, ok 12.
+_COUNTED: Final = re.compile(r"\d+ (tests? )?passed|\bRan \d+ tests?|\b\d+ tests?\b", re.IGNORECASE)
+_RISKS: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
+
+
+class Heading(NamedTuple):
+    """What is said of the plan above its diff; made once, because it looks at all of it."""
+
+    ref: PlanRef
+    document: PlanDocument
+    risk: Risk
+    said: tuple[Span, ...]
+
+
+def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
+    """Only the gravest reason for its risk; its description has all of them."""
+    state, risk = document.state, risk_of(document)
+    said = []
+    if state.status is not PlanStatus.PENDING_REVIEW:
+        said.append(Span(words.STATUS[state.status], Style.STRONG))
+    reasons = [(spec, given) for spec in state.action_specs for given in spec.risk_reasons]
+    if reasons:
+        spec, given = max(reasons, key=lambda one: _RISKS.index(one[0].risk))
+        reason = words.reason(spec.base.path, given)
+        because = Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
+        if len(reasons) > 1:
+            because = Text("{line} and {count} more", line=because, count=len(reasons) - 1)
+        said.append(Span(because, words.RISK_STYLE[risk]))
+    if state.checks:
+        worst = next((result for result in state.checks if result.exit_code), state.checks[-1])
+        said.append(Span(words.check(worst), Style.BAD if worst.exit_code else Style.GOOD))
+    elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
+        said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
+    if state.commit:
+        title = title_of(state.commit.message)
+        said.append(Span(Text("a commit follows: {title}", title=title), Style.STRONG))
+    return Heading(ref, document, risk, tuple(said))
+
+
+def commit_spans(commit: Announced) -> Iterator[Span]:
+    """What follows when it is carried out: a person approves that too."""
+    yield Span(words.commit(commit), Style.STRONG)
+    yield from (Span(line, Style.WARNING) for line in words.mixed(commit))
+
+
+def warning_spans(document: PlanDocument, overlaps: Sequence[Overlap]) -> Iterator[Span]:
+    for other in overlaps:
+        line = Text("! {plan} changes {paths} too", plan=other.name, paths=words.some(other.paths, 2))
+        yield Span(line, Style.WARNING)
+    for left in document.plan.left_out:
+        yield Span(Text("! not in the plan: {left}", left=left), Style.WARNING)
+
+
+def stale_paths(document: PlanDocument, sections: Sequence[Section]) -> tuple[str, ...]:
+    """Files that are not as the proposer saw them, of those that were looked at."""
+    if document.state.status is PlanStatus.COMPLETED:
+        return ()
+    return tuple(section.path for section in sections if section.loaded and not section.content.fits)
+
+
+def check_outcome(results: Sequence[CheckResult]) -> tuple[Span, Sequence[str]]:
+    """The checks in one line; of one that failed, the end of what it printed."""
+    result = next((one for one in results if one.exit_code), results[-1])
+    lines = result.output.rstrip().split("\n")
+    if result.exit_code:
+        return Span(words.check(result), Style.BAD), lines[-_LAST_LINES:]
+    counted = [line.strip() for line in lines if _COUNTED.search(line)]
+    told = Text("tests passed: {count}", count=counted[-1]) if counted else Text("tests passed")
+    return Span(told, Style.GOOD), ()
+
+
+def preview_of(
+    document: PlanDocument, sections: Sequence[Section], overlaps: Sequence[Overlap]
+) -> PlanPreview:
+    """What `preview` says, from what was read already, without the diffs."""
+    totals = document.state.previews
+    found = []
+    for spec, section in zip(document.state.action_specs, sections, strict=False):
+        content = section.content
+        found.append(
+            DiffSummary(
+                spec_id=spec.id,
+                path=spec.base.path,
+                kind=spec.base.kind,
+                added=content.added,
+                removed=content.removed,
+                binary=content.binary,
+                risk=spec.risk,
+                reasons=spec.risk_reasons,
+                diff="",
+            )
+        )
+    return PlanPreview(
+        files=totals.files if totals else (),
+        diffs=tuple(found),
+        risk_score=totals.risk_score if totals else 0.0,
+        stale=stale_paths(document, sections),
+        overlaps=tuple(overlaps),
+    )
+
+
+def changed(what: Text, document: PlanDocument, risk_before: Risk) -> Span:
+    """After a change by the person: what it was, and what the plan is now."""
+    risk = risk_of(document)
+    now = Text("now {risk}", risk=words.RISK[risk]) if risk is not risk_before else words.RISK[risk]
+    version = Text("version {version}", version=document.plan.version)
+    return Span(joined([what, Text("still applies"), now, version]), Style.STRONG)
+
+
+def amendments(document: PlanDocument) -> list[Amended]:
+    """What the person changed in what was proposed last, here and in earlier reviews."""
+    since = document.state.amended_from or document.plan.version
+    given = [one.amended for one in document.state.feedback if one.amended]
+    return [one for one in given if one.version > since]
+
+
+def amended(did: Sequence[Amended]) -> Text:
+    hunks, files = sum(one.hunks for one in did), sum(one.files for one in did)
+    lines, contents = sum(one.lines for one in did), sum(one.contents for one in did)
+    found = []
+    if hunks:
+        found.append(Text("1 hunk dropped") if hunks == 1 else Text("{count} hunks dropped", count=hunks))
+    if files:
+        found.append(Text("1 file dropped") if files == 1 else Text("{count} files dropped", count=files))
+    if lines:
+        found.append(Text("1 line edited") if lines == 1 else Text("{count} lines edited", count=lines))
+    if contents:
+        found.append(Text("files with other content: {count}", count=contents))
+    return joined(found, ", ")
+
+
+def told(document: PlanDocument) -> Text | None:
+    """What the proposer hears of what the person did; None if that is nothing."""
+    did = amendments(document)
+    found = [amended(did)] if did else []
+    count = len(comments_now(document))
+    if count:
+        found.append(Text("1 comment") if count == 1 else Text("{count} comments", count=count))
+    if not found:
+        return None
+    who = document.plan.proposer or Text("the proposer")
+    return Text("{who} will be told: {what} by you", who=who, what=joined(found, ", "))
+
+
+def joined(texts: Sequence[Text], between: str = " · ") -> Text:
+    """Sentences in one line, each translated by itself."""
+    if not texts:
+        return Text("{nothing}", nothing="")
+    names = [f"t{number}" for number in range(len(texts))]
+    return Text(between.join(f"{{{name}}}" for name in names), **dict(zip(names, texts, strict=True)))

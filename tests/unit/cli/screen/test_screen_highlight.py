@@ -1,0 +1,135 @@
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringi.cli.screen import highlight as highlighting
+from ringi.cli.screen.cells import STYLES, Pieces
+from ringi.cli.screen.highlight import highlight, plain
+from ringi.text import visible
+
+SOURCE = '# why\nclass A:\n\tdef f(self, n=1):\n\t\treturn "x" if n else None\n'
+
+
+def text_of(line: Pieces) -> str:
+    return "".join(span.text for span in line)
+
+
+def test_python():
+    lines = highlight("a/b.py", SOURCE)
+    assert lines is not None
+    assert len(lines) == 5
+    styles = {span.text.strip(): span.style for line in lines for span in line}
+    expected = {
+        "# why": "comment",
+        "class": "keyword",
+        "A": "type",
+        "f": "function",
+        "1": "number",
+        '"x"': "string",
+    }
+    assert expected.items() <= styles.items()
+    assert text_of(lines[3]) == '        return "x" if n else None'
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "x.rs",
+        "x.md",
+        "Makefile",
+        "Dockerfile",
+        "x.sql",
+        "x.h",
+        "x.tsx",
+        "x.yaml",
+        "X.JSON",
+        "x.tar.toml",
+        "x.html",
+    ],
+)
+def test_a_language_is_found_by_name(path: str):
+    assert highlight(path, "a = 1\n") is not None
+
+
+@pytest.mark.parametrize("path", ["x.unknown", "", "noending", ".", "x.", "py"])
+def test_no_lexer(path: str):
+    assert highlight(path, "a = 1\n") is None
+
+
+def test_too_large():
+    assert highlight("x.py", "x = 1\n" * 40_000) is None
+    assert highlight("x.py", "x" * 3000) is None
+
+
+@given(st.text(max_size=60), st.sampled_from(["x.py", "x.html", "x.js", "x.md", "x.c", "x.sh", "x.json"]))
+def test_nothing_is_hidden_or_added(text: str, path: str):
+    """Whatever the text: line by line it is the one that is shown without colours."""
+    lines = highlight(path, text)
+    if lines is not None:
+        assert [text_of(line) for line in lines] == [text_of(plain(line)) for line in text.split("\n")]
+        assert all(name in STYLES for line in lines for span in line for name in span.style.split())
+
+
+def test_escapes_and_bidirectional_marks_are_seen():
+    [line, _] = highlight("x.py", "x = 'a\x1b[2J\u202eb'\r\n") or []
+    assert text_of(line) == r"x = 'a\x1b[2J\u202eb'" + r"\r"
+    assert text_of(plain("\ta\x07")) == r"    a\x07"
+
+
+def test_tabs_reach_the_next_stop():
+    assert text_of(plain("a\tb")) == "a   b"
+    assert text_of(plain("稟\tb\t")) == "稟  b   "
+    assert visible("\t") == "\t"
+
+
+class _Lexer:
+    def __init__(self, pieces: list[str], fault: BaseException | None = None) -> None:
+        self.pieces, self.fault = pieces, fault
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, str, str]]:
+        for piece in self.pieces:
+            yield 0, "Token.Name", piece
+        if self.fault:
+            raise self.fault
+
+
+@pytest.mark.parametrize(
+    "lexer",
+    [
+        _Lexer(["a"]),
+        _Lexer(["ab", "ab"]),
+        _Lexer(["b", "a"]),
+        _Lexer(["ab"], RecursionError()),
+        _Lexer(["ab"], KeyError("state")),
+        _Lexer(["ab"], re.error("bad")),
+    ],
+)
+def test_a_lexer_that_lies_or_fails_colours_nothing(lexer: _Lexer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(highlighting, "_lexer_for", lambda _name: lexer)
+    assert highlight("x.py", "ab") is None
+
+
+def test_a_text_that_keeps_a_lexer_busy_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    class Slow(_Lexer):
+        def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, str, str]]:
+            re.match(r"(a|aa)+$", "a" * 60 + "b")
+            yield 0, "Token.Name", text
+
+    monkeypatch.setattr(highlighting, "_lexer_for", lambda _name: Slow([]))
+    monkeypatch.setattr(highlighting, "_MOST_SEC", 0.1)
+    start = time.monotonic()
+    assert highlight("x.py", "ab") is None
+    assert time.monotonic() - start < 5
+
+
+def test_a_little_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(highlighting, "_STEP_SEC", 0.0)
+    steps = highlighting.highlighting("x.py", "a = 1\n" * 10)
+    assert len(list(steps)) > 20
+    assert highlight("x.py", "a = 1\n" * 10) is not None
+    monkeypatch.setattr(highlighting, "_MOST_STEPS", 5)
+    assert highlight("x.py", "a = 1\n" * 10) is None
