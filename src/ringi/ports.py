@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:  # every start would load documents that most commands never see
+    from pathlib import Path
+
     from ringi.domain.approval import Approval, ApprovalRequest
     from ringi.domain.base import Document
     from ringi.domain.events import Actor, Event, EventKind, LoggedEvent
@@ -37,6 +39,12 @@ class Clock(Protocol):
 
 
 Ids = Callable[[], str]
+
+
+class Locks(Protocol):
+    """A lock on a file that is never renamed; what it is taken for is told to those who have to wait."""
+
+    def __call__(self, path: Path, wait_sec: float) -> Callable[[str], AbstractContextManager[None]]: ...
 
 
 class EventSink(Protocol):

@@ -1,6 +1,5 @@
 """`ringi init` and `ringi doctor`."""
 
-import tempfile
 from collections.abc import Sequence
 from gettext import gettext as _
 from pathlib import Path
@@ -12,21 +11,17 @@ from ringi.api import beside
 from ringi.api import doctor as clinic
 from ringi.api.agents_setup import present
 from ringi.api.beside_walls import Walls
-from ringi.api.keys import ListedKey, list_key
-from ringi.api.setup import initialise
 from ringi.api.workspace import Workspace
 from ringi.cli import agents_setup
 from ringi.cli.app import EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
 from ringi.cli.prompt import ask
 from ringi.cli.ui import shown, translated
-from ringi.errors import InTheWay, NoChannel, NoWorkspace
+from ringi.errors import NoChannel, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
 from ringi.usecases.prompter import is_yes
-from ringi.wiring.signers import add_signer
-from ringi.wiring.trust import SIGNERS
+from ringi.wiring.setup import initialise, users_signers
 from ringi.workspace.copy import WorkCopy
-from ringi.workspace.places import user_folder
 
 _MARKS = {clinic.Mark.GOOD: ("✓", "green"), clinic.Mark.NOTE: ("!", "yellow"), clinic.Mark.BAD: ("✗", "red")}
 
@@ -93,38 +88,26 @@ def _list_key(app: App, key: str, principal: str) -> None:
     ui, person = app.ui, TerminalPerson(app.environment)
     if refusal := person.refusal():
         raise NoChannel(why=refusal, command=f"ringi init --key {key}".rstrip())
-    found = _looked_at(app, key, principal or person.user())
+    signers = users_signers(app.environment)
+    file = signers.file
+    found = signers.look(Path(key).expanduser() if key else None, principal or person.user())
     ui.line(Text("{line}", line=found.line), indent=2)
     ui.line(Text("its fingerprint is {fingerprint}", fingerprint=found.fingerprint), indent=2)
     ui.line(Text("Whoever holds this key can approve plans in all your workspaces."))
     try:
-        answer = ask(app, Text("List it in {file}? [y/n]", file=str(_users_list(app))))
+        answer = ask(app, Text("List it in {file}? [y/n]", file=str(file)))
     except EOFError:
         answer = "n"
     if not is_yes(answer):
         ui.line(Text("Nothing was listed."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
-    file, added = add_signer(app.environment, found.line)
+    added = signers.add(found.line)
     if ui.as_json:
-        ui.document({**found._asdict(), "file": str(file), "added": added})
+        ui.document({"file": str(file), "line": found.line, "added": added, "fingerprint": found.fingerprint})
     done = Text("✓ listed in {file}", file=str(file)) if added else Text("✓ it was listed already")
     ui.line(done, style="green")
     ui.line(Text("For a team, commit that line in .agent/allowed_signers; each of them runs: ringi trust"))
     ui.next_step("ringi approve PLAN --sign KEY")
-
-
-def _looked_at(app: App, key: str, principal: str) -> ListedKey:
-    """The line as it would be listed: into a list that is thrown away."""
-    with tempfile.TemporaryDirectory(prefix="ringi-") as folder:
-        elsewhere = {**app.environment, "XDG_CONFIG_HOME": folder}
-        return list_key(elsewhere, Path(key).expanduser() if key else None, principal)
-
-
-def _users_list(app: App) -> Path:
-    folder = user_folder(app.environment)
-    if folder is None:
-        raise InTheWay(what=SIGNERS, why=Text("there is no home folder to keep it in"))
-    return folder / SIGNERS
 
 
 def _root_or_here(app: App) -> Path:

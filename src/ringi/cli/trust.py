@@ -5,13 +5,14 @@ from collections.abc import Mapping
 
 import click
 
-from ringi.api import trusting
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.prompt import ask, require_terminal
 from ringi.domain.approval import TypedAnswer
 from ringi.plans.proofs import TYPED_LENGTH
 from ringi.text import Text
-from ringi.wiring.trust import MODEL, MODEL_ADDRESS, SIGNERS, Part, TrustState, Verdict
+from ringi.usecases.trust import COMMAND
+from ringi.wiring.setup import project_trust
+from ringi.workspace.pins import MASKING, MODEL, MODEL_ADDRESS, SIGNERS, Part, TrustState, Verdict
 
 _ = gettext.gettext
 _STATES: Mapping[TrustState, tuple[Text, str]] = {
@@ -27,7 +28,7 @@ _STATES: Mapping[TrustState, tuple[Text, str]] = {
 @click.option("--revoke", is_flag=True, help="Trust it no longer.")
 @pass_app
 def trust(app: App, show: bool, revoke: bool) -> None:
-    """Allow the commands, the model and the signers that the project itself names.
+    """Allow the commands, the model, the patterns and the signers that the project itself names.
 
     Until you do, they do nothing; when one of them changes, you are asked again. The answer has to be typed
     by a person at a terminal.
@@ -37,7 +38,8 @@ def trust(app: App, show: bool, revoke: bool) -> None:
     if revoke:
         _revoke(app)
         return
-    verdict = trusting.look(app.root, app.environment)
+    project = project_trust(app.root, app.environment)
+    verdict = project.look()
     settled = verdict.state in {TrustState.NOTHING, TrustState.TRUSTED}
     if not (show or settled):
         _decide(app, verdict)
@@ -45,14 +47,14 @@ def trust(app: App, show: bool, revoke: bool) -> None:
     _show(app, verdict)
     _tell_state(app, verdict)
     if app.ui.as_json:
-        app.ui.document(trusting.document(app.root, verdict))
+        app.ui.document(project.document(verdict))
     if not settled:
-        app.ui.next_step(trusting.COMMAND)
+        app.ui.next_step(COMMAND)
 
 
 def _decide(app: App, verdict: Verdict) -> None:
     ui = app.ui
-    require_terminal(app, trusting.COMMAND)
+    require_terminal(app, COMMAND)
     if verdict.problem is not None:  # told before the person reads all of it for nothing
         raise verdict.problem
     _show(app, verdict)
@@ -66,9 +68,10 @@ def _decide(app: App, verdict: Verdict) -> None:
     if answer != wanted:
         ui.line(Text("That was not it; nothing was trusted."), style="yellow")
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
-    trusting.trust(app.workspace, app.environment, TypedAnswer(verdict.digest, answer))
+    project = project_trust(app.root, app.environment)
+    project.trust(TypedAnswer(verdict.digest, answer))
     if ui.as_json:
-        ui.document(trusting.document(app.root, trusting.look(app.root, app.environment)))
+        ui.document(project.document(project.look()))
     ui.line(Text("✓ trusted, until one of them changes"), style="green")
 
 
@@ -104,7 +107,7 @@ def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> Non
 def _explain(app: App, verdict: Verdict) -> None:
     ui = app.ui
     names = {part.name for part in verdict.parts}
-    if names - {SIGNERS, MODEL, MODEL_ADDRESS}:
+    if names - {SIGNERS, MODEL, MODEL_ADDRESS, MASKING}:
         ui.line(Text("Once trusted, these commands run with your rights, in copies of the project."))
         ui.line(Text("Only their words are pinned: a script or Makefile that they run can change unnoticed."))
     if MODEL in names:
@@ -116,6 +119,8 @@ def _explain(app: App, verdict: Verdict) -> None:
                 key=MODEL_ADDRESS,
             )
         )
+    if MASKING in names:
+        ui.line(Text("What the patterns of {key} match is taken out of logs.", key=MASKING))
     if SIGNERS in names:
         ui.line(Text("Whoever holds one of the keys in {file} can approve plans.", file=SIGNERS))
     ui.line(Text("When a line of it changes, nothing of it counts until you have looked again."))
@@ -131,7 +136,7 @@ def _tell_state(app: App, verdict: Verdict) -> None:
 
 
 def _revoke(app: App) -> None:
-    gone = trusting.revoke(app.root, app.environment)
+    gone = project_trust(app.root, app.environment).revoke()
     if app.ui.as_json:
         app.ui.document({"workspace": str(app.root), "revoked": gone.digest if gone else None})
     if gone is None:

@@ -8,6 +8,7 @@ import binascii
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -109,6 +110,33 @@ class SshSignatures:
         raise SignatureRefused(
             why=Text("its key is listed in {where}, but not for this use or not at this time", where=listed)
         )
+
+
+def fingerprint(path: Path, key: str, environment: Mapping[str, str]) -> str:
+    """Of the public key, which was read from the path. Raises SigningFailed if it is none."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="ringi-") as folder:
+            alone = Path(folder, "key.pub")
+            alone.write_text(key + "\n", encoding="ascii")
+            shown = subprocess.run(
+                ["ssh-keygen", "-l", "-E", "sha256", "-f", str(alone)],
+                env={"PATH": environment.get("PATH", ""), "LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_CHECK_SEC,
+                check=False,
+            )
+    except FileNotFoundError:
+        raise SigningFailed(key=str(path), why=Text("ssh-keygen is not installed")) from None
+    except subprocess.TimeoutExpired:
+        why = Text("ssh-keygen did not end within {seconds} seconds", seconds=int(_CHECK_SEC))
+        raise SigningFailed(key=str(path), why=why) from None
+    except OSError as error:
+        raise SigningFailed(key=str(path), why=error.strerror or str(error)) from None
+    words = shown.stdout.decode("utf-8", "replace").split()
+    if shown.returncode != 0 or len(words) < 2:  # noqa: PLR2004  # bits, fingerprint, comment
+        raise SigningFailed(key=str(path), why=Text("it is not one public key"))
+    return words[1]
 
 
 def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:

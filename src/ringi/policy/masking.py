@@ -20,13 +20,15 @@ _AN_ADDRESS: Final = Text("a key in an address")
 _A_VALUE: Final = Text("a password or another secret")
 _A_KEY: Final = Text("a key")
 _CONFIGURED: Final = Text("a configured secret")
-_OWN: Final = (_A_HEADER, _AN_ADDRESS, _A_VALUE, _A_KEY, _CONFIGURED)
+_ALL_OF_IT: Final = Text("all of it, because a pattern of logs.mask took too long")
+_OWN: Final = (_A_HEADER, _AN_ADDRESS, _A_VALUE, _A_KEY, _CONFIGURED, _ALL_OF_IT)
 _SHORTEST_KEY: Final = 8
 """What is shorter is what people set for a service that wants none; it would tear words apart."""
 _ROUNDS: Final = 4
 """Where one secret is glued to another, the mark of the first uncovers the second."""
-_WINDOW: Final = 2_000
-"""In characters: an expression may take time with the square of them."""
+
+Find = Callable[[str], Sequence[tuple[int, int]] | None]
+"""Where the configured patterns match; None if they were cut off before they had an answer."""
 
 
 class _Span(NamedTuple):
@@ -35,15 +37,18 @@ class _Span(NamedTuple):
     kind: Text
 
 
-def masked(text: str, patterns: Sequence[re.Pattern[str]] = ()) -> str:
+def masked(text: str, find: Find = lambda _: ()) -> str:
     """The text with a mark in place of each secret, and everything else as it was.
 
-    Takes time in proportion to the text for the built-in shapes. The expressions are matched line by line:
-    group 1 where there is one, otherwise all that they match.
+    Takes time in proportion to the text for the built-in shapes. If the configured patterns have no answer,
+    nothing of the text is let through.
     """
     for _ in range(_ROUNDS):
         before = text
-        spans = [*_built_in(text), *(span for pattern in patterns for span in _matches(text, pattern))]
+        configured = find(text)
+        if configured is None:
+            return _mark(_ALL_OF_IT)
+        spans = [*_built_in(text), *(_Span(start, end, _CONFIGURED) for start, end in configured)]
         text = _replaced(text, spans) if spans else text
         if text == before:
             break
@@ -298,20 +303,3 @@ def _real(value: bytes, *, digits: bool) -> bool:
     if _FILLED_IN.search(value) or len(set(value)) < _FEWEST_DIFFERENT:
         return False
     return len(_SIGNS.sub(b"", _MADE_UP.sub(b"", value))) >= _FEWEST_LEFT
-
-
-# The configured expressions.
-
-
-def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[_Span]:
-    group = 1 if pattern.groups else 0
-    start = 0
-    while start < len(text):
-        newline = text.find("\n", start)
-        end = len(text) if newline < 0 else newline
-        # Each window begins in the middle of the one before: what one cuts off is whole in the other.
-        for at in range(start, max(start + 1, end - _WINDOW // 2), _WINDOW // 2):
-            for match in pattern.finditer(text, at, min(at + _WINDOW, end)):
-                if match.end(group) > match.start(group) >= 0:
-                    yield _Span(*match.span(group), _CONFIGURED)
-        start = end + 1

@@ -13,7 +13,9 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
 
+from ringi.domain import codec
 from ringi.errors import BadConfiguration
+from ringi.store.lock import FileLock
 from ringi.text import Text
 from ringi.wiring.config_file import (
     MAX_SHOWN,
@@ -26,10 +28,19 @@ from ringi.wiring.config_file import (
     user_bytes,
     wrong,
 )
-from ringi.wiring.config_items import rule_of
-from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, VARIABLES, Config, Guard, Key, Value
-from ringi.wiring.trust import Part, Trust, TrustState, Verdict, commands_part, signers_part
-from ringi.workspace.places import project_file, user_file
+from ringi.wiring.config_keys import (
+    DEFAULTS,
+    KEYS,
+    SECTIONS,
+    VARIABLES,
+    Config,
+    Guard,
+    Key,
+    Value,
+    rule_of,
+)
+from ringi.workspace.pins import SIGNERS, Part, Trust, TrustState, Verdict, commands_part
+from ringi.workspace.places import project_file, signers_file, user_file
 
 
 class Origin(StrEnum):
@@ -74,8 +85,8 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
             files.append(path)
             project = _settings(data, path)
     trust = None
-    if workspace is not None and any(KEYS[name].rule.guard is Guard.TRUSTED for name in project):
-        trust = Trust(workspace, environment).state(_executable(project, workspace))
+    if workspace is not None and any(KEYS[name].rule.guard.needs_trust for name in project):
+        trust = Trust(workspace, environment, FileLock).state(_executable(project, workspace))
         notes += [trust.note] if trust.note else []
     variables = _variables(environment, notes)
     sources: dict[str, Source] = {}
@@ -98,14 +109,22 @@ def executable(workspace: Path) -> tuple[Part, ...]:
 
 
 def _executable(project: Mapping[str, Node], workspace: Path) -> tuple[Part, ...]:
-    signers = signers_part(workspace)
+    signers = _signers(workspace)
     commands = (
         commands_part(name, value if isinstance(value, tuple) else (str(value),))
         for name, key in KEYS.items()
-        if name in project and key.rule.guard is Guard.TRUSTED
-        for value in [_value(key, project[name])]
+        if name in project and key.rule.guard.needs_trust
+        for value in [_value(key, project[name], counts=False)]
     )
     return (*commands, signers) if signers else tuple(commands)
+
+
+def _signers(workspace: Path) -> Part | None:
+    data = guarded(signers_file(workspace), project_bytes)
+    if data is None:
+        return None
+    lines = data.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n")
+    return Part(SIGNERS, tuple(lines), codec.digest(data))
 
 
 # One key, from its four places.
@@ -123,19 +142,21 @@ def _settle(
     guard = key.rule.guard
     if user is not None:
         value, source = _value(key, user), Source(Origin.USER, user.where)
-    theirs = value if project is None else _value(key, project)
-    if project is not None and guard is Guard.TRUSTED and not (trust and trust.trusted):
+    counts = not guard.needs_trust or (trust is not None and trust.trusted)
+    theirs = value if project is None else _value(key, project, counts=counts)
+    if project is not None and not counts:
         notes.append(_ignored(project.where, key, trust))
         if user is None:
             source = Source(Origin.IGNORED, project.where)
-    elif project is not None and guard is not Guard.ADDED:
+    elif project is not None and not guard.adds:
         _refuse_looser(key, value, theirs, project.where)
         value, source = theirs, Source(Origin.PROJECT, project.where)
     if variable is not None:
         value, source = _value(key, variable), Source(Origin.ENVIRONMENT, variable.where)
     if (
         project is not None
-        and guard is Guard.ADDED
+        and counts
+        and guard.adds
         and isinstance(value, tuple)
         and isinstance(theirs, tuple)
     ):
@@ -150,7 +171,7 @@ def _ignored(where: str, key: Key, trust: Verdict | None) -> Text:
     name = key.name
     if trust is not None and trust.state is TrustState.CHANGED:
         return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=name)
-    if isinstance(key.default, str):
+    if isinstance(key.default, str) or key.rule.guard is Guard.ADDED_ONCE_TRUSTED:
         return Text("{where}: {key} is ignored until the project is trusted", where=where, key=name)
     return Text(
         "{where}: {key} is ignored; commands from a project count once it is trusted", where=where, key=name
@@ -177,14 +198,15 @@ def _order(key: Key) -> Callable[[str | int | float], float]:
     return lambda value: key.choices.index(value) if isinstance(value, str) else value
 
 
-def _value(key: Key, node: Node) -> Value:
+def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
+    """`counts` is False for what a project says as long as nobody trusts it."""
     name, found = key.name, shown(node)
     if isinstance(key.default, tuple):
         if not isinstance(node.value, list):
             wrong(node, Text("{key} must be a list, not {found}", key=name, found=found))
-        return tuple(dict.fromkeys(_item(key, item) for item in node.value))
+        return tuple(dict.fromkeys(_item(key, item, counts) for item in node.value))
     if isinstance(key.default, str) and not key.choices:
-        return _item(key, node)
+        return _item(key, node, counts)
     if isinstance(key.default, str):
         # `off` is no text to YAML, and what it stands for is what people mean.
         if not (isinstance(node.value, str) and node.value in key.choices):
@@ -222,14 +244,14 @@ def _number(key: Key, node: Node) -> int | float:
     return number
 
 
-def _item(key: Key, node: Node) -> str:
+def _item(key: Key, node: Node, counts: bool) -> str:
     name, found = key.name, shown(node)
     if not (isinstance(node.value, str) and node.text):
         if isinstance(key.default, str):
             wrong(node, Text("{key} is a text, not {found}; quotes make a text", key=name, found=found))
         wrong(node, Text("{key} holds texts, not {found}; quotes make a text", key=name, found=found))
     item = node.value if key.rule.item is None else key.rule.item(node.value)
-    if item is None:
+    if item is None or (counts and not key.rule.valid(item)):
         why = rule_of(key.rule.item)
         wrong(node, Text("{key} cannot hold {found}: {why}", key=name, found=found, why=why))
     return item

@@ -1,5 +1,7 @@
 """Every key of the configuration: its type, its default, and what a project's file may do with it."""
 
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from operator import attrgetter
@@ -7,23 +9,106 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_ar
 
 import msgspec
 
-from ringi.wiring.config_items import (
-    address,
-    command,
-    expression,
-    extension,
-    folder,
-    glob,
-    model_name,
-    name,
-    place,
-)
+from ringi.text import Text
 
 _EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
 _LONGEST_WAIT_SEC: Final = 1_000_000  # poll() counts milliseconds in 32 bits
 
+_LAST_PORT: Final = 65_535
+_LONGEST_EXPRESSION: Final = 500
+
 Value: TypeAlias = str | int | float | tuple[str, ...]
+
+
+# The forms of a text, alone or in a list: each answers with the normal form, or None if it is no such thing.
+
+
+def _clean(item: str) -> bool:
+    # Surrogates are bytes of a variable that were not UTF-8.
+    return bool(item.strip()) and not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in item)
+
+
+def glob(item: str) -> str | None:
+    # Such a glob would match no path of the workspace and so guard nothing, silently.
+    parts = item.rstrip("/").split("/")
+    if parts[0] == "~" or {"", ".", ".."} & set(parts) or not _clean(item):
+        return None
+    return item.rstrip("/") + "/**" if item.endswith("/") else item
+
+
+def folder(item: str) -> str | None:
+    return glob(item.rstrip("/"))
+
+
+def place(item: str) -> str | None:
+    """A folder anywhere on the machine, from the root or from the home folder."""
+    path = item.rstrip("/")
+    anywhere = path.startswith(("/", "~/")) and not {"", ".", ".."} & set(path.split("/")[1:])
+    return path if anywhere and _clean(item) else None
+
+
+def extension(item: str) -> str | None:
+    normal = "." + item.strip().removeprefix(".").lower()
+    return normal if _clean(normal) and re.fullmatch(r"(\.[^\s./\\*?\[\]]+)+", normal) else None
+
+
+def command(item: str) -> str | None:
+    return item.strip() if _clean(item.strip()) else None
+
+
+def name(item: str) -> str | None:
+    return item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None
+
+
+def model_name(item: str) -> str | None:
+    return command(item)
+
+
+def address(item: str) -> str | None:
+    """Of a service, without a password: a key belongs into the environment. Nothing means the usual place."""
+    match = re.fullmatch(
+        r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?(?:/[^\s?#@]*)?", item
+    )
+    if item and not (match and _clean(item) and int(match[1] or 0) <= _LAST_PORT):
+        return None
+    return item.rstrip("/")
+
+
+def expression(item: str) -> str | None:
+    """Not compiled here: a project that nobody trusts must not keep us busy."""
+    return item if len(item) <= _LONGEST_EXPRESSION and _clean(item) else None
+
+
+def compiles(item: str) -> bool:
+    try:
+        with warnings.catch_warnings():  # Python may once read it in another way; that is no help here
+            warnings.simplefilter("ignore")
+            re.compile(item)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def rule_of(item: Callable[[str], str | None] | None) -> Text:
+    if item is extension:
+        return Text("an extension looks like .exe")
+    if item is command:
+        return Text("a command is one line")
+    if item is place:
+        return Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it")
+    if item is address:
+        return Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
+    if item is expression:
+        return Text("it is no regular expression of at most {most} characters", most=_LONGEST_EXPRESSION)
+    if item is model_name:
+        return Text("a model is named like openai:gpt-5, ollama:llama3, command:claude or playbook")
+    if item is name:
+        return Text("a variable's name has letters, digits and _")
+    return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")
+
+
+# What a project's file may do with a key.
 
 
 class Guard(StrEnum):
@@ -34,6 +119,15 @@ class Guard(StrEnum):
     LARGER = "larger"
     ADDED = "added"
     TRUSTED = "trusted"  # what is run or told everything: nothing, until a person has trusted the project
+    ADDED_ONCE_TRUSTED = "added once trusted"
+
+    @property
+    def needs_trust(self) -> bool:
+        return self in {Guard.TRUSTED, Guard.ADDED_ONCE_TRUSTED}
+
+    @property
+    def adds(self) -> bool:
+        return self in {Guard.ADDED, Guard.ADDED_ONCE_TRUSTED}
 
 
 class Rule(NamedTuple):
@@ -41,7 +135,9 @@ class Rule(NamedTuple):
     least: float = 0
     most: float = _EXACT
     item: Callable[[str], str | None] | None = None
-    """A text, or one of a list, in its normal form; None when it is no such thing."""
+    """A text, or one of a list, in its normal form; None if it is no such thing."""
+    valid: Callable[[str], bool] = lambda _: True
+    """Of such a text, once it counts: not asked about what a project says that nobody trusts."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -135,8 +231,8 @@ class Planning(Section, frozen=True):
 class Logs(Section, frozen=True):
     detail: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
     """Whether the words that went to a model and came back are kept in the logs."""
-    mask: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=expression)] = ()
-    """Regular expressions for secrets beside the built-in shapes."""
+    mask: Annotated[tuple[str, ...], Rule(Guard.ADDED_ONCE_TRUSTED, item=expression, valid=compiles)] = ()
+    """Regular expressions for secrets beside the built-in shapes; matched in a process that can be killed."""
 
 
 # The one table of keys: type, default and guard stand together; `KEYS` is read from it.

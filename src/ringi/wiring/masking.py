@@ -1,8 +1,9 @@
 """What takes secrets out of logs, errors and recordings here (PP-17)."""
 
-import re
 from collections.abc import Callable, Mapping
+from functools import cache
 
+from ringi.integrations.pattern_matcher import PatternMatcher
 from ringi.llm.credentials import secrets
 from ringi.policy.masking import hiding, masked
 from ringi.wiring.config_keys import Config
@@ -15,6 +16,9 @@ def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 def mask_of(config: Config, environment: Mapping[str, str]) -> Callable[[str], str]:
     """Those, and secrets told by their shape and by what is configured."""
-    patterns = [re.compile(pattern) for pattern in config.logs.mask]
-    scrub = scrub_of(environment)
-    return lambda text: masked(scrub(text), patterns)
+    scrub, find = scrub_of(environment), _matcher(config.logs.mask)
+    return lambda text: masked(scrub(text), find)
+
+
+# One child for the whole process, however many workspaces and models are opened in it.
+_matcher = cache(PatternMatcher)

@@ -14,9 +14,10 @@ from ringi.api import Workspace, diagnosing, open_workspace
 from ringi.api.diagnosing import Basis, Command, Diagnosed, commands_of, diagnose
 from ringi.api.doctor import abandoned
 from ringi.domain.project_state import Diagnostic, Gap, GapCode, Severity
+from ringi.store.lock import FileLock
 from ringi.wiring.config import executable
-from ringi.wiring.trust import Trust
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.pins import Trust
 from ringi.workspace.shadow import Shadow
 from tests.helpers import Person, environment_of, python, untouched
 
@@ -190,7 +191,7 @@ def test_commands_of_the_project_do_not_run_untrusted(repo: Path, tmp_path: Path
         assert done == Diagnosed((), (Gap(GapCode.UNTRUSTED, command.text),))
         assert not workspace.places.copies.exists()
     assert not (tmp_path / "home" / "ran").exists()
-    Trust(repo, environment_of(tmp_path)).pin(executable(repo), at="", by="", channel="")
+    Trust(repo, environment_of(tmp_path), FileLock).pin(executable(repo), at="", by="", channel="")
     with opened(repo, tmp_path) as workspace:
         (command,) = commands_of(workspace.configuration)
         done = diagnose(workspace, [command], basis_of(workspace), environment=environment_of(tmp_path))

@@ -9,9 +9,11 @@ import pytest
 
 from ringi.errors import InTheWay, StorageFailed
 from ringi.integrations.signing import SignerList
+from ringi.store.lock import FileLock
 from ringi.wiring.config import executable
-from ringi.wiring.signers import add_signer, signer_lists
-from ringi.wiring.trust import Trust
+from ringi.wiring.setup import users_signers
+from ringi.wiring.signers import signer_lists
+from ringi.workspace.pins import Trust
 from ringi.workspace.places import project_file, signers_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
@@ -36,7 +38,9 @@ class Place:
 
     def pin(self) -> None:
         parts = executable(self.root)
-        Trust(self.root, self.environment).pin(parts, at="2026-01-02T03:04:05Z", by="hanako", channel="tty")
+        Trust(self.root, self.environment, FileLock).pin(
+            parts, at="2026-01-02T03:04:05Z", by="hanako", channel="tty"
+        )
 
 
 @pytest.fixture
@@ -73,7 +77,7 @@ def test_a_list_of_somebody_else_is_ignored(place: Place):
     os.chown(place.file, NOBODY, NOBODY)
     assert place.lists() == []
     with pytest.raises(InTheWay, match="another user could have written it"):
-        add_signer(place.environment, "hanako ssh-ed25519 CCCC")
+        users_signers(place.environment).add("hanako ssh-ed25519 CCCC")
 
 
 @pytest.mark.req("PT-8")
@@ -94,7 +98,7 @@ def test_a_link_of_the_users_own_is_followed(place: Place, tmp_path: Path):
     place.file.parent.mkdir(parents=True)
     place.file.symlink_to(tmp_path / "dotfiles" / "signers")
     assert place.lists() == [SignerList(str(place.file), MINE)]
-    add_signer(place.environment, "taro ssh-ed25519 BBBB")
+    users_signers(place.environment).add("taro ssh-ed25519 BBBB")
     assert place.file.is_symlink()
     assert place.lists()[0].data == MINE + b"taro ssh-ed25519 BBBB\n"
 
@@ -124,7 +128,7 @@ def test_the_projects_list_counts_once_it_is_trusted(place: Place):
     assert [found.data for found in place.lists()] == [MINE]
     file.write_bytes(THEIRS)
     assert [found.data for found in place.lists()] == [MINE, THEIRS]
-    Trust(place.root, place.environment).revoke(at="2026-01-02T03:04:05Z", by="hanako")
+    Trust(place.root, place.environment, FileLock).revoke(at="2026-01-02T03:04:05Z", by="hanako")
     assert [found.data for found in place.lists()] == [MINE]
 
 
@@ -159,8 +163,8 @@ def test_a_broken_project_does_not_take_the_users_list_away(place: Place, broken
 
 def test_a_line_is_added_once(place: Place):
     line = "hanako ssh-ed25519 AAAA"
-    assert add_signer(place.environment, line) == (place.file, True)
-    assert add_signer(place.environment, line) == (place.file, False)
+    assert users_signers(place.environment).add(line)
+    assert not users_signers(place.environment).add(line)
     assert place.file.read_bytes() == MINE
     assert stat.S_IMODE(place.file.stat().st_mode) == 0o600
     assert stat.S_IMODE(place.file.parent.stat().st_mode) == 0o700
@@ -172,25 +176,25 @@ def test_a_line_is_added_once(place: Place):
 
 def test_what_stood_there_stays(place: Place):
     place.write(b"# mine\r\ntaro ssh-ed25519 BBBB \xff")
-    add_signer(place.environment, "hanako ssh-ed25519 AAAA")
+    users_signers(place.environment).add("hanako ssh-ed25519 AAAA")
     assert place.file.read_bytes() == b"# mine\r\ntaro ssh-ed25519 BBBB \xff\n" + MINE
 
 
 def test_a_list_that_others_wrote_is_not_made_ours(place: Place):
     place.write(mode=0o666)
     with pytest.raises(InTheWay, match="another user could have written it"):
-        add_signer(place.environment, "hanako ssh-ed25519 CCCC")
+        users_signers(place.environment).add("hanako ssh-ed25519 CCCC")
     assert place.file.read_bytes() == MINE
 
 
 def test_no_home_to_keep_it_in():
     with pytest.raises(InTheWay, match="no home folder"):
-        add_signer({}, "hanako ssh-ed25519 AAAA")
+        users_signers({}).add("hanako ssh-ed25519 AAAA")
 
 
 def test_several_at_once_lose_nothing(place: Place):
     lines = [f"hanako ssh-ed25519 {number:04}" for number in range(8)]
-    threads = [threading.Thread(target=add_signer, args=(place.environment, line)) for line in lines]
+    threads = [threading.Thread(target=users_signers(place.environment).add, args=(line,)) for line in lines]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -201,7 +205,7 @@ def test_several_at_once_lose_nothing(place: Place):
 def test_a_folder_that_cannot_be_written():
     def work() -> None:
         with pytest.raises(StorageFailed):
-            add_signer({"HOME": str(folder / "home")}, "hanako ssh-ed25519 AAAA")
+            users_signers({"HOME": str(folder / "home")}).add("hanako ssh-ed25519 AAAA")
 
     with reachable_folder() as folder:
         (folder / "home").mkdir(mode=0o755)

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.errors import BadConfiguration, InTheWay
+from ringi.store.lock import FileLock
 from ringi.wiring.config import Loaded, Origin, executable, load
-from ringi.wiring.trust import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
+from ringi.workspace.pins import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
 from ringi.workspace.places import project_file, signers_file, trust_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
@@ -37,7 +38,7 @@ class Place:
 
     @property
     def trust(self) -> Trust:
-        return Trust(self.workspace, self.environment)
+        return Trust(self.workspace, self.environment, FileLock)
 
     def look(self) -> Verdict:
         return self.trust.state(executable(self.workspace))
@@ -186,7 +187,7 @@ def test_bytes_that_look_alike_are_not_the_same(place: Place):
 
 @given(st.lists(st.lists(st.text(), max_size=3), min_size=2, max_size=2, unique_by=tuple))
 def test_different_commands_have_different_digests(lists: list[list[str]]):
-    trust = Trust(Path("/nonexistent"), {})
+    trust = Trust(Path("/nonexistent"), {}, FileLock)
     verdicts = [trust.state((commands_part("with.checks", tuple(one)),)) for one in lists]
     assert verdicts[0].digest != verdicts[1].digest
 

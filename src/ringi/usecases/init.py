@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import InTheWay, StorageFailed
-from ringi.store.agentfolder import IGNORE_RULES
 from ringi.text import Text
 
 _CONFIG: Final = """\
@@ -37,20 +36,22 @@ _CONFIG: Final = """\
 #   sandbox: required           # no agent without one
 #   writable: ["~/.cache/pip"]  # what it may write to beside its copy; needs: ringi trust
 #   keep_days: 14               # so long the copy of an open plan stays for ringi with --resume
+# logs:
+#   mask: ["EMP-[0-9]+"]        # more secrets to take out of logs; needs: ringi trust
 # notify:
 #   how: desktop                # when something waits: bell, desktop or off
 """
 
 
-def initialise(root: Path) -> list[Path]:
-    """What is there already stays as it is; answers with what was made."""
+def initialise(root: Path, ignored: bytes) -> list[Path]:
+    """What is there already stays as it is; answers with what was made. `ignored` goes into .gitignore."""
     folder = root / ".agent"
     made = []
     try:
         if folder.is_symlink():
             raise InTheWay(what=str(folder), why=Text("it is a symbolic link"))
         folder.mkdir(exist_ok=True)
-        for name, data in ((".gitignore", IGNORE_RULES), ("config.yaml", _CONFIG.encode())):
+        for name, data in ((".gitignore", ignored), ("config.yaml", _CONFIG.encode())):
             path = folder / name
             # A link that leads nowhere is there too: writing would make a file at its other end.
             if not path.exists() and not path.is_symlink():

@@ -10,15 +10,15 @@ from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
 from ringi.errors import InTheWay, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, opened, replace_file
-from ringi.store.lock import FileLock
+from ringi.ports import Locks
 from ringi.text import Text
-from ringi.wiring.config_file import guarded, project_bytes
-from ringi.workspace.places import signers_file, state_name, trust_file
+from ringi.workspace.places import state_name, trust_file
 
 SIGNERS: Final = "allowed_signers"
 MODEL: Final = "model"
 MODEL_ADDRESS: Final = "llm.base_url"
-"""Keys that name who is told things, not only what is run."""
+MASKING: Final = "logs.mask"
+"""Keys that name no command: who is told things, and what is kept from logs."""
 _MAX_HISTORY: Final = 1000
 _WAIT_SEC: Final = 10.0
 _OTHERS_WRITE: Final = 0o022
@@ -107,19 +107,11 @@ def commands_part(name: str, commands: tuple[str, ...]) -> Part:
     return Part(name, commands, codec.digest(codec.canonical(commands)))
 
 
-def signers_part(workspace: Path) -> Part | None:
-    path = signers_file(workspace)
-    data = guarded(path, project_bytes)
-    if data is None:
-        return None
-    lines = data.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n")
-    return Part(SIGNERS, tuple(lines), codec.digest(data))
-
-
 class Trust:
     """What is pinned for one workspace."""
 
-    def __init__(self, workspace: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, workspace: Path, environment: Mapping[str, str], locks: Locks) -> None:
+        self._locks = locks
         self._root = workspace.resolve()
         self._name = state_name(self._root)
         self._path = os.fsencode(self._root).decode("utf-8", "backslashreplace")
@@ -146,7 +138,7 @@ class Trust:
         return made
 
     def revoke(self, *, at: str, by: str) -> Pin | None:
-        """What was pinned until now; None where nothing was."""
+        """What was pinned until now; None if nothing was."""
         pin = self._pinned(self._read())
         if pin is not None:
             self._write(None, TrustRecord(TrustAct.REVOKED, self._path, pin.digest, at, by))
@@ -194,7 +186,7 @@ class Trust:
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Read below the lock: no pin of another workspace may get lost, and no revoked one return.
-            with FileLock(place.with_suffix(".lock"), _WAIT_SEC)("trust"):
+            with self._locks(place.with_suffix(".lock"), _WAIT_SEC)("trust"):
                 before = self._read()
                 kept = {name: one for name, one in before.workspaces.items() if name != self._name}
                 after = Pins(

@@ -3,18 +3,34 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.api.keys import _PRINCIPAL, list_key
 from ringi.errors import NotFound, SigningFailed
 from ringi.integrations.signing import SshSignatures, sign
+from ringi.usecases.signers import _PRINCIPAL
+from ringi.wiring.setup import users_signers
 from ringi.wiring.signers import signer_lists
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+
+
+class Listed(NamedTuple):
+    file: Path
+    line: str
+    added: bool
+    fingerprint: str
+
+
+def list_key(environment: Mapping[str, str], key: Path | None, name: str) -> Listed:
+    signers = users_signers(environment)
+    found = signers.look(key, name)
+    return Listed(signers.file, found.line, signers.add(found.line), found.fingerprint)
 
 
 class Home:

@@ -1,0 +1,137 @@
+"""`ringi init --key`: a person lists the key that their approvals will be signed with."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.domain.approval import NAMESPACE
+from ringi.errors import InTheWay, NotFound, SigningFailed, StorageFailed, Unreadable
+from ringi.fs import OsFileSystem, opened, replace_file
+from ringi.ports import Locks
+from ringi.text import Text, deceiving
+from ringi.workspace.pins import SIGNERS
+from ringi.workspace.places import user_folder
+
+_WAIT_SEC: Final = 10.0
+_OTHERS_WRITE: Final = 0o022
+_MAX_LIST_BYTES: Final = 1024 * 1024
+# Those that need a touch first: nothing that runs as the user can sign with them unseen.
+_USUAL: Final = (
+    "id_ed25519_sk.pub", "id_ecdsa_sk.pub", "id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub",
+)  # fmt: skip
+_MAX_KEY_BYTES: Final = 65536
+_PUBLIC_KEY: Final = re.compile(r"([a-z0-9][a-z0-9.@-]*) ([A-Za-z0-9+/]+={0,2})(?: .*)?", re.DOTALL)
+# What allowed_signers takes for one name: no pattern, no list, no comment, nothing that ends the field.
+_PRINCIPAL: Final = re.compile(r"[^\s\"'\\,*?!#][^\s\"'\\,*?!]*")
+
+
+class SigningKey(NamedTuple):
+    line: str
+    """As it is listed."""
+    fingerprint: str
+
+
+class UsersSigners:
+    """`allowed_signers` in the user's folder. That a person sits there is for the caller to make sure.
+
+    `fingerprint` takes the file and the key in it, and raises SigningFailed if that is none.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        locks: Locks,
+        fingerprint: Callable[[Path, str, Mapping[str, str]], str],
+    ) -> None:
+        self._environment = environment
+        self._locks = locks
+        self._fingerprint = fingerprint
+
+    @property
+    def file(self) -> Path:
+        file = users_file(self._environment)
+        if file is None:
+            raise InTheWay(what=SIGNERS, why=Text("there is no home folder to keep it in"))
+        return file
+
+    def look(self, public_key: Path | None, principal: str) -> SigningKey:
+        """Without a key, the usual one of the user; a private key stands for the public one beside it."""
+        path = _usual(self._environment) if public_key is None else _public(public_key)
+        if not _PRINCIPAL.fullmatch(principal) or any(map(deceiving, principal)):
+            why = Text("{principal} cannot be the name of a signer", principal=principal)
+            raise SigningFailed(key=str(path), why=why)
+        key = _key(path)
+        fingerprint = self._fingerprint(path, key, self._environment)
+        return SigningKey(f'{principal} namespaces="{NAMESPACE}" {key}', fingerprint)
+
+    def add(self, line: str) -> bool:
+        """Whether the line is new in it."""
+        file = self.file
+        # A link is the user's own business, as for the configuration beside it.
+        place = Path(os.path.realpath(file))
+        wanted = line.encode()
+        try:
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._locks(place.with_suffix(".lock"), _WAIT_SEC)("init --key"):
+                before = users_bytes(place) or b""
+                if wanted in before.split(b"\n"):
+                    return False
+                gap = b"" if not before or before.endswith(b"\n") else b"\n"
+                replace_file(place, before + gap + wanted + b"\n")
+        except OSError as error:
+            raise StorageFailed(what=str(file), why=error.strerror or str(error)) from None
+        return True
+
+
+def users_file(environment: Mapping[str, str]) -> Path | None:
+    folder = user_folder(environment)
+    return folder / SIGNERS if folder else None
+
+
+def users_bytes(place: Path) -> bytes | None:
+    """None if there is no file. Raises InTheWay for one that somebody else could have written."""
+    fs = OsFileSystem()
+    try:
+        with opened(fs, fs.open_root(place.parent)) as folder:
+            entry = fs.entry(folder, place.name)
+            if entry is not None and entry.size > _MAX_LIST_BYTES:
+                raise InTheWay(what=str(place), why=Text("it is too large"))
+            data, entry = fs.read(folder, place.name)
+    except FileNotFoundError:
+        return None
+    if entry.owner != os.geteuid() or entry.mode & _OTHERS_WRITE:
+        raise InTheWay(what=str(place), why=Text("another user could have written it"))
+    return data
+
+
+def _usual(environment: Mapping[str, str]) -> Path:
+    folder = Path(environment.get("HOME", "")) / ".ssh"
+    if folder.is_absolute():
+        for name in _USUAL:
+            if (folder / name).is_file():
+                return folder / name
+    raise NotFound(what=Text("public key in"), name=str(folder), see="ssh-keygen -t ed25519")
+
+
+def _public(path: Path) -> Path:
+    beside = path.with_name(path.name + ".pub")
+    if path.suffix != ".pub" and beside.is_file():
+        return beside
+    if not path.is_file():
+        raise NotFound(what=Text("file"), name=str(path), see="ls ~/.ssh/*.pub")
+    return path
+
+
+def _key(path: Path) -> str:
+    """Its type and its base64, nothing else: what else the line says is not for us to list."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_KEY_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(what=str(path), why=error.strerror or str(error)) from None
+    found = _PUBLIC_KEY.fullmatch(data.decode("utf-8", "replace").strip()[:_MAX_KEY_BYTES])
+    if len(data) > _MAX_KEY_BYTES or found is None or b"\n" in data.strip() or "-cert-v01@" in found[1]:
+        raise SigningFailed(key=str(path), why=Text("it is not one public key"))
+    return f"{found[1]} {found[2]}"

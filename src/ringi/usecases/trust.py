@@ -1,0 +1,64 @@
+"""`ringi trust`: a person allows what a project's own files would have run or believed (rule 9)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from ringi.domain.approval import TypedAnswer
+from ringi.errors import NoChannel, WrongAnswer
+from ringi.plans.proofs import TYPED_LENGTH
+from ringi.ports import Clock, PersonChannel
+from ringi.text import Text
+from ringi.workspace.pins import Part, Pin, Trust, Verdict
+
+COMMAND: Final = "ringi trust"
+
+
+class ProjectTrust:
+    """`parts` reads what the project's files name now."""
+
+    def __init__(
+        self,
+        root: Path,
+        pins: Trust,
+        parts: Callable[[], tuple[Part, ...]],
+        person: PersonChannel,
+        clock: Clock,
+    ) -> None:
+        self._root = root
+        self._pins = pins
+        self._parts = parts
+        self._person = person
+        self._clock = clock
+
+    def look(self) -> Verdict:
+        return self._pins.state(self._parts())
+
+    def trust(self, answer: TypedAnswer) -> Pin:
+        """Pins what the person saw. What changed while they read is not what they saw, so we look again."""
+        if refusal := self._person.refusal():
+            raise NoChannel(why=refusal, command=COMMAND)
+        parts = self._parts()
+        digest = self._pins.state(parts).digest
+        if digest != answer.digest:
+            raise WrongAnswer(why=Text("the answer was given for something else than what stands there now"))
+        if answer.answer != digest[:TYPED_LENGTH]:
+            raise WrongAnswer(why=Text("trust needs the {count} characters shown", count=TYPED_LENGTH))
+        person = self._person
+        return self._pins.pin(parts, at=self._clock.now(), by=person.user(), channel=person.name())
+
+    def revoke(self) -> Pin | None:
+        """What was pinned; None if nothing was. Needs no proof of a person: from here on less is allowed."""
+        return self._pins.revoke(at=self._clock.now(), by=self._person.user())
+
+    def document(self, verdict: Verdict) -> dict[str, Any]:
+        pin = verdict.pin
+        return {
+            "workspace": str(self._root),
+            "state": verdict.state,
+            "digest": verdict.digest,
+            "parts": verdict.parts,
+            "changed": verdict.changed if pin else (),
+            "trusted": {"digest": pin.digest, "at": pin.at, "by": pin.by} if pin else None,
+            "problem": str(verdict.note) if verdict.note else None,
+        }
