@@ -472,7 +472,10 @@ def test_exactly_as_much_as_is_allowed_is_taken(world: World) -> None:
 # Starts three processes that outlive it: one in its group, one in a group and one in a session of its own.
 CHILDREN = """
 for more in ({}, {"process_group": 0}, {"start_new_session": True}):
-    stays = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)"
+    stays = (
+        "import os, signal, time; signal.signal(15, signal.SIG_IGN); "
+        "open(os.environ['SEEN'] + f'.{os.getpid()}', 'w'); time.sleep(300)"
+    )
     subprocess.Popen([sys.executable, "-c", stays], **more)
 """
 
@@ -549,12 +552,11 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the group is ended")
 @pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 2), (signal.SIGTERM, 1), (signal.SIGHUP, 1)])
 def test_an_interrupt_ends_it_with_its_children(world: World, number: int, times: int) -> None:
-    world.program("mine", CHILDREN + "open(os.environ['SEEN'] + '.ready', 'w')\ntime.sleep(300)")
+    world.program("mine", CHILDREN + "time.sleep(300)")
     env = {**world.env, "PYTHONPATH": str(Path(ringi.__file__).parents[1])}
     process = subprocess.Popen([sys.executable, "-c", DRIVER, str(world.scratch)], env=env)
-    ready = Path(f"{world.seen}.ready")
     until = time.monotonic() + 20
-    while not ready.exists() and time.monotonic() < until:
+    while len(list(world.seen.parent.glob(f"{world.seen.name}.*"))) < 3 and time.monotonic() < until:
         time.sleep(0.02)
 
     for _ in range(times):  # the second one comes while the children have their grace
