@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.measure import Figure, command, ratio, take_turns
-from ringi.patching import Changed, Side, apply_patch, render_patch
+from ringi.patching.apply import apply_patch
+from ringi.patching.render import Changed, Side, render_patch
 
 MODE = "100644"
 Read = Callable[[str], bytes | None]

@@ -18,7 +18,7 @@ from bench.scratch import approved, fill, opened, scratch
 from ringi.api import Workspace
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind
-from ringi.patching import Changed, Side, render_patch
+from ringi.patching.render import Changed, Side, render_patch
 
 SYNCS = "fsync,fdatasync,syncfs,sync,sync_file_range,msync"
 # % time, seconds, microseconds a call, calls, errors, name

@@ -18,7 +18,7 @@ from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import FileState, PlanStatus
 from ringi.errors import RingiError
 from ringi.fs import OsFileSystem, opened
-from ringi.workspace.apply import Stage
+from ringi.workspace.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import DEEDS, THEIRS, Deed, Desk, conflicts, deletes, lost, writes_in_place
 from tests.crash.scenarios import Scenario

@@ -19,7 +19,7 @@ from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import FileState
 from ringi.errors import PathRefused, Stale, StorageFailed
 from ringi.fs import Kind, OsFileSystem
-from ringi.workspace.apply import Stage
+from ringi.workspace.stage import Stage
 from ringi.workspace.tree import Tree
 from tests.crash import scenarios
 from tests.fakes.hooked import UnsyncedFileSystem

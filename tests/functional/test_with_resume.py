@@ -12,8 +12,8 @@ import pytest
 
 from ringi import DropSpec, open_workspace
 from ringi.api.beside_copies import of_agents
-from ringi.domain.amendment import NewContent
 from ringi.domain.feedback import Side
+from ringi.domain.versions import NewContent
 from ringi.process.table import process_start
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from ringi.api import Workspace
 from ringi.domain import codec
-from ringi.domain.amendment import NewContent
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
 from ringi.domain.risk import Risk
+from ringi.domain.versions import NewContent
 from ringi.integrations.signing import SignerList, SshSignatures
 from ringi.plans.tool import PlanTool
 from tests.fakes.models import Desk

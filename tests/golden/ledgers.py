@@ -27,13 +27,13 @@ from typing import Any
 from ringi.api import Workspace, open_workspace
 from ringi.api.change import file_diffs, propose_change
 from ringi.api.project import state_now
-from ringi.domain.amendment import NewContent
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.change_plan import PlanBasis, Trigger
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, Encoding, MessageRef, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
 from ringi.domain.session_view import DecisionPending, QuestionPending
+from ringi.domain.versions import NewContent
 from ringi.plans.change import Change
 from ringi.store.connection import DATABASE
 from tests.crash.killing import KILLED, Driver

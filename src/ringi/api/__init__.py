@@ -2,10 +2,10 @@
 
 from ringi.api.verifying import verify_plan
 from ringi.api.workspace import Workspace, open_workspace
-from ringi.domain.amendment import DropHunks, DropSpec, NewContent
 from ringi.domain.approval import SignedAnswer, TypedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, MessageRef, SpecKind, SpecSelection
+from ringi.domain.versions import DropHunks, DropSpec, NewContent
 from ringi.errors import RingiError
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool

@@ -14,7 +14,7 @@ from ringi.fs import OsFileSystem
 from ringi.patching.render import Side, render
 from ringi.text import Text, why_failed
 from ringi.wiring.system import new_file_mode
-from ringi.workspace.apply import Stage
+from ringi.workspace.stage import Stage
 from ringi.workspace.tree import Found, Tree
 
 LARGEST: Final = 1024 * 1024

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ringi.domain.answer import OutcomeKind, PlanAnswer
-from ringi.domain.comparison import Difference
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
+from ringi.domain.versions import Difference
 from ringi.text import visible
 
 _MOST_DIFF: Final = 12_000

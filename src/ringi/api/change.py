@@ -12,10 +12,11 @@ from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
 from ringi.domain.project_state import LINK_MODE
 from ringi.domain.workspace_edit import WorkspaceEdit
 from ringi.errors import NoDiff, NoSuchForm, NotAnEdit, NotFound, PatchMismatch, PathRefused
-from ringi.patching import Patch, dump, normalise, parse_patch, render_patch
-from ringi.patching.render import Changed, Side
+from ringi.patching.mend import normalise
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import PLAIN_MODE, Patch, dump
+from ringi.patching.render import Changed, Side, render_patch
 from ringi.patching.workspace_edit import workspace_edit
-from ringi.patching.write import PLAIN_MODE
 from ringi.plans.change import GROUP, Change, edited_file
 from ringi.plans.effects import git_mode, mode_after, packed, rendering
 from ringi.text import Text

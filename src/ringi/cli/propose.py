@@ -22,8 +22,7 @@ from ringi.cli.specs import (
     with_unplaced,
 )
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
-from ringi.domain.extraction import Extraction
-from ringi.domain.plan import ActionSpec
+from ringi.domain.plan import ActionSpec, Extraction
 from ringi.errors import NoBasis
 from ringi.text import Text
 from ringi.views.words import subject
@@ -31,7 +30,7 @@ from ringi.views.words import subject
 _ = gettext.gettext
 
 if TYPE_CHECKING:
-    from ringi.patching import Changed
+    from ringi.patching.render import Changed
 
 _DIAGNOSTIC: Final = re.compile(r"(?P<file>.+?):(?P<line>[1-9][0-9]{0,8}):\s*(?P<message>.+)", re.DOTALL)
 

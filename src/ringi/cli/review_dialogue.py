@@ -8,8 +8,8 @@ from ringi.cli.app import App
 from ringi.cli.describing import describe, totals
 from ringi.cli.prompt import LONGEST_DIFF, LinePrompter
 from ringi.cli.versions import show_comparison
-from ringi.domain.comparison import PlanComparison
 from ringi.domain.plan import PlanPreview, PlanStatus
+from ringi.domain.versions import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.review import Choice, ReviewAct, RunningChecks

@@ -12,8 +12,7 @@ from ringi.cli.progress import Progress
 from ringi.cli.ui import translated
 from ringi.domain import codec
 from ringi.domain.base import Document
-from ringi.domain.extraction import Extraction
-from ringi.domain.plan import ActionSpec, ActionSpecExt, ValidationReport
+from ringi.domain.plan import ActionSpec, ActionSpecExt, Extraction, ValidationReport
 from ringi.errors import InvalidSpecs, ModelFailed, Refused
 from ringi.text import Text, stored
 from ringi.views import words

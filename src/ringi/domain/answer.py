@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 from ringi.domain.base import Document
-from ringi.domain.comparison import SpecDifference
 from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.plan import PlanStatus
+from ringi.domain.versions import SpecDifference
 
 
 class OutcomeKind(StrEnum):

@@ -1,4 +1,7 @@
-"""Plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5)."""
+"""Plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5).
+
+What the text of a plan says to do (PT-14).
+"""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -377,3 +380,21 @@ def risk_of(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Ris
     """The specification of change plans has criteria of its own; the higher risk counts."""
     risks = tuple(spec.risk for spec in selected(document.state.action_specs, selection))
     return highest((*risks, document.change.risk.level) if document.change else risks)
+
+
+class Unplaced(Document, frozen=True):
+    """Something that looks like an action and was not made one."""
+
+    line: int
+    """Of the text, from 1."""
+    text: str
+    """That line, cut where it is long."""
+    why: str
+
+
+class Extraction(Document, frozen=True):
+    specs: tuple[ActionSpec, ...]
+    """In the order of the text."""
+    unplaced: tuple[Unplaced, ...]
+    from_model: tuple[int, ...] = ()
+    """Which of the specs a language model made of what the parser could not place, counted from 0."""

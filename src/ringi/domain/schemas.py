@@ -9,10 +9,8 @@ from ringi.domain import (
     answer,
     approval,
     change_view,
-    comparison,
     events,
     execution,
-    extraction,
     grant,
     plan,
     project_state,
@@ -20,6 +18,7 @@ from ringi.domain import (
     run,
     session,
     session_view,
+    versions,
 )
 
 SCHEMAS: Final[Mapping[str, Any]] = {
@@ -39,8 +38,8 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "grant-subject": grant.GrantSubject,
     "command-start": execution.CommandStart,
     "command-end": execution.CommandEnd,
-    "plan-comparison": comparison.PlanComparison,
-    "extraction": extraction.Extraction,
+    "plan-comparison": versions.PlanComparison,
+    "extraction": plan.Extraction,
     "plan-answer": answer.PlanAnswer,
     "proven": proof.Proven,
     "event": events.LoggedEvent,

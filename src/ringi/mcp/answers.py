@@ -7,7 +7,6 @@ from msgspec import UNSET, UnsetType
 
 from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.base import Document
-from ringi.domain.comparison import SpecDifference
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.plan import (
@@ -25,6 +24,7 @@ from ringi.domain.plan import (
     SpecSelection,
 )
 from ringi.domain.risk import Risk, RiskReason
+from ringi.domain.versions import SpecDifference
 from ringi.mcp.resources import PLANS
 
 _MOST_DIFF: Final = 100_000

@@ -7,9 +7,8 @@ from operator import itemgetter
 from typing import Final, NamedTuple, NoReturn
 
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
-from ringi.patching.model import FilePatch, Hunk, Kind, Patch
-from ringi.patching.names import decoded
 from ringi.patching.parse import GIT, USUAL, parse_patch
+from ringi.patching.patch import FilePatch, Hunk, Kind, Patch, decoded
 from ringi.text import Text
 
 Read = Callable[[str], bytes | None]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 from ringi.errors import BadPatch, BinaryPatch
-from ringi.patching.names import decoded, side_name, unquoted
+from ringi.patching.patch import decoded, side_name, unquoted
 from ringi.text import Text
 
 _GIT: Final = b"diff --git "

@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from ringi.errors import NotFound, PatchMismatch
-from ringi.patching.model import FilePatch, Hunk, Kind, Patch
-from ringi.patching.write import NO_NEWLINE, PLAIN_MODE
+from ringi.patching.patch import NO_NEWLINE, PLAIN_MODE, FilePatch, Hunk, Kind, Patch
 from ringi.text import Text
 
 # Neighbouring lines of one sign, with the mark that the last of them has no newline.

@@ -22,7 +22,7 @@ from ringi.domain.workspace_edit import (
     WorkspaceEdit,
 )
 from ringi.errors import NotAnEdit
-from ringi.patching.compare import matching_blocks
+from ringi.patching.render import matching_blocks
 from ringi.text import Text
 
 _NEW_PLACE: Final = PlacingOptions(overwrite=False, ignore_if_exists=False)

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple, NoReturn
 
 import msgspec
 
-from ringi.domain.amendment import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.feedback import Amended, Feedback, FeedbackKind
@@ -19,10 +18,11 @@ from ringi.domain.plan import (
     ValidationReport,
     with_state,
 )
+from ringi.domain.versions import Amendment, DropHunks, DropSpec, NewContent
 from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
 from ringi.patching.apply import applied
-from ringi.patching.model import Patch
 from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Patch
 from ringi.patching.render import Rendered
 from ringi.patching.rework import drop_hunks
 from ringi.plans.approving import files_of

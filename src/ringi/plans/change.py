@@ -48,8 +48,8 @@ from ringi.plans.preview import paths_of
 from ringi.plans.propose import new_plan, propose_whole
 from ringi.plans.services import Services
 from ringi.plans.validate import validate
-from ringi.policy.change import change_risk
-from ringi.policy.change import words as risk_words
+from ringi.policy.risk import change_risk
+from ringi.policy.risk import words as risk_words
 from ringi.ports import NewEvent, StoredPlan, Transaction
 from ringi.text import Text
 from ringi.workspace.paths import normalise

@@ -1,7 +1,4 @@
-"""What a spec does to files: each as it is now and as it will be.
-
-Effects as diffs.
-"""
+"""What a spec does to files: each as it is now and as it will be, and the diff between the two."""
 
 import base64
 import binascii
@@ -15,8 +12,8 @@ from ringi.domain.codec import NOT_TEXT, digest
 from ringi.domain.plan import CHANGING, ActionSpec, Encoding, FileState, SpecKind
 from ringi.errors import BadDocument
 from ringi.patching.apply import FileOutcome, outcome
-from ringi.patching.model import Kind
 from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Kind
 from ringi.patching.render import Rendered, Side, render, render_move
 from ringi.plans.services import Rules
 from ringi.text import Text

@@ -49,7 +49,7 @@ from ringi.plans.steps import end_command
 from ringi.plans.units import numbered
 from ringi.ports import NewEvent, StoredCommand, StoredPlan, Transaction
 from ringi.text import Text
-from ringi.workspace.apply import emptied_by
+from ringi.workspace.stage import emptied_by
 from ringi.workspace.tree import differing, found_at
 
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])

@@ -1,10 +1,7 @@
-"""What became of an execution, written down once.
+"""Carrying out what was approved: stage, intent, swap, sync, result.
 
-The stages of executions: what lies in `.agent/tmp`, and the way back with the ledger's bytes.
-Carrying out what was approved, and finishing what a crash cut off.
-
-The order is the protocol: lock, recheck, stage, intent, swap, sync, result. Before the intent nothing of
-the workspace has changed; after it, recovery decides from the files themselves, unit by unit.
+The order is the protocol. Before the intent nothing in the workspace has changed; after it, recovery decides
+from the files themselves, unit by unit.
 """
 
 import contextlib
@@ -26,7 +23,7 @@ from ringi.plans.steps import take_step
 from ringi.plans.units import Unit, segments, stops
 from ringi.ports import NewEvent, Transaction
 from ringi.text import Text, why_failed
-from ringi.workspace.apply import Stage, emptied_by, known_to, reverse, staged
+from ringi.workspace.stage import Stage, emptied_by, known_to, reverse, staged
 from ringi.workspace.tree import found_at
 
 Statuses = dict[str, OpStatus]

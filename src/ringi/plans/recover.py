@@ -13,7 +13,7 @@ from ringi.plans.services import Services
 from ringi.plans.steps import outcome_of, read
 from ringi.plans.units import Unit, segments, stops, units_of
 from ringi.text import Text, why_failed
-from ringi.workspace.apply import Stage
+from ringi.workspace.stage import Stage
 
 _States = Mapping[str, FileState | None]
 _THEIRS: Final = Text("somebody wrote to it meanwhile")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from ringi.domain.amendment import Amendment
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.approval import (
     Approval,
@@ -15,16 +14,15 @@ from ringi.domain.approval import (
     SignedAct,
     SignedAnswer,
 )
-from ringi.domain.comparison import PlanComparison
 from ringi.domain.events import Actor
 from ringi.domain.execution import CommandStart, ExecutionResult
-from ringi.domain.extraction import Extraction
 from ringi.domain.feedback import LineComment, Side
 from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject
 from ringi.domain.plan import (
     ALL_SPECS,
     ActionSpec,
     CheckResult,
+    Extraction,
     MessageRef,
     PlanDocument,
     PlanPreview,
@@ -34,6 +32,7 @@ from ringi.domain.plan import (
     ValidationReport,
 )
 from ringi.domain.project_state import ProjectState
+from ringi.domain.versions import Amendment, PlanComparison
 from ringi.errors import GrantRefused
 from ringi.plans import (
     amend,

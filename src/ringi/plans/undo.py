@@ -34,7 +34,7 @@ from ringi.plans.services import Services
 from ringi.plans.units import units_of
 from ringi.ports import NewEvent, StoredIntent, StoredPlan, Transaction
 from ringi.text import Text
-from ringi.workspace.apply import emptied_by
+from ringi.workspace.stage import emptied_by
 from ringi.workspace.tree import differing
 
 _UNDOABLE = frozenset([PlanStatus.COMPLETED, PlanStatus.ABORTED])

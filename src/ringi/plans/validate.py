@@ -1,7 +1,4 @@
-"""Which fields a spec of each kind has, and what they may say.
-
-Whether specs can be carried out, and what they would do (PT-7).
-"""
+"""Whether specs can be carried out, and what they would do (PT-7)."""
 
 import shlex
 from collections import Counter
@@ -35,9 +32,8 @@ from ringi.plans.effects import (
     rendering,
 )
 from ringi.plans.services import Rules
-from ringi.policy.commands import allowed
 from ringi.policy.files import critical_category
-from ringi.policy.risk import Facts, assess, is_unshown
+from ringi.policy.risk import Facts, allowed, assess, is_unshown
 from ringi.text import Text
 from ringi.workspace.paths import normalise
 from ringi.workspace.tree import Tree

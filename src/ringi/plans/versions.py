@@ -9,7 +9,6 @@ import msgspec
 
 from ringi.domain import codec
 from ringi.domain.approval import Act, ApprovalSubject
-from ringi.domain.comparison import Difference, PlanComparison, SpecDifference
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
     CHANGING,
@@ -21,6 +20,7 @@ from ringi.domain.plan import (
     ValidationReport,
     with_state,
 )
+from ringi.domain.versions import Difference, PlanComparison, SpecDifference
 from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.patching.render import Side, render
 from ringi.plans.effects import Invalid, content_of

@@ -1,15 +1,17 @@
-"""How risky a change is, computed from facts (PT-7, PT-8, rule 6)."""
+"""How risky a spec, a command or a change plan is, computed from facts (PT-7, PT-8, CP-6, rule 6)."""
 
+import shlex
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.domain.plan import ActionSpecExt, SpecKind
-from ringi.domain.risk import Risk, RiskCode, RiskReason, highest
+from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason, highest
 from ringi.patching.render import is_binary
-from ringi.policy.files import critical_category, is_mutable_state
+from ringi.policy.files import critical_category, critical_files, is_mutable_state, mutable_state_files
 from ringi.policy.findings import Lines, findings
-from ringi.text import deceiving
+from ringi.text import Text, deceiving
 
 _RISK: Final = {RiskCode.MUTABLE_STATE: Risk.MEDIUM, RiskCode.COMMAND: Risk.MEDIUM}
 """Every other reason is high."""
@@ -88,3 +90,58 @@ def score(specs: Sequence[ActionSpecExt]) -> float:
         return 0.0
     top = _SCORE[highest(tuple(spec.risk for spec in specs))]
     return round(top + min(_SPREAD, _PER_SPEC * (len(specs) - 1)), 3)
+
+
+MANY_FILES: Final = 5
+"""More than these are medium."""
+VERY_MANY_FILES: Final = 20
+"""More than these are high."""
+
+
+def change_risk(
+    files: Sequence[str], critical: Sequence[str] = (), mutable: Sequence[str] = ()
+) -> tuple[Risk, tuple[RiskReason, ...]]:
+    """`critical` and `mutable` are the configured globs, besides the usual ones."""
+    paths = sorted(set(files))
+    grave = critical_files(paths, critical)
+    state = mutable_state_files(paths, mutable)
+    reasons = [RiskReason(RiskCode.CRITICAL_FILE, path) for path in grave]
+    reasons += [RiskReason(RiskCode.MUTABLE_STATE, path) for path in state]
+    if len(paths) > MANY_FILES:
+        reasons.append(RiskReason(RiskCode.MANY_FILES, str(len(paths))))
+    if grave or len(paths) > VERY_MANY_FILES:
+        return Risk.HIGH, tuple(reasons)
+    return (Risk.MEDIUM if reasons else Risk.LOW), tuple(reasons)
+
+
+def words(reason: RiskReason) -> str:
+    """A reason of `change_risk` as the document writes it."""
+    if reason.code is RiskCode.MANY_FILES:
+        return str(Text("{count} files change", count=reason.subject))
+    if reason.code is RiskCode.MUTABLE_STATE:
+        return str(Text("{path} is a database or a file of state", path=reason.subject))
+    what = CATEGORY[critical_category(reason.subject) or Category.CONFIGURED]
+    return str(Text("{path} is {what}", path=reason.subject, what=what))
+
+
+_REST: Final = "*"
+
+
+def allowed(argv: Sequence[str], globs: Sequence[str]) -> bool:
+    """Word by word, so that no glob reaches further than it seems; a last * stands for any further words."""
+    return any(_matches(argv, glob) for glob in globs)
+
+
+def _matches(argv: Sequence[str], glob: str) -> bool:
+    try:
+        wanted = shlex.split(glob)
+    except ValueError:
+        return False
+    if wanted and wanted[-1] == _REST:
+        wanted = wanted[:-1]
+        argv = argv[: len(wanted)]
+    return (
+        bool(wanted)
+        and len(argv) == len(wanted)
+        and all(fnmatchcase(word, pattern) for word, pattern in zip(argv, wanted, strict=True))
+    )

@@ -8,10 +8,10 @@ from enum import Enum, auto
 from typing import Final, NamedTuple, Protocol
 
 from ringi.domain.approval import TypedAnswer
-from ringi.domain.comparison import PlanComparison
 from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpecExt, PlanStatus, risk_of
 from ringi.domain.risk import Risk
+from ringi.domain.versions import PlanComparison
 from ringi.errors import (
     BadTransition,
     LostRace,

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ringi.domain.amendment import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof
 from ringi.domain.events import Actor
 from ringi.domain.feedback import LineComment, Side
@@ -17,6 +16,7 @@ from ringi.domain.plan import (
     PlanRef,
     PlanStatus,
 )
+from ringi.domain.versions import Amendment, DropHunks, DropSpec, NewContent
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Stale, Superseded
 from ringi.plans.approving import files_of
 from ringi.plans.effects import packed

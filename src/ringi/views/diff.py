@@ -9,11 +9,11 @@ from enum import Enum, auto
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from ringi.domain.comparison import PlanComparison
 from ringi.domain.feedback import LineComment, Side
+from ringi.domain.versions import PlanComparison
 from ringi.errors import BadPatch
-from ringi.patching.model import Hunk
 from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Hunk
 from ringi.text import Text
 from ringi.views.lines import Span, Style
 from ringi.views.plan import difference_span

@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 
 from ringi.domain.approval import Approval
 from ringi.domain.change_plan import ChangeFacts
-from ringi.domain.comparison import Difference, SpecDifference
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import (
     ALL_SPECS,
@@ -24,6 +23,7 @@ from ringi.domain.plan import (
     risk_of,
     selected,
 )
+from ringi.domain.versions import Difference, SpecDifference
 from ringi.errors import NoCommit
 from ringi.plans.commit import TRAILERS, Announced
 from ringi.text import Text, stored

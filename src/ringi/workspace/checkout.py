@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.workspace.git import Git, read_small, settings
-from ringi.workspace.private_folder import OWN
+from ringi.workspace.private_git import OWN
 from ringi.workspace.shadow import Shadow
 
 _REFS: Final = ("refs/heads", "refs/tags", "refs/remotes")

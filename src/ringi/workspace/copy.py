@@ -23,8 +23,7 @@ from ringi.workspace.copy_record import CopyRecord, Supervisor
 from ringi.workspace.copy_shadow import ABSENT, CopyShadow, Raw, doubt
 from ringi.workspace.git import Git, quoted
 from ringi.workspace.paths import normalise
-from ringi.workspace.private_folder import OWN
-from ringi.workspace.private_git import Captured
+from ringi.workspace.private_git import OWN, Captured
 from ringi.workspace.shadow import Shadow
 
 LARGEST_FILE: Final = 64 * 1024 * 1024

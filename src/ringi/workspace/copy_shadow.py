@@ -11,8 +11,7 @@ from ringi.errors import CopyFailed
 from ringi.text import Text
 from ringi.workspace.copy_record import CopyRecord
 from ringi.workspace.git import TIME_LIMIT, Git
-from ringi.workspace.private_folder import Surroundings
-from ringi.workspace.private_git import PrivateGit, tracked_files
+from ringi.workspace.private_git import PrivateGit, Surroundings, tracked_files
 
 ABSENT: Final = "000000"
 _SECOND: Final = 1_000_000_000

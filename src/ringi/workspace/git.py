@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
 from ringi.errors import CopyFailed, Unsupported
+from ringi.fs import replace_file
 from ringi.text import Text
 
 TIME_LIMIT: Final = 900.0
@@ -239,6 +240,12 @@ def quoted(path: Path) -> bytes:
     """As git wants a path that may hold any byte, in a list of object folders or a configuration file."""
     raw = os.fsencode(path)
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def keep(path: Path, data: bytes) -> None:
+    """The file holds these bytes; if it does already, it stays untouched."""
+    if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
+        replace_file(path, data, synced=False)
 
 
 def read_small(path: Path) -> bytes:

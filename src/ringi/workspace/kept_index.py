@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from ringi.errors import Busy, CopyFailed
 from ringi.text import Text
-from ringi.workspace.git import read_small
-from ringi.workspace.private_folder import keep
+from ringi.workspace.git import keep, read_small
 
 _LOCK_WAIT: Final = 60.0
 _LOCK_NAME: Final = "ringi.lock"
@@ -21,7 +20,7 @@ _TICK: Final = 0.02
 """File systems take their time from a clock that moves in steps; none is longer."""
 
 
-class Places(NamedTuple):
+class IndexPlaces(NamedTuple):
     """Where the files of an index lie."""
 
     folders: set[bytes]
@@ -78,13 +77,13 @@ class KeptIndex:
         """The repositories that were found last; to be checked by whoever asks."""
         return sorted(_listed(read_small(self._memo_nested)))
 
-    def places(self) -> "Places | None":
+    def places(self) -> "IndexPlaces | None":
         """Those of the current index, if they are known."""
         found, key = read_small(self._memo_places), self._key()
         if not found.startswith(key):
             return None
         folders, _, rules = found.removeprefix(key).partition(b"\0\0")
-        return Places(_listed(folders), _listed(rules))
+        return IndexPlaces(_listed(folders), _listed(rules))
 
     def accept(self) -> None:
         """What git worked on becomes the index."""
@@ -103,7 +102,7 @@ class KeptIndex:
     def remember_nested(self, names: Iterable[bytes]) -> None:
         keep(self._memo_nested, b"\0".join(names))
 
-    def remember_places(self, places: "Places") -> None:
+    def remember_places(self, places: "IndexPlaces") -> None:
         lists = (b"\0".join(sorted(names)) for names in places)
         keep(self._memo_places, self._key() + b"\0\0".join(lists))
 

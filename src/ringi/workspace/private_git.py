@@ -1,18 +1,128 @@
-"""A private git directory for a work tree: exact bytes, and nothing of the repository's own configuration."""
+"""A private git directory for a work tree: exact bytes, and nothing of the repository's own configuration.
+
+Its own files decide which programs git may run there.
+"""
 
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import CopyFailed
+from ringi.errors import CopyFailed, StorageFailed
 from ringi.text import Text
-from ringi.workspace.git import Git, Repository, failure, read_small
-from ringi.workspace.kept_index import KeptIndex, Places
-from ringi.workspace.private_folder import OWN, RULES, PrivateFolder
+from ringi.workspace.git import Git, Repository, failure, keep, quoted, read_small
+from ringi.workspace.kept_index import IndexPlaces, KeptIndex
+
+OWN: Final = ".agent"
+_PERSONAL: Final = "personal-exclude"
+RULES: Final = ("info/exclude", f"info/{_PERSONAL}", "config")
+"""The files that say what is ignored, beside those in the tree."""
+# Stronger than any .gitattributes in the tree. An encoding can only be made unspecified: git dies on "-".
+_ATTRIBUTES: Final = b"* -text -eol -crlf -ident -filter !working-tree-encoding\n"
+_CONFIG: Final = b"""\
+[core]
+\trepositoryformatversion = %(version)d
+\tbare = false
+\tfilemode = true
+\tignorecase = %(ignorecase)s
+\tprecomposeunicode = %(precompose)s
+\tautocrlf = false
+\tsafecrlf = false
+\tlogallrefupdates = false
+\tuntrackedcache = false
+\tsplitindex = false
+\tsparsecheckout = false
+\tloosecompression = 1
+\tfsync = none
+\texcludesfile = %(excludes)s
+[checkout]
+\tworkers = 4
+[gc]
+\tauto = 0
+[extensions]
+"""
+
+
+class Surroundings(NamedTuple):
+    """What a private git directory takes from outside."""
+
+    alternates: tuple[bytes, ...] = ()
+    excludes: bytes = b""
+    personal_excludes: bytes = b""
+    object_format: str = "sha1"
+    ignorecase: bool = sys.platform == "darwin"
+    precompose: bool = sys.platform == "darwin"
+
+
+class PrivateFolder:
+    def __init__(self, git_dir: Path) -> None:
+        self.git_dir = git_dir
+
+    def make_folders(self) -> None:
+        try:
+            for folder in ("", "objects/info", "refs", "info"):
+                (self.git_dir / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed(what=str(self.git_dir), why=error.strerror or str(error)) from None
+
+    def prepare(self, around: Surroundings) -> None:
+        """Writes the directory, or brings it up to date; whoever shares it holds the lock."""
+        self.make_folders()
+        info = self.git_dir / "info"
+        self._write(
+            {
+                info / _PERSONAL: around.personal_excludes,
+                info / "exclude": around.excludes + b"\n/" + OWN.encode() + b"/\n",
+                self.git_dir / "objects" / "info" / "alternates": b"".join(
+                    a + b"\n" for a in around.alternates
+                ),
+            }
+        )
+        self.guard(around)
+
+    def guard(self, around: Surroundings) -> None:
+        """Puts right what decides which programs git may run here."""
+        self.refuse_link()
+        with suppress(OSError):
+            (self.git_dir / "commondir").unlink()
+        self._write(
+            {
+                self.git_dir / "info" / "attributes": _ATTRIBUTES,
+                self.git_dir / "config": _config(around, self.git_dir / "info" / _PERSONAL),
+                self.git_dir / "HEAD": b"ref: refs/heads/none\n",
+            }
+        )
+
+    def refuse_link(self) -> None:
+        if self.git_dir.is_symlink():
+            raise CopyFailed(why=Text("{folder} is a link", folder=self.git_dir))
+
+    def _write(self, wanted: Mapping[Path, bytes]) -> None:
+        try:
+            for path, data in wanted.items():
+                keep(path, data)
+        except OSError as error:
+            raise StorageFailed(what=str(self.git_dir), why=error.strerror or str(error)) from None
+
+
+def _config(around: Surroundings, excludes: Path) -> bytes:
+    wide = around.object_format == "sha256"
+    text = _CONFIG % {
+        b"version": 1 if wide else 0,
+        b"ignorecase": _switch(around.ignorecase),
+        b"precompose": _switch(around.precompose),
+        b"excludes": quoted(excludes),
+    }
+    return text + b"\tobjectformat = sha256\n" if wide else text
+
+
+def _switch(on: bool) -> bytes:
+    return b"true" if on else b"false"
+
 
 _GITLINK: Final = b"160000"
 _RULES_NAME: Final = b".gitignore"
@@ -103,7 +213,7 @@ class PrivateGit:
             self._index.remember_nested(nested)
         return captured
 
-    def _unlearn(self, git: Git, places: Places) -> None:
+    def _unlearn(self, git: Git, places: IndexPlaces) -> None:
         """Drops from the index what would keep git from seeing the tree as if for the first time."""
 
     def _add(self, git: Git, without: Iterable[bytes] = ()) -> bool:
@@ -245,7 +355,7 @@ def _has_rules(path: bytes) -> bool:
     return path.rpartition(b"/")[2] == _RULES_NAME
 
 
-def _places(paths: Iterable[bytes]) -> Places:
+def _places(paths: Iterable[bytes]) -> IndexPlaces:
     folders, rules = set[bytes](), set[bytes]()
     for path in paths:
         folder, _, name = path.rpartition(b"/")
@@ -254,10 +364,10 @@ def _places(paths: Iterable[bytes]) -> Places:
         while folder and folder not in folders:
             folders.add(folder)
             folder = folder.rpartition(b"/")[0]
-    return Places(folders, rules)
+    return IndexPlaces(folders, rules)
 
 
-def _rules(git_dir: Path, work_tree: Path, places: Places) -> bytes:
+def _rules(git_dir: Path, work_tree: Path, places: IndexPlaces) -> bytes:
     """A digest of everything that decides what is ignored, but for the rules that are in the index."""
     top = os.fsencode(work_tree) + b"/"
     names = [_RULES_NAME, *(folder + b"/" + _RULES_NAME for folder in places.folders)]

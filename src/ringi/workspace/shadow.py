@@ -5,9 +5,15 @@ import shutil
 from pathlib import Path
 
 from ringi.workspace.git import Git, Repository, read_small, require_version, settings
-from ringi.workspace.kept_index import Places, signature
-from ringi.workspace.private_folder import Surroundings
-from ringi.workspace.private_git import Captured, PrivateGit, is_nested, tracked_files, tracked_links
+from ringi.workspace.kept_index import IndexPlaces, signature
+from ringi.workspace.private_git import (
+    Captured,
+    PrivateGit,
+    Surroundings,
+    is_nested,
+    tracked_files,
+    tracked_links,
+)
 
 
 class Shadow(PrivateGit):
@@ -71,7 +77,7 @@ class Shadow(PrivateGit):
             shutil.copyfile(shared, self.git_dir / shared.name)
         return Git(self.git_dir, self.work_tree, index=index).run("ls-files", form, "-z")
 
-    def _unlearn(self, git: Git, places: Places) -> None:
+    def _unlearn(self, git: Git, places: IndexPlaces) -> None:
         """A repository that was made where the index knows plain files would be taken for plain files."""
         top = os.fsencode(self.work_tree) + b"/"
         for name in places.folders:

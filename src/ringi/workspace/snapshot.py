@@ -1,22 +1,20 @@
 """Snapshots: one id for the exact bytes and modes of the workspace, nested repositories included (CP-9).
 
 Each repository inside the workspace is read by a private git directory of its own, as the workspace itself
-is, and by the rules of its own for what is ignored.
+is, and by its own rules for what is ignored.
 """
 
 import contextlib
 import hashlib
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from ringi.domain.project_state import StateFile
 from ringi.errors import CopyFailed, NotFound, Unreadable
 from ringi.text import Text
-from ringi.workspace.blobs import read_blobs, tree_files
-from ringi.workspace.git import Git, read_small
-from ringi.workspace.private_folder import keep
+from ringi.workspace.git import Git, keep, read_small
 from ringi.workspace.shadow import Shadow
 
 _LOOKS: Final = 4
@@ -210,3 +208,53 @@ def _in_words(root: Path) -> Iterator[None]:
         yield
     except CopyFailed as error:
         raise Unreadable(what=str(root), why=error.details["why"]) from None
+
+
+# So few that all their names fit into a pipe: nobody waits for anybody.
+_AT_ONCE: Final = 256
+
+
+class TreeFile(NamedTuple):
+    path: bytes
+    mode: str
+    oid: str
+
+
+def tree_files(git: Git, tree: str, *paths: str) -> Iterator[TreeFile]:
+    """Every file of the tree, or those at or below the paths."""
+    for line in git.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths).split(b"\0"):
+        if line:
+            facts, _, path = line.partition(b"\t")
+            mode, _, oid = facts.decode("ascii").split(" ")
+            yield TreeFile(path, mode, oid)
+
+
+def read_blobs(git: Git, ids: Sequence[str]) -> Iterator[bytes]:
+    """The bytes of each, in this order and one after another, however large they are together."""
+    if not ids:
+        return
+    with git.started("cat-file", "--batch", stdin=b"") as running:
+        questions, answers = running.pipes()
+        for start in range(0, len(ids), _AT_ONCE):
+            some = ids[start : start + _AT_ONCE]
+            try:
+                questions.write("".join(f"{oid}\n" for oid in some).encode())
+                questions.flush()
+            except BrokenPipeError:
+                raise _missing(some[0]) from None
+            for oid in some:
+                yield _answer(answers, oid)
+
+
+def _answer(answers: IO[bytes], oid: str) -> bytes:
+    _, kind, *size = answers.readline().split() or (b"", b"")
+    if kind != b"blob":  # pruned from the repository that lent it
+        raise _missing(oid)
+    data = answers.read(int(size[0]))
+    if answers.read(1) != b"\n":
+        raise _missing(oid)
+    return data
+
+
+def _missing(oid: str) -> CopyFailed:
+    return CopyFailed(why=Text("the object {blob} is missing", blob=oid))

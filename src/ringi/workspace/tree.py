@@ -1,7 +1,4 @@
-"""The user's files, reached part by part from an open folder, never through a link.
-
-The files of a plan as they are now, beside what was approved.
-"""
+"""The user's files, reached part by part from an open folder, never through a link."""
 
 import contextlib
 import errno

@@ -12,8 +12,8 @@ from ringi.api.beside_copies import abandoned, kept, of_agents, remove_settled
 from ringi.api.beside_resume import find_copy, go_on
 from ringi.api.beside_walls import Walls
 from ringi.api.doctor import Mark, examine
-from ringi.domain.amendment import DropSpec, NewContent
 from ringi.domain.plan import PlanStatus
+from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.plans.tool import PlanTool
 from ringi.process.table import process_start

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from ringi.api.beside_feedback import message_of
 from ringi.domain.answer import OutcomeKind, PlanAnswer
-from ringi.domain.comparison import Difference, SpecDifference
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
+from ringi.domain.versions import Difference, SpecDifference
 from ringi.text import visible
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from ringi import errors
 from ringi.domain.answer import OutcomeKind, PlanAnswer
-from ringi.domain.comparison import Difference, SpecDifference
 from ringi.domain.plan import PlanStatus
+from ringi.domain.versions import Difference, SpecDifference
 from ringi.mcp import wording
 from ringi.mcp.answers import waited
 from ringi.text import Text

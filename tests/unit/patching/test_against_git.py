@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patching import Kind, Patch, apply_patch, dump, outcome, parse_patch, reverse
+from ringi.patching.apply import apply_patch, outcome
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Kind, Patch, dump
+from ringi.patching.rework import reverse
 from tests.unit.patching.generated import Git, Tree, Trees, trees
 
 EXAMPLES = 5000 if os.environ.get("RINGI_CAMPAIGN") == "full" else 80

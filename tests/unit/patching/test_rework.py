@@ -9,20 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools import history
 
-import ringi.patching
 from ringi.errors import NotFound, PatchMismatch
-from ringi.patching import (
-    Changed,
-    Kind,
-    Patch,
-    Side,
-    apply_patch,
-    drop_hunks,
-    dump,
-    parse_patch,
-    render_patch,
-    reverse,
-)
+from ringi.patching.apply import apply_patch
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Kind, Patch, dump
+from ringi.patching.render import Changed, Side, render_patch
+from ringi.patching.rework import drop_hunks, reverse
 from tests.unit.patching.generated import Git, bodies, edits
 
 OLD = b"".join(b"%d\n" % number for number in range(60))
@@ -161,12 +153,6 @@ def test_hunks_that_are_not_there():
     halves = parse_patch(b"--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n@@ -2 +0,0 @@\n-2\n")
     with pytest.raises(PatchMismatch, match="goes whole or not at all"):
         drop_hunks(halves, "f", {1})
-
-
-def test_the_package_offers_what_it_says():
-    assert all(getattr(ringi.patching, name) for name in ringi.patching.__all__)
-    with pytest.raises(AttributeError):
-        ringi.patching.nothing  # noqa: B018  # asking is the point
 
 
 @pytest.mark.req("CP-4")

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from ringi.api import Workspace
-from ringi.domain.amendment import DropHunks, DropSpec, NewContent
 from ringi.domain.answer import OutcomeKind
 from ringi.domain.approval import Declined
-from ringi.domain.comparison import Difference
 from ringi.domain.events import Actor
 from ringi.domain.feedback import FeedbackKind, Side
 from ringi.domain.plan import (
@@ -16,6 +14,7 @@ from ringi.domain.plan import (
     CheckResult,
     PlanStatus,
 )
+from ringi.domain.versions import Difference, DropHunks, DropSpec, NewContent
 from ringi.errors import BadTransition, InvalidSpecs, NoSandbox, NotFound, PlanChanged, Stale
 from ringi.process import sandbox
 from tests.helpers import (

@@ -31,7 +31,7 @@ from ringi.plans.commit import LONGEST, outcome_of, with_trailers
 from ringi.plans.executor import Executor, Progress
 from ringi.plans.tool import PlanTool
 from ringi.plans.units import Unit
-from ringi.workspace.apply import Stage
+from ringi.workspace.stage import Stage
 from tests.helpers import (
     HELLO,
     ROOT,

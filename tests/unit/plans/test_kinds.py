@@ -13,7 +13,7 @@ from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk, RiskCode
 from ringi.errors import InvalidSpecs, NotApproved, NoTool
-from ringi.policy.commands import allowed
+from ringi.policy.risk import allowed
 from tests.helpers import (
     answer,
     approve,

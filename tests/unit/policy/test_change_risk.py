@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.domain.risk import Risk, RiskCode, RiskReason
-from ringi.policy.change import change_risk, words
+from ringi.policy.risk import change_risk, words
 
 FILES = [f"src/{n}.py" for n in range(30)]
 ORDER = list(Risk)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ringi.domain import codec
 from ringi.domain.project_state import Diagnostic, Severity
-from ringi.workspace.diagnostics import Format, Parsed, Place, Unparsed, found, merged, parse
+from ringi.workspace.diagnostics import Format, Parsed, Place, Unparsed, formats, merged, parse
 
 FILES = frozenset(["a.py", "src/b.c", "app/(group)/page.tsx", "with space.py", "日本.py", "12", "x&y.py"])
 HERE = Place(("/copy/tree", "/real/tree"), FILES)
@@ -232,7 +232,7 @@ def test_sarif():
 )
 def test_a_place_in_sarif_has_many_spellings(artifact: dict[str, Any], run: dict[str, Any]):
     one = {"message": {"text": "m"}, "locations": [{"physicalLocation": {"artifactLocation": artifact}}]}
-    assert [found.file for found in parsed(sarif(one, **run)).diagnostics] == ["x&y.py"]
+    assert [formats.file for formats in parsed(sarif(one, **run)).diagnostics] == ["x&y.py"]
 
 
 @pytest.mark.parametrize(
@@ -308,11 +308,11 @@ def test_what_cannot_be_read_is_a_reason(data: bytes, form: Format):
 def test_too_much_is_a_reason(monkeypatch: pytest.MonkeyPatch):
     many = "".join(f"a.py:{number}: x\n" for number in range(1, 60))
     assert len(parsed(many).diagnostics) == 59
-    monkeypatch.setattr(found, "MAX_DIAGNOSTICS", 50)
+    monkeypatch.setattr(formats, "MAX_DIAGNOSTICS", 50)
     assert refused(many) == "it names more than 50 places"
-    monkeypatch.setattr(found, "MAX_NAMED", 10)
+    monkeypatch.setattr(formats, "MAX_NAMED", 10)
     assert "it names more than" in refused("a.py:1: x\n" * 11)
-    monkeypatch.setattr(found, "MAX_OUTPUT_BYTES", 100)
+    monkeypatch.setattr(formats, "MAX_OUTPUT_BYTES", 100)
     assert refused("a" * 101) == "it printed more than 100 bytes"
     assert isinstance(parse(b"", HERE, errors=b"a" * 101), Unparsed)
 

@@ -8,7 +8,7 @@ from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import FileState
-from ringi.workspace.apply import Stage
+from ringi.workspace.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import Desk, conflicts
 from tests.crash.scenarios import Scenario

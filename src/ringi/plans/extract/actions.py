@@ -1,7 +1,4 @@
-"""Which words of a plan's text name a file.
-
-Lines that delete, move or make something, in English and Japanese.
-"""
+"""Lines that delete, move or make a file, in English and Japanese, and which of their words name it."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,6 @@
-"""Markdown cut into what matters here: fenced blocks, paragraphs, and text that is set aside.
+"""Markdown cut into what matters here: fenced blocks with what the words around them say, and paragraphs.
 
-Where two readings of the fences are possible, the block is kept whole and marked as unreadable.
-
-What the words around a fenced block say about it: those behind its fence and the line above.
+If the fences can be read in two ways, the block is kept whole and marked as unreadable.
 """
 
 import re

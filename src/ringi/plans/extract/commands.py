@@ -1,6 +1,4 @@
-"""Words as a shell would cut them, as long as cutting them is all it would do.
-
-Commands of a shell block that are plain words; every other line needs a shell and is said to.
+"""Commands of a shell block that are plain words; every other line needs a shell and is reported as such.
 
 A statement is read to its end, over several lines if need be, so that no part of one is taken for a command.
 """

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from ringi.domain.extraction import Extraction, Unplaced
-from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.domain.plan import ActionSpec, Extraction, SpecKind, Unplaced
 from ringi.errors import BadPatch
-from ringi.patching import Patch, dump, parse_patch
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Patch, dump
 from ringi.plans.effects import packed
 from ringi.plans.extract.actions import has_extension, is_known, read_action
 from ringi.plans.extract.blocks import (

@@ -4,9 +4,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.domain.extraction import Extraction, Unplaced
 from ringi.domain.model_output import MOST_SPECS, NewSpec, NewSpecs
-from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
+from ringi.domain.plan import CHANGING, ActionSpec, Extraction, SpecKind, Unplaced
 from ringi.domain.prompt import Budget, Material, OnWorking, Prompt, Purpose, Working
 from ringi.plans.services import Services
 

@@ -8,9 +8,8 @@ declare, at their top level, a name that stands in it.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ringi.workspace.dependencies.found import Found, Snapshot, ancestors, join
-from ringi.workspace.dependencies.grammars import parse
-from ringi.workspace.dependencies.words import words
+from ringi.workspace.dependencies.parser import parse, words
+from ringi.workspace.dependencies.references import Found, Snapshot, ancestors, join
 
 SUFFIX: Final = ".go"
 _QUERY: Final = """

@@ -1,24 +1,31 @@
-"""Which file of a snapshot uses which: read what changed, then find what is meant, anew every time."""
+"""Which file of a snapshot uses which: read what changed, then find what is meant, anew every time.
+
+The ending of its name says in which language a file is; its first line does not.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.domain.project_state import Dependencies, Unanalysed
 from ringi.errors import PathRefused, Unreadable
 from ringi.text import Text
-from ringi.workspace.dependencies.cache import ReferenceCache, holds, key
-from ringi.workspace.dependencies.found import (
+from ringi.workspace.dependencies import c, golang, java, javascript, manifests, parser, python, rust
+from ringi.workspace.dependencies.references import (
     GIVEN_UP,
     LARGEST,
     MISSING_EXTRA,
+    Extract,
     Found,
+    ReferenceCache,
     Resolver,
     Snapshot,
     Source,
+    holds,
+    key,
     why,
 )
-from ringi.workspace.dependencies.languages import Language, language_of
 
 _PACKAGE: Final = "__init__.py"
 _BATCH: Final = 256
@@ -26,6 +33,46 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 _NOT_KEPT: Final = frozenset({str(MISSING_EXTRA), str(GIVEN_UP)})
 
 Read = Callable[[str], bytes]
+
+
+class Language(NamedTuple):
+    name: str
+    extract: Extract
+    resolver: Callable[[Snapshot], Resolver] | None
+    """The same for all languages that see each other's files; nothing for a manifest, which uses nothing."""
+
+
+def _python(snapshot: Snapshot) -> Resolver:
+    return python.PythonModules(snapshot.paths)
+
+
+_BY_SUFFIX: Final[dict[str, Language]] = {
+    **dict.fromkeys(python.SUFFIXES, Language("python", python.extract, _python)),
+    **{
+        suffix: Language(name, parser.extractor(name), javascript.JavaScriptModules)
+        for suffix, name in javascript.SUFFIXES.items()
+    },
+    **{suffix: Language(name, parser.extractor(name), c.Includes) for suffix, name in c.SUFFIXES.items()},
+    golang.SUFFIX: Language("go", parser.extractor("go"), golang.GoPackages),
+    java.SUFFIX: Language("java", parser.extractor("java"), java.JavaTypes),
+    rust.SUFFIX: Language("rust", parser.extractor("rust"), rust.RustModules),
+}
+
+
+def language_of(path: str) -> Language | None:
+    name = path.rpartition("/")[2]
+    stem, dot, suffix = name.rpartition(".")
+    return _by_name(name) or (_BY_SUFFIX.get(dot + suffix) if stem else None)
+
+
+@cache
+def _manifest(name: str) -> Language | None:
+    extract = manifests.extract_for(name)
+    return Language(f"manifest {name}", extract, None) if extract else None
+
+
+def _by_name(name: str) -> Language | None:
+    return _manifest(name) if name.endswith((".json", ".toml", ".mod")) else None
 
 
 class SourceFile(NamedTuple):

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.workspace.dependencies.found import Found, Snapshot
-from ringi.workspace.dependencies.grammars import parse
-from ringi.workspace.dependencies.words import words
+from ringi.workspace.dependencies.parser import parse, words
+from ringi.workspace.dependencies.references import Found, Snapshot
 
 SUFFIX: Final = ".java"
 _TYPES: Final = ("class", "interface", "enum", "record", "annotation_type")

@@ -10,8 +10,8 @@ configuration adds is not known.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ringi.workspace.dependencies.found import Found, Snapshot, ancestors, join
-from ringi.workspace.dependencies.grammars import parse
+from ringi.workspace.dependencies.parser import parse
+from ringi.workspace.dependencies.references import Found, Snapshot, ancestors, join
 
 SUFFIXES: Final = {
     ".js": "javascript",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ringi.text import Text
-from ringi.workspace.dependencies.found import Extract, Found, Source, why
+from ringi.workspace.dependencies.references import Extract, Found, Source, why
 
 _BROKEN: Final = Text("it cannot be read")
 # A string stays, a comment goes; what is not closed ends with the file.

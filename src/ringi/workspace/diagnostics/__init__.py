@@ -4,8 +4,8 @@ Bytes in, values out. The output is a stranger's: what cannot be read is an answ
 exception, and nothing in it is obeyed or made harmless here; whoever shows it filters it.
 """
 
-from ringi.workspace.diagnostics.found import MAX_DIAGNOSTICS, MAX_OUTPUT_BYTES
-from ringi.workspace.diagnostics.reading import Format, Parsed, Place, Unparsed, merged, parse
+from ringi.workspace.diagnostics.formats import MAX_DIAGNOSTICS, MAX_OUTPUT_BYTES
+from ringi.workspace.diagnostics.tool_output import Format, Parsed, Place, Unparsed, merged, parse
 
 __all__ = [
     "MAX_DIAGNOSTICS",

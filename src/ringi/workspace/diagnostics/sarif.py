@@ -10,7 +10,7 @@ import msgspec
 
 from ringi.domain.project_state import Severity
 from ringi.text import Text
-from ringi.workspace.diagnostics.found import SEVERITIES, Found, UnreadableOutput, decoded
+from ringi.workspace.diagnostics.formats import SEVERITIES, Found, UnreadableOutput, decoded
 
 _MAX_BASES: Final = 8
 # A template that stands there once and is used by every result must not multiply what was printed.

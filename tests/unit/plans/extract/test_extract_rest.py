@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from ringi.domain.amendment import DropSpec, NewContent
 from ringi.domain.events import Actor
-from ringi.domain.extraction import Extraction
-from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
+from ringi.domain.plan import ActionSpec, Extraction, PlanStatus, SpecKind
 from ringi.domain.prompt import Budget, Purpose, Working
 from ringi.domain.risk import Risk, RiskCode
+from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import BadModelAnswer, ModelDeclined, ModelFailed, ModelUnreachable
 from ringi.fs import OsFileSystem
 from ringi.llm.backend import Call, Reply

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.workspace.dependencies import dependents
-from ringi.workspace.dependencies.parsing import extractor
+from ringi.workspace.dependencies.parser import extractor
 from tests.unit.workspace.dependencies.trees import Files, uses
 
 JSON_PATHS = '{"compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["src/*"], "exact": ["src/x.ts"]}}}'

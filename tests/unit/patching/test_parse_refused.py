@@ -9,7 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch, RingiError
-from ringi.patching import Kind, Patch, apply_patch, outcome, parse_patch
+from ringi.patching.apply import apply_patch, outcome
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Kind, Patch
 
 MARK = b"\\ No newline at end of file\n"
 FILES = {

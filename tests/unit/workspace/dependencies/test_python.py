@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.workspace.dependencies import SourceFile, analyse, dependents
-from ringi.workspace.dependencies.python_scanner import LARGEST, RELATIVE, Broken, Lines, scan
+from ringi.workspace.dependencies.python import LARGEST, RELATIVE, Broken, Lines, scan
 from tests.helpers import make_files
 from tests.unit.workspace.dependencies.trees import Files, oid, uses
 

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.errors import AmbiguousPatch, BadPatch, BinaryPatch, PatchMismatch
-from ringi.patching import Changed, Side, apply_patch, normalise, render_patch
+from ringi.patching.apply import apply_patch
+from ringi.patching.mend import normalise
+from ringi.patching.render import Changed, Side, render_patch
 from tests.unit.patching.generated import LINES, Git, bodies, edits
 
 CODE = b"""import os

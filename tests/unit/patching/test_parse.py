@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.patching import FilePatch, Hunk, Kind, Patch, apply_patch, dump, outcome, parse_patch
+from ringi.patching.apply import apply_patch, outcome
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import FilePatch, Hunk, Kind, Patch, dump
 
 X = b"a\nb\nc\n"
 HUNK = b"@@ -1,3 +1,3 @@ def f():\n a\n-b\n+B\n c\n"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.workspace.dependencies.found import Found, Snapshot, join
-from ringi.workspace.dependencies.grammars import parse
+from ringi.workspace.dependencies.parser import parse
+from ringi.workspace.dependencies.references import Found, Snapshot, join
 
 SUFFIXES: Final = {".c": "c"} | dict.fromkeys(
     (".h", ".hh", ".hpp", ".hxx", ".h++", ".cc", ".cpp", ".cxx", ".c++", ".ipp", ".inl", ".tpp"), "cpp"

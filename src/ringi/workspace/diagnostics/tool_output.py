@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from ringi.domain.project_state import Diagnostic
 from ringi.text import Text
-from ringi.workspace.diagnostics import found as limits
-from ringi.workspace.diagnostics.found import Found, UnreadableOutput
-from ringi.workspace.diagnostics.lines import lines
-from ringi.workspace.diagnostics.ruff import violations
+from ringi.workspace.diagnostics import formats as limits
+from ringi.workspace.diagnostics.formats import Found, UnreadableOutput, lines, violations
 from ringi.workspace.diagnostics.sarif import results
 
 _BOM = b"\xef\xbb\xbf"

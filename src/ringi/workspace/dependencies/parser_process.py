@@ -1,4 +1,4 @@
-"""The child process that parses: `python -c` with what `parsing.py` says.
+"""The child process that parses: `python -c` with what `parser.py` says.
 
 It reads a line with the language and the number of bytes, then the bytes, and answers with a number of bytes
 and those. What it is given may crash a grammar or keep it busy for ever; both end the child and nobody else.
@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from ringi.workspace.dependencies import c_includes, golang, java, javascript, rust
-from ringi.workspace.dependencies.found import Found
+from ringi.workspace.dependencies import c, golang, java, javascript, rust
+from ringi.workspace.dependencies.references import Found
 
 SECONDS: Final = 5.0
 """Of processor time for one file. Two megabytes of real code take one."""
@@ -23,7 +23,7 @@ _MEMORY: Final = 4 * 1024**3
 
 EXTRACTS: Final[Mapping[str, Callable[[bytes], Found]]] = {
     **{name: partial(javascript.facts, name) for name in javascript.SUFFIXES.values()},
-    **{name: partial(c_includes.facts, name) for name in c_includes.SUFFIXES.values()},
+    **{name: partial(c.facts, name) for name in c.SUFFIXES.values()},
     "go": golang.facts,
     "java": java.facts,
     "rust": rust.facts,

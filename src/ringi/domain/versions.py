@@ -1,8 +1,30 @@
-"""Two versions of a plan, side by side (PT-15)."""
+"""What a person changes in a plan, which makes a new version of it; two versions compared (PT-15)."""
 
 from enum import StrEnum
 
 from ringi.domain.base import Document
+from ringi.domain.plan import Encoding
+
+
+class DropSpec(Document, frozen=True, tag="drop_spec"):
+    spec_id: str
+
+
+class DropHunks(Document, frozen=True, tag="drop_hunks"):
+    spec_id: str
+    hunks: tuple[int, ...]
+    """From 1, as the preview shows them."""
+
+
+class NewContent(Document, frozen=True, tag="new_content"):
+    """What the spec's file is to hold instead."""
+
+    spec_id: str
+    content: str
+    encoding: Encoding = Encoding.UTF8
+
+
+Amendment = DropSpec | DropHunks | NewContent
 
 
 class Difference(StrEnum):

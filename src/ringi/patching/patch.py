@@ -1,0 +1,226 @@
+"""A patch as data, file by file, and as bytes in the words of git."""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Kind(StrEnum):
+    NEW = "new"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+    COPIED = "copied"
+    CHANGED = "changed"
+
+
+class Hunk(NamedTuple):
+    """Lines that are replaced. A start counts from 1; for a side without lines it is the line before."""
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    heading: bytes
+    """What follows the second @@, with its space."""
+    body: bytes
+    """Every line with its sign and its newline; "\\ No newline at end of file" counts as a line here."""
+
+    @property
+    def lines(self) -> list[bytes]:
+        return [line + b"\n" for line in self.body.split(b"\n")[:-1]]
+
+    @property
+    def old_at(self) -> int:
+        """How many lines of the old file stand before it."""
+        return self.old_start - 1 if self.old_count else self.old_start
+
+    @property
+    def new_at(self) -> int:
+        return self.new_start - 1 if self.new_count else self.new_start
+
+    def moved(self, new_at: int) -> "Hunk":
+        """The same change, with so many lines before it in the new file."""
+        return self._replace(new_start=new_at + 1 if self.new_count else new_at)
+
+
+class FilePatch(NamedTuple):
+    kind: Kind
+    old_path: str | None
+    """None for a new file; names that are not UTF-8 as `os.fsdecode` gives them."""
+    new_path: str | None
+    """None for a deleted file."""
+    old_mode: str | None = None
+    """As git says it, 100644 or 100755; None where the patch is silent."""
+    new_mode: str | None = None
+    hunks: tuple[Hunk, ...] = ()
+    likeness: bytes = b""
+    """As git says it: "similarity index 90%"."""
+    blobs: bytes = b""
+    """Of git's index line, what follows the word."""
+    header: bytes = b""
+    """The lines before the hunks as they were read; empty when there were none or they no longer hold."""
+
+    @property
+    def path(self) -> str:
+        """The one to speak of: after the change, or before it for a deleted file."""
+        return self.new_path or self.old_path or ""
+
+
+class Patch(NamedTuple):
+    files: tuple[FilePatch, ...]
+
+
+NOWHERE: Final = b"/dev/null"
+_SPACE: Final = 0x20
+_NEEDS_QUOTES: Final = frozenset(b'"\\' + bytes(range(0x20)) + b"\x7f")
+_ESCAPES: Final = {0x22: b'\\"', 0x5C: b"\\\\", 0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
+_LETTERS: Final = {
+    b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
+    b'"': b'"', b"\\": b"\\",
+}  # fmt: skip
+_QUOTED: Final = re.compile(rb'"((?:[^"\\\n]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
+_ESCAPE: Final = re.compile(rb'\\([abfnrtv"\\]|[0-3][0-7]{2})')
+# Twice the longest path of any system, every byte escaped: a longer line names no files.
+_LONGEST: Final = 2 * 4 * 4096
+_STAMP: Final = re.compile(
+    rb"(?P<day>1970-01-01|1969-12-31) (?P<hour>\d\d):(?P<minute>\d\d):00(?:\.0+)? (?P<zone>[-+]\d{4})\s*$"
+)
+
+
+def quoted(prefix: str, path: str) -> bytes:
+    raw = prefix.encode() + path.encode("utf-8", "surrogateescape")
+    if not _NEEDS_QUOTES.intersection(raw):
+        return raw
+    escaped = b"".join(
+        _ESCAPES.get(byte) or (b"\\%03o" % byte if byte in _NEEDS_QUOTES else b"%c" % byte) for byte in raw
+    )
+    return b'"' + escaped + b'"'
+
+
+def decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def unquoted(raw: bytes) -> bytes | None:
+    """The whole of it as a name; None if a quoted one does not end with its quote."""
+    if not raw.startswith(b'"'):
+        return raw
+    found = _QUOTED.fullmatch(raw)
+    return _plain(found[1]) if found else None
+
+
+def side_name(raw: bytes) -> tuple[bytes | None, bytes]:
+    """Of a --- or +++ line: the name and what follows it after a tab."""
+    if raw.startswith(b'"'):
+        found = _QUOTED.match(raw)
+        return (_plain(found[1]), raw[found.end() :]) if found else (None, b"")
+    name, _, stamp = raw.partition(b"\t")
+    return name, stamp
+
+
+def is_epoch(stamp: bytes) -> bool:
+    """`diff -N` gives a file that is not there the time 0."""
+    found = _STAMP.match(stamp)
+    if not found:
+        return False
+    sign = -1 if found["zone"].startswith(b"-") else 1
+    offset = sign * (int(found["zone"][1:3]) * 60 + int(found["zone"][3:]))
+    day = 0 if found["day"] == b"1970-01-01" else -24 * 60
+    return day + int(found["hour"]) * 60 + int(found["minute"]) == offset
+
+
+def without_prefix(name: bytes) -> bytes | None:
+    """As `git apply -p1` does; None if there is nothing to take off or nothing would be left."""
+    _, slash, rest = name.partition(b"/")
+    return rest if slash and rest else None
+
+
+def name_pairs(line: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Every way in which `diff --git` may name two files, without their prefixes."""
+    for left, right in whole_pairs(line):
+        old, new = without_prefix(left), without_prefix(right)
+        if old is not None and new is not None:
+            yield old, new
+
+
+def whole_pairs(line: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """With what stands before them. There are several, because a plain name may hold spaces."""
+    if len(line) > _LONGEST:
+        return
+    if line.startswith(b'"'):
+        found = _QUOTED.match(line)
+        spaces = [found.end()] if found and line[found.end() : found.end() + 1] == b" " else []
+    else:
+        spaces = [at for at, byte in enumerate(line) if byte == _SPACE]
+    for space in spaces:
+        left, right = unquoted(line[:space]), unquoted(line[space + 1 :])
+        if left is not None and right is not None:
+            yield left, right
+
+
+def _plain(escaped: bytes) -> bytes:
+    return _ESCAPE.sub(_unescaped, escaped) if b"\\" in escaped else escaped
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    return _LETTERS.get(found[1]) or bytes([int(found[1], 8)])
+
+
+PLAIN_MODE: Final = "100644"
+NO_NEWLINE: Final = b"\\ No newline at end of file\n"
+
+
+def dump(patch: Patch) -> bytes:
+    """The patch as bytes; for one that git wrote the very same, without the prose around it."""
+    return b"".join(piece for file in patch.files for piece in written(file))
+
+
+def written(file: FilePatch) -> Iterator[bytes]:
+    yield file.header or b"".join(header(file))
+    for hunk in file.hunks:
+        yield b"@@ -%s +%s @@%s\n" % (
+            span(hunk.old_start, hunk.old_count),
+            span(hunk.new_start, hunk.new_count),
+            hunk.heading,
+        )
+        yield hunk.body
+
+
+def span(start: int, count: int) -> bytes:
+    return b"%d" % start if count == 1 else b"%d,%d" % (start, count)
+
+
+def header(file: FilePatch) -> Iterator[bytes]:
+    """In git's order, from what the patch knows."""
+    old, new = file.old_path or file.path, file.path
+    yield b"diff --git %s %s\n" % (quoted("a/", old), quoted("b/", new))
+    if file.kind is Kind.NEW:
+        yield b"new file mode %s\n" % (file.new_mode or PLAIN_MODE).encode()
+    elif file.kind is Kind.DELETED:
+        yield b"deleted file mode %s\n" % (file.old_mode or PLAIN_MODE).encode()
+    elif file.old_mode and file.new_mode and file.old_mode != file.new_mode:
+        yield b"old mode %s\nnew mode %s\n" % (file.old_mode.encode(), file.new_mode.encode())
+    if file.likeness:
+        yield file.likeness + b"\n"
+    word = {Kind.RENAMED: b"rename", Kind.COPIED: b"copy"}.get(file.kind)
+    if word:
+        yield b"%s from %s\n%s to %s\n" % (word, quoted("", old), word, quoted("", new))
+    if file.blobs:
+        yield b"index %s\n" % file.blobs
+    if file.hunks:
+        yield b"--- %s\n+++ %s\n" % sides(file)
+
+
+def sides(file: FilePatch) -> tuple[bytes, bytes]:
+    """The names of the --- and +++ lines."""
+    return (
+        NOWHERE if file.kind is Kind.NEW else _side("a/", file.old_path or file.path),
+        NOWHERE if file.kind is Kind.DELETED else _side("b/", file.path),
+    )
+
+
+def _side(prefix: str, path: str) -> bytes:
+    # A name with a space ends with a tab, or git would cut it at the space.
+    name = quoted(prefix, path)
+    return name + b"\t" if " " in path and not name.startswith(b'"') else name
