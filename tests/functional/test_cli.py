@@ -31,6 +31,26 @@ def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> N
     assert english.stdout != japanese.stdout
 
 
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_help_page_says_of_each_command_what_its_own_help_begins_with(desk: Desk, language: str) -> None:
+    script = (
+        "import sys, click, ringi.cli.main as m\n"
+        "m.speak(sys.argv[1:], {})\n"
+        "formatter = click.HelpFormatter(width=200)\n"
+        "m.cli.format_commands(click.Context(m.cli), formatter)\n"
+        "places = {entry.place.partition(':')[0] for entry in m.COMMANDS.values()}\n"
+        "assert places.isdisjoint(sys.modules)\n"
+        "for name in m.COMMANDS:\n"
+        "    own = m.cli.get_command(click.Context(m.cli), name).get_short_help_str(90)\n"
+        "    assert f'  {own}\\n' in formatter.getvalue(), (name, own)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--lang", language],
+        cwd=desk.root, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_wrong_words_say_what_is_near(desk: Desk) -> None:
     done = desk.run("reviw")
     assert done.returncode == 2
@@ -175,7 +195,7 @@ def test_a_damaged_ledger_is_kept_and_named(desk: Desk, isolated: Path) -> None:
 def test_our_own_mistake_becomes_a_file(desk: Desk, tmp_path: Path) -> None:
     script = (
         "import ringi.cli.main as m\n"
-        "m.COMMANDS['list'] = 'ringi.cli.broken:x'\n"
+        "m.COMMANDS['list'] = m.COMMANDS['list']._replace(place='ringi.cli.broken:x')\n"
         "raise SystemExit(m.main(['list']))\n"
     )
     done = subprocess.run(

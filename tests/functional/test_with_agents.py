@@ -200,7 +200,7 @@ def test_an_agents_processes_are_gone_before_a_person_is_asked(desk: Desk) -> No
     done = desk.run(
         "with", "--", "sh", "-c", "setsid sleep 2718 & echo $! > pid; sleep 0.2", RINGI_WITH_SANDBOX="off"
     )
-    assert "1 processes it had left running were ended." in done.stdout
+    assert "1 process it had left running was ended." in done.stdout
     diff = desk.run("show", "--diff").stdout
     pid = next(line[3:] for line in diff.splitlines() if line.startswith("  +") and line[3:].isdigit())
     found = read_stat(int(pid))

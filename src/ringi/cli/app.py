@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ringi.cli.ui import Ui
-from ringi.text import stored
+from ringi.text import Text, stored
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ringi.domain.execution import CommitOutcome
     from ringi.errors import RingiError
     from ringi.store.reading import PlanReader
-    from ringi.text import Text
     from ringi.workspace.places import Places
 
 EXIT_PERSON_NEEDED: Final = 3
@@ -78,8 +77,6 @@ class App:
         return self._opened
 
     def _tell_recovered(self, workspace: "Workspace") -> None:
-        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
-
         for result in workspace.recovered:
             name = workspace.plan.ref(result.plan_id).name
             if result.overall_success:
@@ -105,8 +102,6 @@ class App:
                 self.ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), indent=2)
 
     def _tell_commit(self, commit: "CommitOutcome", plan: str) -> None:
-        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
-
         if commit.commit:
             self.ui.line(Text("Its commit {id} was made.", id=commit.commit[:12]), indent=2)
         else:
@@ -114,20 +109,16 @@ class App:
             self.ui.next_step(f"ringi show {plan}")
 
     def _tell_command(self, event: "LoggedEvent") -> None:
-        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
-
         if event.event.event == "command_started":
             _, _, command = event.event.reason.partition(" ")
             self._tell_progress(Text("running: {command} …", command=command))
 
-    def _tell_progress(self, words: "Text") -> None:
+    def _tell_progress(self, words: Text) -> None:
         # Nobody may be looking any more; what is being done matters more.
         with contextlib.suppress(OSError):
             self.ui.line(words, style="dim")
 
     def _tell_unwritten(self, problem: "RingiError") -> None:
-        from ringi.text import Text  # noqa: PLC0415  # not needed to show help
-
         why = Text(problem.message, **problem.details)
         self.ui.line(Text("! the ledger has it, but not the files in .agent: {why}", why=why), style="yellow")
         self.ui.next_step("ringi doctor --repair")

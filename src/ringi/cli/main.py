@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, NamedTuple, TextIO
 
 import click
 
@@ -26,46 +26,97 @@ LOCALES: Final = Path(__file__).parent.parent / "locale"
 DOMAIN: Final = "ringi"
 LANGUAGES: Final = ("en", "ja")
 
-# Command → where it lives, in the order of the help page.
+
+class Entry(NamedTuple):
+    place: str
+    summary: Text
+    """How its own help begins; here too, so that the help page does not load every command."""
+
+
+# In the order of the help page.
 START: Final = {
-    "init": "ringi.cli.start:init",
-    "doctor": "ringi.cli.start:doctor",
-    "trust": "ringi.cli.trust:trust",
-    "config": "ringi.cli.settings:config",
-    "mcp": "ringi.mcp.command:mcp",
-    "hook": "ringi.cli.hook:hook",
+    "init": Entry("ringi.cli.start:init", Text("Make this folder a workspace.")),
+    "doctor": Entry(
+        "ringi.cli.start:doctor",
+        Text("Check that everything is well; each ✗ shows the fix."),
+    ),
+    "trust": Entry(
+        "ringi.cli.trust:trust",
+        Text("Allow the commands, the model and the signers that the project itself names."),
+    ),
+    "config": Entry("ringi.cli.settings:config", Text("Show or check the configuration.")),
+    "mcp": Entry("ringi.mcp.command:mcp", Text("Serve the plan tool to agents over MCP.")),
+    "hook": Entry("ringi.cli.hook:hook", Text("Answer an agent's own hooks.")),
 }
 BESIDE: Final = {
-    "with": "ringi.cli.beside:with_",
-    "review": "ringi.cli.review:review",
-    "undo": "ringi.cli.undo:undo",
+    "with": Entry("ringi.cli.beside:with_", Text("Run COMMAND, usually an agent, in a copy of the project.")),
+    "review": Entry(
+        "ringi.cli.review:review",
+        Text("Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it."),
+    ),
+    "undo": Entry(
+        "ringi.cli.undo:undo",
+        Text("Bring the files back to before a plan; without PLAN, the newest that was carried out."),
+    ),
 }
 FROM_REQUEST: Final = {
-    "plan": "ringi.cli.plan:plan",
-    "status": "ringi.cli.status:status",
+    "plan": Entry(
+        "ringi.cli.plan:plan",
+        Text("Plan a change: a few questions, the design decisions, a summary to approve."),
+    ),
+    "status": Entry(
+        "ringi.cli.status:status",
+        Text("Show the open planning sessions and the runs, or where one of them stands."),
+    ),
 }
 BY_SCRIPT: Final = {
-    "propose": "ringi.cli.propose:propose",
-    "specs": "ringi.cli.specs:specs",
-    "show": "ringi.cli.showing:show",
-    "request": "ringi.cli.approve:request",
-    "approve": "ringi.cli.approve:approve",
-    "reject": "ringi.cli.approve:reject",
-    "execute": "ringi.cli.executing:execute",
-    "grant": "ringi.cli.grant:grant",
-    "list": "ringi.cli.plans:list_",
-    "fork": "ringi.cli.versions:fork",
-    "revert": "ringi.cli.versions:revert",
-    "compare": "ringi.cli.versions:compare",
-    "pending": "ringi.cli.plans:pending",
-    "current": "ringi.cli.plans:current",
+    "propose": Entry(
+        "ringi.cli.propose:propose",
+        Text("Propose exact changes; nothing is written before a person approves them."),
+    ),
+    "specs": Entry("ringi.cli.specs:specs", Text("List the specs of a plan, or set them.")),
+    "show": Entry(
+        "ringi.cli.showing:show", Text("Show a plan: what it changes, how risky it is, what became of it.")
+    ),
+    "request": Entry("ringi.cli.approve:request", Text("Ask for an approval of a plan as it is now.")),
+    "approve": Entry("ringi.cli.approve:approve", Text("Approve a plan exactly as it is shown.")),
+    "reject": Entry(
+        "ringi.cli.approve:reject", Text("Send a plan back to whoever proposed it; your words stand in it.")
+    ),
+    "execute": Entry(
+        "ringi.cli.executing:execute", Text("Carry out exactly what a person approved, and nothing else.")
+    ),
+    "grant": Entry("ringi.cli.grant:grant", Text("Approve in advance, within limits that you sign.")),
+    "list": Entry("ringi.cli.plans:list_", Text("List the plans, newest first.")),
+    "fork": Entry("ringi.cli.versions:fork", Text("Make a new plan from a version of another.")),
+    "revert": Entry("ringi.cli.versions:revert", Text("Give a plan the specs of an earlier version.")),
+    "compare": Entry("ringi.cli.versions:compare", Text("Compare two versions of a plan, or of two plans.")),
+    "pending": Entry(
+        "ringi.cli.plans:pending", Text("List the plans that wait for a decision, or let PLAN wait.")
+    ),
+    "current": Entry(
+        "ringi.cli.plans:current", Text("Show the current plan: the one proposed last, until it is done.")
+    ),
 }
 INSPECT: Final = {
-    "state": "ringi.cli.state:state",
-    "schema": "ringi.cli.settings:schema",
+    "state": Entry(
+        "ringi.cli.state:state",
+        Text("Look at the project: files, diagnostics, dependencies, and whether all of it is known."),
+    ),
+    "schema": Entry(
+        "ringi.cli.settings:schema", Text("Print the JSON Schema of a document; without NAME, the names.")
+    ),
 }
-PROVE: Final = {"verify": "ringi.cli.verify:verify", "log": "ringi.cli.log:log"}
-CARE: Final = {"recover": "ringi.cli.recover:recover"}
+PROVE: Final = {
+    "verify": Entry(
+        "ringi.cli.verify:verify",
+        Text("Prove that the files are, or were at that time, exactly what a person approved."),
+    ),
+    "log": Entry(
+        "ringi.cli.verify:log", Text("Show the events of a plan, of a planning session, or of all.")
+    ),
+}
+CARE: Final = {"recover": Entry("ringi.cli.recover:recover", Text("Settle what a crash cut off."))}
 COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
 
 
@@ -78,7 +129,7 @@ class RingiGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module, _colon, name = COMMANDS[cmd_name].partition(":")
+        module, _colon, name = COMMANDS[cmd_name].place.partition(":")
         command: click.Command = getattr(import_module(module), name)
         return _in_words(command)
 
@@ -97,6 +148,7 @@ class RingiGroup(click.Group):
             raise click.UsageError(words, ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
         groups = {
             _("Start"): START,
             _("Beside an agent"): BESIDE,
@@ -106,12 +158,12 @@ class RingiGroup(click.Group):
             _("Prove"): PROVE,
             _("Care"): CARE,
         }
-        for title, names in groups.items():
-            commands = [(name, self.get_command(ctx, name)) for name in names]
+        for title, entries in groups.items():
+            rows = [
+                (name, click.Command(name, help=_(entry.summary.template))) for name, entry in entries.items()
+            ]
             with formatter.section(title):
-                formatter.write_dl(
-                    [(name, command.get_short_help_str(90)) for name, command in commands if command]
-                )
+                formatter.write_dl([(name, command.get_short_help_str(90)) for name, command in rows])
 
 
 def _in_words(command: click.Command) -> click.Command:

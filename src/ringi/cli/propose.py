@@ -5,10 +5,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
+from ringi.api import change
 from ringi.cli.app import App, pass_app
 from ringi.cli.describing import describe
 from ringi.cli.input import STDIN, read_named
@@ -24,13 +25,12 @@ from ringi.cli.specs import (
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.domain.plan import ActionSpec, Extraction
 from ringi.errors import NoBasis
+from ringi.patching.render import Changed
+from ringi.plans.change import Change
 from ringi.text import Text
 from ringi.views.words import subject
 
 _ = gettext.gettext
-
-if TYPE_CHECKING:
-    from ringi.patching.render import Changed
 
 _DIAGNOSTIC: Final = re.compile(r"(?P<file>.+?):(?P<line>[1-9][0-9]{0,8}):\s*(?P<message>.+)", re.DOTALL)
 
@@ -182,14 +182,10 @@ def trigger_of(word: str) -> Trigger:
 
 
 def _again(app: App, plan: str) -> str:
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-
     return change.propose_again(app.workspace, app.workspace.plan.find(plan))
 
 
 def _plan(app: App, source: Source, words: str | None, title: str | None, proposer: str) -> str:
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-
     if source.specs is not None:
         given = read_specs(source.specs)
         content = _content(words, title, _title_of(given))
@@ -207,8 +203,6 @@ def _plan(app: App, source: Source, words: str | None, title: str | None, propos
 
 
 def _title_of(specs: Sequence[ActionSpec]) -> str:
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-
     if paths := [spec.path for spec in specs if spec.path]:
         return change.title_of_paths(paths)
     return f"Run {subject(specs[0])}" if specs else "Specs"
@@ -238,9 +232,6 @@ def _change_plan(
     basis: PlanBasis,
     explain: str,
 ) -> str:
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-    from ringi.plans.change import Change  # noqa: PLC0415  # as above
-
     patch = _patch(app, source) if source.patch is not None else change.patch_of(_changes(app, source))
     diffs = change.file_diffs(patch)
     content = _content(words, title, change.title_of_paths([diff.file for diff in diffs]))
@@ -251,15 +242,11 @@ def _change_plan(
 
 
 def _patch(app: App, source: Source) -> bytes:
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-
     patch = read_named(source.patch or STDIN)
     return change.normalised(app.workspace, patch) if source.normalise else patch
 
 
-def _changes(app: App, source: Source) -> "list[Changed]":
-    from ringi.api import change  # noqa: PLC0415  # not needed to show help
-
+def _changes(app: App, source: Source) -> list[Changed]:
     if source.tree is not None:
         app.ui.line(Text("Reading {folder} …", folder=str(source.tree)), style="dim")
         return change.changes_to_tree(app.workspace, source.tree)

@@ -4,6 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import shown, translated
+from ringi.domain.schemas import SCHEMAS, json_schema
 from ringi.errors import NotFound
 from ringi.text import Text
 from ringi.wiring.config import Loaded, Origin, load
@@ -79,8 +80,6 @@ def check(app: App) -> None:
 @pass_app
 def schema(app: App, name: str | None) -> None:
     """Print the JSON Schema of a document; without NAME, the names."""
-    from ringi.domain.schemas import SCHEMAS, json_schema  # noqa: PLC0415  # only here
-
     if name is None:
         if app.ui.as_json:
             app.ui.document(list(SCHEMAS))

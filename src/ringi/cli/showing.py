@@ -4,6 +4,7 @@ from gettext import gettext as _
 
 import click
 
+from ringi.api import change
 from ringi.cli.app import App, pass_app
 from ringi.cli.describing import describe
 from ringi.cli.plans import tell_no_plans
@@ -70,8 +71,6 @@ def _show_delta(app: App, plan_id: str) -> None:
 
 
 def _show_as(app: App, plan_id: str, form: str) -> None:
-    from ringi.api import change  # noqa: PLC0415  # only for these forms
-
     if form == "patch":
         patch = change.as_patch(app.workspace, plan_id)
         if app.ui.as_json:

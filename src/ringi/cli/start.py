@@ -124,7 +124,7 @@ def _root_or_here(app: App) -> Path:
 @click.option("--adopt", is_flag=True, help="Take over the ledger after the project was moved.")
 @pass_app
 def doctor(app: App, repair: bool, adopt: bool) -> None:
-    """Check that everything is well; behind every ✗ stands the command that mends it."""
+    """Check that everything is well; each ✗ shows the fix."""
     if adopt:
         app.ui.line(clinic.adopt(app.root, app.environment), style="green")
     if repair:

@@ -1,18 +1,15 @@
 """`ringi state`: what is known about the project."""
 
-from typing import TYPE_CHECKING
-
 import click
 
+from ringi.api import project
+from ringi.api.project import Captured
 from ringi.cli.app import App, pass_app
 from ringi.cli.input import read_named
 from ringi.domain import codec
 from ringi.domain.project_state import Diagnostic, EditorState, ProjectState, why
 from ringi.errors import NoState
 from ringi.text import Text
-
-if TYPE_CHECKING:
-    from ringi.api.project import Captured
 
 _SHOWN = 5
 
@@ -26,8 +23,6 @@ def state() -> None:
 @pass_app
 def capture(app: App) -> None:
     """Take the project's state now; change plans made from an earlier one are superseded."""
-    from ringi.api import project  # noqa: PLC0415  # not needed to show help
-
     _tell(app, project.capture(app.workspace, on_progress=lambda text: app.ui.line(text, style="dim")))
 
 
@@ -35,8 +30,6 @@ def capture(app: App) -> None:
 @pass_app
 def show(app: App) -> None:
     """Show the newest project state, and whether the files are still like that."""
-    from ringi.api import project  # noqa: PLC0415  # not needed to show help
-
     newest = app.workspace.services.store.project_state()
     if newest is None:
         raise NoState
@@ -54,13 +47,11 @@ def show(app: App) -> None:
 @pass_app
 def push(app: App, file: str) -> None:
     """Take in what an editor knows: its diagnostics and unsaved files. The rest is looked up anew."""
-    from ringi.api import project  # noqa: PLC0415  # not needed to show help
-
     pushed = codec.foreign(read_named(file), EditorState, file)
     _tell(app, project.capture(app.workspace, editor=pushed))
 
 
-def _tell(app: App, captured: "Captured") -> None:
+def _tell(app: App, captured: Captured) -> None:
     if app.ui.as_json:
         app.ui.document(captured.state)
     else:
