@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ringi.api import Workspace, open_workspace
+from ringi.approvals.grant import Grants
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.tool import PlanTool
@@ -61,6 +62,12 @@ class SetClock:
         self.moment += timedelta(seconds=seconds)
 
 
+def rewire(workspace: Workspace, **services: object) -> None:
+    """With these in place of what the plan tool and the grants know of the world."""
+    changed = workspace.plan._services._replace(**services)
+    workspace.plan, workspace.grants = PlanTool(changed), Grants(changed)
+
+
 def environment_of(tmp_path: Path, **variables: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
@@ -98,7 +105,7 @@ def set_clock(workspace: Workspace) -> SetClock:
     """From now on the workspace lives by the clock it answers with."""
     clock = SetClock()
     workspace.ledger._clock = clock
-    workspace.plan = PlanTool(workspace.plan._services._replace(clock=clock))
+    rewire(workspace, clock=clock)
     return clock
 
 

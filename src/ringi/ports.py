@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # every start would load documents that most commands never s
 
     from ringi.domain.approval import Approval, ApprovalRequest
     from ringi.domain.base import Document
-    from ringi.domain.events import Actor, Event, EventKind, LoggedEvent
+    from ringi.domain.events import Actor, EventKind, LoggedEvent
     from ringi.domain.execution import (
         CommandEnd,
         CommandStart,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # every start would load documents that most commands never s
     from ringi.domain.project_state import ProjectState
     from ringi.domain.prompt import Budget, ModelAnswer, OnWorking, Prompt
     from ringi.domain.run import Run
-    from ringi.domain.session import LogEntry, PlanningSession, SessionApproval, SessionFacts, SessionRef
+    from ringi.domain.session import LogEntry, PlanningSession, SessionFacts, SessionRef
     from ringi.errors import RingiError
     from ringi.text import Text
 
@@ -202,6 +202,20 @@ class StoredSession(NamedTuple):
     """Counts saves; a save names the revision it read and fails if another came first."""
 
 
+class Log(Protocol):
+    """What every request, proof and approval is held against."""
+
+    def workspace_id(self) -> str: ...
+    def last_hash(self) -> str:
+        """Of the newest event; of none, what the first one names as the one before it."""
+
+    def has_event(self, hash_: str) -> bool:
+        """Whether the log has an event with this hash."""
+
+    def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]: ...
+    def approvals(self, subject_id: str) -> tuple[Approval, ...]: ...
+
+
 class SessionTransaction(Protocol):
     """What a call about planning sessions saves, together or not at all."""
 
@@ -220,14 +234,15 @@ class SessionTransaction(Protocol):
     ) -> StoredSession:
         """Raises SessionRace where somebody saved it since it was read."""
 
-    def add_session_approval(self, approval: SessionApproval) -> None:
-        """Its event is the one that the session is saved with, and has it as evidence."""
+    def add_approval(self, approval: Approval) -> None:
+        """Its event is the one that its subject is saved with, and has it as evidence."""
 
+    def spend(self, approval_id: str, used_by: str) -> None: ...
     def add_run(self, run: Run, event: NewEvent) -> None: ...
     def save_run(self, run: Run, event: NewEvent) -> None: ...
 
 
-class SessionStore(Protocol):
+class SessionStore(Log, Protocol):
     """The ledger, as far as planning sessions and runs go."""
 
     def transaction(self) -> AbstractContextManager[SessionTransaction]: ...
@@ -238,13 +253,9 @@ class SessionStore(Protocol):
     def session_refs(self, *, open_only: bool = False) -> list[SessionRef]:
         """The newest first."""
 
-    def session_approval(self, session_id: str) -> SessionApproval | None: ...
     def find_run(self, name: str) -> str: ...
     def run(self, run_id: str) -> Run: ...
     def runs(self) -> list[Run]: ...
-    def last_hash(self) -> str: ...
-    def has_event(self, hash_: str) -> bool: ...
-    def workspace_id(self) -> str: ...
 
 
 class Transaction(Protocol):
@@ -259,8 +270,10 @@ class Transaction(Protocol):
 
     def last_hash(self) -> str: ...
     def add_request(self, request: ApprovalRequest) -> None: ...
-    def add_approval(self, approval: Approval) -> None: ...
-    def spend(self, approval_id: str, execution_id: str) -> None: ...
+    def add_approval(self, approval: Approval) -> None:
+        """Its event is the one that its subject is saved with, and has it as evidence."""
+
+    def spend(self, approval_id: str, used_by: str) -> None: ...
     def put_bytes(self, data: bytes, kept_until: str) -> None: ...
     def show_diffs(self, plan_id: str, diffs: Mapping[str, bytes]) -> None:
         """For people and editors only: the diffs are written beside the plan, not into the ledger."""
@@ -281,7 +294,7 @@ class Transaction(Protocol):
     def revoke_grant(self, grant_id: str, reason: str) -> None: ...
 
 
-class Store(Protocol):
+class Store(Log, Protocol):
     """The ledger. Reads see the last commit, and inside a transaction what it has written so far."""
 
     def transaction(self) -> AbstractContextManager[Transaction]: ...
@@ -296,15 +309,6 @@ class Store(Protocol):
     def get_bytes(self, sha256: str) -> bytes | None: ...
     def unfinished(self) -> tuple[ExecutionIntent, ...]: ...
     def intent(self, execution_id: str) -> ExecutionIntent | None: ...
-    def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]: ...
-    def grant_events(self, grant_id: str) -> list[Event]: ...
-    def last_hash(self) -> str:
-        """Of the newest event; of none, what the first one names as the one before it."""
-
-    def has_event(self, hash_: str) -> bool:
-        """Whether the log has an event with this hash."""
-
-    def approvals(self, plan_id: str) -> tuple[Approval, ...]: ...
     def requests(self, plan_id: str) -> tuple[ApprovalRequest, ...]: ...
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]: ...
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]: ...
@@ -321,7 +325,6 @@ class Store(Protocol):
     def forget_bytes(self, before: str) -> None: ...
     def current(self) -> str | None: ...
     def checking(self) -> str | None: ...
-    def workspace_id(self) -> str: ...
 
 
 class Upkeep(Protocol):

@@ -56,7 +56,7 @@ def lead(planning):
                 planning.reject(session_id, "smaller")
                 tell(session_id, "feedback", "smaller")
             case "approval":
-                answer = TypedAnswer(planning.request(session_id), "y")
+                answer = TypedAnswer(planning.request(session_id).digest, "y")
                 tell(session_id, "run", planning.approve(session_id, "person", answer).pending.run_id)
                 return
 
@@ -102,7 +102,7 @@ def found(tmp_path: Path) -> dict[tuple[str, str], str]:
             if run_id := session.planner_session_id:
                 have[name, "run"] = run_id
                 assert ledger.run(run_id).phase is RunPhase.PLANNING
-            assert (ledger.session_approval(name) is None) == (run_id is None)
+            assert (ledger.approvals(name) == ()) == (run_id is None)
         assert len(ledger.runs()) == sum(key == "run" for _, key in have)
     return have
 

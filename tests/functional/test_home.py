@@ -259,7 +259,7 @@ def test_runs_that_wait_are_counted(desk: Desk) -> None:
             )
             ids.append(tool.take_in(codec.pretty(state), "a file").session_id)
             tool.cancel(view.session_id)
-            tool.approve(ids[-1], "me", TypedAnswer(tool.request(ids[-1]), "y"))
+            tool.approve(ids[-1], "me", TypedAnswer(tool.request(ids[-1]).digest, "y"))
         tool.cancel(ids[0])
     assert desk.run().stdout.splitlines()[1:] == ["Runs that wait: 2", "  → ringi status"]
     assert desk.json()["runs_waiting"] == 2

@@ -20,10 +20,20 @@ from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, Mess
 from ringi.domain.risk import Risk
 from ringi.domain.versions import NewContent
 from ringi.integrations.signing import SignerList, SshSignatures
-from ringi.plans.tool import PlanTool
 from tests.fakes.models import Desk
 from tests.fakes.signing import RealKey
-from tests.helpers import FILES, SetClock, answer, create, delete, open_scratch, set_clock, undo, write
+from tests.helpers import (
+    FILES,
+    SetClock,
+    answer,
+    create,
+    delete,
+    open_scratch,
+    rewire,
+    set_clock,
+    undo,
+    write,
+)
 
 HERE = Path(__file__).parent
 WEEK = 7 * 86400
@@ -47,7 +57,7 @@ def always_the_same(workspace: Workspace) -> SetClock:
     numbers = itertools.count(1)
     workspace.ledger._ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"
     workspace.ledger.set_meta("workspace_id", workspace.ledger._ids())
-    workspace.plan = PlanTool(workspace.plan._services._replace(ids=workspace.ledger._ids))
+    rewire(workspace, ids=workspace.ledger._ids)
     return clock
 
 
@@ -100,10 +110,8 @@ def make_signed(tmp_path: Path, folder: Path) -> None:
     with open_scratch(tmp_path) as workspace:
         clock = always_the_same(workspace)
         listed = SignerList("allowed_signers", f"hanako {key.public}\n".encode())
-        workspace.plan = PlanTool(
-            workspace.plan._services._replace(signatures=SshSignatures(lambda: [listed]))
-        )
-        plan = workspace.plan
+        rewire(workspace, signatures=SshSignatures(lambda: [listed]))
+        grants = workspace.grants
         scope = GrantScope(
             requester="with:claude",
             globs=("docs/**",),
@@ -114,9 +122,9 @@ def make_signed(tmp_path: Path, folder: Path) -> None:
             files_total=9,
             lines_total=90,
         )
-        subject = plan.draft_grant(scope, clock.after(WEEK))
+        subject = grants.draft(scope, clock.after(WEEK))
         clock.pass_by(1)
-        grant = plan.add_grant(subject, "hanako", key.sign(plan.grant_statement(subject, "hanako")))
+        grant = grants.add(subject, "hanako", key.sign(grants.statement(subject, "hanako")))
         (folder / "grant.json").write_bytes(codec.pretty(grant))
         signed = _carried_out(workspace, clock, create("notes.txt", "署名\n", mode="0644"), key)
         granted = _carried_out(workspace, clock, create("docs/a.txt", "covered\n", mode="0644"), None)
@@ -153,10 +161,10 @@ def make_session(tmp_path: Path, folder: Path) -> None:
     session_id = desk.at_review("ログインを追加")
     desk.tool.reject(session_id, "小さく始める")
     desk.led(session_id)
-    digest = desk.tool.request(session_id)
+    digest = desk.tool.request(session_id).digest
     desk.tool.approve(session_id, "Hanako", TypedAnswer(digest, "y"))
     stored = desk.tool.get(session_id)
-    approval, [run] = desk.ledger.session_approval(session_id), desk.ledger.runs()
+    [approval], [run] = desk.ledger.approvals(session_id), desk.ledger.runs()
     folder.mkdir()
     documents = {"session": stored.session, "facts": stored.facts, "approval": approval, "run": run}
     for name, document in documents.items():

@@ -137,7 +137,7 @@ class Maker:
     def __init__(self, workspace: Workspace, key: RealKey) -> None:
         self._workspace = workspace
         self._root = workspace.places.root
-        self._plan = workspace.plan
+        self._plan, self._grants = workspace.plan, workspace.grants
         self._planning = workspace.planning
         self._key = key
 
@@ -230,10 +230,10 @@ class Maker:
             lines_total=90,
         )
         for _ in range(2):
-            subject = self._plan.draft_grant(scope, "2026-03-01T00:00:00.000000Z")
-            signed = self._key.sign(self._plan.grant_statement(subject, "hanako"))
-            revoked = self._plan.add_grant(subject, "hanako", signed)
-        self._plan.revoke_grant(revoked.id, "one is enough")
+            subject = self._grants.draft(scope, "2026-03-01T00:00:00.000000Z")
+            signed = self._key.sign(self._grants.statement(subject, "hanako"))
+            revoked = self._grants.add(subject, "hanako", signed)
+        self._grants.revoke(revoked.id, "one is enough")
         found = {}
         for name in ("granted", "granted again"):
             plan_id = self._plan.propose(name.title(), proposer="claude", requester="with:claude")
@@ -289,13 +289,13 @@ class Maker:
         found["design"] = self._led("Keep the greetings in a database", review=False)
         found["review"] = self._led("Add a second language")
         found["approved"] = self._led("挨拶の言語を選べるようにする")
-        digest = planning.request(found["approved"])
+        digest = planning.request(found["approved"]).digest
         planning.approve(found["approved"], "Hanako", TypedAnswer(digest, "y"))
         found["approved signed"] = self._led("Greet several people at once")
         statement = planning.statement(found["approved signed"], "hanako")
         planning.approve(found["approved signed"], "hanako", self._key.sign(statement))
         found["approved and cancelled"] = self._led("Rename the package")
-        digest = planning.request(found["approved and cancelled"])
+        digest = planning.request(found["approved and cancelled"]).digest
         planning.approve(found["approved and cancelled"], "Hanako", TypedAnswer(digest, "y"))
         planning.cancel(found["approved and cancelled"])
         found["cancelled"] = planning.start("Print in colour").session_id

@@ -1,5 +1,6 @@
 """Files that an earlier version wrote are still read, and what was signed then still holds."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,19 @@ from ringi.domain.approval import (
     ApprovalHistory,
     ApprovalSubject,
     ProofRecord,
+    SessionSubject,
     SignedAct,
     Statement,
     Strength,
+    read_approval,
 )
 from ringi.domain.events import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.grant import Grant, GrantSubject
 from ringi.domain.plan import PlanDocument, with_state
 from ringi.domain.run import Run
-from ringi.domain.session import PlanningSession, SessionApproval, SessionFacts, SessionSubject
+from ringi.domain.session import PlanningSession, SessionFacts
 from ringi.planning.handing_over import enhanced_instruction
-from ringi.store.chain import evidence_of
 from tests.fakes.signing import assert_signed
 from tests.golden.golden import HERE, make, make_session, make_signed
 
@@ -79,7 +81,7 @@ def assert_approved(approval: Approval, history: ApprovalHistory, events: list[L
     assert codec.canonical(subject).decode() == approval.subject
     assert codec.digest(approval.subject.encode()) == approval.digest
     assert approval.digest in [request.digest for request in history.requests]
-    at = [logged.event.evidence for logged in events].index(evidence_of(approval))
+    at = [logged.event.evidence for logged in events].index(approval.evidence)
     assert approval.after_event == events[at - 1].hash
 
 
@@ -191,7 +193,8 @@ def test_a_session_is_read_and_its_approval_still_fits(folder: Path):
     def written(name: str, kind: type) -> Any:
         return codec.foreign((folder / f"{name}.json").read_bytes(), kind, name)
 
-    session, approval = written("session", PlanningSession), written("approval", SessionApproval)
+    session = written("session", PlanningSession)
+    approval = read_approval(codec.canonical(json.loads((folder / "approval.json").read_bytes())))
     run = written("run", Run)
     assert (session.status, session.planner_session_id) == ("approved", run.run_id)
     assert written("facts", SessionFacts).feedback == ("小さく始める",)
@@ -200,7 +203,7 @@ def test_a_session_is_read_and_its_approval_still_fits(folder: Path):
     assert subject.instruction == run.instruction == enhanced_instruction(session)
     events = log(folder)
     assert_chained(events)
-    at = [logged.event.evidence for logged in events].index(evidence_of(approval))
+    at = [logged.event.evidence for logged in events].index(approval.evidence)
     assert approval.after_event == events[at - 1].hash
 
 

@@ -340,7 +340,7 @@ def test_a_standing_approval_covers_until_its_date(old: Old):
         plan_id = covered(workspace)
         assert workspace.plan.execute(plan_id).overall_success
         assert verify_plan(workspace, plan_id).proven
-        used = [len(state.uses) for state in workspace.plan.grants()]
+        used = [len(state.uses) for state in workspace.grants.list()]
         assert sorted(used) == [0, 3]
         clock.pass_by(90 * 86400)
         plan_id = covered(workspace)
@@ -368,7 +368,7 @@ def test_an_open_session_goes_on_to_its_run(old: Old, name: str):
                     break
             view = planning.go_on(session_id)
         assert planning.get(session_id).session.status is SessionStatus.REVIEW
-        planning.approve(session_id, "Hanako", TypedAnswer(planning.request(session_id), "y"))
+        planning.approve(session_id, "Hanako", TypedAnswer(planning.request(session_id).digest, "y"))
         session = planning.get(session_id).session
         assert (session.status, bool(session.planner_session_id)) == (SessionStatus.APPROVED, True)
         assert_whole(workspace)

@@ -213,7 +213,7 @@ def _wish_commit(workspace: Workspace, copy: WorkCopy, plan_id: str) -> Text | N
 
 def _ask_standing(workspace: Workspace, plan_id: str) -> None:
     """Where a standing approval may cover it, nobody need be asked; a person can be asked all the same."""
-    if any(state.revoked_at is None for state in workspace.plan.grants()):
+    if any(state.revoked_at is None for state in workspace.grants.list()):
         with contextlib.suppress(RingiError):
             workspace.plan.request_approval(plan_id)
 

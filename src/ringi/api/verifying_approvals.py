@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
+from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.domain import codec
 from ringi.domain.approval import (
     Act,
@@ -18,7 +19,6 @@ from ringi.domain.grant import Grant, GrantScope, GrantSubject
 from ringi.domain.plan import PlanDocument, SpecKind
 from ringi.domain.risk import Risk, highest
 from ringi.errors import NotFound, RingiError, SignatureRefused, UnlistedKey
-from ringi.plans.proofs import TYPED_LENGTH, YES
 from ringi.policy.globs import within
 from ringi.ports import Signatures
 from ringi.store.ledger import Ledger
@@ -67,7 +67,7 @@ def _reasons(facts: Facts, approval: Approval) -> Iterator[Text]:
     if subject is None:
         yield Text("what it says was approved cannot be read")
         return
-    given_for = next((one for one in (subject.plan_id, approval.plan_id) if one != facts.plan_id), None)
+    given_for = next((one for one in (subject.plan_id, approval.subject_id) if one != facts.plan_id), None)
     if given_for is not None:
         yield Text("it was given for plan {plan}", plan=_name(facts, given_for))
     if subject.workspace != facts.ledger.workspace_id():
@@ -154,7 +154,7 @@ def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event 
         yield Text("what it says was signed was changed")
     yield from _signature(facts, grant.proof, (SignedAct.GRANT, grant.digest, grant.approver, ""))
     hash_, used_at = codec.digest(codec.canonical(grant)), event.seq if event else 0
-    about = facts.ledger.grant_events(grant.id)
+    about = [logged.event for logged in facts.ledger.events(grant.id)]
     given = [one for one in about if one.event is EventKind.GRANTED and one.evidence == hash_]
     if not given or (event and given[0].seq > used_at):
         yield Text("the log did not have it then")

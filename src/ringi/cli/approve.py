@@ -62,7 +62,7 @@ def request(app: App, plan: str, selection: SpecSelection) -> None:
     """Ask for an approval of a plan as it is now."""
     ui, tool = app.ui, app.workspace.plan
     asked = tool.ask(plan, selection)
-    name, outcome = app.workspace.plan_name(asked.plan_id), tool.outcome(asked.plan_id)
+    name, outcome = app.workspace.plan_name(asked.subject_id), tool.outcome(asked.subject_id)
     standing = outcome if isinstance(outcome, ApprovedPlan) else None
     if ui.as_json:
         ui.document(standing or asked)
@@ -71,7 +71,7 @@ def request(app: App, plan: str, selection: SpecSelection) -> None:
         _tell_standing(app, name, standing)
         ui.next_step(f"ringi execute {name}")
         return
-    for error in tool.not_covered(asked.plan_id):
+    for error in app.workspace.grants.refusals(asked.subject_id):
         ui.line(Text("! {why}", why=Text(error.message, **error.details)), style="yellow")
     ui.line(Text("A person is asked to approve {plan}, until {when} UTC.",
                  plan=name, when=words.moment(asked.expires_at)))  # fmt: skip

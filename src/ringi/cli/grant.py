@@ -97,7 +97,7 @@ def new(
         files_total=total_files,
         lines_total=total_lines,
     )
-    subject = app.workspace.plan.draft_grant(scope, _moment(app, until))
+    subject = app.workspace.grants.draft(scope, _moment(app, until))
     _describe(app, subject)
     _sign(app, subject, sign)
 
@@ -109,8 +109,8 @@ def _moment(app: App, until: str) -> str:
 
 
 def _sign(app: App, subject: GrantSubject, key: Path) -> None:
-    tool, ui, who = app.workspace.plan, app.ui, app.workspace.person.user()
-    given = tool.add_grant(subject, who, signed(app, key, tool.grant_statement(subject, who)))
+    grants, ui, who = app.workspace.grants, app.ui, app.workspace.person.user()
+    given = grants.add(subject, who, signed(app, key, grants.statement(subject, who)))
     if ui.as_json:
         ui.document(given)
     name = given.id[:_SHOWN]
@@ -150,7 +150,7 @@ def _who(scope: GrantScope) -> Text:
 @pass_app
 def list_(app: App) -> None:
     """Every standing approval, what is left of it, and what became of it."""
-    states, ui = app.workspace.plan.grants(), app.ui
+    states, ui = app.workspace.grants.list(), app.ui
     if ui.as_json:
         ui.document(states)
         return
@@ -195,7 +195,7 @@ def revoke(app: App, grant_id: str, reason: str) -> None:
     """End a standing approval now; what it approved and nobody carried out yet counts no more."""
     if any("\ud800" <= c <= "\udfff" for c in reason):
         raise click.UsageError(_("A text on the command line is not UTF-8"))
-    state = app.workspace.plan.revoke_grant(grant_id, reason)
+    state = app.workspace.grants.revoke(grant_id, reason)
     if app.ui.as_json:
         app.ui.document(state)
         return

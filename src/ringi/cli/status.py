@@ -123,7 +123,7 @@ def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
     begun, count = given_by_agent(driver.app.workspace.log(view.session_id))
     document: dict[str, Any] = msgspec.to_builtins(view)
     document["byAgent"] = {"instruction": begun, "answers": count}
-    approval = driver.app.workspace.planning.approval(view.session_id)
+    approval = driver.tool.approval(view.session_id)
     if approval is not None:
         proof = approval.proof
         document["approval"] = {

@@ -39,9 +39,9 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
     if sign is None:
         require_terminal(app, f"ringi undo {name}".rstrip())
     asked, found = tool.ask_undo(plan)
-    name = app.workspace.plan_name(asked.plan_id)
+    name = app.workspace.plan_name(asked.subject_id)
     _show(app, found)
-    commit = _committed(app, asked.plan_id)
+    commit = _committed(app, asked.subject_id)
     if commit:
         line = Text(
             "! commit {id} stays, only the files go back; git takes back both: git revert {id}", id=commit
@@ -52,7 +52,7 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
         proof = _typed(app, asked, found, name)
     else:
         proof = signed(app, sign, tool.statement(asked, who, act=SignedAct.UNDO))
-    result = tool.undo(asked.plan_id, who, proof)
+    result = tool.undo(asked.subject_id, who, proof)
     if app.ui.as_json:
         app.ui.document(result)
     _tell(app, result, found, name)

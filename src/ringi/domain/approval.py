@@ -1,7 +1,8 @@
 """What exactly a person approves, how it is proven, and what can become of a request (rules 2 to 4)."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -9,7 +10,15 @@ from msgspec import UNSET, UnsetType
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
 from ringi.domain.feedback import LineComment
-from ringi.domain.plan import ActionSpec, FileState, PlannedChecks, SpecSelection
+from ringi.domain.plan import (
+    ALL_SPECS,
+    ActionSpec,
+    ActionSpecExt,
+    FileState,
+    PlannedChecks,
+    SpecSelection,
+)
+from ringi.domain.subject import Subject, SubjectKind
 
 NAMESPACE: Final = "ringi-approval"
 """Of every SSH signature; one made for something else is no approval."""
@@ -30,6 +39,17 @@ class FileChange(Document, frozen=True):
         """What is made or removed, where that is a folder."""
         state = self.after or self.before
         return state if state and state.folder else None
+
+
+def files_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
+    """Every file that the specs read or change."""
+    return tuple(
+        FileChange(spec.id, file.path, file.before, file.after) for spec in specs for file in spec.touched
+    )
+
+
+def changes_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:
+    return tuple(change for change in files_of(specs) if change.before != change.after)
 
 
 class Act(StrEnum):
@@ -77,6 +97,17 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     sandboxed: bool | UnsetType = UNSET
     """Whether the commands run in a sandbox; set where there are commands."""
     commit: CommitSubject | UnsetType = UNSET
+
+
+class SessionSubject(Versioned, frozen=True, kw_only=True):
+    """The bytes of this document, as stored, are what the person said yes to."""
+
+    kind: Literal["planning_session"] = "planning_session"
+    workspace: str
+    session_id: str
+    reject_count: int
+    instruction: str
+    """The enhanced instruction: what the run gets."""
 
 
 class ProofKind(StrEnum):
@@ -150,19 +181,27 @@ class ProofRecord(Document, frozen=True):
 
 class ApprovalRequest(Versioned, frozen=True, kw_only=True):
     id: str
-    plan_id: str
-    plan_version: int
+    subject_id: str = msgspec.field(name="plan_id")
+    subject_kind: SubjectKind | UnsetType = UNSET
+    """Set if it is not about a plan."""
+    version: int = msgspec.field(name="plan_version")
     selection: SpecSelection
     digest: str
     requested_at: str
     expires_at: str
-    kind: Act | UnsetType = UNSET
-    """Set where it asks for an undo."""
+    act: Act | UnsetType = msgspec.field(name="kind", default=UNSET)
+    """Set if it asks for an undo."""
+
+    @property
+    def about(self) -> Subject:
+        return Subject(self.subject_kind or SubjectKind.PLAN, self.subject_id)
 
 
 class Approval(Versioned, frozen=True, kw_only=True):
     id: str
-    plan_id: str
+    subject_id: str = msgspec.field(name="plan_id")
+    subject_kind: SubjectKind | UnsetType = UNSET
+    """Set if it is not about a plan."""
     request_id: str | None
     approver: str
     timestamp: str
@@ -171,18 +210,67 @@ class Approval(Versioned, frozen=True, kw_only=True):
     digest: str
     """SHA-256 of `subject`."""
     subject: str
-    """The canonical JSON of the ApprovalSubject, verbatim."""
+    """What was approved, verbatim: the canonical JSON of an ApprovalSubject or a SessionSubject."""
     proof: ProofRecord
     after_event: str
     """Hash of the event before it, so that a rewritten past contradicts the approval."""
     note: str = ""
     spent_by: str | None = None
-    """The execution it was used for; not part of what is hashed."""
+    """The execution it was used for, or the run it became; not part of what is hashed."""
+    written_as: str | UnsetType = UNSET
+    """The document itself, if an earlier version of the program wrote it in another form."""
+
+    @property
+    def about(self) -> Subject:
+        return Subject(self.subject_kind or SubjectKind.PLAN, self.subject_id)
 
     @property
     def evidence(self) -> str:
         """The hash under which the log knows it."""
+        if self.written_as:
+            return codec.digest(self.written_as.encode())
         return codec.digest(codec.canonical(msgspec.structs.replace(self, spent_by=None)))
+
+
+class SessionApproval(Versioned, frozen=True, kw_only=True):
+    """How the approvals of planning sessions were written once."""
+
+    id: str
+    session_id: str
+    run_id: str
+    approver: str
+    timestamp: str
+    digest: str
+    subject: str
+    proof: ProofRecord
+    after_event: str
+
+
+class _Form(msgspec.Struct):
+    session_id: str = ""
+
+
+def read_approval(data: bytes) -> Approval:
+    """From the bytes that were stored, whichever form they have."""
+    if not codec.trusted(data, _Form, "approval").session_id:
+        return codec.trusted(data, Approval, "approval")
+    old = codec.trusted(data, SessionApproval, "approval")
+    return Approval(
+        id=old.id,
+        subject_id=old.session_id,
+        subject_kind=SubjectKind.SESSION,
+        request_id=None,
+        approver=old.approver,
+        timestamp=old.timestamp,
+        expires_at=old.timestamp,
+        selection=ALL_SPECS,
+        digest=old.digest,
+        subject=old.subject,
+        proof=old.proof,
+        after_event=old.after_event,
+        spent_by=old.run_id,
+        written_as=data.decode(),
+    )
 
 
 class ApprovalHistory(Versioned, frozen=True, kw_only=True):

@@ -48,8 +48,8 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "editor-state": project_state.EditorState,
     "planning-session": session.PlanningSession,
     "planning-facts": session.SessionFacts,
-    "planning-subject": session.SessionSubject,
-    "planning-approval": session.SessionApproval,
+    "planning-subject": approval.SessionSubject,
+    "planning-approval": approval.SessionApproval,
     "planning-view": session_view.SessionView,
     "run": run.Run,
 }

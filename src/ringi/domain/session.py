@@ -7,8 +7,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from ringi.domain.approval import ProofRecord
-from ringi.domain.base import KNOWN_VERSION, CamelDocument, Versioned
+from ringi.domain.base import KNOWN_VERSION, CamelDocument
 from ringi.domain.machine import Machine
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.domain.usage import TokenUsage
@@ -228,28 +227,3 @@ class LogEntry(CamelDocument, frozen=True):
 
     phase: SessionStatus
     text: str
-
-
-class SessionSubject(Versioned, frozen=True, kw_only=True):
-    """The bytes of this document, as stored, are what the person said yes to."""
-
-    kind: Literal["planning_session"] = "planning_session"
-    workspace: str
-    session_id: str
-    reject_count: int
-    instruction: str
-    """The enhanced instruction: what the run gets."""
-
-
-class SessionApproval(Versioned, frozen=True, kw_only=True):
-    id: str
-    session_id: str
-    run_id: str
-    approver: str
-    timestamp: str
-    digest: str
-    """SHA-256 of `subject`."""
-    subject: str
-    """The canonical JSON of the SessionSubject, verbatim."""
-    proof: ProofRecord
-    after_event: str

@@ -67,14 +67,14 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
         why = Text("there are no specs; set them with plan_set_action_specs")
         raise InvalidSpecs(plan=workspace.plan_name(plan_id), issues=why)
     asked = workspace.plan.ask(plan_id, given.selection)
-    standing = isinstance(workspace.plan.outcome(asked.plan_id), ApprovedPlan)
-    ref = workspace.plan.ref(asked.plan_id)
+    standing = isinstance(workspace.plan.outcome(asked.subject_id), ApprovedPlan)
+    ref = workspace.plan.ref(asked.subject_id)
     found = answers.Requested(
         request_id=asked.id,
-        plan_id=asked.plan_id,
+        plan_id=asked.subject_id,
         name=ref.name,
         title=ref.title,
-        version=asked.plan_version,
+        version=asked.version,
         status=ref.status,
         selection=asked.selection,
         expires_at=asked.expires_at,

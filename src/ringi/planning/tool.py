@@ -5,15 +5,14 @@ from unicodedata import normalize
 
 from msgspec.structs import replace
 
-from ringi.domain import codec
-from ringi.domain.approval import Proof
+from ringi.approvals.proof import compose
+from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import OnWorking, Working
 from ringi.domain.run import Run
 from ringi.domain.session import (
     OPEN_SESSIONS,
     Question,
-    SessionApproval,
     SessionFacts,
     SessionRef,
     SessionStatus,
@@ -28,7 +27,7 @@ from ringi.domain.session_view import (
 )
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
-from ringi.planning import approving, operations
+from ringi.planning import approve, operations
 from ringi.planning.language import language_of
 from ringi.planning.parts import PlanningParts
 from ringi.planning.saving import add, save
@@ -70,14 +69,16 @@ class _Sessions:
     def runs(self) -> list[Run]:
         return self._parts.store.runs()
 
-    def approval(self, session_id: str) -> SessionApproval | None:
-        return self._parts.store.session_approval(session_id)
-
     def get(self, session_id: str) -> StoredSession:
         return self._parts.store.session(self._parts.store.find_session(session_id))
 
     def list(self, *, open_only: bool = False) -> list[SessionRef]:
         return self._parts.store.session_refs(open_only=open_only)
+
+    def approval(self, session_id: str) -> Approval | None:
+        """Of the session as it is: None until a person approves it."""
+        approvals = self._parts.store.approvals(session_id)
+        return approvals[-1] if approvals else None
 
     def _new_id(self) -> str:
         return f"{SESSION_PREFIX}{self._parts.ids()}"
@@ -161,18 +162,18 @@ class PlanningTool(_Sessions):
         state = operations.decided(state_of(stored), option, rationale, self._parts.clock.now())
         return self._save(stored, state, EventKind.SESSION_DECIDED, actor)
 
-    def request(self, session_id: str) -> str:
-        """The digest of what a person is asked to approve now: what the run would get."""
-        return codec.digest(approving.subject_of(self._parts, self._in_review(session_id).session))
+    def request(self, session_id: str) -> ApprovalRequest:
+        """What a person is asked to approve now: what the run would get."""
+        return approve.request(self._parts, self._in_review(session_id).session)
 
     def statement(self, session_id: str, approver: str) -> str:
         """The bytes that a key signs to approve it."""
-        return approving.statement(self._parts, self._in_review(session_id).session, approver)
+        return compose(self._parts, SignedAct.APPROVE, self.request(session_id).digest, approver)
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Makes the run, which waits in phase planning. Typed answers count only where a person sits."""
         stored = self._in_review(session_id)
-        return _view(approving.approve(self._parts, stored, approver, proof))
+        return _view(approve.approve(self._parts, stored, approver, proof))
 
     def _in_review(self, session_id: str) -> StoredSession:
         stored = self.get(session_id)
@@ -200,7 +201,7 @@ class PlanningTool(_Sessions):
             _require_open(stored)
         was_approved = stored.session.planner_session_id is not None
         _require_person(stored, person.refusal() if was_approved else person.agent())
-        return _view(approving.cancel(self._parts, stored, Actor.USER))
+        return _view(approve.cancel(self._parts, stored, Actor.USER))
 
     def fail(self, session_id: str, why: str) -> SessionView:
         """Stops it with a reason, from any state that is not an end already; `resume` goes on."""

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, NoReturn
 
 import msgspec
 
+from ringi.domain.approval import files_of
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.feedback import Amended, Feedback, FeedbackKind
@@ -25,7 +26,6 @@ from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Patch
 from ringi.patching.render import Rendered
 from ringi.patching.rework import drop_hunks
-from ringi.plans.approving import files_of
 from ringi.plans.effects import Effect, Invalid, content_of, difference, packed, rendering
 from ringi.plans.preview import effects_now, render_now
 from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from ringi.domain.approval import Act, Approval, FileChange
+from ringi.domain.approval import Act, Approval, FileChange, files_of
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
     OPEN,
@@ -39,7 +39,6 @@ from ringi.errors import (
     Usage,
 )
 from ringi.plans import undo
-from ringi.plans.approving import files_of
 from ringi.plans.change import refuse_superseded
 from ringi.plans.effects import Invalid
 from ringi.plans.preview import effects_now

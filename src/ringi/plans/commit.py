@@ -241,7 +241,7 @@ def written(
 def trailers(approval: Approval) -> tuple[str, ...]:
     """What the commit says of itself; a name is written so that it cannot become a line of its own."""
     who = visible(approval.approver, keep="")[:_LONGEST_NAME]
-    values = (approval.plan_id, approval.digest, who)
+    values = (approval.subject_id, approval.digest, who)
     return tuple(f"{name}: {value}" for name, value in zip(TRAILERS, values, strict=True))
 
 

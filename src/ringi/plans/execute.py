@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
-from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, ProofKind
+from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, ProofKind, files_of
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import (
@@ -37,9 +37,8 @@ from ringi.errors import (
     UnknownCommand,
 )
 from ringi.plans import check, commit, undo
-from ringi.plans.approving import files_of, subject_now
+from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import refuse_superseded, require_valid
-from ringi.plans.deciding import covering_approval
 from ringi.plans.effects import Invalid
 from ringi.plans.executor import Executor, storage_errors
 from ringi.plans.preview import after_bytes
@@ -122,7 +121,7 @@ def _approval(services: Services, stored: StoredPlan) -> Approval | None:
 
 
 def _covering(services: Services, document: PlanDocument, name: str) -> Approval | None:
-    found = covering_approval(services, document, name)
+    found = covering(services, document, name)
     if found and found.proof.kind is ProofKind.GRANT and document.state.commit:
         raise GrantRefused(grant=(found.proof.grant or "")[:_SHOWN], plan=name, why=_NEVER)
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from ringi.domain.approval import files_of
 from ringi.domain.plan import (
     ActionSpecExt,
     DiffSummary,
@@ -18,7 +19,6 @@ from ringi.errors import (
     StorageFailed,
 )
 from ringi.patching.render import Rendered
-from ringi.plans.approving import files_of
 from ringi.plans.effects import (
     NOTHING,
     Effect,

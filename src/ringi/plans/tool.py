@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from ringi.approvals.request import outcome
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.approval import (
     Approval,
@@ -12,12 +13,10 @@ from ringi.domain.approval import (
     Declined,
     Proof,
     SignedAct,
-    SignedAnswer,
 )
 from ringi.domain.events import Actor
 from ringi.domain.execution import CommandStart, ExecutionResult
 from ringi.domain.feedback import LineComment, Side
-from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject
 from ringi.domain.plan import (
     ALL_SPECS,
     ActionSpec,
@@ -33,15 +32,13 @@ from ringi.domain.plan import (
 )
 from ringi.domain.project_state import ProjectState
 from ringi.domain.versions import Amendment, PlanComparison
-from ringi.errors import GrantRefused
 from ringi.plans import (
     amend,
-    answering,
+    answer,
+    approve,
     check,
     commit,
-    deciding,
     execute,
-    granting,
     preview,
     propose,
     undo,
@@ -170,7 +167,7 @@ class PlanTool:
 
         Raises PlanChanged where the plan is no longer the one that was `seen`.
         """
-        return deciding.request(self._services, self._id(plan_id), selection, seen)
+        return approve.request(self._services, self._id(plan_id), selection, seen)
 
     def approve(
         self,
@@ -181,7 +178,7 @@ class PlanTool:
         note: str = "",
     ) -> ApprovedPlan:
         """Raises NoChannel without the proof of a person: an answer typed here, or a signature."""
-        return deciding.approve(self._services, self._id(plan_id), approver, selection, proof, note)
+        return approve.approve(self._services, self._id(plan_id), approver, selection, proof, note)
 
     def statement(
         self,
@@ -192,19 +189,19 @@ class PlanTool:
         act: SignedAct = SignedAct.APPROVE,
     ) -> str:
         """What a key signs to approve what was asked; with its signature it becomes a SignedAnswer."""
-        return deciding.statement(self._services, request, approver, note, act=act)
+        return approve.statement(self._services, request, approver, note, act=act)
 
     def outcome(self, plan_id: str) -> ApprovalOutcome | None:
         """What became of the newest request; None while a person can still answer, or where none was made."""
-        return deciding.outcome(self._services, self._id(plan_id))
+        return outcome(self._services, self._id(plan_id))
 
     def reject(self, plan_id: str, feedback: str) -> Declined:
         """Feedback is never approval: the plan goes back to whoever proposed it."""
-        return deciding.reject(self._services, self._id(plan_id), feedback)
+        return approve.reject(self._services, self._id(plan_id), feedback)
 
     def send_back(self, plan_id: str, reason: str = "") -> PlanState:
         """Back to proposed without a decision; a request that was open is cancelled."""
-        return deciding.send_back(self._services, self._id(plan_id), reason)
+        return approve.send_back(self._services, self._id(plan_id), reason)
 
     def amend(
         self,
@@ -242,7 +239,7 @@ class PlanTool:
         seen: PlanDocument | None = None,
     ) -> LineComment:
         """Words about one line, for whoever proposed the plan."""
-        return answering.comment(self._services, self._id(plan_id), path, line, text, side=side, seen=seen)
+        return answer.comment(self._services, self._id(plan_id), path, line, text, side=side, seen=seen)
 
     def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
         """What the plan writes is to be committed with this message; None takes the wish back.
@@ -257,7 +254,7 @@ class PlanTool:
 
     def answer(self, plan_id: str) -> PlanAnswer:
         """What the person decided, said and changed, for whoever proposed the plan."""
-        return answering.answer(self._services, self._services.store.plan(self._id(plan_id)))
+        return answer.answer(self._services, self._services.store.plan(self._id(plan_id)))
 
     def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, Undoable]:
         """What undoing the plan (the newest, if none is named) would bring back."""
@@ -323,27 +320,6 @@ class PlanTool:
     def delta(self, plan_id: str) -> PlanComparison | None:
         """What changed since the version that was approved last; None where none was."""
         return versions.delta(self._services, self.get(plan_id))
-
-    def draft_grant(self, scope: GrantScope, expires_at: str) -> GrantSubject:
-        return granting.draft(self._services, scope, expires_at)
-
-    def grant_statement(self, subject: GrantSubject, approver: str) -> str:
-        return granting.statement(self._services, subject, approver)
-
-    def add_grant(self, subject: GrantSubject, approver: str, proof: SignedAnswer | None = None) -> Grant:
-        """Raises NoChannel without a signature: a standing approval is always signed."""
-        return granting.add(self._services, subject, approver, proof)
-
-    def revoke_grant(self, grant_id: str, reason: str = "") -> GrantState:
-        return granting.revoke(self._services, grant_id, reason)
-
-    def grants(self) -> tuple[GrantState, ...]:
-        """The newest first, each with its uses."""
-        return granting.states(self._services)
-
-    def not_covered(self, plan_id: str) -> tuple[GrantRefused, ...]:
-        """Why each standing approval of whoever asked for the plan does not cover it."""
-        return tuple(granting.why_not(self._services, self._services.store.plan(self._id(plan_id))))
 
     def find(self, name: str) -> str:
         """The id of the plan people call by this name. Raises NotFound, Ambiguous."""

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
+from ringi.approvals.proof import approval_of, claimed, prove, require_answer
+from ringi.approvals.request import request_of, require_time
 from ringi.domain import codec
+from ringi.domain import subject as subjects
 from ringi.domain.approval import (
     Act,
     Approval,
@@ -22,13 +25,10 @@ from ringi.domain.approval import (
 )
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
-from ringi.domain.plan import ALL_SPECS, FileState, PlanStatus
-from ringi.domain.risk import Risk
-from ringi.errors import Expired, NothingToUndo, NotRequested, UndoStale
+from ringi.domain.plan import FileState, PlanStatus
+from ringi.errors import NothingToUndo, NotRequested, UndoStale
 from ringi.plans import commit
-from ringi.plans.approving import decide, require_person
 from ringi.plans.executor import Executor, storage_errors
-from ringi.plans.proofs import claimed
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.units import units_of
@@ -225,16 +225,14 @@ def request(services: Services, plan_id: str) -> tuple[ApprovalRequest, Undoable
     stored = services.store.plan(plan_id)
     found = undoable(services, stored)
     expires_at = services.clock.after(services.rules.expires_sec)
-    subject = _subject(services, stored, found, expires_at)
-    asked = ApprovalRequest(
-        id=services.ids(),
-        plan_id=plan_id,
-        plan_version=stored.document.plan.version,
-        selection=ALL_SPECS,
-        digest=codec.digest(codec.canonical(subject)),
+    asked = request_of(
+        subjects.plan(plan_id),
+        stored.document.plan.version,
+        codec.canonical(_subject(services, stored, found, expires_at)),
+        ids=services.ids,
         requested_at=services.clock.now(),
         expires_at=expires_at,
-        kind=Act.UNDO,
+        act=Act.UNDO,
     )
     with services.store.transaction() as transaction:
         transaction.add_request(asked)
@@ -249,20 +247,18 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
         commit.finish(services, Recovery(services).run())
         stored = services.store.plan(plan_id)
         name = f"p{stored.number}"
-        proof = require_person(services, name, proof)
+        proof = require_answer(services, proof, f"ringi review {name}")
         digest = claimed(proof)
         asked = next((asked for asked in services.store.requests(plan_id) if asked.digest == digest), None)
         if asked is None:
             raise NotRequested(plan=name)
-        if asked.expires_at < services.clock.now():
-            raise Expired(plan=name, when=asked.expires_at)
+        require_time(services, asked, name)
         found = undoable(services, stored)
-        subject = _subject(services, stored, found, asked.expires_at)
+        data = codec.canonical(_subject(services, stored, found, asked.expires_at))
+        record = prove(services, asked, data, proof, act=SignedAct.UNDO, approver=approver)
         with services.store.transaction() as transaction:
-            approval = decide(
-                services, asked, subject, proof,
-                act=SignedAct.UNDO, approver=approver, risk=Risk.LOW, after_event=transaction.last_hash(),
-            )  # fmt: skip
+            last = transaction.last_hash()
+            approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
             transaction.add_approval(approval)
             event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
             stored = transaction.save_plan(stored, stored.document, event)

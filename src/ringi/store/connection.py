@@ -100,7 +100,10 @@ def _migrate(database: sqlite3.Connection) -> None:
         # Again under the lock: another process may have migrated meanwhile.
         for number in range(_version(database), len(sql.MIGRATIONS)):
             for statement in sql.MIGRATIONS[number]:
-                database.execute(statement)
+                if isinstance(statement, str):
+                    database.execute(statement)
+                else:
+                    statement(database)
         database.execute(sql.SET_META, ("schema", str(len(sql.MIGRATIONS))))
         database.execute("COMMIT")
     except BaseException:

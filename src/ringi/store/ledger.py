@@ -51,11 +51,6 @@ class LedgerReader(SessionReader):
         for document, hash_ in found:
             yield LoggedEvent(codec.trusted(as_bytes(document), Event, "event"), str(hash_))
 
-    def grant_events(self, grant_id: str) -> list[Event]:
-        found = self._select(sql.EVENTS_OF_GRANT, grant_id)
-        events = (codec.trusted(as_bytes(row[0]), Event, "event") for row in found)
-        return [event for event in events if event.subject.id == grant_id]
-
     def requests(self, plan_id: str) -> tuple[ApprovalRequest, ...]:
         with translated(self.folder):
             return rows.load_requests(self.database, plan_id)

@@ -5,7 +5,7 @@ import sqlite3
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalRequest
+from ringi.domain.approval import Approval, ApprovalRequest, read_approval
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import Grant
 from ringi.ports import StoredCommand, StoredGrant, StoredIntent
@@ -21,9 +21,9 @@ def load_requests(database: sqlite3.Connection, plan_id: str) -> tuple[ApprovalR
 def load_approvals(
     database: sqlite3.Connection, name: str, statement: str = sql.APPROVALS
 ) -> tuple[Approval, ...]:
-    """Those of the plan with this id, or what else the statement asks for."""
+    """Those of the subject with this id, or what else the statement asks for."""
     return tuple(
-        msgspec.structs.replace(codec.trusted(as_bytes(document), Approval, "approval"), spent_by=spent_by)
+        msgspec.structs.replace(read_approval(as_bytes(document)), spent_by=spent_by)
         for document, spent_by in database.execute(statement, (name,))
     )
 

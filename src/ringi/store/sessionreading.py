@@ -3,7 +3,7 @@
 from typing import Final
 
 from ringi.domain.run import Run
-from ringi.domain.session import LogEntry, SessionApproval, SessionStatus
+from ringi.domain.session import LogEntry, SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import Ambiguous
 from ringi.ports import StoredSession
@@ -11,7 +11,7 @@ from ringi.store import sql
 from ringi.store.connection import translated
 from ringi.store.planrows import as_bytes
 from ringi.store.reading import PlanReader
-from ringi.store.sessionrows import as_approval, as_log_entry, as_run, load_session, no_run, no_session
+from ringi.store.sessionrows import as_log_entry, as_run, load_session, no_run, no_session
 
 _SHORTEST_NAME: Final = 4
 _OF_AN_ID: Final = frozenset("0123456789abcdef-")
@@ -40,10 +40,6 @@ class SessionReader(PlanReader):
 
     def session_logs(self, session_id: str) -> tuple[LogEntry, ...]:
         return tuple(as_log_entry(row) for row in self._select(sql.LOGS, session_id))
-
-    def session_approval(self, session_id: str) -> SessionApproval | None:
-        found = self._select(sql.SESSION_APPROVAL, session_id)
-        return as_approval(found[0]) if found else None
 
     def log_size(self, session_id: str, phase: SessionStatus) -> int:
         """How long the log of the phase is, in bytes."""

@@ -9,7 +9,6 @@ from ringi.domain.run import Run
 from ringi.domain.session import (
     LogEntry,
     PlanningSession,
-    SessionApproval,
     SessionFacts,
     SessionRef,
     SessionStatus,
@@ -77,10 +76,6 @@ def load_session(database: sqlite3.Connection, session_id: str) -> StoredSession
         codec.trusted(as_bytes(row[1]), SessionFacts, "planning session"),
         row[2],
     )
-
-
-def as_approval(row: Row) -> SessionApproval | None:
-    return None if row[0] is None else codec.trusted(as_bytes(row[0]), SessionApproval, "approval")
 
 
 def as_run(row: Row) -> Run:

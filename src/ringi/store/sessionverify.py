@@ -3,15 +3,16 @@
 The words of the logs are outside the chain, which knows only how many entries there are.
 """
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.events import Event
+from ringi.domain.approval import Approval, SessionSubject
+from ringi.domain.events import Event, EventKind
 from ringi.domain.run import Run
-from ringi.domain.session import PlanningSession, SessionApproval, SessionFacts, SessionSubject
+from ringi.domain.session import PlanningSession, SessionFacts
 from ringi.domain.subject import SubjectKind
 from ringi.errors import RingiError
 from ringi.store import sql
@@ -20,7 +21,6 @@ from ringi.store.sessionrows import ref_of_session, saved
 from ringi.text import Text
 
 T = TypeVar("T")
-Agrees = Callable[[SessionApproval, int], bool]
 
 
 def as_written(data: bytes, kind: type[T]) -> T | None:
@@ -53,6 +53,8 @@ class SessionChain:
         self._runs: dict[str, _Saves] = {}
         self._subjects: dict[int, str] = {}
         """The session that each event speaks of."""
+        self._made: dict[str, str] = {}
+        """By the run: the session, as the log has it."""
         self._approved: dict[str, tuple[str, str]] = {}
         """By the run: the session, and the instruction that was approved."""
 
@@ -63,16 +65,24 @@ class SessionChain:
         known = self._sessions if kind is SubjectKind.SESSION else self._runs
         known.setdefault(name, _Saves(len(known) + 1)).note(event)
         self._subjects[event.seq] = name
+        if event.event is EventKind.RUN_CREATED:
+            self._made.setdefault(name, event.reason)
 
-    def breaks(self, evidence: MutableMapping[str, int], agrees: Agrees) -> Iterator[Text]:
-        """Of `evidence`, takes out what is found."""
+    def given(self, approval: Approval, seq: int, spent_by: object) -> bool:
+        """Whether the approval that event `seq` speaks of is that of its session, and made this run."""
+        subject = as_written(approval.subject.encode(), SessionSubject)
+        run_id, session_id = str(spent_by), approval.subject_id
+        if subject is None or subject.session_id != session_id or approval.spent_by not in {None, spent_by}:
+            return False
+        self._approved[run_id] = (session_id, subject.instruction)
+        return self._subjects.get(seq) == session_id and self._made.get(run_id) == session_id
+
+    def breaks(self) -> Iterator[Text]:
         logs = {str(name): tuple(found) for name, *found in self._rows(sql.LOG_COUNTS)}
-        for *listed, document, facts, approval in self._rows(sql.SESSION_ROWS):
+        for *listed, document, facts in self._rows(sql.SESSION_ROWS):
             session_id = str(listed[1])
             saves = self._sessions.pop(session_id, _Saves(0))
             yield from _session_breaks(listed, as_bytes(document), as_bytes(facts), saves)
-            if approval is not None and not self._given(session_id, as_bytes(approval), evidence, agrees):
-                yield _approval_break(session_id)
             count = listed[4]
             if logs.pop(session_id, (0, 1, 0)) != (count, 1, count):
                 yield _logs_break(session_id)
@@ -83,18 +93,6 @@ class SessionChain:
             )
         yield from self._run_breaks()
 
-    def _given(
-        self, session_id: str, data: bytes, evidence: MutableMapping[str, int], agrees: Agrees
-    ) -> bool:
-        approval, seq = as_written(data, SessionApproval), evidence.pop(codec.digest(data), 0)
-        if approval is None or approval.session_id != session_id:
-            return False
-        subject = as_written(approval.subject.encode(), SessionSubject)
-        if subject is None or subject.session_id != session_id:
-            return False
-        self._approved[approval.run_id] = (session_id, subject.instruction)
-        return self._subjects.get(seq) == session_id and agrees(approval, seq)
-
     def _run_breaks(self) -> Iterator[Text]:
         for at, run_id, document in self._rows(sql.RUN_ROWS):
             data = as_bytes(document)
@@ -104,7 +102,7 @@ class SessionChain:
             if run is None or codec.digest(data) != saves.document or not named or at != saves.number:
                 yield Text("run {run}: it is not what event {seq} says was saved", run=run_id, seq=saves.seq)
             elif self._approved.get(run.run_id, _given_to(run)) != _given_to(run):
-                yield _approval_break(run.planning_session_id)
+                yield approval_break(run.planning_session_id)
         for name, saves in self._runs.items():
             yield Text("event {seq}: its run {run} is gone", seq=saves.seq, run=name)
 
@@ -132,7 +130,7 @@ def _given_to(run: Run) -> tuple[str, str]:
     return run.planning_session_id, run.instruction
 
 
-def _approval_break(session_id: object) -> Text:
+def approval_break(session_id: object) -> Text:
     return Text("planning session {session}: its approval was changed or put in", session=session_id)
 
 

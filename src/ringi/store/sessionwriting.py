@@ -10,7 +10,6 @@ from ringi.domain.run import Run
 from ringi.domain.session import (
     LogEntry,
     PlanningSession,
-    SessionApproval,
     SessionFacts,
     SessionStatus,
     is_session_id,
@@ -87,12 +86,6 @@ class SessionWriting(EventLog):
             ends[phase] += len(text.encode())
             rows.append((session_id, seq, phase, ends[phase], text))
         self._database.executemany(sql.ADD_LOG, rows)
-
-    def add_session_approval(self, approval: SessionApproval) -> None:
-        """Once: a second one would leave the first without its place."""
-        values = (text_of(approval), approval.session_id)
-        if self._database.execute(sql.APPROVE_SESSION, values).rowcount != 1:
-            raise SessionRace(session=short(approval.session_id))
 
     def add_run(self, run: Run, event: NewEvent) -> None:
         text = text_of(run)

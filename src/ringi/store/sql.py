@@ -1,8 +1,13 @@
 """Every statement of the ledger. The types and the grammar are those PostgreSQL shares with SQLite."""
 
+import sqlite3
+from collections.abc import Callable
 from typing import Final
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+from ringi.store.adopt import move_session_approvals, name_grants
+
+Step = str | Callable[[sqlite3.Connection], None]
+MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (
     (
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
         """CREATE TABLE plans (
@@ -127,6 +132,16 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             document TEXT NOT NULL
         )""",
     ),
+    (
+        # What is approved has a kind; the approvals of sessions join those of plans.
+        "ALTER TABLE approvals RENAME COLUMN plan_id TO subject_id",
+        "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
+        "CREATE UNIQUE INDEX approvals_once ON approvals (subject_id) WHERE kind = 'session'",
+        "ALTER TABLE events RENAME COLUMN plan_id TO subject_id",
+        move_session_approvals,
+        name_grants,
+        "ALTER TABLE sessions DROP COLUMN approval",
+    ),
 )
 
 GET_META: Final = "SELECT value FROM meta WHERE key = ?"
@@ -162,13 +177,11 @@ REVISION: Final = "SELECT revision FROM plans WHERE id = ?"
 ALL_IDS: Final = "SELECT id FROM plans ORDER BY number"
 
 LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
-ADD_EVENT: Final = "INSERT INTO events (seq, plan_id, document, hash) VALUES (?, ?, ?, ?)"
+ADD_EVENT: Final = "INSERT INTO events (seq, subject_id, document, hash) VALUES (?, ?, ?, ?)"
 EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
-EVENTS_OF: Final = "SELECT document, hash FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq"
-# Events about grants did not always name one.
-EVENTS_OF_GRANT: Final = "SELECT document FROM events WHERE plan_id IN (?, '') ORDER BY seq"
+EVENTS_OF: Final = "SELECT document, hash FROM events WHERE subject_id = ? AND seq > ? ORDER BY seq"
 HAS_EVENT: Final = "SELECT 1 FROM events WHERE hash = ? ORDER BY seq DESC LIMIT 1"
-EVENT_ROWS: Final = "SELECT seq, plan_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
+EVENT_ROWS: Final = "SELECT seq, subject_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
 
 ADD_REQUEST: Final = (
     "INSERT INTO requests (id, plan_id, at, document)"
@@ -176,12 +189,12 @@ ADD_REQUEST: Final = (
 )
 REQUESTS: Final = "SELECT document FROM requests WHERE plan_id = ? ORDER BY at"
 ADD_APPROVAL: Final = (
-    "INSERT INTO approvals (id, plan_id, granted_by, at, document)"
-    " VALUES (?, ?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
+    "INSERT INTO approvals (id, subject_id, kind, granted_by, at, document)"
+    " VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
 )
 GRANTED_BY: Final = "SELECT id, granted_by FROM approvals"
 GRANTED: Final = "SELECT document, spent_by FROM approvals WHERE granted_by = ? ORDER BY at"
-APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE plan_id = ? ORDER BY at"
+APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE subject_id = ? ORDER BY at"
 SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
 ADD_INTENT: Final = (
     "INSERT INTO executions (id, plan_id, at, intent)"
@@ -192,7 +205,9 @@ EXECUTIONS: Final = "SELECT intent, result FROM executions WHERE plan_id = ? ORD
 INTENT: Final = "SELECT intent FROM executions WHERE id = ?"
 UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
 # As bytes: what was tampered with need not be text.
-APPROVAL_ROWS: Final = "SELECT id, plan_id, CAST(document AS BLOB), spent_by FROM approvals ORDER BY at"
+APPROVAL_ROWS: Final = (
+    "SELECT id, subject_id, kind, CAST(document AS BLOB), spent_by FROM approvals ORDER BY at"
+)
 EXECUTION_ROWS: Final = (
     "SELECT id, plan_id, CAST(intent AS BLOB), CAST(result AS BLOB) FROM executions ORDER BY at"
 )
@@ -255,8 +270,6 @@ SAVE_SESSION: Final = (
     "UPDATE sessions SET revision = revision + 1, status = ?, logs = ?, ref = ?, document = ?, facts = ?"
     " WHERE id = ? AND revision = ?"
 )
-APPROVE_SESSION: Final = "UPDATE sessions SET approval = ? WHERE id = ? AND approval IS NULL"
-SESSION_APPROVAL: Final = "SELECT approval FROM sessions WHERE id = ?"
 SESSION_REVISION: Final = "SELECT revision FROM sessions WHERE id = ?"
 SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
 # The statuses of OPEN_SESSIONS: to load the documents takes longer than a list without any session.
@@ -266,8 +279,8 @@ OPEN_SESSION_REFS: Final = (
 SESSION_IDS: Final = "SELECT id FROM sessions ORDER BY at"
 SESSIONS_FROM: Final = "SELECT id FROM sessions WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
 SESSION_ROWS: Final = (
-    "SELECT at, id, revision, status, logs, CAST(ref AS BLOB), CAST(document AS BLOB), CAST(facts AS BLOB),"
-    " CAST(approval AS BLOB) FROM sessions ORDER BY at"
+    "SELECT at, id, revision, status, logs, CAST(ref AS BLOB), CAST(document AS BLOB), CAST(facts AS BLOB)"
+    " FROM sessions ORDER BY at"
 )
 
 ADD_LOG: Final = "INSERT INTO session_logs (session_id, seq, phase, ends, text) VALUES (?, ?, ?, ?, ?)"

@@ -12,7 +12,8 @@ from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, Ex
 from ringi.domain.grant import Grant
 from ringi.domain.plan import OPEN, PlanDocument, with_state
 from ringi.domain.project_state import ProjectState
-from ringi.errors import LostRace
+from ringi.domain.session import short
+from ringi.errors import LostRace, SessionRace
 from ringi.ports import NewEvent, StoredPlan
 from ringi.store import sql
 from ringi.store.chain import About, EventLog, text_of
@@ -25,14 +26,20 @@ class _Decisions(EventLog):
     """What people said, and the standing approvals, which belong to no plan."""
 
     def add_request(self, request: ApprovalRequest) -> None:
-        self._database.execute(sql.ADD_REQUEST, (request.id, request.plan_id, text_of(request)))
+        self._database.execute(sql.ADD_REQUEST, (request.id, request.subject_id, text_of(request)))
 
     def add_approval(self, approval: Approval) -> None:
+        kind, subject_id = approval.about
         grant = approval.proof.grant or None
-        self._database.execute(sql.ADD_APPROVAL, (approval.id, approval.plan_id, grant, text_of(approval)))
+        values = (approval.id, subject_id, kind, grant, text_of(approval))
+        try:
+            self._database.execute(sql.ADD_APPROVAL, values)
+        except sqlite3.IntegrityError:
+            # A session is approved once.
+            raise SessionRace(session=short(subject_id)) from None
 
-    def spend(self, approval_id: str, execution_id: str) -> None:
-        self._database.execute(sql.SPEND, (execution_id, approval_id))
+    def spend(self, approval_id: str, used_by: str) -> None:
+        self._database.execute(sql.SPEND, (used_by, approval_id))
 
     def add_grant(self, grant: Grant) -> None:
         text = text_of(grant)

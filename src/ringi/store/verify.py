@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalRequest, Statement
+from ringi.domain.approval import Approval, ApprovalRequest, Statement, read_approval
 from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import Grant
 from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
-from ringi.domain.session import SessionApproval
 from ringi.domain.subject import SubjectKind
+from ringi.errors import RingiError
 from ringi.store import sql
 from ringi.store.connection import translated
 from ringi.store.ledger import LedgerReader
 from ringi.store.planrows import Row, as_bytes, ref_of
-from ringi.store.sessionverify import SessionChain, as_written
+from ringi.store.sessionverify import SessionChain, approval_break, as_written
 from ringi.text import Text
 
 
@@ -71,7 +71,7 @@ class _Chain:
             if event is None:
                 yield Text("event {seq}: it cannot be read", seq=seq)
             else:
-                if (event.seq, event.subject_id) != (seq, plan_id):
+                if (event.seq, event.subject.id) != (seq, plan_id):
                     yield Text("event {seq}: event {other} stands in its place", seq=seq, other=event.seq)
                 if event.previous != previous:
                     yield Text("event {seq}: it does not follow the event before it", seq=seq)
@@ -153,14 +153,19 @@ class _Chain:
 
     def approvals(self) -> Iterator[Text]:
         granted = {row[0]: row[1] for row in self._rows(sql.GRANTED_BY)}
-        for row_id, plan_id, document, spent_by in self._rows(sql.APPROVAL_ROWS):
-            approval = as_written(as_bytes(document), Approval)
-            right = approval is not None and (approval.id, approval.plan_id) == (row_id, plan_id)
-            right &= self._follows(as_bytes(document), "approvals")
-            right &= approval is not None and self._agrees(approval, self._last["approvals"])
+        for row_id, subject_id, kind, document, spent_by in self._rows(sql.APPROVAL_ROWS):
+            data, order = as_bytes(document), f"approvals of a {kind}"
+            approval = _read(data)
+            right = approval is not None and (approval.id, *approval.about) == (row_id, kind, subject_id)
+            right &= self._follows(data, order)
+            right &= approval is not None and self._agrees(approval, self._last[order])
             right &= approval is not None and (approval.proof.grant or None) == granted[row_id]
-            if not right or spent_by != self._spent.get(str(row_id)):
-                yield _changed(plan_id)
+            if kind == SubjectKind.SESSION:
+                used = approval is not None and self._sessions.given(approval, self._last[order], spent_by)
+                if not right or not used:
+                    yield approval_break(subject_id)
+            elif not right or spent_by != self._spent.get(str(row_id)):
+                yield _changed(subject_id)
 
     def grants(self) -> Iterator[Text]:
         for row_id, document, revoked_at in self._rows(sql.GRANT_ROWS):
@@ -174,9 +179,9 @@ class _Chain:
                 yield Text("standing approval {id}: the log says otherwise of its end", id=row_id)
 
     def sessions(self) -> Iterator[Text]:
-        return self._sessions.breaks(self._evidence, self._agrees)
+        return self._sessions.breaks()
 
-    def _agrees(self, given: Approval | Grant | SessionApproval, seq: int) -> bool:
+    def _agrees(self, given: Approval | Grant, seq: int) -> bool:
         """A past that was written anew contradicts what was approved, and what was signed."""
         proof = given.proof
         right = given.after_event == self._before.get(seq)
@@ -202,13 +207,20 @@ class _Chain:
         for row_id, plan_id, document in self._rows(sql.REQUEST_ROWS):
             request = as_written(as_bytes(document), ApprovalRequest)
             key = (str(plan_id), request.digest if request else "")
-            right = request is not None and (request.id, request.plan_id) == (row_id, plan_id)
+            right = request is not None and (request.id, request.subject_id) == (row_id, plan_id)
             if not right or self._requested[key] < 1:
                 yield Text("plan {plan}: a request for approval was changed or put in", plan=plan_id)
             self._requested[key] -= 1
         for (plan_id, _), left in self._requested.items():
             if left > 0:
                 yield Text("plan {plan}: a request for approval is gone", plan=plan_id)
+
+
+def _read(data: bytes) -> Approval | None:
+    try:
+        return read_approval(data)
+    except RingiError:
+        return None
 
 
 def _changed(plan_id: object) -> Text:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.domain.approval import TypedAnswer
 from ringi.errors import NoChannel
-from ringi.plans.proofs import TYPED_LENGTH, YES
 from ringi.ports import PersonChannel
 from ringi.text import Text
 from ringi.views.lines import Style

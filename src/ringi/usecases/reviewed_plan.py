@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof
+from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, files_of
 from ringi.domain.events import Actor
 from ringi.domain.feedback import LineComment, Side
 from ringi.domain.plan import (
@@ -18,7 +18,6 @@ from ringi.domain.plan import (
 )
 from ringi.domain.versions import Amendment, DropHunks, DropSpec, NewContent
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Stale, Superseded
-from ringi.plans.approving import files_of
 from ringi.plans.effects import packed
 from ringi.plans.preview import overlaps, preview
 from ringi.text import Text

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from ringi.approvals.proof import TYPED_LENGTH
 from ringi.domain.approval import TypedAnswer
 from ringi.errors import NoChannel, WrongAnswer
-from ringi.plans.proofs import TYPED_LENGTH
 from ringi.ports import Clock, PersonChannel
 from ringi.text import Text
 from ringi.workspace.pins import Part, Pin, Trust, Verdict

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ringi.approvals.grant import Grants
 from ringi.domain.events import LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.session import is_session
@@ -20,7 +21,7 @@ if TYPE_CHECKING:  # most workspaces are opened without
 
 
 class OpenWorkspace:
-    """`plan` is the plan tool; everything that changes files goes through it."""
+    """`plan` is the plan tool; all that changes files goes through it. `grants`: standing approvals."""
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class OpenWorkspace:
         self.places = places
         self.environment = environment
         self.plan = PlanTool(services)
+        self.grants = Grants(services)
         self._planning = planning
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Executions that a crash had cut off and that opening the workspace finished or took back."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ringi.domain.approval import Approval
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.session import (
     DecisionPoint,
     DesignOption,
     PlanningSession,
     QuestionType,
-    SessionApproval,
     SessionFacts,
 )
 from ringi.domain.session_view import (
@@ -173,7 +173,7 @@ def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
         yield prose(words, Style.WARNING)
 
 
-def approval_lines(approval: SessionApproval) -> Iterator[Line]:
+def approval_lines(approval: Approval) -> Iterator[Line]:
     yield prose(approved(approval.approver, approval.timestamp), indent=2)
     yield prose(proof(approval.proof), indent=4)
 

@@ -83,7 +83,7 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
         assert (back.facts, back.revision) == (SessionFacts(), 1)
         assert back.session.design_log_path == f"logs/{ONE}/design.log"
         assert [entry.text for entry in ledger.session_logs(ONE)] == ["one\n"]
-        assert ledger.session_approval(ONE) is None
+        assert ledger.approvals(ONE) == ()
         assert ledger.runs() == []
         failed = ledger.session(id_of(2)).session
         assert (failed.status, failed.error_message) == (SessionStatus.FAILED, "why")

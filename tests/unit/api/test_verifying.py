@@ -18,10 +18,10 @@ from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckFailure, CheckResult, 
 from ringi.domain.proof import FileStanding
 from ringi.domain.risk import Risk
 from ringi.errors import CheckFailed
-from ringi.plans.deciding import statement as statement_for
+from ringi.plans.approve import statement as statement_for
 from ringi.plans.tool import PlanTool
 from tests.fakes.signing import MadeUpKeys, RealKey
-from tests.helpers import approved, create, open_scratch, proposed, undo, write
+from tests.helpers import approved, create, open_scratch, proposed, rewire, undo, write
 
 AS_APPROVED, CHANGED, UNDONE = FileStanding.AS_APPROVED, FileStanding.CHANGED_SINCE, FileStanding.UNDONE
 
@@ -34,7 +34,7 @@ def keys() -> MadeUpKeys:
 @pytest.fixture
 def ws(tmp_path: Path, keys: MadeUpKeys):
     with open_scratch(tmp_path) as workspace:
-        workspace.plan = PlanTool(workspace.plan._services._replace(signatures=keys))
+        rewire(workspace, signatures=keys)
         yield workspace
 
 
@@ -56,8 +56,8 @@ def granted(ws: Workspace, keys: MadeUpKeys) -> str:
     """A plan that a standing approval covered."""
     kinds = (SpecKind.CREATE, SpecKind.WRITE)
     scope = GrantScope("user:hanako", ("docs/**",), kinds, Risk.LOW, 2, 10, 4, 20)
-    subject = ws.plan.draft_grant(scope, ws.plan._services.clock.after(3600))
-    ws.plan.add_grant(subject, "hanako", keys.sign("hers", ws.plan.grant_statement(subject, "hanako")))
+    subject = ws.grants.draft(scope, ws.plan._services.clock.after(3600))
+    ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako")))
     plan_id = proposed(ws, create("docs/a.txt", "a\n"))
     ws.plan.ask(plan_id)
     assert ws.plan.execute(plan_id).overall_success
@@ -205,8 +205,8 @@ def test_a_standing_approval_is_checked_with_its_scope(ws, keys):
     plan_id = granted(ws, keys)
     [execution] = looked_at(ws, plan_id).document.executions
     assert execution.approval is not None
-    assert execution.approval.proof.grant == ws.plan.grants()[0].grant.id
-    ws.plan.revoke_grant(ws.plan.grants()[0].grant.id, "enough")
+    assert execution.approval.proof.grant == ws.grants.list()[0].grant.id
+    ws.grants.revoke(ws.grants.list()[0].grant.id, "enough")
     assert standing(ws, plan_id) == {"docs/a.txt": (AS_APPROVED, "")}
     keys.listed.clear()
     assert "the key that signed is not listed any more" in said(ws, plan_id)
@@ -276,7 +276,8 @@ def test_an_approval_copied_to_another_plan(ws):
     other = proposed(ws, create("c.txt", "c\n"))
     database = ws.ledger.database
     database.execute(
-        "INSERT INTO approvals SELECT 'copy', ?, at + 1, document, NULL, granted_by FROM approvals", (other,)
+        "INSERT INTO approvals SELECT 'copy', ?, at + 1, document, NULL, granted_by, kind FROM approvals",
+        (other,),
     )
     assert "it was given for plan p1" in said(ws, other)
     edit(ws, "approvals", "document", lambda row: row.update(id="copy", plan_id=other), "id = 'copy'")
@@ -555,7 +556,7 @@ def test_no_changed_letter_is_proven(everything, where: tuple[str, str], at: int
 def everything(tmp_path_factory: pytest.TempPathFactory):
     keys = MadeUpKeys("hers")
     with open_scratch(tmp_path_factory.mktemp("everything")) as ws:
-        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
+        rewire(ws, signatures=keys)
         ran = ActionSpec(SpecKind.RUN, argv=("touch", "made.txt"))
         yield ws, [executed(ws), signed(ws, keys), granted(ws, keys), executed(ws, ran)]
 

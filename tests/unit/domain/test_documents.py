@@ -70,10 +70,10 @@ FIELDS: dict[type[Document], str] = {
     approval.TypedAnswer: "digest answer",
     approval.ProofRecord: "kind strength user channel answer statement signature principal key"
     " grant grant_subject used_files used_lines",
-    approval.ApprovalRequest: "schema_version id plan_id plan_version selection digest requested_at"
-    " expires_at kind",
-    approval.Approval: "schema_version id plan_id request_id approver timestamp expires_at"
-    " selection digest subject proof after_event note spent_by",
+    approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
+    " requested_at expires_at kind",
+    approval.Approval: "schema_version id plan_id subject_kind request_id approver timestamp expires_at"
+    " selection digest subject proof after_event note spent_by written_as",
     approval.ApprovalHistory: "schema_version plan_id requests approvals",
     approval.ApprovedPlan: "approval",
     approval.Declined: "feedback comments",
@@ -167,8 +167,8 @@ FIELDS: dict[type[Document], str] = {
     session_view.CancelledSession: "",
     session_view.SessionView: "sessionId instruction status pending usage model",
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at",
-    session.SessionSubject: "schema_version kind workspace session_id reject_count instruction",
-    session.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
+    approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction",
+    approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
     " proof after_event",
 }
 VALUES = {

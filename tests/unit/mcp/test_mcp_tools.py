@@ -21,7 +21,7 @@ from ringi.mcp.tools import TOOLS, structured
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
 from tests.fakes.signing import MadeUpKeys
-from tests.helpers import approve, create, open_scratch, proposed, write
+from tests.helpers import approve, create, open_scratch, proposed, rewire, write
 
 ME = Caller("a tester", lambda: "")
 
@@ -140,11 +140,11 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
 def grant_to_hanako(workspace: Workspace) -> str:
     """New files in docs; the statement that she signed."""
     keys = MadeUpKeys("hers")
-    workspace.plan = PlanTool(workspace.plan._services._replace(signatures=keys))
+    rewire(workspace, signatures=keys)
     scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 2, 10, 5, 20)
-    subject = workspace.plan.draft_grant(scope, workspace.plan._services.clock.after(1000))
-    statement = workspace.plan.grant_statement(subject, "hanako")
-    workspace.plan.add_grant(subject, "hanako", keys.sign("hers", statement))
+    subject = workspace.grants.draft(scope, workspace.plan._services.clock.after(1000))
+    statement = workspace.grants.statement(subject, "hanako")
+    workspace.grants.add(subject, "hanako", keys.sign("hers", statement))
     return statement
 
 

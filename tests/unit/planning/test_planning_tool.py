@@ -50,7 +50,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def yes(desk: Desk, session_id: str) -> TypedAnswer:
-    return TypedAnswer(desk.tool.request(session_id), "y")
+    return TypedAnswer(desk.tool.request(session_id).digest, "y")
 
 
 @pytest.mark.req("IP-1", "IP-2", "IP-3", "IP-4", "IP-5", "IP-9")
@@ -74,9 +74,8 @@ def test_from_an_instruction_to_a_run(desk: Desk):
     run = desk.ledger.run(done.pending.run_id)
     assert (run.phase, run.planning_session_id) == (RunPhase.PLANNING, session_id)
     assert run.instruction == enhanced_instruction(session)
-    approval = desk.ledger.session_approval(session_id)
-    assert approval is not None
-    assert approval.run_id == run.run_id
+    approval = desk.ledger.approvals(session_id)[-1]
+    assert approval.spent_by == run.run_id
     assert verify(desk.ledger) == []
     facts = desk.tool.get(session_id).facts
     assert facts.usage == TokenUsage(
@@ -94,7 +93,7 @@ def test_only_a_person_approves_and_only_what_was_shown(tmp_path: Path):
     with pytest.raises(WrongAnswer, match="something else"):
         desk.tool.approve(session_id, "person", TypedAnswer("0" * 64, "y"))
     with pytest.raises(WrongAnswer, match="no yes"):
-        desk.tool.approve(session_id, "person", TypedAnswer(desk.tool.request(session_id), "maybe"))
+        desk.tool.approve(session_id, "person", TypedAnswer(desk.tool.request(session_id).digest, "maybe"))
     before = yes(desk, session_id)
     desk.tool.reject(session_id, "not like this")
     desk.tool.go_on(session_id)
@@ -327,7 +326,7 @@ def test_what_is_not_asked_is_not_taken(desk: Desk):
         lambda: desk.tool.decide(session_id, "opt-a"),
         lambda: desk.tool.reject(session_id, "x"),
         lambda: desk.tool.approve(session_id, "person", TypedAnswer("", "y")),
-        lambda: desk.tool.request(session_id),
+        lambda: desk.tool.request(session_id).digest,
     ):
         with pytest.raises(NotAsked):
             call()

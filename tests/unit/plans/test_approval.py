@@ -373,7 +373,7 @@ def test_an_approval_copied_to_another_plan_covers_nothing(ws, root: Path):
     other = proposed(ws, write("README.md", "x\n"))
     with sqlite3.connect(ws.ledger.folder / "ringi.db") as database:
         database.execute(
-            "INSERT INTO approvals (id, plan_id, at, document)"
+            "INSERT INTO approvals (id, subject_id, at, document)"
             " SELECT 'copied', ?, 99, replace(document, ?, ?) FROM approvals",
             (other, plan_id, other),
         )

@@ -492,14 +492,14 @@ def test_a_standing_approval_never_covers_a_commit(
     ws: Workspace, repo: Path, monkeypatch: pytest.MonkeyPatch
 ):
     plan_id = approved(ws, *CHANGE)
-    real = execute.covering_approval
+    real = execute.covering
 
     def through_a_grant(*given: object):
         found = real(*given)
         proof = msgspec.structs.replace(found.proof, kind=ProofKind.GRANT, grant="12345678-0")
         return msgspec.structs.replace(found, proof=proof)
 
-    monkeypatch.setattr(execute, "covering_approval", through_a_grant)
+    monkeypatch.setattr(execute, "covering", through_a_grant)
     with untouched(repo), pytest.raises(GrantRefused, match="a commit is never covered"):
         ws.plan.execute(plan_id)
 

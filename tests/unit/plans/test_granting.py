@@ -24,7 +24,7 @@ from ringi.domain.change_plan import (
 )
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.grant import Grant, GrantScope, GrantSubject
-from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
+from ringi.domain.plan import ALL_SPECS, ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
 from ringi.domain.subject import grant as subject_named
 from ringi.errors import (
@@ -43,8 +43,7 @@ from ringi.errors import (
     WrongNamespace,
 )
 from ringi.integrations.signing import SignerList, SshSignatures
-from ringi.plans import granting
-from ringi.plans.tool import PlanTool
+from ringi.plans.approve import subject_now
 from ringi.policy.globs import within
 from ringi.ports import NewEvent, Signer
 from ringi.text import Text
@@ -58,6 +57,7 @@ from tests.helpers import (
     kinds,
     open_scratch,
     proposed,
+    rewire,
     set_clock,
     untouched,
     write,
@@ -97,7 +97,7 @@ def ws(tmp_path: Path, keys: MadeUpKeys):
     person = Person(Text("this runs below an agent"))
     with open_scratch(tmp_path, person=person) as workspace:
         parts = workspace.plan._services._replace(signatures=keys, commands=Sandbox(there=False))
-        workspace.plan = PlanTool(parts)
+        rewire(workspace, **parts._asdict())
         yield workspace
 
 
@@ -117,12 +117,12 @@ def scope(**changes: object) -> GrantScope:
 
 def granted(ws: Workspace, keys: MadeUpKeys, wanted: GrantScope = SCOPE, days: float = 30) -> Grant:
     until = ws.plan._services.clock.after(days * DAY)
-    subject = ws.plan.draft_grant(wanted, until)
-    return ws.plan.add_grant(subject, "hanako", signed(ws, keys, subject))
+    subject = ws.grants.draft(wanted, until)
+    return ws.grants.add(subject, "hanako", signed(ws, keys, subject))
 
 
 def signed(ws: Workspace, keys: MadeUpKeys, subject: GrantSubject, key: str = "hers") -> SignedAnswer:
-    return keys.sign(key, ws.plan.grant_statement(subject, "hanako"))
+    return keys.sign(key, ws.grants.statement(subject, "hanako"))
 
 
 def asked(ws: Workspace, *specs: ActionSpec) -> str:
@@ -141,8 +141,10 @@ def lines(count: int) -> str:
 
 def retry(ws: Workspace, plan_id: str, grant: Grant) -> None:
     """As a request that found the grant does."""
-    parts = ws.plan._services
-    granting.approve(parts, parts.store.plan(plan_id), grant, parts.store.requests(plan_id)[-1])
+    services = ws.plan._services
+    stored, again = services.store.plan(plan_id), services.store.requests(plan_id)[-1]
+    subject = subject_now(services, stored.document, ALL_SPECS, again.expires_at)
+    ws.grants.approve(stored, grant, again, codec.canonical(subject))
 
 
 @pytest.mark.req("PT-8")
@@ -161,7 +163,7 @@ def test_a_grant_answers_at_once_and_says_so(ws, keys, root: Path):
     assert grant.id in answered.reason
     assert ws.plan.execute(plan_id).overall_success
     assert (root / "docs/a.md").read_text() == lines(3)
-    (state,) = ws.plan.grants()
+    (state,) = ws.grants.list()
     (use,) = state.uses
     assert (use.approval_id, use.plan_id, use.files, use.lines) == (approval.id, plan_id, 1, 3)
     assert_whole(ws)
@@ -218,7 +220,7 @@ def test_what_is_outside_a_grant_waits_for_a_person(ws, keys, specs, changes: di
     with pytest.raises(GrantRefused) as caught:
         retry(ws, plan_id, grant)
     assert caught.value.exit_code == 5
-    assert ws.plan.grants()[0].uses == ()
+    assert ws.grants.list()[0].uses == ()
     assert_whole(ws)
 
 
@@ -258,12 +260,12 @@ def test_a_grant_covers_whole_plans_only(ws, keys):
 def test_no_grant_is_that_wide(ws, keys, clock, changes: dict, words: str):
     wide = scope(**changes)
     with pytest.raises(BadGrant, match=words):
-        ws.plan.draft_grant(wide, clock.after(DAY))
+        ws.grants.draft(wide, clock.after(DAY))
     # Nor where somebody signed it without being given it.
-    subject = msgspec.structs.replace(ws.plan.draft_grant(SCOPE, clock.after(DAY)), scope=wide)
+    subject = msgspec.structs.replace(ws.grants.draft(SCOPE, clock.after(DAY)), scope=wide)
     with pytest.raises(BadGrant, match=words):
-        ws.plan.add_grant(subject, "hanako", signed(ws, keys, subject))
-    assert ws.plan.grants() == ()
+        ws.grants.add(subject, "hanako", signed(ws, keys, subject))
+    assert ws.grants.list() == ()
 
 
 @pytest.mark.req("PT-8")
@@ -284,37 +286,37 @@ def test_no_grant_is_that_wide(ws, keys, clock, changes: dict, words: str):
 def test_no_grant_lasts_for_ever(ws, clock, until: str, words: str):
     assert clock.now() == "2026-01-02T03:04:05.000000Z"
     with pytest.raises(BadGrant, match=words):
-        ws.plan.draft_grant(SCOPE, until)
+        ws.grants.draft(SCOPE, until)
 
 
 @pytest.mark.req("PT-8")
 def test_dates_are_kept_in_utc(ws, clock):
-    assert ws.plan.draft_grant(SCOPE, "2026-02-01T09:00:00+09:00").expires_at == "2026-02-01T00:00:00.000000Z"
+    assert ws.grants.draft(SCOPE, "2026-02-01T09:00:00+09:00").expires_at == "2026-02-01T00:00:00.000000Z"
     longest = clock.after(90 * DAY)
-    assert ws.plan.draft_grant(SCOPE, longest).expires_at == longest
+    assert ws.grants.draft(SCOPE, longest).expires_at == longest
 
 
 @pytest.mark.req("PT-8", "PT-9")
 def test_a_grant_needs_a_signature_of_its_own(ws, keys, clock):
-    subject = ws.plan.draft_grant(SCOPE, clock.after(DAY))
-    other = ws.plan.draft_grant(scope(files_total=9), clock.after(DAY))
-    text = ws.plan.grant_statement(subject, "hanako")
+    subject = ws.grants.draft(SCOPE, clock.after(DAY))
+    other = ws.grants.draft(scope(files_total=9), clock.after(DAY))
+    text = ws.grants.statement(subject, "hanako")
     with pytest.raises(NoChannel):
-        ws.plan.add_grant(subject, "hanako")
+        ws.grants.add(subject, "hanako")
     with pytest.raises(UnlistedKey):
-        ws.plan.add_grant(subject, "hanako", keys.sign("agents", text))
+        ws.grants.add(subject, "hanako", keys.sign("agents", text))
     with pytest.raises(WrongNamespace):
-        ws.plan.add_grant(subject, "hanako", keys.sign("hers", text, "git"))
+        ws.grants.add(subject, "hanako", keys.sign("hers", text, "git"))
     with pytest.raises(WrongAnswer, match="something else"):
-        ws.plan.add_grant(other, "hanako", keys.sign("hers", text))
+        ws.grants.add(other, "hanako", keys.sign("hers", text))
     with pytest.raises(WrongAnswer, match="in the name of hanako"):
-        ws.plan.add_grant(subject, "taro", keys.sign("hers", text))
+        ws.grants.add(subject, "taro", keys.sign("hers", text))
     plan_id = proposed(ws, create("docs/a.md", "x\n"))
     approval = ws.plan.statement(ws.plan.ask(plan_id), "hanako")
     with pytest.raises(WrongAnswer, match="signed to approve, not to grant"):
-        ws.plan.add_grant(subject, "hanako", keys.sign("hers", approval))
-    assert ws.plan.grants() == ()
-    assert ws.plan.add_grant(subject, "hanako", keys.sign("hers", text)).id == subject.id
+        ws.grants.add(subject, "hanako", keys.sign("hers", approval))
+    assert ws.grants.list() == ()
+    assert ws.grants.add(subject, "hanako", keys.sign("hers", text)).id == subject.id
 
 
 @pytest.mark.req("PT-8")
@@ -349,7 +351,7 @@ def test_a_grant_past_its_budget_covers_nothing(ws, keys, budget: str):
     assert [status(ws, plan_id) for plan_id in uses] == ["approved"] * 3 + ["pending_review"]
     with pytest.raises(GrantSpent, match="1 files and 1 lines are needed"):
         retry(ws, uses[3], grant)
-    assert len(ws.plan.grants()[0].uses) == 3
+    assert len(ws.grants.list()[0].uses) == 3
     assert_whole(ws)
 
 
@@ -359,7 +361,7 @@ def test_a_grant_past_its_budget_covers_nothing(ws, keys, budget: str):
 def test_no_uses_overdraw_a_budget(tmp_path_factory: pytest.TempPathFactory, sizes):
     keys = MadeUpKeys("hers")
     with open_scratch(tmp_path_factory.mktemp("budget"), person=Person()) as ws:
-        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
+        rewire(ws, signatures=keys)
         granted(ws, keys)
         left = [SCOPE.files_total, SCOPE.lines_total]
         for number, (files, per_file) in enumerate(sizes):
@@ -370,7 +372,7 @@ def test_no_uses_overdraw_a_budget(tmp_path_factory: pytest.TempPathFactory, siz
             assert status(ws, asked(ws, *specs)) == ("approved" if fits else "pending_review")
             if fits:
                 left = [left[0] - files, left[1] - total]
-        uses = ws.plan.grants()[0].uses
+        uses = ws.grants.list()[0].uses
         assert sum(use.files for use in uses) == SCOPE.files_total - left[0]
         assert sum(use.lines for use in uses) == SCOPE.lines_total - left[1]
 
@@ -379,14 +381,14 @@ def test_no_uses_overdraw_a_budget(tmp_path_factory: pytest.TempPathFactory, siz
 def test_two_uses_at_once_do_not_share_a_budget(tmp_path: Path):
     keys = MadeUpKeys("hers")
     with open_scratch(tmp_path) as ws:
-        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
+        rewire(ws, signatures=keys)
         plans = [asked(ws, create(f"docs/{n}.md", "x\n")) for n in range(6)]
         grant = granted(ws, keys, scope(files_total=2))
     barrier, refused = threading.Barrier(len(plans)), []
 
     def use(plan_id: str) -> None:
         with open_scratch(tmp_path, RINGI_LOCK_WAIT_SEC="20") as own:
-            own.plan = PlanTool(own.plan._services._replace(signatures=keys))
+            rewire(own, signatures=keys)
             barrier.wait()
             try:
                 retry(own, plan_id, grant)
@@ -401,7 +403,7 @@ def test_two_uses_at_once_do_not_share_a_budget(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         assert len(refused) == 4
         assert sum(status(ws, plan_id) == "approved" for plan_id in plans) == 2
-        assert len(ws.plan.grants()[0].uses) == 2
+        assert len(ws.grants.list()[0].uses) == 2
         assert ws.verify_log() == []
 
 
@@ -409,7 +411,7 @@ def test_two_uses_at_once_do_not_share_a_budget(tmp_path: Path):
 def test_a_revoked_grant_covers_nothing_from_then_on(ws, keys, root: Path):
     grant = granted(ws, keys)
     early = asked(ws, create("docs/a.md", "x\n"))
-    state = ws.plan.revoke_grant(grant.id, "no more")
+    state = ws.grants.revoke(grant.id, "no more")
     assert state.revoked_at
     with untouched(root), pytest.raises(GrantRevoked) as caught:
         ws.plan.execute(early)
@@ -421,25 +423,25 @@ def test_a_revoked_grant_covers_nothing_from_then_on(ws, keys, root: Path):
     revoked = [logged.event for logged in ws.log() if logged.event.event is EventKind.GRANT_REVOKED]
     assert [event.reason for event in revoked] == [f"{grant.id} no more"]
     # Once is enough, and its signature does not bring it back.
-    assert ws.plan.revoke_grant(grant.id).revoked_at == state.revoked_at
+    assert ws.grants.revoke(grant.id).revoked_at == state.revoked_at
     subject = codec.foreign(grant.subject.encode(), GrantSubject, "it")
     proof = SignedAnswer(grant.proof.statement, grant.proof.signature)
     with pytest.raises(BadGrant, match="added already"):
-        ws.plan.add_grant(subject, "hanako", proof)
+        ws.grants.add(subject, "hanako", proof)
     assert_whole(ws)
 
 
 @pytest.mark.req("PT-8")
 def test_an_older_approval_of_a_person_outlives_a_revoked_grant(tmp_path: Path, keys):
     with open_scratch(tmp_path) as ws:
-        ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
+        rewire(ws, signatures=keys)
         plan_id = proposed(ws, create("docs/a.md", "x\n"))
         approve(ws, plan_id)
         ws.plan.mark_pending(plan_id, True)
         grant = granted(ws, keys)
         ws.plan.ask(plan_id)
         assert ws.ledger.approvals(plan_id)[-1].proof.grant == grant.id
-        ws.plan.revoke_grant(grant.id)
+        ws.grants.revoke(grant.id)
         assert ws.plan.execute(plan_id).overall_success
 
 
@@ -448,18 +450,18 @@ def test_grants_are_named_by_the_beginning_of_their_id(ws, keys):
     grant = granted(ws, keys)
     for name in ("", grant.id[:3], "nothing-like-it", "zzzz"):
         with pytest.raises(NotFound, match="standing approval") as caught:
-            ws.plan.revoke_grant(name)
+            ws.grants.revoke(name)
         assert caught.value.details["see"] == "ringi grant list"
     parts = ws.plan._services
     subject = parts.store.workspace_id()
     twins = iter([f"{grant.id[:6]}-one", f"{grant.id[:6]}-two"])
-    ws.plan = PlanTool(parts._replace(ids=lambda: next(twins)))
+    rewire(ws, ids=lambda: next(twins))
     granted(ws, keys)
     granted(ws, keys)
     with pytest.raises(Ambiguous):
-        ws.plan.revoke_grant(grant.id[:6])
-    assert ws.plan.revoke_grant(f"{grant.id[:6]}-T").grant.id == f"{grant.id[:6]}-two"
-    newest, older, oldest = ws.plan.grants()
+        ws.grants.revoke(grant.id[:6])
+    assert ws.grants.revoke(f"{grant.id[:6]}-T").grant.id == f"{grant.id[:6]}-two"
+    newest, older, oldest = ws.grants.list()
     assert [state.grant.id[-3:] for state in (newest, older)] == ["two", "one"]
     assert (oldest.grant, oldest.revoked_at, older.revoked_at) == (grant, None, None)
     assert subject == ws.ledger.workspace_id()
@@ -481,7 +483,7 @@ def test_a_key_that_left_the_list_ends_its_grants(ws, keys, root: Path):
 @pytest.mark.req("PT-8")
 def test_commands_are_covered_in_a_sandbox_only(ws, keys):
     boxed = Sandbox(there=True)
-    ws.plan = PlanTool(ws.plan._services._replace(commands=boxed))
+    rewire(ws, commands=boxed)
     grant = granted(ws, keys, scope(kinds=(SpecKind.RUN,), max_risk=Risk.MEDIUM, globs=("**",)))
     plan_id = proposed(ws, create("docs/a.md", "x\n"))
     stored = ws.plan._services.store.plan(plan_id)
@@ -492,13 +494,13 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
     )
     state = msgspec.structs.replace(stored.document.state, action_specs=(run,))
     stored = stored._replace(document=msgspec.structs.replace(stored.document, state=state))
-    assert granting.covering(ws.plan._services, stored) == grant
+    assert ws.grants.covering(stored) == grant
     boxed.there = False
-    assert granting.covering(ws.plan._services, stored) is None
+    assert ws.grants.covering(stored) is None
     boxed.there = True
     risky = msgspec.structs.replace(state, action_specs=(msgspec.structs.replace(run, risk=Risk.HIGH),))
     stored = stored._replace(document=msgspec.structs.replace(stored.document, state=risky))
-    assert granting.covering(ws.plan._services, stored) is None
+    assert ws.grants.covering(stored) is None
 
 
 @pytest.mark.req("PT-8")
@@ -506,7 +508,7 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
 def test_plans_that_no_grant_covers(ws, keys, change: str):
     grant = granted(ws, keys, scope(kinds=(*CHANGES, SpecKind.READ)))
     stored = ws.plan._services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
-    assert granting.covering(ws.plan._services, stored) == grant
+    assert ws.grants.covering(stored) == grant
     document = stored.document
     spec = document.state.action_specs[0]
     specs = {
@@ -519,7 +521,7 @@ def test_plans_that_no_grant_covers(ws, keys, change: str):
     if change == "no requester":
         plan = msgspec.structs.replace(plan, requester=msgspec.UNSET)
     stored = stored._replace(document=msgspec.structs.replace(document, plan=plan, state=state))
-    assert granting.covering(ws.plan._services, stored) is None
+    assert ws.grants.covering(stored) is None
 
 
 @pytest.mark.req("PT-8")
@@ -555,10 +557,10 @@ def test_a_grant_changed_in_the_ledger_covers_nothing(ws, keys, what: str):
     grant = granted(ws, keys)
     database = ws.ledger.database
     if what == "unrevoked":
-        ws.plan.revoke_grant(grant.id)
+        ws.grants.revoke(grant.id)
         database.execute("UPDATE grants SET revoked_at = NULL")
     elif what == "put in":
-        database.execute("DELETE FROM events WHERE plan_id = ?", (grant.id,))
+        database.execute("DELETE FROM events WHERE subject_id = ?", (grant.id,))
     elif what == "workspace":
         database.execute("UPDATE meta SET value = 'another' WHERE key = 'workspace_id'")
     else:
@@ -584,7 +586,7 @@ def test_a_grant_written_past_the_program_covers_no_more_than_one_may(ws, keys, 
         "call": scope(kinds=(SpecKind.CREATE, SpecKind.CALL)),
         "signed for another": scope(globs=("*",)),
     }[what]
-    narrow = ws.plan.draft_grant(SCOPE, clock.after(DAY))
+    narrow = ws.grants.draft(SCOPE, clock.after(DAY))
     subject = msgspec.structs.replace(narrow, scope=wide)
     proof = signed(ws, keys, narrow if what == "signed for another" else subject)
     text = codec.canonical(subject).decode()
@@ -614,7 +616,7 @@ def test_a_grant_written_past_the_program_covers_no_more_than_one_may(ws, keys, 
     specs = (msgspec.structs.replace(spec, base=base, risk=risk),)
     state = msgspec.structs.replace(stored.document.state, action_specs=specs)
     stored = stored._replace(document=msgspec.structs.replace(stored.document, state=state))
-    assert granting.covering(ws.plan._services, stored) is None
+    assert ws.grants.covering(stored) is None
 
 
 @pytest.mark.req("PT-8")
@@ -629,11 +631,11 @@ def test_a_grant_revoked_in_the_very_moment_of_its_use_is_not_used(ws, keys, tmp
             found = super().signer(message, signature)
             if self.asked == 2:
                 with open_scratch(tmp_path) as other:
-                    other.plan.revoke_grant(grant.id)
+                    other.grants.revoke(grant.id)
             return found
 
     late = Late("hers")
-    ws.plan = PlanTool(ws.plan._services._replace(signatures=late))
+    rewire(ws, signatures=late)
     ws.plan.ask(plan_id)
     assert late.asked == 2
     assert ws.plan.outcome(plan_id) is None
@@ -654,17 +656,17 @@ def test_a_superseded_change_plan_is_not_covered(ws, keys):
         explanation=PlanExplanation("", ""),
     )
     open_ = stored._replace(document=msgspec.structs.replace(stored.document, change=facts))
-    assert granting.covering(ws.plan._services, open_) == grant
+    assert ws.grants.covering(open_) == grant
     over = msgspec.structs.replace(facts, superseded_at="2026-01-01T00:00:00.000000Z")
     stored = stored._replace(document=msgspec.structs.replace(stored.document, change=over))
-    assert granting.covering(ws.plan._services, stored) is None
+    assert ws.grants.covering(stored) is None
 
 
 @pytest.mark.req("PT-8")
 def test_a_grant_of_another_workspace_is_refused(ws, keys, clock):
-    subject = msgspec.structs.replace(ws.plan.draft_grant(SCOPE, clock.after(DAY)), workspace="another")
+    subject = msgspec.structs.replace(ws.grants.draft(SCOPE, clock.after(DAY)), workspace="another")
     with pytest.raises(BadGrant, match="another workspace"):
-        ws.plan.add_grant(subject, "hanako", signed(ws, keys, subject))
+        ws.grants.add(subject, "hanako", signed(ws, keys, subject))
 
 
 @pytest.mark.req("PT-8", "PT-9")
@@ -689,7 +691,7 @@ def test_an_approval_row_that_names_a_grant_is_not_enough(ws, keys, root: Path):
 @pytest.mark.req("PT-11")
 def test_events_of_no_plan_leave_the_files_in_agent_whole(ws, keys, tmp_path: Path):
     grant = granted(ws, keys)
-    ws.plan.revoke_grant(grant.id)
+    ws.grants.revoke(grant.id)
     plan_id = proposed(ws, write("README.md", "x\n"))
     assert kinds(ws, plan_id)[0] == "plan_proposed"
     assert ws.upkeep._projection.problem is None
@@ -704,9 +706,9 @@ def test_a_grant_signed_by_a_real_key(tmp_path: Path):
     key = RealKey(tmp_path, "hers")
     lists = [SignerList("the list", f"hanako {key.public}\n".encode())]
     with open_scratch(tmp_path, person=Person(Text("nobody"))) as ws:
-        ws.plan = PlanTool(ws.plan._services._replace(signatures=SshSignatures(lambda: lists)))
-        subject = ws.plan.draft_grant(SCOPE, ws.plan._services.clock.after(DAY))
-        grant = ws.plan.add_grant(subject, "hanako", key.sign(ws.plan.grant_statement(subject, "hanako")))
+        rewire(ws, signatures=SshSignatures(lambda: lists))
+        subject = ws.grants.draft(SCOPE, ws.plan._services.clock.after(DAY))
+        grant = ws.grants.add(subject, "hanako", key.sign(ws.grants.statement(subject, "hanako")))
         assert key.public.startswith(grant.proof.key)
         plan_id = asked(ws, create("docs/a.md", "x\n"))
         assert ws.plan.get_state(plan_id).status is PlanStatus.APPROVED

@@ -281,7 +281,7 @@ def test_without_a_name_what_was_carried_out_last_is_undone(workspace: Workspace
         assert workspace.plan.execute(plan_id).overall_success
     workspace.plan.ask_undo(later)  # and thought better of
     request, _ = workspace.plan.ask_undo()
-    assert request.plan_id == earlier
+    assert request.subject_id == earlier
 
 
 def test_a_folder_somebody_else_made_stays(workspace: Workspace):

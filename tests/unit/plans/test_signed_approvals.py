@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ringi.approvals.kinds import of_plan
 from ringi.domain import codec
 from ringi.domain.approval import (
     ApprovalRequest,
@@ -36,8 +37,8 @@ from ringi.errors import (
     WrongNamespace,
 )
 from ringi.integrations.signing import SignerList, SshSignatures
-from ringi.plans.approving import subject_of, unlike_their_hashes
-from ringi.plans.deciding import statement as statement_for
+from ringi.plans.approve import statement as statement_for
+from ringi.plans.approve import unlike_their_hashes
 from ringi.plans.tool import PlanTool
 from ringi.text import Text
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
@@ -267,16 +268,16 @@ def test_an_undo_is_signed_as_an_undo(ws, keys, root: Path):
 def test_the_checks_and_the_sandbox_are_part_of_what_is_approved(ws):
     plan_id = proposed(ws, write("README.md", "x\n"))
     document = with_state(ws.plan.get(plan_id), planned_checks=msgspec.UNSET)
-    plain = codec.canonical(subject_of(document, ALL_SPECS, "w", "t"))
+    plain = codec.canonical(of_plan(document, ALL_SPECS, "w", "t"))
     assert b"checks" not in plain
     assert b"sandboxed" not in plain
     empty = with_state(document, planned_checks=PlannedChecks())
-    assert codec.canonical(subject_of(empty, ALL_SPECS, "w", "t")) == plain
+    assert codec.canonical(of_plan(empty, ALL_SPECS, "w", "t")) == plain
     checked = with_state(document, planned_checks=PlannedChecks(after=("make test",)))
-    subject = subject_of(checked, ALL_SPECS, "w", "t", sandboxed=True)
+    subject = of_plan(checked, ALL_SPECS, "w", "t", sandboxed=True)
     assert subject.checks.after == ("make test",)
     assert subject.sandboxed is True
-    unsafe = subject_of(checked, ALL_SPECS, "w", "t", sandboxed=False)
+    unsafe = of_plan(checked, ALL_SPECS, "w", "t", sandboxed=False)
     assert codec.canonical(unsafe) != codec.canonical(subject)
 
 
@@ -417,13 +418,14 @@ def test_an_approval_row_copied_to_another_plan_covers_nothing(tmp_path: Path, r
         other = proposed(ws, write("README.md", "x\n"))
         given = ws.ledger.approvals(plan_id)[0]
         if rewritten:
-            subject = subject_of(ws.plan.get(other), ALL_SPECS, ws.ledger.workspace_id(), given.expires_at)
+            subject = of_plan(ws.plan.get(other), ALL_SPECS, ws.ledger.workspace_id(), given.expires_at)
             text = codec.canonical(subject).decode()
             given = msgspec.structs.replace(given, subject=text, digest=codec.digest(text.encode()))
-        forged = codec.canonical(msgspec.structs.replace(given, id="copied", plan_id=other)).decode()
+        forged = codec.canonical(msgspec.structs.replace(given, id="copied", subject_id=other)).decode()
         database = ws.ledger.database
         database.execute(
-            "INSERT INTO approvals (id, plan_id, at, document) VALUES ('copied', ?, 99, ?)", (other, forged)
+            "INSERT INTO approvals (id, subject_id, at, document) VALUES ('copied', ?, 99, ?)",
+            (other, forged),
         )
         database.execute(
             "UPDATE plans SET status = 'approved',"

@@ -5,19 +5,19 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ringi.domain import codec
-from ringi.domain.approval import ProofKind, ProofRecord, Strength
+from ringi.domain.approval import Approval, ProofKind, ProofRecord, SessionSubject, Strength
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import ALL_SPECS
 from ringi.domain.run import Run, RunPhase
 from ringi.domain.session import (
     LogEntry,
     PlanningSession,
     Question,
     QuestionType,
-    SessionApproval,
     SessionFacts,
     SessionStatus,
-    SessionSubject,
 )
+from ringi.domain.subject import SubjectKind
 from ringi.ports import NewEvent, StoredSession
 from ringi.store.ledger import Ledger
 
@@ -84,23 +84,27 @@ def approved(ledger: Ledger, stored: StoredSession, number: int = 1) -> StoredSe
     session_id = stored.session.session_id
     made = run(number, session_id)
     with ledger.transaction() as transaction:
-        transaction.add_run(made, CREATED)
+        transaction.add_run(made, CREATED._replace(reason=session_id))
         subject = SessionSubject(
             workspace=ledger.workspace_id(), session_id=session_id, reject_count=0, instruction="Do it"
         )
         text = codec.canonical(subject)
-        approval = SessionApproval(
+        approval = Approval(
             id=f"approval-{number}",
-            session_id=session_id,
-            run_id=made.run_id,
+            subject_id=session_id,
+            subject_kind=SubjectKind.SESSION,
+            request_id=None,
             approver="hanako",
             timestamp=_AT,
+            expires_at=_AT,
+            selection=ALL_SPECS,
             digest=codec.digest(text),
             subject=text.decode(),
             proof=ProofRecord(ProofKind.TYPED, Strength.WEAK, "hanako", "/dev/pts/7", "y"),
             after_event=transaction.last_hash(),
         )
-        transaction.add_session_approval(approval)
+        transaction.add_approval(approval)
+        transaction.spend(approval.id, made.run_id)
         new = replace(stored.session, status=SessionStatus.APPROVED, planner_session_id=made.run_id)
         event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, "", approval)
         return transaction.save_session(stored, new, stored.facts, event)

@@ -16,6 +16,7 @@ from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.run import RunPhase
 from ringi.domain.session import OPEN_SESSIONS, LogEntry, SessionFacts, SessionStatus
+from ringi.domain.subject import SubjectKind
 from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
 from ringi.ports import NewEvent, SessionStore
 from ringi.store import sql
@@ -68,7 +69,7 @@ def test_what_is_saved_comes_back(ledger: Ledger):
     assert (second.revision, second.session, second.facts) == (2, newer, facts)
     found = [(entry.phase, entry.text) for entry in ledger.session_logs(id_of(1))]
     assert found == [("discovery", "asked\n"), ("discovery", "again\n"), ("design", "decided\n")]
-    assert ledger.session_approval(id_of(1)) is None
+    assert ledger.approvals(id_of(1)) == ()
     assert verify(ledger) == []
 
 
@@ -130,11 +131,10 @@ def test_all_or_nothing(ledger: Ledger):
 
 def test_an_approval_is_kept_once_with_its_run(ledger: Ledger):
     stored = approved(ledger, added(ledger, status=SessionStatus.REVIEW))
-    approval = ledger.session_approval(id_of(1))
-    assert approval is not None
-    assert approval.run_id == stored.session.planner_session_id == ledger.runs()[0].run_id
+    approval = ledger.approvals(id_of(1))[-1]
+    assert approval.spent_by == stored.session.planner_session_id == ledger.runs()[0].run_id
     evidence = [logged.event.evidence for logged in ledger.events(id_of(1))]
-    assert evidence == ["", codec.digest(codec.canonical(approval))]
+    assert evidence == ["", approval.evidence]
     with pytest.raises(SessionRace):
         approved(ledger, stored, 2)
     assert len(ledger.runs()) == 1
@@ -311,7 +311,7 @@ def test_plans_and_sessions_do_not_disturb_each_other(tmp_path: Path):
         assert [ref.name for ref in ws.plan.list()] == ["p2", "p1"]
         assert ws.verify_log() == []
         assert [logged.event.event for logged in ws.log(first)] == [EventKind.PLAN_PROPOSED]
-        assert ledger.changed_after(1)[0][1] == id_of(1)
+        assert next(ledger.events(after=1)).event.subject == (SubjectKind.SESSION, id_of(1))
         assert ws.upkeep._projection.problem is None
         assert ws.upkeep._projection.differences(ledger) == []
         assert ws.plan.list()[0].id == second

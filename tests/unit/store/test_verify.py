@@ -17,12 +17,11 @@ from ringi.domain.execution import CommandEnd, CommandStart
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, SpecKind
 from ringi.domain.risk import Risk
-from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
 from ringi.store.ledger import LedgerReader
 from ringi.store.verify import verify
 from tests.fakes.signing import MadeUpKeys
-from tests.helpers import approve, approved, create, delete, open_scratch, proposed, undo, write
+from tests.helpers import approve, approved, create, delete, open_scratch, proposed, rewire, undo, write
 
 EVENTS = 37
 TABLES = ("events", "plans", "specs", "approvals", "executions", "requests", "commands", "grants")
@@ -58,17 +57,17 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def signed_and_granted(ws: Workspace) -> None:
     """A signed approval, a grant that is used, and one that was revoked."""
     keys = MadeUpKeys("hers")
-    ws.plan = PlanTool(ws.plan._services._replace(signatures=keys))
+    rewire(ws, signatures=keys)
     plan_id = proposed(ws, create("signed.txt", "x\n"))
     proof = keys.sign("hers", ws.plan.statement(ws.plan.ask(plan_id), "hanako"))
     ws.plan.approve(plan_id, "hanako", ALL_SPECS, proof)
     scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 9, 9, 99, 99)
     for revoked in (True, False):
-        subject = ws.plan.draft_grant(scope, ws.plan._services.clock.after(3600))
-        proof = keys.sign("hers", ws.plan.grant_statement(subject, "hanako"))
-        grant = ws.plan.add_grant(subject, "hanako", proof)
+        subject = ws.grants.draft(scope, ws.plan._services.clock.after(3600))
+        proof = keys.sign("hers", ws.grants.statement(subject, "hanako"))
+        grant = ws.grants.add(subject, "hanako", proof)
         if revoked:
-            ws.plan.revoke_grant(grant.id, "no more")
+            ws.grants.revoke(grant.id, "no more")
     ws.plan.ask(proposed(ws, create("docs/a.txt", "x\n")))
 
 
@@ -153,7 +152,7 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
             "event 3: its text",
         ),
         ("UPDATE events SET hash = upper(hash) WHERE seq = 4", "event 4: its text was changed"),
-        ("UPDATE events SET plan_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
+        ("UPDATE events SET subject_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
         ("UPDATE events SET document = '{}' WHERE seq = 5", "event 5: it cannot be read"),
         ("UPDATE events SET document = x'ff' WHERE seq = 5", "event 5: it cannot be read"),
         ("UPDATE events SET document = CAST(x'ff' AS TEXT) WHERE seq = 5", "event 5: it cannot be read"),
@@ -167,10 +166,10 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
         ("DELETE FROM events", "event 0: the log ends here, but it was longer"),
         ("DELETE FROM meta WHERE key = 'head'", f"event {EVENTS}: the log ends here"),
         (
-            f"INSERT INTO events SELECT seq + 1, plan_id, document, hash FROM events WHERE seq = {EVENTS}",
+            f"INSERT INTO events SELECT seq + 1, subject_id, document, hash FROM events WHERE seq = {EVENTS}",
             f"event {EVENTS + 1}: event {EVENTS} stands in its place",
         ),
-        ("INSERT INTO events SELECT 0, plan_id, document, hash FROM events WHERE seq = 1", "event 0: "),
+        ("INSERT INTO events SELECT 0, subject_id, document, hash FROM events WHERE seq = 1", "event 0: "),
     ],
 )
 def test_the_log(original: Path, place: Path, statement: str, words: str):
@@ -204,7 +203,7 @@ def rewritten(database: sqlite3.Connection, *, thoroughly: bool) -> None:
             new = codec.canonical(codec.trusted(text.encode(), dict, "") | {"after_event": previous})
             database.execute(f"UPDATE {table} SET document = ? WHERE id = ?", (new.decode(), row_id))
             grants[raw["evidence"]] = raw["evidence"] = codec.digest(new)
-        if raw["plan_id"] == "":
+        if raw["subject_kind"] == "grant":
             raw["document"] = grants.get(raw["document"], raw["document"])
         raw["previous"] = previous
         if seq == 1:
@@ -267,10 +266,10 @@ def test_a_past_rewritten_with_all_that_it_speaks_of_contradicts_the_signatures(
         ("UPDATE approvals SET document = replace(document, 'hanako', 'taro')", "was changed or put in"),
         ("DELETE FROM approvals WHERE at = 1", "the approval, intent or result it speaks of is gone"),
         (
-            "INSERT INTO approvals SELECT 'x', plan_id, 9, document, NULL, NULL FROM approvals LIMIT 1",
+            "INSERT INTO approvals SELECT 'x', subject_id, 9, document, '', '', kind FROM approvals LIMIT 1",
             "or put in",
         ),
-        ("UPDATE approvals SET plan_id = 'other' WHERE at = 1", "plan other: an approval"),
+        ("UPDATE approvals SET subject_id = 'other' WHERE at = 1", "plan other: an approval"),
         ("UPDATE approvals SET id = 'other' WHERE at = 1", "an approval, intent or result was changed"),
         ("UPDATE approvals SET at = 99 WHERE at = 1", "an approval, intent or result was changed"),
         ("UPDATE approvals SET spent_by = NULL", "an approval, intent or result was changed"),
@@ -373,7 +372,7 @@ def test_any_change_of_the_order(original: Path, place: Path, data: st.DataObjec
     numbers = data.draw(st.sampled_from(["swap rows", "swap hashes", "swap documents"]))
 
     def tamper(database: sqlite3.Connection) -> None:
-        rows = database.execute("SELECT plan_id, document, hash FROM events ORDER BY seq").fetchall()
+        rows = database.execute("SELECT subject_id, document, hash FROM events ORDER BY seq").fetchall()
         for seq, other in enumerate(order, 1):
             plan_id, document, hash_ = rows[seq - 1]
             if numbers == "swap rows":
@@ -383,7 +382,7 @@ def test_any_change_of_the_order(original: Path, place: Path, data: st.DataObjec
             else:
                 document = rows[other - 1][1]
             database.execute(
-                "UPDATE events SET plan_id = ?, document = ?, hash = ? WHERE seq = ?",
+                "UPDATE events SET subject_id = ?, document = ?, hash = ? WHERE seq = ?",
                 (plan_id, document, hash_, seq),
             )
 

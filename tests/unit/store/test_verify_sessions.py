@@ -22,7 +22,7 @@ from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log,
 # The words of the logs, and where they stand in their file, are outside the chain on purpose.
 UNBOUND = {("session_logs", "phase"), ("session_logs", "ends"), ("session_logs", "text")}
 ONE, TWO, THREE = (id_of(number) for number in (1, 2, 3))
-COPIED = "revision, status, logs, ref, document, facts, approval"
+COPIED = "revision, status, logs, ref, document, facts"
 
 
 @pytest.fixture(scope="module")
@@ -92,16 +92,16 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
             f"planning session {id_of(7)}: it is not what event 0 says was saved",
         ),
         (
-            "UPDATE sessions SET approval = replace(approval, 'hanako', 'taro') WHERE at = 1",
+            "UPDATE approvals SET document = replace(document, 'hanako', 'taro') WHERE at = 2",
             f"planning session {ONE}: its approval was changed or put in",
         ),
-        ("UPDATE sessions SET approval = 'x' WHERE at = 1", f"{ONE}: its approval was changed"),
+        ("UPDATE approvals SET document = 'x' WHERE at = 2", f"{ONE}: its approval was changed"),
         (
-            "UPDATE sessions SET approval = NULL WHERE at = 1",
+            "DELETE FROM approvals WHERE at = 2",
             "event 9: the approval, intent or result it speaks",
         ),
         (
-            "UPDATE sessions SET approval = (SELECT approval FROM sessions WHERE at = 1) WHERE at = 3",
+            f"UPDATE approvals SET subject_id = '{THREE}' WHERE at = 2",
             f"planning session {THREE}: its approval was changed or put in",
         ),
         ("DELETE FROM session_logs WHERE seq = 3", f"planning session {ONE}: log entries were removed"),
@@ -128,7 +128,7 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
         ("UPDATE runs SET id = 'x' WHERE at = 1", "event 5: its run 20260102-030405-000001 is gone"),
         ("DELETE FROM runs WHERE at = 2", "event 8: its run 20260102-030405-000002 is gone"),
         ("INSERT INTO runs SELECT 7, 'x', document FROM runs WHERE at = 1", "run x: it is not what event 0"),
-        ("UPDATE events SET plan_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
+        ("UPDATE events SET subject_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
     ],
 )
 def test_what_the_log_speaks_of(original: Path, place: Path, statement: str, words: str):
@@ -192,7 +192,7 @@ def test_a_past_that_was_written_anew_contradicts_the_approvals(original: Path, 
         database.execute("UPDATE meta SET value = ? WHERE key = 'head'", (f"{len(rows)} {previous}",))
 
     found = breaks(original, place, rewritten)
-    assert found == [f"planning session {name}: its approval was changed or put in" for name in (ONE, TWO)]
+    assert found == [f"planning session {name}: its approval was changed or put in" for name in (TWO, ONE)]
 
 
 def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
@@ -201,7 +201,7 @@ def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
         added(ledger, 2)
         approved(ledger, added(ledger, 1, status=SessionStatus.REVIEW))
         ledger.database.execute(
-            "UPDATE sessions SET approval = (SELECT approval FROM sessions WHERE at = 2) WHERE at = 1"
+            f"INSERT INTO approvals SELECT 'x', '{TWO}', 2, document, spent_by, NULL, kind FROM approvals"
         )
         assert any(f"{TWO}: its approval was changed or put in" in str(line) for line in verify(ledger))
         assert ledger.runs() == [run(1, ONE)]

@@ -110,7 +110,7 @@ class Driver:
 
     def tell_approval(self) -> None:
         """Who approved it, and how that is known."""
-        approval = self.app.workspace.planning.approval(self.session_id)
+        approval = self.tool.approval(self.session_id)
         if approval is not None:
             self.ui.show(approval_lines(approval))
 
@@ -157,7 +157,7 @@ class Summary:
     """What a person is asked to approve; the digest is taken first, so that it covers no later words."""
 
     def __init__(self, driver: Driver) -> None:
-        self.digest = driver.tool.request(driver.session_id)
+        self.digest = driver.tool.request(driver.session_id).digest
         self.stored: StoredSession = driver.tool.get(driver.session_id)
         self.view = driver.view()
 

@@ -4,19 +4,21 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ringi.approvals.kinds import of_session
+from ringi.approvals.proof import approval_of, prove, require_answer
+from ringi.approvals.request import request_of
 from ringi.domain import codec
-from ringi.domain.approval import Proof, SignedAct, TypedAnswer
+from ringi.domain import subject as subjects
+from ringi.domain.approval import ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.risk import Risk
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase
-from ringi.domain.session import PlanningSession, SessionApproval, SessionSubject, short
+from ringi.domain.session import PlanningSession, short
 from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
 from ringi.planning.handing_over import enhanced_instruction
 from ringi.planning.parts import PlanningParts
 from ringi.planning.saving import kept, settled
 from ringi.planning.state import ENDED, state_of
-from ringi.plans.proofs import Wanted, compose, require_answer, signed, typed
 from ringi.ports import NewEvent, SessionTransaction, StoredSession
 
 _SIX: Final = 6
@@ -24,49 +26,40 @@ _SIX: Final = 6
 
 def subject_of(parts: PlanningParts, session: PlanningSession) -> bytes:
     """The bytes that the person says yes to."""
-    subject = SessionSubject(
-        workspace=parts.store.workspace_id(),
-        session_id=session.session_id,
-        reject_count=session.reject_count,
-        instruction=enhanced_instruction(session),
+    instruction = enhanced_instruction(session)
+    return codec.canonical(of_session(session, parts.store.workspace_id(), instruction))
+
+
+def request(parts: PlanningParts, session: PlanningSession) -> ApprovalRequest:
+    """A session in review is its own request: nothing is kept of this one."""
+    now = parts.clock.now()
+    return request_of(
+        subjects.session(session.session_id),
+        session.reject_count,
+        subject_of(parts, session),
+        ids=parts.ids,
+        # Of a time to come if the clock was set back, or a file said so: then it bounds nothing.
+        requested_at=session.updated_at if session.updated_at <= now else "",
+        expires_at=now,
     )
-    return codec.canonical(subject)
-
-
-def statement(parts: PlanningParts, session: PlanningSession, approver: str) -> str:
-    return compose(parts, SignedAct.APPROVE, codec.digest(subject_of(parts, session)), approver)
 
 
 def approve(parts: PlanningParts, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
     session = stored.session
-    subject = subject_of(parts, session)
-    digest, now = codec.digest(subject), parts.clock.now()
-    if isinstance(proof, TypedAnswer):
-        require_answer(parts, proof, f"ringi plan --resume {short(session.session_id)}")
-        record = typed(parts, proof, digest, Risk.LOW)
-    else:
-        # Of a time to come where the clock was set back, or a file said so: then it bounds nothing.
-        since = session.updated_at if session.updated_at <= now else ""
-        wanted = Wanted(SignedAct.APPROVE, digest, approver, "", since, now)
-        record = signed(parts, proof, wanted)
+    require_answer(parts, proof, f"ringi plan --resume {short(session.session_id)}")
+    asked, data = request(parts, session), subject_of(parts, session)
+    record = prove(parts, asked, data, proof, act=SignedAct.APPROVE, approver=approver)
+    now = asked.expires_at
     run = _run(parts, session, now)
     state, entries = settled(parts, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
-        approval = SessionApproval(
-            id=parts.ids(),
-            session_id=session.session_id,
-            run_id=run.run_id,
-            approver=approver,
-            timestamp=now,
-            digest=digest,
-            subject=subject.decode(),
-            proof=record,
-            after_event=transaction.last_hash(),
-        )
-        event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, digest, approval)
+        last = transaction.last_hash()
+        approval = approval_of(parts, asked, data, record, approver=approver, after_event=last)
+        event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, asked.digest, approval)
         made = transaction.save_session(stored, state.session, state.facts, event, entries)
-        transaction.add_session_approval(approval)
+        transaction.add_approval(approval)
+        transaction.spend(approval.id, run.run_id)
         transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id))
         return made
 

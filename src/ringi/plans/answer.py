@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from ringi.approvals.request import outcome
 from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.approval import ApprovalOutcome, ApprovedPlan, Cancelled, Declined, ExpiredRequest
 from ringi.domain.events import Actor, EventKind
@@ -16,7 +17,6 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.errors import InvalidSpecs, NotFound
-from ringi.plans.deciding import outcome
 from ringi.plans.effects import Effect, Invalid
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import require_as_seen

@@ -4,6 +4,8 @@ from typing import Final, NamedTuple, Protocol
 
 from ringi.domain import codec
 from ringi.domain.approval import (
+    Approval,
+    ApprovalRequest,
     Proof,
     ProofKind,
     ProofRecord,
@@ -16,7 +18,7 @@ from ringi.domain.approval import (
 from ringi.domain.events import FIRST_PREVIOUS
 from ringi.domain.risk import Risk
 from ringi.errors import BadDocument, BadSignature, NoChannel, WrongAnswer
-from ringi.ports import Clock, PersonChannel, Signatures, Signer
+from ringi.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer
 from ringi.text import Text
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
@@ -27,11 +29,6 @@ ELSE: Final = Text("the answer was given for something else than what stands the
 _WHAT: Final = "signed statement"
 
 
-class Log(Protocol):
-    def last_hash(self) -> str: ...
-    def has_event(self, hash_: str) -> bool: ...
-
-
 class Proving(Protocol):
     """What proofs are checked with."""
 
@@ -39,6 +36,8 @@ class Proving(Protocol):
     def store(self) -> Log: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def ids(self) -> Ids: ...
     @property
     def person(self) -> PersonChannel: ...
     @property
@@ -56,14 +55,14 @@ class Wanted(NamedTuple):
     until: str
 
 
-def compose(parts: Proving, act: SignedAct, digest: str, approver: str, note: str = "") -> str:
+def compose(services: Proving, act: SignedAct, digest: str, approver: str, note: str = "") -> str:
     """The bytes that a key signs."""
     said = Statement(
         act=act,
         digest=digest,
-        after_event=parts.store.last_hash(),
+        after_event=services.store.last_hash(),
         approver=approver,
-        at=parts.clock.now(),
+        at=services.clock.now(),
         note=note,
     )
     return codec.canonical(said).decode()
@@ -74,13 +73,68 @@ def claimed(proof: Proof) -> str:
     return proof.digest if isinstance(proof, TypedAnswer) else _read(proof.statement).digest
 
 
-def require_answer(parts: Proving, proof: Proof, command: str) -> None:
-    """A typed answer counts only where a person can have typed it; a signature counts anywhere."""
-    if isinstance(proof, TypedAnswer) and (refusal := parts.person.refusal()):
+def require_answer(services: Proving, proof: Proof | None, command: str) -> Proof:
+    """A typed answer counts only if a person can have typed it here; a signature counts anywhere."""
+    if proof is None:
+        raise NoChannel(why=Text("no answer of a person was given"), command=command)
+    if isinstance(proof, TypedAnswer) and (refusal := services.person.refusal()):
         raise NoChannel(why=refusal, command=command)
+    return proof
 
 
-def typed(parts: Proving, answer: TypedAnswer, digest: str, risk: Risk) -> ProofRecord:
+def prove(
+    services: Proving,
+    asked: ApprovalRequest,
+    data: bytes,
+    proof: Proof,
+    *,
+    act: SignedAct,
+    approver: str,
+    risk: Risk = Risk.LOW,
+    note: str = "",
+) -> ProofRecord:
+    """What the person said, checked against what was asked. `data` is what would be approved now."""
+    digest = codec.digest(data)
+    if digest != asked.digest:
+        raise WrongAnswer(why=ELSE)
+    if isinstance(proof, TypedAnswer):
+        return typed(services, proof, digest, risk)
+    # A signature is one yes: whoever kept a copy cannot say it again.
+    if any(proof.statement == past.proof.statement for past in services.store.approvals(asked.subject_id)):
+        raise WrongAnswer(why=Text("this signature was used already"))
+    wanted = Wanted(act, digest, approver, note, asked.requested_at, asked.expires_at)
+    return signed(services, proof, wanted)
+
+
+def approval_of(
+    services: Proving,
+    asked: ApprovalRequest,
+    data: bytes,
+    record: ProofRecord,
+    *,
+    approver: str,
+    after_event: str,
+    note: str = "",
+) -> Approval:
+    """`after_event` is the newest event of the transaction that the approval is saved in."""
+    return Approval(
+        id=services.ids(),
+        subject_id=asked.subject_id,
+        subject_kind=asked.subject_kind,
+        request_id=asked.id or None,
+        approver=approver,
+        timestamp=services.clock.now(),
+        expires_at=asked.expires_at,
+        selection=asked.selection,
+        digest=asked.digest,
+        subject=data.decode(),
+        proof=record,
+        after_event=after_event,
+        note=note,
+    )
+
+
+def typed(services: Proving, answer: TypedAnswer, digest: str, risk: Risk) -> ProofRecord:
     if answer.digest != digest:
         raise WrongAnswer(why=ELSE)
     if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
@@ -90,25 +144,25 @@ def typed(parts: Proving, answer: TypedAnswer, digest: str, risk: Risk) -> Proof
     return ProofRecord(
         kind=ProofKind.TYPED,
         strength=Strength.WEAK,
-        user=parts.person.user(),
-        channel=parts.person.name(),
+        user=services.person.user(),
+        channel=services.person.name(),
         answer=answer.answer,
     )
 
 
-def signed(parts: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
+def signed(services: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
     said = _read(answer.statement)
     if why := _unlike(said, wanted):
         raise WrongAnswer(why=why)
     # A grant may be the first thing that a log ever has.
     begun = said.act is SignedAct.GRANT and said.after_event == FIRST_PREVIOUS
-    if not begun and not parts.store.has_event(said.after_event):
+    if not begun and not services.store.has_event(said.after_event):
         raise WrongAnswer(why=Text("it was signed after an event that is not in the log"))
-    signer = parts.signatures.signer(answer.statement.encode(), answer.signature)
+    signer = services.signatures.signer(answer.statement.encode(), answer.signature)
     return ProofRecord(
         kind=ProofKind.SIGNED,
         strength=Strength.STRONG,
-        user=parts.person.user(),
+        user=services.person.user(),
         channel=signer.where,
         answer="",
         statement=answer.statement,
@@ -118,13 +172,13 @@ def signed(parts: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
     )
 
 
-def signer_now(parts: Proving, record: ProofRecord, digest: str) -> Signer:
+def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
     """Who signed it, by the lists as they are now: a key that left them proves nothing any more."""
     if not record.statement or not record.signature:
         raise BadSignature(why=Text("there is none"))
     if _read(record.statement).digest != digest:
         raise BadSignature(why=Text("it was made for something else"))
-    return parts.signatures.signer(record.statement.encode(), record.signature)
+    return services.signatures.signer(record.statement.encode(), record.signature)
 
 
 def _read(text: str) -> Statement:

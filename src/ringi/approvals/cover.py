@@ -1,0 +1,75 @@
+"""Is it approved? Whether an approval still covers what would be done now (rules 2 to 4)."""
+
+from collections.abc import Callable, Iterator
+
+from ringi.approvals.grant import Granting, Grants
+from ringi.approvals.kinds import KINDS
+from ringi.approvals.proof import signer_now
+from ringi.domain import codec
+from ringi.domain.approval import Approval, ProofKind
+from ringi.domain.events import EventKind
+from ringi.domain.subject import Subject
+from ringi.errors import Expired, GrantRefused, NotProven, SignatureRefused
+from ringi.text import Text
+
+Now = Callable[[Approval], bytes | None]
+"""What would be approved of the subject as it is now; None if what it holds is not what its hashes say."""
+
+
+def covering_approval(services: Granting, about: Subject, name: str, now: Now) -> Approval | None:
+    """The newest approval, if its stored bytes are exactly what the subject says now.
+
+    What a person said last counts: no earlier approval comes back because a later one ended, nor one from
+    before the subject was declined or sent back. Only a standing approval that ended leaves theirs in place.
+    Raises if one would cover it, but its time is over, or what proved it no longer does.
+    """
+    ended: GrantRefused | SignatureRefused | None = None
+    for approval in _last_said(services, about, name):
+        data = now(approval)
+        if data is None or approval.subject.encode() != data or approval.digest != codec.digest(data):
+            continue
+        if KINDS[about.kind].asked and approval.expires_at < services.clock.now():
+            raise Expired(plan=name, when=approval.expires_at)
+        try:
+            _require_proven(services, approval, name)
+        except (GrantRefused, SignatureRefused) as error:
+            if approval.proof.kind is not ProofKind.GRANT:
+                raise
+            ended = ended or error
+        else:
+            return approval
+    if ended:
+        raise ended
+    return None
+
+
+def _last_said(services: Granting, about: Subject, name: str) -> Iterator[Approval]:
+    """The newest first, up to the last one of a person."""
+    events = [logged.event for logged in services.store.events(about.id)]
+    given = {event.evidence: n for n, event in enumerate(events) if _gives(event.event, about)}
+    known = {event.evidence for event in events}
+    refusing = KINDS[about.kind].refused
+    refused = max((n for n, event in enumerate(events) if event.event in refusing), default=-1)
+    for approval in reversed(services.store.approvals(about.id)):
+        evidence = approval.evidence
+        if evidence not in known:
+            why = Text("an approval in the ledger was put in or changed: the log knows nothing of it")
+            raise NotProven(plan=name, why=why)
+        if (place := given.get(evidence)) is None:
+            continue  # an undo's
+        if place < refused:
+            return
+        yield approval
+        if approval.proof.kind is not ProofKind.GRANT:
+            return
+
+
+def _gives(event: EventKind, about: Subject) -> bool:
+    return event in KINDS[about.kind].given and event is not EventKind.UNDO_APPROVED
+
+
+def _require_proven(services: Granting, approval: Approval, name: str) -> None:
+    if approval.proof.kind is ProofKind.GRANT:
+        Grants(services).require_standing(approval, name)
+    elif approval.proof.kind is ProofKind.SIGNED:
+        signer_now(services, approval.proof, approval.digest)

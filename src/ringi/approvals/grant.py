@@ -1,0 +1,376 @@
+"""Standing approvals: given once by a signature, used within their budgets (rule 5)."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple, NoReturn, Protocol
+
+from msgspec.structs import replace
+
+from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
+from ringi.domain import codec
+from ringi.domain.approval import (
+    Approval,
+    ApprovalRequest,
+    ProofKind,
+    ProofRecord,
+    SignedAct,
+    SignedAnswer,
+)
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject, GrantUse
+from ringi.domain.plan import (
+    ALL_SPECS,
+    PLAN_MACHINE,
+    ActionSpecExt,
+    ApprovalEntry,
+    PlanStatus,
+    SpecKind,
+    risk_of,
+    with_state,
+)
+from ringi.domain.risk import Risk, highest
+from ringi.errors import (
+    Ambiguous,
+    BadGrant,
+    GrantExpired,
+    GrantRefused,
+    GrantRevoked,
+    GrantSpent,
+    NoChannel,
+    NotFound,
+    SignatureRefused,
+)
+from ringi.policy.globs import within
+from ringi.ports import Commands, NewEvent, Store, StoredGrant, StoredPlan
+from ringi.text import Text
+
+LONGEST_DAYS: Final = 90
+SHORTEST_PREFIX: Final = 4
+_DAY: Final = 86400
+_REQUESTER: Final = re.compile(r"(?:with|user):[^\s:]+")
+_SHOWN: Final = 8
+"""So many characters of its id name a grant."""
+_EVERYWHERE: Final = "**"
+_NO_SANDBOX: Final = Text("commands outside a sandbox are never covered")
+_ELSEWHERE: Final = Text("it was given for another workspace")
+
+
+class _Use(NamedTuple):
+    files: int
+    lines: int
+
+
+class Granting(Proving, Protocol):
+    """What standing approvals are checked with."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def commands(self) -> Commands: ...
+
+
+class Grants:
+    """The standing approvals of a workspace."""
+
+    def __init__(self, services: Granting) -> None:
+        self._services = services
+
+    def draft(self, scope: GrantScope, expires_at: str) -> GrantSubject:
+        """What is to be signed. Raises BadGrant if a grant can never be so wide."""
+        subject = GrantSubject(
+            id=self._services.ids(),
+            workspace=self._services.store.workspace_id(),
+            scope=scope,
+            created_at=self._services.clock.now(),
+            expires_at=_as_utc(expires_at),
+        )
+        _require_narrow(self._services, subject)
+        return subject
+
+    def statement(self, subject: GrantSubject, approver: str) -> str:
+        """The bytes that a key signs."""
+        return compose(self._services, SignedAct.GRANT, codec.digest(codec.canonical(subject)), approver)
+
+    def add(self, subject: GrantSubject, approver: str, proof: SignedAnswer | None = None) -> Grant:
+        """Raises NoChannel without a signature: a standing approval is always signed."""
+        if proof is None:
+            why = Text("a standing approval needs a signature")
+            raise NoChannel(why=why, command="ringi grant new")
+        if subject.workspace != self._services.store.workspace_id():
+            raise BadGrant(why=_ELSEWHERE)
+        _require_narrow(self._services, subject)
+        data = codec.canonical(subject)
+        wanted = Wanted(
+            SignedAct.GRANT, codec.digest(data), approver, "", subject.created_at, subject.expires_at
+        )
+        record = signed(self._services, proof, wanted)
+        with self._services.store.transaction() as transaction:
+            # Also one that was revoked: its signature does not bring it back.
+            if any(stored.grant.id == subject.id for stored in self._services.store.grants()):
+                raise BadGrant(why=Text("it was added already"))
+            grant = Grant(
+                id=subject.id,
+                approver=approver,
+                digest=wanted.digest,
+                subject=data.decode(),
+                proof=record,
+                after_event=transaction.last_hash(),
+            )
+            transaction.add_grant(grant)
+        return grant
+
+    def revoke(self, grant_id: str, reason: str = "") -> GrantState:
+        """Needs no proof: less is allowed afterwards, never more."""
+        found = _find(self._services, grant_id)
+        with self._services.store.transaction() as transaction:
+            transaction.revoke_grant(found, reason)
+        return next(state for state in self.list() if state.grant.id == found)
+
+    def list(self) -> tuple[GrantState, ...]:
+        """The newest first, each with its uses."""
+        return tuple(_state(self._services, stored) for stored in reversed(self._services.store.grants()))
+
+    def covering(self, stored: StoredPlan) -> Grant | None:
+        """The grant that covers the whole plan as it is now; None if none does."""
+        for standing in reversed(self._services.store.grants()):
+            try:
+                _require_cover(self._services, stored, standing)
+            except GrantRefused:
+                continue
+            return standing.grant
+        return None
+
+    def refusals(self, plan_id: str) -> tuple[GrantRefused, ...]:
+        """Why each grant that was given to whoever asks for the plan does not cover it."""
+        stored, reasons = self._services.store.plan(plan_id), []
+        for standing in reversed(self._services.store.grants()):
+            if _subject(standing.grant).scope.requester != stored.document.plan.requester:
+                continue
+            try:
+                _require_cover(self._services, stored, standing)
+            except GrantRefused as error:
+                reasons.append(error)
+        return tuple(reasons)
+
+    def approve(self, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes) -> Approval:
+        """Uses the grant for what was asked; `data` is what would be approved now. Raises GrantRefused."""
+        document, name = stored.document, f"p{stored.number}"
+        _require_cover(self._services, stored, _standing(self._services, grant.id, name))
+        if codec.digest(data) != asked.digest:
+            _refuse(grant.id, Text("something else was asked for"), name)
+        use = _use_of(stored)
+        status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+        with self._services.store.transaction() as transaction:
+            # Once more, now that nobody else can write: two uses at once do not share a budget.
+            standing = _standing(self._services, grant.id, name)
+            _require_time(self._services, standing, name)
+            _require_left(self._services, standing, use, name)
+            record, last = _record(self._services, grant, use), transaction.last_hash()
+            approval = approval_of(
+                self._services, asked, data, record, approver=grant.approver, after_event=last
+            )
+            transaction.add_approval(approval)
+            entry = ApprovalEntry(grant.approver, approval.timestamp, ALL_SPECS)
+            approvals = (*document.state.approvals, entry)
+            document = with_state(document, status=status, selection=ALL_SPECS, approvals=approvals)
+            reason = str(Text("standing approval {grant}", grant=grant.id))
+            event = NewEvent(EventKind.APPROVED, Actor.SYSTEM, reason, approval)
+            transaction.save_plan(stored, document, event)
+        return approval
+
+    def require_standing(self, approval: Approval, plan: str) -> None:
+        """An approval through a grant counts as long as the grant does."""
+        standing = _standing(self._services, approval.proof.grant or "", plan)
+        _require_time(self._services, standing, plan)
+        _require_signed(self._services, standing.grant, plan)
+
+
+def _require_narrow(services: Granting, subject: GrantSubject) -> None:
+    scope = subject.scope
+    if why := _too_wide(services, scope):
+        raise BadGrant(why=why)
+    if subject.expires_at != _as_utc(subject.expires_at) or subject.expires_at <= services.clock.now():
+        raise BadGrant(why=Text("{date} is over", date=subject.expires_at))
+    if subject.expires_at > services.clock.after(LONGEST_DAYS * _DAY):
+        raise BadGrant(why=Text("it may last {count} days at most", count=LONGEST_DAYS))
+
+
+def _too_wide(services: Granting, scope: GrantScope) -> Text | None:
+    budgets = (scope.files_per_use, scope.lines_per_use, scope.files_total, scope.lines_total)
+    if not (_REQUESTER.fullmatch(scope.requester) and scope.requester.isprintable()):
+        return Text("{name} is neither with:AGENT nor user:NAME", name=scope.requester)
+    if scope.max_risk is Risk.HIGH:
+        return Text("a high risk is never covered")
+    if not scope.globs or not all(scope.globs):
+        return Text("it names no paths")
+    if not scope.kinds:
+        return Text("it names no kinds of specs")
+    if SpecKind.CALL in scope.kinds:
+        return Text("calls of outside tools are never covered")
+    if SpecKind.RUN in scope.kinds and not services.commands.sandboxed():
+        return _NO_SANDBOX
+    if SpecKind.RUN in scope.kinds and scope.globs != (_EVERYWHERE,):
+        return Text("a command may write anywhere, so its only path is {glob}", glob=_EVERYWHERE)
+    if min(budgets) < 1:
+        return Text("each budget is at least 1")
+    return None
+
+
+def _find(services: Granting, name: str) -> str:
+    name = name.lower()
+    ids = [stored.grant.id for stored in services.store.grants()]
+    found = [name] if name in ids else [other for other in ids if other.startswith(name)]
+    if len(name) < SHORTEST_PREFIX or not found:
+        raise NotFound(what=Text("standing approval"), name=name, see="ringi grant list")
+    if len(found) > 1:
+        raise Ambiguous(name=name, candidates=", ".join(found))
+    return found[0]
+
+
+def _state(services: Granting, stored: StoredGrant) -> GrantState:
+    subject = _subject(stored.grant)
+    uses = tuple(
+        GrantUse(use.id, use.subject_id, use.timestamp, use.proof.used_files or 0, use.proof.used_lines or 0)
+        for use in services.store.granted(stored.grant.id)
+    )
+    return GrantState(stored.grant, subject.scope, subject.expires_at, uses, stored.revoked_at)
+
+
+def _record(services: Granting, grant: Grant, use: _Use) -> ProofRecord:
+    """With all that was signed, so that the approval can be checked by itself."""
+    return replace(
+        grant.proof,
+        kind=ProofKind.GRANT,
+        user=services.person.user(),
+        grant=grant.id,
+        grant_subject=grant.subject,
+        used_files=use.files,
+        used_lines=use.lines,
+    )
+
+
+def _standing(services: Granting, grant_id: str, plan: str) -> StoredGrant:
+    for standing in services.store.grants():
+        if standing.grant.id == grant_id:
+            return standing
+    return _refuse(grant_id, Text("it is not in the ledger"), plan)
+
+
+def _require_cover(services: Granting, stored: StoredPlan, standing: StoredGrant) -> None:
+    """Everything that can be told without writing; who signed comes last, because it takes longest."""
+    plan, grant = f"p{stored.number}", standing.grant
+    scope, document = _subject(grant).scope, stored.document
+    if document.plan.requester != scope.requester:
+        _refuse(grant.id, Text("it was given for what {name} asks for", name=scope.requester), plan)
+    _require_time(services, standing, plan)
+    if document.change and document.change.superseded_at:
+        _refuse(grant.id, Text("the plan is superseded"), plan)
+    if document.state.commit:
+        _refuse(grant.id, Text("a commit is never covered"), plan)
+    if why := _outside(services, scope, document.state.action_specs):
+        _refuse(grant.id, why, plan)
+    risk = risk_of(document)
+    if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:
+        why = Text("the risk is {risk}, {limit} is covered", risk=str(risk), limit=str(scope.max_risk))
+        _refuse(grant.id, why, plan)
+    use = _use_of(stored)
+    if use.files > scope.files_per_use:
+        most = scope.files_per_use
+        _refuse(grant.id, Text("{count} files, {most} at once are covered", count=use.files, most=most), plan)
+    if use.lines > scope.lines_per_use:
+        most = scope.lines_per_use
+        _refuse(grant.id, Text("{count} lines, {most} at once are covered", count=use.lines, most=most), plan)
+    _require_left(services, standing, use, plan)
+    _require_signed(services, grant, plan)
+
+
+def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecExt]) -> Text | None:
+    if not specs:
+        return Text("there are no specs")
+    for spec in specs:
+        if not spec.validated:
+            return Text("{id} cannot be carried out", id=spec.id)
+        if spec.base.kind not in scope.kinds or spec.base.kind is SpecKind.CALL:
+            return Text("{id} is of kind {kind}", id=spec.id, kind=str(spec.base.kind))
+        # What is read, or where a command runs, is not among the touched.
+        own = [spec.base.path] if spec.base.path else []
+        for path in [file.path for file in spec.touched] or own:
+            if not within(path, scope.globs):
+                return Text("{path} is not among its paths", path=path)
+    if any(spec.base.kind is SpecKind.RUN for spec in specs) and not services.commands.sandboxed():
+        return _NO_SANDBOX
+    return None
+
+
+def _require_time(services: Granting, standing: StoredGrant, plan: str) -> None:
+    name, expires_at = standing.grant.id[:_SHOWN], _subject(standing.grant).expires_at
+    if revoked_at := standing.revoked_at or _revoked(services, standing.grant, plan):
+        raise GrantRevoked(grant=name, plan=plan, when=revoked_at)
+    if expires_at < services.clock.now():
+        raise GrantExpired(grant=name, plan=plan, when=expires_at)
+
+
+def _revoked(services: Granting, grant: Grant, plan: str) -> str | None:
+    """When, as the log has it: a row of the ledger that was changed does not make a grant valid."""
+    hash_ = codec.digest(codec.canonical(grant))
+    events = [logged.event for logged in services.store.events(grant.id)]
+    if not any(event.event is EventKind.GRANTED and event.evidence == hash_ for event in events):
+        _refuse(grant.id, Text("the log does not have it"), plan)
+    revoked = (event for event in events if event.event is EventKind.GRANT_REVOKED)
+    return next((event.at for event in revoked if event.document == hash_), None)
+
+
+def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: str) -> None:
+    state = _state(services, standing)
+    files = state.scope.files_total - sum(past.files for past in state.uses)
+    lines = state.scope.lines_total - sum(past.lines for past in state.uses)
+    if use.files > files or use.lines > lines:
+        why = Text(
+            "{files} files and {lines} lines are needed, {left_files} and {left_lines} are left",
+            files=use.files,
+            lines=use.lines,
+            left_files=max(files, 0),
+            left_lines=max(lines, 0),
+        )
+        raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
+
+
+def _require_signed(services: Granting, grant: Grant, plan: str) -> None:
+    """Its bytes are those that were signed, by a key that is listed now."""
+    subject = _subject(grant)
+    if (subject.id, subject.workspace) != (grant.id, services.store.workspace_id()):
+        _refuse(grant.id, _ELSEWHERE, plan)
+    if codec.digest(grant.subject.encode()) != grant.digest:
+        _refuse(grant.id, Text("it is not what was signed"), plan)
+    try:
+        signer_now(services, grant.proof, grant.digest)
+    except SignatureRefused as error:
+        _refuse(grant.id, Text(error.message, **error.details), plan)
+
+
+def _as_utc(moment: str) -> str:
+    """Spelled as the clock does, so that text order is time order."""
+    why = Text("{date} is no date with a time zone, such as 2026-12-31T00:00:00Z", date=moment)
+    try:
+        read = datetime.fromisoformat(moment)
+        utc = read.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadGrant(why=why) from None
+    if not read.tzinfo:
+        raise BadGrant(why=why)
+    return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _subject(grant: Grant) -> GrantSubject:
+    return codec.trusted(grant.subject.encode(), GrantSubject, "standing approval")
+
+
+def _use_of(stored: StoredPlan) -> _Use:
+    totals = stored.document.state.previews
+    # A command alone changes no file that is known; but no use is free.
+    return _Use(max(len(totals.files), 1), totals.added + totals.removed) if totals else _Use(1, 0)
+
+
+def _refuse(grant_id: str, why: Text, plan: str = "") -> NoReturn:
+    raise GrantRefused(grant=grant_id[:_SHOWN], plan=plan, why=why)

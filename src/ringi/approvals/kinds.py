@@ -1,0 +1,145 @@
+"""What of each kind of subject is approved: the bytes, and the events that give, refuse and end a request."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ringi.domain import codec
+from ringi.domain import subject as subjects
+from ringi.domain.approval import (
+    Act,
+    ApprovalSubject,
+    CommitSubject,
+    SessionSubject,
+    SignedAct,
+    SubjectSpec,
+    changes_of,
+)
+from ringi.domain.events import EventKind
+from ringi.domain.grant import GrantSubject
+from ringi.domain.plan import PlanDocument, SpecSelection, selected
+from ringi.domain.session import PlanningSession
+from ringi.domain.subject import Subject, SubjectKind
+from ringi.errors import RingiError
+
+T = TypeVar("T")
+_E = EventKind
+
+
+class Bound(NamedTuple):
+    """What approved bytes say, as far as those of every kind say it."""
+
+    about: Subject
+    workspace: str
+    act: SignedAct
+    """What a key signs to approve it."""
+    given: EventKind
+    """The event that an approval of it comes with."""
+    expires_at: str | None
+    document: ApprovalSubject | SessionSubject | GrantSubject
+
+
+class Kind(NamedTuple):
+    read: Callable[[str], Bound | None]
+    """None if the bytes are not a document of ours, spelled as we spell it."""
+    given: frozenset[EventKind]
+    refused: frozenset[EventKind]
+    """After one of these, no earlier approval counts."""
+    overtaken: frozenset[EventKind] = frozenset()
+    """What ends a request without an answer."""
+    asked: bool = False
+    """Whether every request is kept, and ends one day; a session in review is its own request."""
+
+
+def as_written(text: str, kind: type[T]) -> T | None:
+    """None if it is not a document of ours, spelled as we spell it."""
+    try:
+        found = codec.trusted(text.encode(), kind, "")
+    except RingiError:
+        return None
+    return found if codec.canonical(found) == text.encode() else None
+
+
+_PLAN_ACTS: Final = {
+    Act.EXECUTE: (SignedAct.APPROVE, _E.APPROVED),
+    Act.UNDO: (SignedAct.UNDO, _E.UNDO_APPROVED),
+}
+
+
+def _plan(text: str) -> Bound | None:
+    if (said := as_written(text, ApprovalSubject)) is None:
+        return None
+    return Bound(subjects.plan(said.plan_id), said.workspace, *_PLAN_ACTS[said.kind], said.expires_at, said)
+
+
+def _session(text: str) -> Bound | None:
+    if (said := as_written(text, SessionSubject)) is None:
+        return None
+    about = subjects.session(said.session_id)
+    return Bound(about, said.workspace, SignedAct.APPROVE, _E.SESSION_APPROVED, None, said)
+
+
+def _grant(text: str) -> Bound | None:
+    if (said := as_written(text, GrantSubject)) is None:
+        return None
+    return Bound(subjects.grant(said.id), said.workspace, SignedAct.GRANT, _E.GRANTED, said.expires_at, said)
+
+
+KINDS: Final[Mapping[SubjectKind, Kind]] = {
+    SubjectKind.PLAN: Kind(
+        _plan,
+        given=frozenset([_E.APPROVED, _E.UNDO_APPROVED]),
+        refused=frozenset([_E.DECLINED, _E.SENT_BACK]),
+        overtaken=frozenset([_E.SPECS_SET, _E.AMENDED, _E.REVERTED, _E.SUPERSEDED]),
+        asked=True,
+    ),
+    SubjectKind.SESSION: Kind(
+        _session,
+        given=frozenset([_E.SESSION_APPROVED]),
+        refused=frozenset([_E.SESSION_REJECTED, _E.SESSION_CANCELLED]),
+    ),
+    SubjectKind.GRANT: Kind(_grant, given=frozenset([_E.GRANTED]), refused=frozenset([_E.GRANT_REVOKED])),
+}
+"""A run is not here: it is what an approved session became."""
+
+
+def of_plan(
+    document: PlanDocument,
+    selection: SpecSelection,
+    workspace: str,
+    expires_at: str,
+    *,
+    sandboxed: bool | UnsetType = UNSET,
+    commit: CommitSubject | UnsetType = UNSET,
+) -> ApprovalSubject:
+    specs = selected(document.state.action_specs, selection)
+    checks = document.state.planned_checks
+    return ApprovalSubject(
+        kind=Act.EXECUTE,
+        workspace=workspace,
+        plan_id=document.plan.id,
+        plan_version=document.plan.version,
+        specs=tuple(
+            # The content is bound through the hash of the file after; explanations are outside.
+            SubjectSpec(spec.id, order, msgspec.structs.replace(spec.base, content=None, description=""))
+            for order, spec in enumerate(specs)
+        ),
+        changes=changes_of(specs),
+        expires_at=expires_at,
+        snapshot_id=document.change.snapshot_id if document.change else UNSET,
+        checks=checks if checks and (checks.before or checks.after) else UNSET,
+        sandboxed=sandboxed,
+        commit=commit,
+    )
+
+
+def of_session(session: PlanningSession, workspace: str, instruction: str) -> SessionSubject:
+    """`instruction` is what the run gets."""
+    return SessionSubject(
+        workspace=workspace,
+        session_id=session.session_id,
+        reject_count=session.reject_count,
+        instruction=instruction,
+    )

@@ -1,0 +1,110 @@
+"""What somebody was asked to approve, and what became of it."""
+
+from typing import Protocol
+
+from msgspec import UNSET, UnsetType
+
+from ringi.approvals.kinds import KINDS
+from ringi.domain import codec
+from ringi.domain.approval import (
+    Act,
+    ApprovalOutcome,
+    ApprovalRequest,
+    ApprovedPlan,
+    Cancelled,
+    Declined,
+    ExpiredRequest,
+)
+from ringi.domain.events import Event, EventKind
+from ringi.domain.plan import ALL_SPECS, SpecSelection
+from ringi.domain.subject import Subject, SubjectKind
+from ringi.errors import Expired, NotRequested
+from ringi.ports import Clock, Ids, Store
+from ringi.text import Text
+
+
+class Asking(Protocol):
+    @property
+    def store(self) -> Store: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+def request_of(
+    about: Subject,
+    version: int,
+    data: bytes,
+    *,
+    ids: Ids,
+    requested_at: str,
+    expires_at: str,
+    selection: SpecSelection = ALL_SPECS,
+    act: Act | UnsetType = UNSET,
+) -> ApprovalRequest:
+    """Fixes what is asked: the digest of `data` names it."""
+    return ApprovalRequest(
+        id=ids() if KINDS[about.kind].asked else "",
+        subject_id=about.id,
+        subject_kind=UNSET if about.kind is SubjectKind.PLAN else about.kind,
+        version=version,
+        selection=selection,
+        digest=codec.digest(data),
+        requested_at=requested_at,
+        expires_at=expires_at,
+        act=act,
+    )
+
+
+def open_request(
+    services: Asking, about: Subject, version: int, selection: SpecSelection, name: str
+) -> ApprovalRequest:
+    """The newest for exactly this, if nobody answered it yet. Raises NotRequested, Expired."""
+    for asked in reversed(services.store.requests(about.id)):
+        if (asked.version, asked.selection, asked.act) == (version, selection, UNSET):
+            if _ended_by(services, asked):
+                break
+            return require_time(services, asked, name)
+    raise NotRequested(plan=name)
+
+
+def require_time(services: Asking, asked: ApprovalRequest, name: str) -> ApprovalRequest:
+    if asked.expires_at < services.clock.now():
+        raise Expired(plan=name, when=asked.expires_at)
+    return asked
+
+
+def _ended_by(services: Asking, asked: ApprovalRequest) -> Event | None:
+    """What decided the request or ended it, the first of its kind: a request is answered once."""
+    kind = KINDS[asked.about.kind]
+    ending = kind.given | kind.refused | kind.overtaken
+    found: Event | None = None
+    for logged in services.store.events(asked.subject_id):
+        event = logged.event
+        if event.event is EventKind.APPROVAL_REQUESTED and event.reason == asked.digest:
+            found = None
+        elif found is None and event.event in ending:
+            found = event
+    return found
+
+
+def outcome(services: Asking, plan_id: str) -> ApprovalOutcome | None:
+    """What became of the newest request; None while it is open."""
+    requests = services.store.requests(plan_id)
+    if not requests:
+        return None
+    asked = requests[-1]
+    event = _ended_by(services, asked)
+    if event is None:
+        expired = asked.expires_at < services.clock.now()
+        return ExpiredRequest(asked.expires_at) if expired else None
+    if event.event in KINDS[asked.about.kind].given:
+        approvals = services.store.approvals(plan_id)
+        given = next((approval for approval in approvals if approval.evidence == event.evidence), None)
+        if given and given.request_id == asked.id:
+            return ApprovedPlan(given)
+        return Cancelled(str(Text("another request for the plan was answered")))
+    if event.event is EventKind.DECLINED:
+        return Declined(event.reason, services.store.plan(plan_id).document.state.comments)
+    if event.event is EventKind.SENT_BACK:
+        return Cancelled(event.reason)
+    return Cancelled(str(Text("the plan was changed since: {event}", event=str(event.event))))

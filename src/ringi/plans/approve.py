@@ -1,0 +1,271 @@
+"""A person is asked to approve a plan, and answers."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from ringi.approvals.cover import covering_approval
+from ringi.approvals.grant import Grants
+from ringi.approvals.kinds import of_plan
+from ringi.approvals.proof import approval_of, compose, prove, require_answer
+from ringi.approvals.request import open_request, request_of
+from ringi.domain import codec
+from ringi.domain import subject as subjects
+from ringi.domain.approval import (
+    Approval,
+    ApprovalRequest,
+    ApprovalSubject,
+    ApprovedPlan,
+    Declined,
+    Proof,
+    SignedAct,
+    files_of,
+)
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.feedback import Feedback, FeedbackKind
+from ringi.domain.plan import (
+    PLAN_MACHINE,
+    ActionSpecExt,
+    ApprovalEntry,
+    PlanDocument,
+    PlanState,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    risk_of,
+    selected,
+    with_state,
+)
+from ringi.errors import (
+    GrantRefused,
+    InvalidSpecs,
+    LostRace,
+    NotFound,
+    Stale,
+)
+from ringi.plans.change import refuse_superseded, require_valid
+from ringi.plans.commit import commit_subject
+from ringi.plans.effects import content_of
+from ringi.plans.propose import require_as_seen
+from ringi.plans.services import Services
+from ringi.plans.validate import misfits
+from ringi.ports import NewEvent, StoredPlan
+from ringi.text import Text
+from ringi.workspace.tree import differing
+
+_WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])
+"""Kinds whose content is the file's; what a patch makes of its file is compared when it is carried out."""
+_NAMED: Final = 20
+"""So many of what was left out are named; the selection has them all."""
+
+
+def request(
+    services: Services, plan_id: str, selection: SpecSelection, seen: PlanDocument | None = None
+) -> ApprovalRequest:
+    """Fix what is to be approved; the digest names it. `seen` is what the person was shown.
+
+    A standing approval that covers the whole plan answers at once.
+    """
+    # The files are read before the transaction: whoever changes the plan meanwhile makes the save fail.
+    stored = services.store.plan(plan_id)
+    document = stored.document
+    if seen:
+        require_as_seen(stored, seen)
+    refuse_superseded(stored)
+    PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    _require_fit(services, stored, selection)
+    expires_at = services.clock.after(services.rules.expires_sec)
+    data = codec.canonical(subject_now(services, document, selection, expires_at))
+    asked = request_of(
+        subjects.plan(plan_id),
+        document.plan.version,
+        data,
+        ids=services.ids,
+        requested_at=services.clock.now(),
+        expires_at=expires_at,
+        selection=selection,
+    )
+    document = msgspec.structs.replace(with_state(document, selection=selection), approval="approval.json")
+    event = NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
+    with services.store.transaction() as transaction:
+        transaction.add_request(asked)
+        stored = transaction.save_plan(stored, document, event)
+    grants = Grants(services)
+    if selection.all and (standing := grants.covering(stored)):
+        # Used up, revoked or overtaken in this very moment: the request stays open for a person.
+        with contextlib.suppress(GrantRefused, LostRace):
+            grants.approve(stored, standing, asked, data)
+    return asked
+
+
+def _require_fit(services: Services, stored: StoredPlan, selection: SpecSelection) -> None:
+    name = f"p{stored.number}"
+    if selection.all and selection.ids:
+        raise InvalidSpecs(plan=name, issues=Text("it is all of them or these, not both"))
+    require_valid(services, stored, selection)
+    specs = selected(stored.document.state.action_specs, selection)
+    _require_ids(stored, selection)
+    if problems := misfits(specs, len(specs), services.rules):
+        raise InvalidSpecs(plan=name, issues=problems[0])
+    if torn := _torn_group(stored.document.state.action_specs, specs):
+        raise InvalidSpecs(plan=name, issues=Text("the specs of group {group} go together", group=torn))
+    invalid = [f"{spec.id} {spec.base.path}: {spec.notes}" for spec in specs if not spec.validated]
+    if invalid:
+        raise InvalidSpecs(plan=name, issues="; ".join(invalid))
+    if changed := unlike_their_hashes(specs):
+        why = Text("the content of {path} is not what its hash says", path=changed[0].base.path)
+        raise InvalidSpecs(plan=name, issues=why)
+    if wrong := differing(services.tree, files_of(specs)):
+        raise Stale(plan=name, paths=", ".join(wrong))
+
+
+def _require_ids(stored: StoredPlan, selection: SpecSelection) -> None:
+    name = f"p{stored.number}"
+    if not selection.all and not selection.ids:
+        raise InvalidSpecs(plan=name, issues=Text("no spec was selected"))
+    unknown = set(selection.ids) - {spec.id for spec in stored.document.state.action_specs}
+    if unknown:
+        raise NotFound(what=Text("spec"), name=", ".join(sorted(unknown)), see=f"ringi show {name}")
+    if twice := sorted(spec_id for spec_id, count in Counter(selection.ids).items() if count > 1):
+        raise InvalidSpecs(plan=name, issues=Text("{specs} is selected twice", specs=", ".join(twice)))
+
+
+def _torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt]) -> str | None:
+    """A group of which only a part was selected: it is applied whole or not at all."""
+    ids = {spec.id for spec in chosen}
+    left_out = {spec.base.group for spec in specs if spec.id not in ids}
+    return next((spec.base.group for spec in chosen if spec.base.group and spec.base.group in left_out), None)
+
+
+def statement(
+    services: Services,
+    request: ApprovalRequest,
+    approver: str,
+    note: str = "",
+    act: SignedAct = SignedAct.APPROVE,
+) -> str:
+    """What a key signs to say yes to the request."""
+    return compose(services, act, request.digest, approver, note)
+
+
+def approve(
+    services: Services,
+    plan_id: str,
+    approver: str,
+    selection: SpecSelection,
+    proof: Proof | None,
+    note: str,
+) -> ApprovedPlan:
+    stored = services.store.plan(plan_id)
+    document, name = stored.document, f"p{stored.number}"
+    proof = require_answer(services, proof, f"ringi review {name}")
+    refuse_superseded(stored)
+    status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    asked = open_request(services, subjects.plan(plan_id), document.plan.version, selection, name)
+    _require_fit(services, stored, selection)
+    data = codec.canonical(subject_now(services, document, selection, asked.expires_at))
+    act, risk = SignedAct.APPROVE, risk_of(document, selection)
+    record = prove(services, asked, data, proof, act=act, approver=approver, risk=risk, note=note)
+    with services.store.transaction() as transaction:
+        last = transaction.last_hash()
+        approval = approval_of(services, asked, data, record, approver=approver, after_event=last, note=note)
+        transaction.add_approval(approval)
+        left_out = _left_out(document, selection)
+        told = (Feedback(approval.timestamp, left_out, FeedbackKind.NOT_APPROVED),) if left_out else ()
+        document = with_state(
+            document,
+            status=status,
+            selection=selection,
+            approvals=(*document.state.approvals, ApprovalEntry(approver, approval.timestamp, selection)),
+            feedback=(*document.state.feedback, *told),
+        )
+        reason = "; ".join(filter(None, [note, left_out]))
+        transaction.save_plan(stored, document, NewEvent(EventKind.APPROVED, Actor.USER, reason, approval))
+    return ApprovedPlan(approval)
+
+
+def _left_out(document: PlanDocument, selection: SpecSelection) -> str:
+    """For the proposer: what the person did not say yes to."""
+    specs = document.state.action_specs
+    chosen = {spec.id for spec in selected(specs, selection)}
+    left = [spec for spec in specs if spec.id not in chosen]
+    if not left:
+        return ""
+    named = [f"{spec.id} {spec.base.kind} {spec.base.path or ' '.join(spec.base.argv)}" for spec in left]
+    more = [str(Text("and {count} more", count=len(named) - _NAMED))] if len(named) > _NAMED else []
+    return str(Text("not approved: {specs}", specs=", ".join([*named[:_NAMED], *more])))
+
+
+def reject(services: Services, plan_id: str, feedback: str) -> Declined:
+    """Feedback is never approval: the plan goes back to whoever proposed it.
+
+    A person may also think again: what was approved goes back too, and that approval ends.
+    """
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        status = stored.document.state.status
+        if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
+            status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+        status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
+        given = Feedback(services.clock.now(), feedback, FeedbackKind.DECLINED)
+        document = with_state(
+            stored.document, status=status, feedback=(*stored.document.state.feedback, given)
+        )
+        transaction.save_plan(stored, document, NewEvent(EventKind.DECLINED, Actor.USER, feedback))
+    return Declined(feedback, document.state.comments)
+
+
+def send_back(services: Services, plan_id: str, reason: str) -> PlanState:
+    """Nobody decided: the plan goes back, and whoever was asked need not answer any more."""
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        refuse_superseded(stored)
+        status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PROPOSED)
+        document = with_state(stored.document, status=status)
+        event = NewEvent(EventKind.SENT_BACK, Actor.USER, reason)
+        return transaction.save_plan(stored, document, event).document.state
+
+
+def covering(services: Services, document: PlanDocument, name: str) -> Approval | None:
+    """The approval that still covers the plan as it is now. Raises as `covering_approval` does."""
+    about = subjects.plan(document.plan.id)
+    return covering_approval(services, about, name, partial(_bytes_now, services, document))
+
+
+def _bytes_now(services: Services, document: PlanDocument, approval: Approval) -> bytes | None:
+    if unlike_their_hashes(selected(document.state.action_specs, approval.selection)):
+        return None
+    return codec.canonical(subject_now(services, document, approval.selection, approval.expires_at))
+
+
+def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
+    """Specs whose content is not what a person approves through the hash of the file after."""
+    return [
+        spec
+        for spec in specs
+        if spec.base.kind in _WITH_CONTENT
+        and spec.after is not None
+        and (data := content_of(spec.base)) is not None
+        and codec.digest(data) != spec.after.sha256
+    ]
+
+
+def subject_now(
+    services: Services, document: PlanDocument, selection: SpecSelection, expires_at: str
+) -> ApprovalSubject:
+    """What would be approved of the plan as it is, here and now."""
+    specs = selected(document.state.action_specs, selection)
+    runs = any(spec.base.kind is SpecKind.RUN for spec in specs)
+    return of_plan(
+        document,
+        selection,
+        services.store.workspace_id(),
+        expires_at,
+        sandboxed=services.commands.sandboxed() if runs else UNSET,
+        commit=commit_subject(services, document, specs),
+    )
