@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.agents.entries import hook_command
-from ringi.integrations.claude_hook import Places, Unfit, copy_tree, judge, resolved
-from ringi.wiring.claude_hook import places_in
+from ringi.usecases.claude_hook import Surroundings, Unfit, copy_tree, judge, resolved, surroundings
 from tests.functional.desk import RINGI, Desk
 
 HOOK = [*RINGI, "hook", "claude"]
@@ -98,7 +97,7 @@ def beside(desk: Desk, isolated: Path) -> Iterator[Beside]:
 
 def denies(data: str | bytes, beside: Beside) -> bool:
     """As `ask`, in this process."""
-    places = places_in({**os.environ, **beside.variables})
+    places = surroundings({**os.environ, **beside.variables})
     try:
         return judge(data.encode() if isinstance(data, str) else data, places, str(beside.tree)) is not None
     except Unfit:
@@ -238,7 +237,7 @@ def test_what_cannot_be_judged_is_denied(desk: Desk):
     ],
 )
 def test_tools_that_look_like_edits(tool: str, given: dict[str, Any], refused: bool):
-    places = Places(copy="", temporary=("/tmp",), home="", own=())
+    places = Surroundings(copy="", temporary=("/tmp",), home="", own=())
     data = json.dumps({"tool_name": tool, "tool_input": given}).encode()
     try:
         answer = judge(data, places, "/") is not None
@@ -412,7 +411,7 @@ def test_no_name_leads_out_of_the_folder_of_copies(tmp_path: Path):
 
 def test_answers_without_loading_what_is_slow(desk: Desk):
     script = (
-        "import sys\nfrom ringi.cli.hook_claude import answer\n"
+        "import sys\nfrom ringi.cli.claude_hook import answer\n"
         "try: answer()\n"
         "except SystemExit: pass\n"
         "slow = {'msgspec', 'yaml', 'sqlite3', 'click', 'subprocess', 'tempfile', 'ringi.api'}\n"

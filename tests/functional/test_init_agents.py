@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api.agents_setup import present
+from ringi.usecases.agent_setup import present
 from tests.functional.desk import Desk
 
 SETTINGS = ".claude/settings.local.json"

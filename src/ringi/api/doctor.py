@@ -15,8 +15,9 @@ from ringi.api.takein import take_in, take_in_sessions, written_plans, written_s
 from ringi.api.workspace import Workspace, open_workspace
 from ringi.errors import LedgerCorrupt, RingiError
 from ringi.fs import OsFileSystem
+from ringi.store.moved import ADOPT, earlier_place, set_aside
+from ringi.store.moved import adopt as adopt_ledger
 from ringi.text import Text
-from ringi.wiring import moved
 from ringi.wiring.config import load
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.places import Places, places_of
@@ -41,7 +42,7 @@ class Finding(NamedTuple):
 def examine(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     places = places_of(root, environment)
     findings = [*_tools(), *_configuration(root, environment), *_place(places)]
-    if any(finding.mend == moved.ADOPT for finding in findings):
+    if any(finding.mend == ADOPT for finding in findings):
         return findings
     try:
         with open_workspace(root, environment=environment) as workspace:
@@ -81,11 +82,9 @@ def _configuration(root: Path, environment: Mapping[str, str]) -> Iterator[Findi
 
 
 def _place(places: Places) -> Iterator[Finding]:
-    earlier = moved.earlier_place(places)
+    earlier = earlier_place(places.root, places.state)
     if earlier is not None:
-        yield Finding(
-            Mark.BAD, Text("this workspace was at {path} before", path=str(earlier.path)), moved.ADOPT
-        )
+        yield Finding(Mark.BAD, Text("this workspace was at {path} before", path=str(earlier.path)), ADOPT)
     if places.state.is_relative_to(places.root):
         yield Finding(
             Mark.NOTE,
@@ -200,7 +199,7 @@ def repair(
             for _ in _ledger(workspace):
                 pass
     except LedgerCorrupt:
-        for name in moved.set_aside(places.state):
+        for name in set_aside(places.state):
             yield Text("the damaged ledger was kept as {path}", path=str(name))
     with open_workspace(root, environment=environment) as workspace:
         ledger = workspace.ledger
@@ -230,5 +229,5 @@ def repair(
 
 def adopt(root: Path, environment: Mapping[str, str]) -> Text:
     places = places_of(root, environment)
-    earlier = moved.adopt(places)
+    earlier = adopt_ledger(places.root, places.state)
     return Text("the ledger of {path} now belongs to this workspace", path=str(earlier.path))

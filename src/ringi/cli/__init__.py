@@ -9,7 +9,7 @@ def main() -> int:
     # Nothing becomes garbage while modules load; looking for it would cost a tenth of every start.
     gc.disable()
     if sys.argv[1:] == ["hook", "claude"]:
-        from ringi.cli.hook_claude import answer  # noqa: PLC0415  # at every edit of an agent: without click
+        from ringi.cli.claude_hook import answer  # noqa: PLC0415  # at every edit of an agent: without click
 
         return answer()
     from ringi.cli.main import main as run  # noqa: PLC0415  # after the line above

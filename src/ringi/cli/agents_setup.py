@@ -10,16 +10,14 @@ import click
 
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
-from ringi.api import agents_setup
-from ringi.api.agents_files import Change
-from ringi.api.agents_setup import Offer, Return
 from ringi.cli.app import EXIT_DECLINED, EXIT_STALE, App
 from ringi.cli.prompt import ask
 from ringi.errors import NoChannel
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
+from ringi.usecases.agent_setup import Change, Offer, Return, program
 from ringi.usecases.prompter import is_yes
-from ringi.workspace.places import places_of
+from ringi.wiring.setup import agent_setup
 
 UNDO: Final = "ringi init --undo"
 
@@ -43,8 +41,8 @@ class Configured(NamedTuple):
 
 def configure(app: App, root: Path, agents: Sequence[Agent], *, asked_for: bool) -> Configured:
     """Offer what the agents need. Where nobody can answer, that is an error only if it was `asked_for`."""
-    words = agents_setup.program(app.environment, sys.argv[0])
-    offers = [agents_setup.offer(agent, root, words) for agent in agents]
+    words, setup = program(app.environment, sys.argv[0]), agent_setup(root, app.environment)
+    offers = [setup.offer(agent, words) for agent in agents]
     changes = [change for offer in offers for change in offer.changes]
     for offer in offers:
         _tell_left_alone(app, offer)
@@ -93,7 +91,7 @@ def _decide(
         if asked_for:
             raise click.exceptions.Exit(EXIT_DECLINED)
         return None
-    conflicts = agents_setup.carry_out(places_of(root, app.environment), changes)
+    conflicts = agent_setup(root, app.environment).carry_out(changes)
     for change in changes:
         if change.file not in conflicts:
             ui.line(Text("✓ {file}", file=change.file), style="green")
@@ -106,8 +104,8 @@ def _decide(
 
 def undo(app: App) -> None:
     """Take back what was written, and forget it."""
-    ui, places = app.ui, places_of(app.root, app.environment)
-    returns = agents_setup.way_back(places)
+    ui, setup = app.ui, agent_setup(app.root, app.environment)
+    returns = setup.way_back()
     changes = [found.change for found in returns if found.change is not None]
     for found in returns:
         _tell_return(app, found)
@@ -120,7 +118,7 @@ def undo(app: App) -> None:
             raise click.exceptions.Exit(EXIT_DECLINED)
     else:
         ui.line(Text("There is nothing to take back."))
-    conflicts = agents_setup.go_back(places, returns) if returns else {}
+    conflicts = setup.go_back(returns) if returns else {}
     done = [change.file for change in changes if change.file not in conflicts]
     if ui.as_json:
         problems = {found.written.file: found.problem for found in returns if found.problem}

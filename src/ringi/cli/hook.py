@@ -1,6 +1,6 @@
 import click
 
-from ringi.cli.hook_claude import answer
+from ringi.cli.claude_hook import answer
 
 
 @click.group()

@@ -9,7 +9,6 @@ import click
 from ringi.agents.record import Agent
 from ringi.api import beside
 from ringi.api import doctor as clinic
-from ringi.api.agents_setup import present
 from ringi.api.beside_walls import Walls
 from ringi.api.workspace import Workspace
 from ringi.cli import agents_setup
@@ -19,6 +18,7 @@ from ringi.cli.ui import shown, translated
 from ringi.errors import NoChannel, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
+from ringi.usecases.agent_setup import present
 from ringi.usecases.prompter import is_yes
 from ringi.wiring.setup import initialise, users_signers
 from ringi.workspace.copy import WorkCopy

@@ -1,4 +1,4 @@
-"""Which edits of Claude Code go ahead, judged before its tool runs. Whatever is not known to be fine is not.
+"""Which edits of Claude Code go ahead, judged before its tool runs. What is not known to be fine is refused.
 
 Nothing of what the edit would write is kept or shown. Only what starts fast is imported: it runs every time.
 """
@@ -10,11 +10,13 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ringi.process.environment import WITH_VARIABLE
 from ringi.text import Text
+from ringi.workspace.places import places_of, user_folder
 
 _FILE_EDITS: Final = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 # Words of a tool's name, wherever its capitals or underscores part them.
@@ -38,13 +40,14 @@ _PATH_KEYS: Final = frozenset(
 _NO_PLACES: Final = ("/proc", "/dev", "/sys")
 _MOST_LINKS: Final = 40
 _LONGEST_PATH: Final = 4096
+_SHOWN: Final = 200
 
 
-class Places(NamedTuple):
-    """Where this process stands: all paths absolute."""
+class Surroundings(NamedTuple):
+    """Where this process runs: all paths absolute."""
 
     copy: str
-    """The tree of the work copy; empty where the agent was not started in one."""
+    """The tree of the work copy; empty if the agent was not started in one."""
     temporary: tuple[str, ...]
     home: str
     own: tuple[str, ...]
@@ -59,8 +62,49 @@ class Unfit(Exception):
         self.why = why
 
 
-def judge(data: bytes, places: Places, here: str) -> str | None:
-    """The path that must not be written; None where the call may go on. Raises Unfit."""
+def refusal(read: Callable[[], bytes], environment: Mapping[str, str]) -> Text | None:
+    """Why the edit must not be made, and what to do instead; None if it may. `read` gets what was sent."""
+    places = surroundings(environment)
+    try:
+        path = judge(read(), places, str(Path.cwd()))
+    except Unfit as unfit:
+        return Text("ringi cannot judge this edit, so it is refused: {why}", why=unfit.why)
+    except OSError as error:
+        return Text("ringi cannot judge this edit, so it is refused: {why}", why=error.strerror)
+    return None if path is None else _refusal_of(path, places.copy)
+
+
+def _refusal_of(path: str, copy: str) -> Text:
+    shown = path if len(path) <= _SHOWN else path[:_SHOWN] + "…"
+    if copy:
+        return Text(
+            "{path} is outside your work copy, so this edit is refused. Edit the same file below {copy}",
+            path=shown,
+            copy=copy,
+        )
+    return Text(
+        "{path} is not in a work copy of ringi, so this edit is refused. Propose the change instead: call the"
+        " MCP tool plan_propose, and a person decides. Or ask the person to start you in a copy, with:"
+        " ringi with claude",
+        path=shown,
+    )
+
+
+def surroundings(environment: Mapping[str, str]) -> Surroundings:
+    # Any root will do: only what all workspaces have in common is used.
+    some = places_of(Path("/"), environment)
+    home, temporary = environment.get("HOME", ""), environment.get("TMPDIR", "")
+    own = [some.states, some.copies.parent.parent, user_folder(environment)]
+    return Surroundings(
+        copy=copy_tree(some.copies.parent, environment.get(WITH_VARIABLE, "")),
+        temporary=tuple(place for place in (temporary, "/tmp") if place.startswith("/")),  # noqa: S108  # only compared
+        home=home if home.startswith("/") else "",
+        own=tuple(str(folder) for folder in own if folder),
+    )
+
+
+def judge(data: bytes, places: Surroundings, here: str) -> str | None:
+    """The path that must not be written; None if the call may go on. Raises Unfit."""
     call = _call(data)
     name, given = call.get("tool_name"), call.get("tool_input")
     if not isinstance(name, str) or not name:
@@ -129,7 +173,7 @@ def _readings(path: str, folder: str, home: str) -> Iterator[str]:
 
 
 class _Allowed:
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Surroundings) -> None:
         self._copy = _identity(places.copy)
         self._home = _identity(places.home)
         # One that holds the whole system is no temporary folder, whatever a variable says.
@@ -189,7 +233,7 @@ def _holds_repository(folder: str) -> bool:
 
 
 def resolved(path: str) -> str | None:
-    """Without links; None where no file of a project can be meant.
+    """Without links; None if no file of a project can be meant.
 
     Not by the system's own way: a link that leads through /proc means something else in the agent's process.
     """
@@ -216,7 +260,7 @@ def resolved(path: str) -> str | None:
 
 
 def copy_tree(copies: Path, name: str) -> str:
-    """The tree of the work copy with that name, whichever workspace it is of; empty where there is none."""
+    """The tree of the work copy with that name, whichever workspace it is of; empty if there is none."""
     if not name or name.startswith(".") or "/" in name or "\0" in name:
         return ""
     # In a sandbox nothing else of the copy can be seen.

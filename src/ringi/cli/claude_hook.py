@@ -6,25 +6,31 @@ ways. The words are for a model, so they are English. Nothing slow is imported: 
 """
 
 import json
+import os
+import select
 import sys
+import time
 from typing import Final
 
 from ringi.text import Text, visible
-from ringi.wiring.claude_hook import refusal_here
+from ringi.usecases.claude_hook import Unfit, refusal
 
 BLOCK: Final = 2
+LARGEST: Final = 64 * 1024 * 1024
+_WAIT_SEC: Final = 3.0
+_PIECE: Final = 1 << 20
 _UNKNOWN: Final = Text("ringi cannot judge this edit, so it is refused.")
 
 
 def answer() -> int:
     """The exit code; 0 leaves the edit to Claude Code's own permissions."""
-    refusal: Text | None = _UNKNOWN
+    why: Text | None = _UNKNOWN
     try:
-        refusal = refusal_here()
+        why = refusal(lambda: _read(0), os.environ)
     finally:
         # Also on the way out of a mistake of ours: to Claude Code, every other end would mean yes.
-        if refusal is not None:
-            _tell(visible(str(refusal)))
+        if why is not None:
+            _tell(visible(str(why)))
             raise SystemExit(BLOCK)
     return 0
 
@@ -41,3 +47,21 @@ def _tell(words: str) -> None:
             stream.flush()
         except (OSError, ValueError, AttributeError):  # closed, or never opened: the exit code says it all
             continue
+
+
+def _read(descriptor: int) -> bytes:
+    """All that comes, as long as that is soon and not too much."""
+    if os.isatty(descriptor):
+        raise Unfit(Text("nothing was sent to it"))
+    pieces: list[bytes] = []
+    size, until = 0, time.monotonic() + _WAIT_SEC
+    while True:
+        if not select.select([descriptor], [], [], max(until - time.monotonic(), 0))[0]:
+            raise Unfit(Text("it does not come to an end"))
+        piece = os.read(descriptor, _PIECE)
+        if not piece:
+            return b"".join(pieces)
+        size += len(piece)
+        if size > LARGEST:
+            raise Unfit(Text("it is too large"))
+        pieces.append(piece)

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from ringi.agents.table import CONFIGURABLE as AGENTS
-from ringi.api import agents_files, agents_record, agents_setup
-from ringi.api.agents_setup import Offer, carry_out, go_back, offer, present, program, way_back
 from ringi.errors import Busy, RingiError
 from ringi.fs import OsFileSystem
 from ringi.store.lock import FileLock
-from ringi.workspace.places import Places, places_of
+from ringi.usecases import agent_setup
+from ringi.usecases.agent_setup import AgentSetup, Offer, present, program
+from ringi.wiring.setup import agent_setup as setup_of
+from ringi.workspace.places import places_of
 
 WORDS = ["ringi"]
 SETTINGS = ".claude/settings.local.json"
@@ -29,17 +30,21 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def places(root: Path) -> Places:
-    return places_of(root, os.environ)
+def setup(root: Path) -> AgentSetup:
+    return setup_of(root, os.environ)
 
 
 def offered(root: Path, name: str, words: list[str] = WORDS) -> Offer:
-    return offer(AGENTS[name], root, words)
+    return setup_of(root, os.environ).offer(AGENTS[name], words)
 
 
-def write_all(places: Places, words: list[str] = WORDS) -> None:
-    for name in AGENTS:
-        assert carry_out(places, offered(places.root, name, words).changes) == {}
+def write_all(setup: AgentSetup, words: list[str] = WORDS) -> None:
+    for agent in AGENTS.values():
+        assert setup.carry_out(setup.offer(agent, words).changes) == {}
+
+
+def folder_of(root: Path) -> Path:
+    return places_of(root, os.environ).state
 
 
 def contents(root: Path) -> dict[str, tuple[bytes, int]]:
@@ -128,7 +133,7 @@ def test_an_active_environment_is_not_relied_on(tmp_path: Path):
 
 
 def test_without_a_launcher_the_interpreter_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(agents_setup.sysconfig, "get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(agent_setup.sysconfig, "get_path", lambda _: str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
     assert program({"PATH": ""}, "/x/__main__.py") == [str(tmp_path / "python3"), "-P", "-m", "ringi"]
 
@@ -152,26 +157,26 @@ def lay(root: Path) -> None:
         path.chmod(0o640)
 
 
-def test_new_files_come_and_go(root: Path, places: Places):
-    write_all(places)
+def test_new_files_come_and_go(root: Path, setup: AgentSetup):
+    write_all(setup)
     assert set(contents(root)) == {
         ".claude/settings.local.json", ".codex/config.toml", ".mcp.json", ".vscode/mcp.json", "opencode.json",
     }  # fmt: skip
     for name in AGENTS:
         assert offered(root, name) == Offer(AGENTS[name], (), {})
-    returns = way_back(places)
+    returns = setup.way_back()
     assert all(found.exact for found in returns)
-    assert go_back(places, returns) == {}
+    assert setup.go_back(returns) == {}
     assert contents(root) == {}
     assert folders(root) == {".agent"}
-    assert way_back(places) == []
-    assert go_back(places, []) == {}
+    assert setup.way_back() == []
+    assert setup.go_back([]) == {}
 
 
-def test_files_that_were_there_come_back_byte_for_byte(root: Path, places: Places):
+def test_files_that_were_there_come_back_byte_for_byte(root: Path, setup: AgentSetup):
     lay(root)
     before = contents(root)
-    write_all(places)
+    write_all(setup)
     after = contents(root)
     assert {name: mode for name, (_, mode) in after.items()} == {
         name: mode for name, (_, mode) in before.items()
@@ -180,22 +185,22 @@ def test_files_that_were_there_come_back_byte_for_byte(root: Path, places: Place
     assert after[SETTINGS][0].startswith(b"\xef\xbb\xbf{")
     assert b"// mine" in after["opencode.jsonc"][0]
     assert all(data.count(b"\xef\xbb\xbf") <= 1 for data, _ in after.values())
-    assert go_back(places, way_back(places)) == {}
+    assert setup.go_back(setup.way_back()) == {}
     assert contents(root) == before
 
 
-def test_a_second_write_still_leads_back_to_the_beginning(root: Path, places: Places):
+def test_a_second_write_still_leads_back_to_the_beginning(root: Path, setup: AgentSetup):
     lay(root)
     before = contents(root)
-    write_all(places)
-    write_all(places, ["/elsewhere/ringi"])
+    write_all(setup)
+    write_all(setup, ["/elsewhere/ringi"])
     assert b"/elsewhere/ringi" in (root / ".mcp.json").read_bytes()
-    go_back(places, way_back(places))
+    setup.go_back(setup.way_back())
     assert contents(root) == before
 
 
-def test_what_others_wrote_since_stays(root: Path, places: Places):
-    write_all(places)
+def test_what_others_wrote_since_stays(root: Path, setup: AgentSetup):
+    write_all(setup)
     path = root / ".mcp.json"
     servers = json.loads(path.read_text())
     servers["mcpServers"]["theirs"] = {"command": "x"}
@@ -204,51 +209,51 @@ def test_what_others_wrote_since_stays(root: Path, places: Places):
         'model = "x"\n' + (root / ".codex" / "config.toml").read_text()
     )
     (root / ".claude" / "notes.md").write_text("theirs\n")
-    returns = {found.written.file: found for found in way_back(places)}
+    returns = {found.written.file: found for found in setup.way_back()}
     assert [name for name, found in returns.items() if not found.exact] == [".mcp.json", ".codex/config.toml"]
-    assert go_back(places, list(returns.values())) == {}
+    assert setup.go_back(list(returns.values())) == {}
     assert json.loads(path.read_text()) == {"mcpServers": {"theirs": {"command": "x"}}}
     assert (root / ".codex" / "config.toml").read_text() == 'model = "x"\n'
     assert folders(root) == {".agent", ".claude", ".codex"}
 
 
-def test_a_second_write_after_others_wrote_is_taken_out_alone(root: Path, places: Places):
+def test_a_second_write_after_others_wrote_is_taken_out_alone(root: Path, setup: AgentSetup):
     lay(root)
-    write_all(places)
+    write_all(setup)
     path = root / "opencode.jsonc"
     path.write_text(path.read_text().replace("// mine", "// mine and theirs"))
-    write_all(places, ["/elsewhere/ringi"])
-    [found] = [found for found in way_back(places) if found.written.file == "opencode.jsonc"]
+    write_all(setup, ["/elsewhere/ringi"])
+    [found] = [found for found in setup.way_back() if found.written.file == "opencode.jsonc"]
     assert not found.exact
-    go_back(places, [found])
+    setup.go_back([found])
     assert path.read_bytes() == BEFORE["opencode.jsonc"].replace(b"// mine", b"// mine and theirs")
 
 
-def test_a_file_that_only_we_filled_goes_even_if_it_was_formatted_since(root: Path, places: Places):
-    write_all(places)
+def test_a_file_that_only_we_filled_goes_even_if_it_was_formatted_since(root: Path, setup: AgentSetup):
+    write_all(setup)
     for name in (".mcp.json", SETTINGS, ".vscode/mcp.json", "opencode.json"):
         (root / name).write_text(json.dumps(json.loads((root / name).read_text()), indent=7))
-    go_back(places, way_back(places))
+    setup.go_back(setup.way_back())
     assert contents(root) == {}
 
 
-def test_gone_or_without_our_entry_is_nothing_to_do(root: Path, places: Places):
-    write_all(places)
+def test_gone_or_without_our_entry_is_nothing_to_do(root: Path, setup: AgentSetup):
+    write_all(setup)
     (root / ".mcp.json").unlink()
     (root / SETTINGS).write_text("{}")
-    left = {found.written.file: found.change for found in way_back(places)}
+    left = {found.written.file: found.change for found in setup.way_back()}
     assert left[".mcp.json"] is None
     assert left[SETTINGS] is None
 
 
-def test_what_cannot_be_read_any_more_is_named_and_stays_known(root: Path, places: Places):
-    write_all(places)
+def test_what_cannot_be_read_any_more_is_named_and_stays_known(root: Path, setup: AgentSetup):
+    write_all(setup)
     (root / ".mcp.json").write_text("{ broken")
-    [found] = [found for found in way_back(places) if found.problem]
+    [found] = [found for found in setup.way_back() if found.problem]
     assert found.written.file == ".mcp.json"
-    go_back(places, way_back(places))
+    setup.go_back(setup.way_back())
     assert (root / ".mcp.json").read_text() == "{ broken"
-    assert [known.written.file for known in way_back(places)] == [".mcp.json"]
+    assert [known.written.file for known in setup.way_back()] == [".mcp.json"]
 
 
 # --- what is left alone ----------------------------------------------------------------------------
@@ -282,13 +287,13 @@ def problem(root: Path, name: str = "claude") -> Any:
     ],
     ids=["link", "dangling", "folder", "pipe", "bytes", "utf16", "broken", "twice", "list", "huge", "locked"],
 )  # fmt: skip
-def test_left_alone_and_named(root: Path, places: Places, make: Any, says: str):
+def test_left_alone_and_named(root: Path, setup: AgentSetup, make: Any, says: str):
     make(root / ".mcp.json")
     seen = os.lstat(root / ".mcp.json")
     assert says in problem(root)
     # The other file of the agent is written all the same.
     assert [change.file for change in offered(root, "claude").changes] == [SETTINGS]
-    carry_out(places, offered(root, "claude").changes)
+    setup.carry_out(offered(root, "claude").changes)
     assert os.lstat(root / ".mcp.json")[:7] == seen[:7]
 
 
@@ -299,70 +304,70 @@ def test_a_linked_folder_is_not_written_through(root: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("blank", [b"", b"\n", b"\xef\xbb\xbf", b"\r\n"])
-def test_an_empty_file_is_filled_and_emptied_again(root: Path, places: Places, blank: bytes):
+def test_an_empty_file_is_filled_and_emptied_again(root: Path, setup: AgentSetup, blank: bytes):
     (root / ".mcp.json").write_bytes(blank)
-    carry_out(places, offered(root, "claude").changes)
+    setup.carry_out(offered(root, "claude").changes)
     assert "ringi" in json.loads((root / ".mcp.json").read_text(encoding="utf-8-sig"))["mcpServers"]
-    go_back(places, way_back(places))
+    setup.go_back(setup.way_back())
     assert (root / ".mcp.json").read_bytes() == blank
 
 
-def test_written_meanwhile_is_theirs(root: Path, places: Places):
+def test_written_meanwhile_is_theirs(root: Path, setup: AgentSetup):
     (root / ".mcp.json").write_text("{}")
     changes = offered(root, "claude").changes
     (root / ".mcp.json").write_text('{"theirs": 1}')
-    conflicts = carry_out(places, changes)
+    conflicts = setup.carry_out(changes)
     assert list(conflicts) == [".mcp.json"]
     assert (root / ".mcp.json").read_text() == '{"theirs": 1}'
     assert (root / SETTINGS).exists()
-    go_back(places, way_back(places))
+    setup.go_back(setup.way_back())
     assert contents(root) == {".mcp.json": (b'{"theirs": 1}', (root / ".mcp.json").stat().st_mode)}
 
 
-def test_made_meanwhile_is_theirs(root: Path, places: Places):
+def test_made_meanwhile_is_theirs(root: Path, setup: AgentSetup):
     changes = offered(root, "codex").changes
     (root / ".codex").mkdir()
     (root / ".codex" / "config.toml").write_text("theirs = 1\n")
-    assert list(carry_out(places, changes)) == [".codex/config.toml"]
+    assert list(setup.carry_out(changes)) == [".codex/config.toml"]
     assert (root / ".codex" / "config.toml").read_text() == "theirs = 1\n"
 
 
-def test_the_record_is_for_its_owner_only(root: Path, places: Places):
-    write_all(places)
-    record = places.state / "agents.json"
+def test_the_record_is_for_its_owner_only(root: Path, setup: AgentSetup):
+    write_all(setup)
+    record = folder_of(root) / "agents.json"
     assert record.stat().st_mode & 0o777 == 0o600
-    assert places.state.stat().st_mode & 0o777 == 0o700
+    assert folder_of(root).stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"files": [{"agent": "claude"}]}', '{"schema_version": 9}'])
-def test_a_broken_record_is_told(root: Path, places: Places, text: str):
-    write_all(places)
-    (places.state / "agents.json").write_text(text)
+def test_a_broken_record_is_told(root: Path, setup: AgentSetup, text: str):
+    write_all(setup)
+    (folder_of(root) / "agents.json").write_text(text)
     with pytest.raises(RingiError) as told:
-        way_back(places)
+        setup.way_back()
     assert "agents.json" in str(told.value)
 
 
 def test_not_while_somebody_else_sweeps_the_stage(
-    root: Path, places: Places, monkeypatch: pytest.MonkeyPatch
+    root: Path,
 ):
-    monkeypatch.setattr(agents_setup, "_WAIT_SEC", 0.1)
-    carry_out(places, offered(root, "claude").changes)
-    before, returns, changes = contents(root), way_back(places), offered(root, "codex").changes
-    with FileLock(places.state / "lock", 0)("execute"):
+    setup = setup_of(root, os.environ, wait_sec=0.1)
+    setup.carry_out(offered(root, "claude").changes)
+    before, returns, changes = contents(root), setup.way_back(), offered(root, "codex").changes
+    with FileLock(folder_of(root) / "lock", 0)("execute"):
         with pytest.raises(Busy):
-            carry_out(places, changes)
+            setup.carry_out(changes)
         with pytest.raises(Busy):
-            go_back(places, returns)
+            setup.go_back(returns)
     assert contents(root) == before
 
 
-def test_what_another_init_wrote_while_the_question_stood_stays_known(root: Path, places: Places):
-    carry_out(places, offered(root, "claude").changes)
-    returns = way_back(places)
-    carry_out(places, offered(root, "codex").changes)
-    go_back(places, returns)
-    assert [found.written.agent for found in way_back(places)] == ["codex"]
+def test_what_another_init_wrote_while_the_question_stood_stays_known(root: Path, setup: AgentSetup):
+    setup.carry_out(offered(root, "claude").changes)
+    returns = setup.way_back()
+    setup.carry_out(offered(root, "codex").changes)
+    setup.go_back(returns)
+    assert [found.written.agent for found in setup.way_back()] == ["codex"]
 
 
 # --- killed in the middle --------------------------------------------------------------------------
@@ -390,13 +395,14 @@ class Mortal(OsFileSystem):
         return super().__getattribute__(name)
 
 
-def killed_at(number: int, places: Places, act: Any) -> bool:
+def killed_at(number: int, root: Path, act: Any) -> bool:
     child = os.fork()
     if child == 0:
-        for module in (agents_files, agents_record):
-            module.OsFileSystem = Mortal  # type: ignore[attr-defined]
+        state = folder_of(root)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(state / "lock", 10.0)
         Mortal.left = number
-        act(places)
+        act(AgentSetup(root, state, fs=Mortal(), lock=lock, new_file_mode=0o644))
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
@@ -406,19 +412,19 @@ def test_killed_anywhere_every_file_is_old_or_new_and_can_be_taken_back(tmp_path
     while not survived:
         root = tmp_path / str(number)
         (root / ".agent").mkdir(parents=True)
-        places = places_of(root, os.environ)
+        setup = setup_of(root, os.environ)
         lay(root)
         before = contents(root)
-        survived = not killed_at(number, places, write_all)
+        survived = not killed_at(number, root, write_all)
         halfway = contents(root)
         for name, (data, mode) in halfway.items():
             assert mode == before[name][1]
             assert data == BEFORE[name] or b"ringi" in data
         for name in AGENTS:
-            carry_out(places, offered(root, name).changes)
+            setup.carry_out(offered(root, name).changes)
         if number % 2:
-            killed_at(number // 2, places, lambda found: go_back(found, way_back(found)))
-        go_back(places, way_back(places))
+            killed_at(number // 2, root, lambda found: found.go_back(found.way_back()))
+        setup.go_back(setup.way_back())
         assert {name: data for name, (data, _) in contents(root).items()} == BEFORE
         number += 1
     assert number > 20

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from ringi.domain import codec
 from ringi.domain.base import Versioned
 from ringi.errors import NothingToAdopt, RingiError
+from ringi.store import sql
 from ringi.store.connection import DATABASE
 from ringi.store.projection import IDENTITY
-from ringi.workspace.places import Places
 
 ADOPT: Final = "ringi doctor --adopt"
 
@@ -21,30 +21,33 @@ class Earlier(NamedTuple):
     state: Path
 
 
-def earlier_place(places: Places) -> Earlier | None:
-    """Where the ledger of this workspace is, if the workspace came here from a place that is gone now."""
-    if (places.state / DATABASE).exists() and _meta(places.state, "head"):
+def earlier_place(root: Path, own: Path) -> Earlier | None:
+    """Where the ledger of this workspace is, if the workspace came here from a place that is gone now.
+
+    `own` is the folder that its ledger has, beside those of all other workspaces.
+    """
+    if (own / DATABASE).exists() and _meta(own, "head"):
         return None
-    identity = _identity(places.root)
-    if identity is None or not places.states.is_dir():
+    identity = _identity(root)
+    if identity is None or not own.parent.is_dir():
         return None
-    for state in sorted(places.states.iterdir()):
-        if state != places.state and _meta(state, "workspace_id") == identity:
+    for state in sorted(own.parent.iterdir()):
+        if state != own and _meta(state, "workspace_id") == identity:
             path = Path(_meta(state, "workspace") or "")
             return None if path.exists() else Earlier(path, state)
     return None
 
 
-def adopt(places: Places) -> Earlier:
-    earlier = earlier_place(places)
+def adopt(root: Path, own: Path) -> Earlier:
+    earlier = earlier_place(root, own)
     if earlier is None:
-        raise NothingToAdopt(path=str(places.root))
-    if places.state.exists():
+        raise NothingToAdopt(path=str(root))
+    if own.exists():
         # Made by looking at the workspace at its new place; it holds nothing yet.
-        places.state.rename(_free(places.state.with_name(f"{places.state.name}.empty")))
-    earlier.state.rename(places.state)
-    with contextlib.closing(sqlite3.connect(places.state / DATABASE)) as database, database:
-        database.execute("UPDATE meta SET value = ? WHERE key = 'workspace'", (str(places.root),))
+        own.rename(_free(own.with_name(f"{own.name}.empty")))
+    earlier.state.rename(own)
+    with contextlib.closing(sqlite3.connect(own / DATABASE)) as database, database:
+        database.execute(sql.SET_META, ("workspace", str(root)))
     return earlier
 
 
@@ -86,7 +89,7 @@ def _meta(state: Path, key: str) -> str | None:
         return None
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
-            row = database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+            row = database.execute(sql.GET_META, (key,)).fetchone()
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return None
     return str(row[0]) if row else None
