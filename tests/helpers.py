@@ -65,6 +65,7 @@ class SetClock:
 def rewire(workspace: Workspace, **services: object) -> None:
     """With these in place of what the plan tool and the grants know of the world."""
     changed = workspace.plan._services._replace(**services)
+    workspace.services = changed
     workspace.plan, workspace.grants = PlanTool(changed), Grants(changed)
 
 

@@ -1,6 +1,5 @@
 """The public Python API; `ringi` re-exports it."""
 
-from ringi.api.verifying import verify_plan
 from ringi.api.workspace import Workspace, open_workspace
 from ringi.domain.approval import SignedAnswer, TypedAnswer
 from ringi.domain.grant import GrantScope
@@ -9,6 +8,7 @@ from ringi.domain.versions import DropHunks, DropSpec, NewContent
 from ringi.errors import RingiError
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
+from ringi.usecases.verify import verify_plan
 
 __all__ = [
     "ActionSpec",

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from gettext import gettext as _
 
 import click
+from msgspec import UNSET
+from msgspec.structs import replace
 
-from ringi.api.verifying import Examination, Verdict
-from ringi.api.verifying_commits import CommitStanding
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.input import require_long
 from ringi.cli.results import fail
-from ringi.domain.session import is_session
+from ringi.domain.session import is_session, short
 from ringi.errors import LogBroken, NotFound, NotProven
 from ringi.text import Text
+from ringi.usecases.verify import CommitStanding, Examination, SessionVerdict, Verdict
 from ringi.views import words
-from ringi.views.proof import doubt_lines, event_line, proven_lines, unexecuted_lines
+from ringi.views.proof import doubt_lines, event_line, proven_lines, session_lines, unexecuted_lines
 
 
 @click.command()
@@ -24,46 +25,72 @@ from ringi.views.proof import doubt_lines, event_line, proven_lines, unexecuted_
 def verify(app: App, plan: str | None, every: bool) -> None:
     """Prove that the files are, or were at that time, exactly what a person approved.
 
-    Without PLAN, the newest that was carried out. The whole log is checked, and every signature again.
+    Without PLAN, the newest that was carried out, and every approved planning session. The whole log is
+    checked, and every signature again.
     """
     if plan and every:
         raise click.UsageError(_("Choose one: PLAN or --all"))
     looked = Examination(app.workspace)
-    names = list(looked.carried_out()) if every else [plan or next(looked.carried_out(), "")]
-    if not every and not names[0]:
-        raise NotFound(what=Text("plan"), name=Text("that was carried out"))
-    verdicts = [looked.plan(name) for name in names]
+    if plan and is_session(plan):
+        require_long(plan)
+        verdicts, sessions = [], [looked.session(plan)]
+    else:
+        names = list(looked.carried_out()) if every else [plan or next(looked.carried_out(), "")]
+        sessions = [] if plan else [looked.session(name) for name in looked.approved_sessions()]
+        if not every and not names[0] and not sessions:
+            raise NotFound(what=Text("plan"), name=Text("that was carried out"))
+        verdicts = [looked.plan(name) for name in names if name]
     if app.ui.as_json:
-        documents = [verdict.document for verdict in verdicts]
-        app.ui.document(documents if every else documents[0])
-    if not verdicts:
+        app.ui.document(_documents(verdicts, sessions, one=not every))
+    if not verdicts and not sessions:
         app.ui.line(Text("No plan was carried out yet."))
-    _tell_all(app, verdicts)
+    _tell_all(app, verdicts, sessions)
 
 
-def _tell_all(app: App, verdicts: Sequence[Verdict]) -> None:
+def _documents(verdicts: Sequence[Verdict], sessions: Sequence[SessionVerdict], *, one: bool) -> object:
+    """One plan with the sessions in it, or one session; else a list."""
+    approved = tuple(session.document for session in sessions)
+    if one and verdicts:
+        return replace(verdicts[0].document, sessions=approved or UNSET)
+    if one and len(approved) == 1:
+        return approved[0]
+    return [*(verdict.document for verdict in verdicts), *approved]
+
+
+def _tell_all(app: App, verdicts: Sequence[Verdict], sessions: Sequence[SessionVerdict]) -> None:
     told: set[Text] = set()
     for verdict in verdicts:
         _tell(app, verdict, told)
-    if any(verdict.document.forged for verdict in verdicts):
+    for session in sessions:
+        if not _tell_problems(app, session.problems, short(session.document.session_id), told):
+            app.ui.show(session_lines(session.document))
+    forged = [*(one.document.forged for one in verdicts), *(one.document.forged for one in sessions)]
+    if any(forged):
         app.ui.next_step("ringi doctor --repair")
-    contradicted = [verdict for verdict in verdicts if verdict.problems]
+    contradicted = [(one.document.name, one.problems[0]) for one in verdicts if one.problems]
+    contradicted += [(short(one.document.session_id), one.problems[0]) for one in sessions if one.problems]
     if contradicted:
-        names = ", ".join(verdict.document.name for verdict in contradicted)
-        fail(app, NotProven(plan=names, why=contradicted[0].problems[0]))
-    if not all(verdict.document.carried_out for verdict in verdicts):
+        fail(app, NotProven(plan=", ".join(name for name, _ in contradicted), why=contradicted[0][1]))
+    carried_out = all(verdict.document.carried_out for verdict in verdicts)
+    if not carried_out or not all(session.document.approval for session in sessions):
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
 
 
-def _tell(app: App, verdict: Verdict, told: set[Text]) -> None:
-    """What speaks against all of them, as a break of the log, is told once."""
-    document, ui = verdict.document, app.ui
-    fresh = [problem for problem in verdict.problems if problem not in told]
+def _tell_problems(app: App, problems: Sequence[Text], name: str, told: set[Text]) -> bool:
+    """Whether there are any. What speaks against all of them, as a break of the log, is told once."""
+    fresh = [problem for problem in problems if problem not in told]
     told.update(fresh)
     for problem in fresh:
-        ui.line(Text("✗ {problem}", problem=problem), style="red")
-    if verdict.problems:
-        ui.line(Text("{plan} is not proven", plan=document.name), style="red")
+        app.ui.line(Text("✗ {problem}", problem=problem), style="red")
+    if problems:
+        app.ui.line(Text("{plan} is not proven", plan=name), style="red")
+    return bool(problems)
+
+
+def _tell(app: App, verdict: Verdict, told: set[Text]) -> None:
+    document, ui = verdict.document, app.ui
+    if _tell_problems(app, verdict.problems, document.name, told):
+        pass
     elif document.carried_out:
         ui.show(proven_lines(document))
     else:

@@ -62,6 +62,19 @@ class ProvenCommit(Document, frozen=True):
     """What is otherwise: hooks and filters may change what is committed, and history may be rewritten."""
 
 
+class ProvenSession(Versioned, frozen=True, kw_only=True):
+    session_id: str
+    run_id: str
+    """What it became; empty if nobody approved it."""
+    proven: bool
+    """Nothing contradicts: not that it was approved."""
+    approval: GivenApproval | None
+    log_ok: bool
+    problems: tuple[str, ...]
+    forged: tuple[str, ...]
+    """Files in .agent that do not say what the ledger says."""
+
+
 class Proven(Versioned, frozen=True, kw_only=True):
     plan_id: str
     name: str
@@ -79,3 +92,5 @@ class Proven(Versioned, frozen=True, kw_only=True):
     forged: tuple[str, ...]
     """Files in .agent that do not say what the ledger says."""
     commit: ProvenCommit | UnsetType = UNSET
+    sessions: tuple[ProvenSession, ...] | UnsetType = UNSET
+    """The approved planning sessions, if everything was to be looked at."""

@@ -42,6 +42,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "extraction": plan.Extraction,
     "plan-answer": answer.PlanAnswer,
     "proven": proof.Proven,
+    "proven-session": proof.ProvenSession,
     "event": events.LoggedEvent,
     "change-plan": change_view.ChangePlan,
     "project-state": project_state.ProjectState,

@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.domain.approval import Act, ProofKind
 from ringi.domain.events import LoggedEvent
-from ringi.domain.proof import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile
+from ringi.domain.proof import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile, ProvenSession
 from ringi.domain.session import short
 from ringi.domain.subject import SubjectKind
 from ringi.text import Text
@@ -52,14 +52,35 @@ def unexecuted_lines(document: Proven) -> Iterator[Line]:
     yield step(f"ringi show {document.name}")
 
 
+def session_lines(document: ProvenSession) -> Iterator[Line]:
+    name = short(document.session_id)
+    if document.approval is None:
+        yield line(Text("{session} was not approved", session=name))
+        yield step(f"ringi plan --resume {name}")
+        return
+    proven = Text(
+        "✓ {session}: run {run} got exactly what was approved · {who}",
+        session=name,
+        run=document.run_id,
+        who=_who(document.approval),
+    )
+    yield line(proven, Style.GOOD)
+    for path in document.forged:
+        yield _forged_line(path)
+
+
 def doubt_lines(document: Proven) -> Iterator[Line]:
     """What no record says, and files in `.agent` that say something else than the ledger."""
     for what in document.unrecorded[:_MOST]:
         unrecorded = Text("! what this changed is not recorded: {what}", what=what)
         yield line(unrecorded, Style.WARNING, indent=2)
     for path in document.forged:
-        forged = Text("! {path} does not say what the ledger says; it is not followed", path=path)
-        yield line(forged, Style.WARNING, indent=2)
+        yield _forged_line(path)
+
+
+def _forged_line(path: str) -> Line:
+    forged = Text("! {path} does not say what the ledger says; it is not followed", path=path)
+    return line(forged, Style.WARNING, indent=2)
 
 
 def _what(document: Proven) -> Text:

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.api import Workspace, open_workspace
-from ringi.api.verifying import Examination
 from ringi.domain.approval import Cancelled, ProofKind
 from ringi.domain.execution import CommitOutcome, ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import ActionSpec, CheckFailure, PlannedChecks, PlannedCommit, PlanStatus, SpecKind
@@ -31,6 +30,7 @@ from ringi.plans.commit import LONGEST, outcome_of, with_trailers
 from ringi.plans.executor import Executor, Progress
 from ringi.plans.tool import PlanTool
 from ringi.plans.units import Unit
+from ringi.usecases.verify import Examination
 from ringi.workspace.stage import Stage
 from tests.helpers import (
     HELLO,

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.api import Workspace
-from ringi.api.verifying import Examination, Verdict, fingerprint, verify_plan
 from ringi.domain import codec
 from ringi.domain.approval import Approval, SignedAct, SignedAnswer
 from ringi.domain.grant import GrantScope
@@ -20,6 +19,7 @@ from ringi.domain.risk import Risk
 from ringi.errors import CheckFailed
 from ringi.plans.approve import statement as statement_for
 from ringi.plans.tool import PlanTool
+from ringi.usecases.verify import Examination, Verdict, fingerprint, verify_plan
 from tests.fakes.signing import MadeUpKeys, RealKey
 from tests.helpers import approved, create, open_scratch, proposed, rewire, undo, write
 
@@ -65,7 +65,7 @@ def granted(ws: Workspace, keys: MadeUpKeys) -> str:
 
 
 def looked_at(ws: Workspace, plan_id: str) -> Verdict:
-    return Examination(ws, ws.plan._services.signatures).plan(plan_id)
+    return Examination(ws).plan(plan_id)
 
 
 def said(ws: Workspace, plan_id: str) -> str:
@@ -546,7 +546,7 @@ def test_no_changed_letter_is_proven(everything, where: tuple[str, str], at: int
     database.execute("BEGIN")
     try:
         database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (changed, number))
-        looked = Examination(ws, ws.plan._services.signatures)
+        looked = Examination(ws)
         assert all(looked.plan(plan_id).document.proven is (changed == text) for plan_id in plans)
     finally:
         database.execute("ROLLBACK")

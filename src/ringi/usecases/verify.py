@@ -7,15 +7,17 @@ other, against the log and against the files, and signatures are checked again.
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ringi.api.verifying_approvals import SHOWN, Facts, doubts, read
-from ringi.api.verifying_commits import CommitStanding, standing
-from ringi.api.workspace import Workspace
+from msgspec import UNSET, UnsetType
+
+from ringi.approvals.audit import SHOWN, Facts, doubts
+from ringi.approvals.kinds import as_written
 from ringi.domain import codec
-from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange
-from ringi.domain.events import Event, EventKind
+from ringi.domain import subject as subjects
+from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, SessionSubject
+from ringi.domain.events import EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionIntent, OpStatus
 from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, SpecKind
 from ringi.domain.proof import (
@@ -23,20 +25,38 @@ from ringi.domain.proof import (
     GivenApproval,
     GivenProof,
     Proven,
+    ProvenCommit,
     ProvenExecution,
     ProvenFile,
+    ProvenSession,
 )
-from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion
-from ringi.integrations.signing import SshSignatures
-from ringi.ports import Signatures, StoredCommand, StoredIntent
-from ringi.store.ledger import Ledger
+from ringi.domain.subject import Subject
+from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion, NoCommit, NotFound
+from ringi.plans.commit import outcome_of, written
+from ringi.ports import Commits, Store, StoredCommand, StoredIntent
 from ringi.text import Text
-from ringi.wiring.assemble import commits_of
-from ringi.wiring.signers import signer_lists
+from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.tree import differing
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
 _BEGUN: Final = {Act.EXECUTE: EventKind.EXECUTED, Act.UNDO: EventKind.UNDO_STARTED}
+
+
+class CommitStanding(NamedTuple):
+    commit: str = ""
+    """Its id; empty where there is none."""
+    doubts: tuple[Text, ...] = ()
+    """What contradicts the approval."""
+    as_approved: bool = False
+    """Every file of the plan is in it with exactly the approved bytes."""
+    notes: tuple[Text, ...] = ()
+    """What is otherwise: hooks and filters may change what is committed, and history may be rewritten."""
+
+    @property
+    def document(self) -> ProvenCommit | UnsetType:
+        if not self.commit:
+            return UNSET
+        return ProvenCommit(self.commit, self.as_approved, tuple(map(str, self.notes)))
 
 
 class Verdict(NamedTuple):
@@ -46,19 +66,25 @@ class Verdict(NamedTuple):
     commit: CommitStanding = CommitStanding()
 
 
-def verify_plan(workspace: Workspace, plan_id: str) -> Proven:
+class SessionVerdict(NamedTuple):
+    document: ProvenSession
+    problems: tuple[Text, ...]
+
+
+def verify_plan(workspace: OpenWorkspace, plan_id: str) -> Proven:
     return Examination(workspace).plan(plan_id).document
 
 
 class Examination:
     """Goes through the whole ledger once, then looks at any of its plans."""
 
-    def __init__(self, workspace: Workspace, signatures: Signatures | None = None) -> None:
-        places, environment = workspace.places, workspace.environment
-        self._ledger = workspace.ledger
-        self._tree = workspace.services.tree
-        self._signatures = signatures or SshSignatures(lambda: signer_lists(places.root, environment))
-        self._commits = lambda: commits_of(places, environment)
+    def __init__(self, workspace: OpenWorkspace) -> None:
+        services = workspace.services
+        self._workspace = workspace
+        self._store = services.store
+        self._tree = services.tree
+        self._signatures = services.signatures
+        self._commits = services.commits
         self._breaks = workspace.verify_log()
         self._histories: dict[str, _History] = {}
         try:
@@ -68,7 +94,7 @@ class Examination:
 
     def carried_out(self) -> Iterator[str]:
         """The ids of plans of which something was done or nobody can tell, the newest first."""
-        for ref in self._ledger.refs():
+        for ref in self._store.refs():
             try:
                 done = self._history(ref.id).any_done
             except _UNREADABLE:
@@ -77,23 +103,22 @@ class Examination:
                 yield ref.id
 
     def plan(self, name: str) -> Verdict:
-        plan_id = self._ledger.find(name)
+        plan_id = self._store.find(name)
         problems = list(self._breaks)
         executions: tuple[StoredIntent, ...] = ()
         approvals: tuple[Approval, ...] = ()
         files: list[ProvenFile] = []
-        history, commit = _History(self._ledger), CommitStanding()
+        history, commit = _History(self._store), CommitStanding()
         try:
-            approvals, executions = self._ledger.approvals(plan_id), self._ledger.executions(plan_id)
-            facts = Facts(
-                self._ledger, self._signatures, self._ledger.plan(plan_id).document, self._events(plan_id)
-            )
+            approvals, executions = self._store.approvals(plan_id), self._store.executions(plan_id)
+            requester = self._store.plan(plan_id).document.plan.requester
+            facts = self._facts(subjects.plan(plan_id), requester or "")
             for approval in approvals:
                 problems += doubts(facts, approval)
             problems += _Held(facts, approvals).doubts(executions)
             history = self._history(plan_id)
             files = self._files(plan_id, history)
-            commit = standing(self._ledger.events(plan_id), approvals, executions, self._commits)
+            commit = _commit(self._store.events(plan_id), approvals, executions, self._commits)
             problems += commit.doubts
         except _UNREADABLE as error:
             problems.append(Text(error.message, **error.details))
@@ -101,7 +126,7 @@ class Examination:
         used = {stored.intent.approval_id for stored in executions}
         document = Proven(
             plan_id=plan_id,
-            name=self._ledger.ref(plan_id).name,
+            name=self._store.ref(plan_id).name,
             proven=not problems,
             carried_out=history.any_done,
             executions=tuple(_execution(stored, given) for stored in executions),
@@ -115,13 +140,54 @@ class Examination:
         )
         return Verdict(document, tuple(problems), commit)
 
-    def _events(self, plan_id: str) -> Mapping[str, Event]:
-        events = [logged.event for logged in self._ledger.events(plan_id)]
-        return {event.evidence: event for event in events if event.evidence}
+    def approved_sessions(self) -> Iterator[str]:
+        """The ids of planning sessions that were approved, the newest first."""
+        for ref in self._workspace.planning.list():
+            try:
+                approved = bool(self._store.approvals(ref.session_id))
+            except _UNREADABLE:
+                approved = True
+            if approved:
+                yield ref.session_id
+
+    def session(self, name: str) -> SessionVerdict:
+        """Whether what its run got is what a person approved."""
+        planning = self._workspace.planning
+        session_id = planning.find(name)
+        problems, run_id = list(self._breaks), ""
+        given: GivenApproval | None = None
+        try:
+            approvals = self._store.approvals(session_id)
+            facts = self._facts(subjects.session(session_id))
+            for approval in approvals:
+                problems += doubts(facts, approval)
+                given, run_id = _given(approval), approval.spent_by or ""
+                said = as_written(approval.subject, SessionSubject)
+                if said is None or planning.run(run_id).instruction != said.instruction:
+                    problems.append(Text("run {run} got something else than what was approved", run=run_id))
+        except NotFound:
+            problems.append(Text("run {run} is not in the ledger", run=run_id))
+        except _UNREADABLE as error:
+            problems.append(Text(error.message, **error.details))
+        document = ProvenSession(
+            session_id=session_id,
+            run_id=run_id,
+            proven=not problems,
+            approval=given,
+            log_ok=not self._breaks,
+            problems=tuple(map(str, problems)),
+            forged=tuple(path for path in self._forged if session_id in path),
+        )
+        return SessionVerdict(document, tuple(problems))
+
+    def _facts(self, about: Subject, requester: str = "") -> Facts:
+        events = [logged.event for logged in self._store.events(about.id)]
+        by_evidence = {event.evidence: event for event in events if event.evidence}
+        return Facts(self._store, self._signatures, about, by_evidence, requester)
 
     def _history(self, plan_id: str) -> "_History":
         if plan_id not in self._histories:
-            self._histories[plan_id] = _History(self._ledger, self._ledger.executions(plan_id))
+            self._histories[plan_id] = _History(self._store, self._store.executions(plan_id))
         return self._histories[plan_id]
 
     def _files(self, plan_id: str, history: "_History") -> list[ProvenFile]:
@@ -143,7 +209,7 @@ class Examination:
         """The plans that wrote what is there now."""
         newest: dict[str, tuple[str, str, FileState | None]] = {}
         earliest = min(times.values())
-        for ref in self._ledger.refs():
+        for ref in self._store.refs():
             if ref.id == plan_id or ref.updated_at <= earliest:
                 continue
             for path, one in self._history(ref.id).files.items():
@@ -166,8 +232,8 @@ class _Written(NamedTuple):
 class _History:
     """What executions and undos did to files, added up."""
 
-    def __init__(self, ledger: Ledger, executions: Sequence[StoredIntent] = ()) -> None:
-        self._ledger = ledger
+    def __init__(self, store: Store, executions: Sequence[StoredIntent] = ()) -> None:
+        self._store = store
         self.files: dict[str, _Written] = {}
         self.unrecorded: list[str] = []
         self.any_done = False
@@ -184,7 +250,7 @@ class _History:
             if (change.spec_id, change.path) in done:
                 self._compose(change, result.finished_at, undone=undone)
         self.any_done |= any(outcome.status is OpStatus.DONE for outcome in result.results)
-        for command in self._ledger.commands(intent.id):
+        for command in self._store.commands(intent.id):
             self._add_command(command, result.finished_at)
 
     def _add_command(self, command: StoredCommand, at: str) -> None:
@@ -216,7 +282,7 @@ class _Held:
         self._approvals = {approval.id: approval for approval in approvals}
 
     def doubts(self, executions: Sequence[StoredIntent]) -> Iterator[Text]:
-        history = _History(self._facts.ledger)
+        history = _History(self._facts.store)
         for stored in executions:
             for why in self._reasons(stored, history):
                 yield Text("execution {id}: {why}", id=stored.intent.id[:SHOWN], why=why)
@@ -232,7 +298,7 @@ class _Held:
             yield from self._without_approval(intent)
             return
         approval = self._approvals.get(intent.approval_id)
-        subject = read(approval.subject, ApprovalSubject) if approval else None
+        subject = as_written(approval.subject, ApprovalSubject) if approval else None
         if approval is None or subject is None:
             yield Text("there is no approval {id} of this plan", id=intent.approval_id[:SHOWN])
             return
@@ -248,7 +314,7 @@ class _Held:
 
     def _without_approval(self, intent: ExecutionIntent) -> Iterator[Text]:
         steps = intent.steps or ()
-        ran = self._facts.ledger.commands(intent.id)
+        ran = self._facts.store.commands(intent.id)
         if intent.changes or ran or any(step.kind not in ONLY_READING for step in steps):
             yield Text("it changed something, and nobody had approved it")
 
@@ -272,7 +338,7 @@ class _Held:
 
     def _commands(self, intent: ExecutionIntent, subject: ApprovalSubject) -> Iterator[Text]:
         specs: dict[str, ActionSpec] = {one.id: one.spec for one in subject.specs}
-        for command in self._facts.ledger.commands(intent.id):
+        for command in self._facts.store.commands(intent.id):
             start, spec = command.start, specs.get(command.start.spec_id)
             ran = " ".join(start.argv)
             if spec is None or (spec.kind, spec.argv) != (SpecKind.RUN, start.argv):
@@ -339,3 +405,48 @@ def fingerprint(key: str) -> str:
     except (binascii.Error, ValueError):
         return key
     return "SHA256:" + base64.b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+
+
+def _commit(
+    events: Iterator[LoggedEvent],
+    approvals: Sequence[Approval],
+    executions: Sequence[StoredIntent],
+    commits: Callable[[], Commits] | None,
+) -> CommitStanding:
+    outcome = outcome_of(events)
+    if outcome is None or not outcome.commit or commits is None:
+        return CommitStanding()
+    done = [one for one in executions if one.result and one.intent.kind is Act.EXECUTE]
+    given = {approval.id: approval for approval in approvals}
+    approval = given.get(done[-1].intent.approval_id) if done else None
+    subject = as_written(approval.subject, ApprovalSubject) if approval else None
+    name = outcome.commit[:SHOWN]
+    if subject is None or not subject.commit:
+        why = Text("commit {id} was made, and nobody had approved one", id=name)
+        return CommitStanding(outcome.commit, (why,))
+    files = written(done, done[-1].intent.approval_id, subject)
+    try:
+        found = commits().files(outcome.commit, list(files))
+    except NoCommit:
+        why = Text("commit {id} is not in the repository any more", id=name)
+        return CommitStanding(outcome.commit, notes=(why,))
+    notes = tuple(_commit_notes(files, found, name))
+    return CommitStanding(outcome.commit, as_approved=not notes, notes=notes)
+
+
+def _commit_notes(
+    files: Mapping[str, FileState | None], found: Mapping[str, bytes | None], name: str
+) -> Iterator[Text]:
+    for path, state in files.items():
+        data = found.get(path)
+        if (state is None and data is None) or _is(state, data):
+            continue
+        if data is not None and _is(state, data.replace(b"\n", b"\r\n")):
+            yield Text("{path} is in commit {id} with git's own line ends", path=path, id=name)
+        else:
+            yield Text("{path} is in commit {id} otherwise than approved: a hook or a filter changed it",
+                       path=path, id=name)  # fmt: skip
+
+
+def _is(state: FileState | None, data: bytes | None) -> bool:
+    return state is not None and data is not None and codec.digest(data) == state.sha256

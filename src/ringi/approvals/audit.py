@@ -1,57 +1,36 @@
 """Whether an approval is what a person gave: its words, its place in the log, its proof."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
+from ringi.approvals.kinds import KINDS, Bound, as_written
 from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.domain import codec
-from ringi.domain.approval import (
-    Act,
-    Approval,
-    ApprovalSubject,
-    ProofKind,
-    ProofRecord,
-    SignedAct,
-    Statement,
-)
+from ringi.domain.approval import Approval, ApprovalSubject, ProofKind, ProofRecord, SignedAct, Statement
 from ringi.domain.events import Event, EventKind
 from ringi.domain.grant import Grant, GrantScope, GrantSubject
-from ringi.domain.plan import PlanDocument, SpecKind
+from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk, highest
-from ringi.errors import NotFound, RingiError, SignatureRefused, UnlistedKey
+from ringi.domain.subject import Subject, SubjectKind
+from ringi.errors import NotFound, SignatureRefused, UnlistedKey
 from ringi.policy.globs import within
-from ringi.ports import Signatures
-from ringi.store.ledger import Ledger
+from ringi.ports import Signatures, Store
 from ringi.text import Text
 
-T = TypeVar("T")
 SHOWN: Final = 8
 """So many characters of an id name it."""
-_GIVEN: Final = {Act.EXECUTE: EventKind.APPROVED, Act.UNDO: EventKind.UNDO_APPROVED}
-_ACTS: Final = {Act.EXECUTE: SignedAct.APPROVE, Act.UNDO: SignedAct.UNDO}
 
 
 class Facts(NamedTuple):
-    """What the ledger has about one plan."""
+    """What the ledger has about one subject."""
 
-    ledger: Ledger
+    store: Store
     signatures: Signatures
-    document: PlanDocument
+    about: Subject
     events: Mapping[str, Event]
-    """Of the plan, by the hash of what they speak of."""
-
-    @property
-    def plan_id(self) -> str:
-        return self.document.plan.id
-
-
-def read(text: str, kind: type[T]) -> T | None:
-    """None where it is not a document of ours, spelled as we spell it."""
-    try:
-        found = codec.trusted(text.encode(), kind, "")
-    except RingiError:
-        return None
-    return found if codec.canonical(found) == text.encode() else None
+    """Of the subject, by the hash of what they speak of."""
+    requester: str = ""
+    """Who asked for the plan."""
 
 
 def doubts(facts: Facts, approval: Approval) -> Iterator[Text]:
@@ -61,42 +40,50 @@ def doubts(facts: Facts, approval: Approval) -> Iterator[Text]:
 
 
 def _reasons(facts: Facts, approval: Approval) -> Iterator[Text]:
+    kind = KINDS[facts.about.kind]
     if codec.digest(approval.subject.encode()) != approval.digest:
         yield Text("what it says was approved was changed")
-    subject = read(approval.subject, ApprovalSubject)
-    if subject is None:
+    bound = kind.read(approval.subject)
+    if bound is None:
         yield Text("what it says was approved cannot be read")
         return
-    given_for = next((one for one in (subject.plan_id, approval.subject_id) if one != facts.plan_id), None)
+    given_for = next((one for one in (bound.about, approval.about) if one != facts.about), None)
     if given_for is not None:
-        yield Text("it was given for plan {plan}", plan=_name(facts, given_for))
-    if subject.workspace != facts.ledger.workspace_id():
+        yield _other(facts, given_for)
+    if bound.workspace != facts.store.workspace_id():
         yield Text("it was given in another workspace")
-    if subject.expires_at != approval.expires_at:
+    if bound.expires_at not in {None, approval.expires_at}:
         yield Text("it says otherwise how long it lasts")
     event = facts.events.get(approval.evidence)
-    if event is None or event.event is not _GIVEN[subject.kind]:
+    if event is None or event.event is not bound.given:
         yield Text("the log does not have it: it was put in or changed")
-    asked = {one.id: one.digest for one in facts.ledger.requests(facts.plan_id)}
-    if asked.get(approval.request_id or "") != approval.digest:
-        yield Text("nobody asked for it")
-    yield from _proof(facts, approval, subject, event)
+    if kind.asked:
+        asked = {one.id: one.digest for one in facts.store.requests(facts.about.id)}
+        if asked.get(approval.request_id or "") != approval.digest:
+            yield Text("nobody asked for it")
+    yield from _proof(facts, approval, bound, event)
+
+
+def _other(facts: Facts, about: Subject) -> Text:
+    if about.kind is SubjectKind.PLAN:
+        return Text("it was given for plan {plan}", plan=_name(facts, about.id))
+    return Text("it was given for planning session {session}", session=about.id)
 
 
 def _name(facts: Facts, plan_id: str) -> str:
     try:
-        return facts.ledger.ref(plan_id).name
+        return facts.store.ref(plan_id).name
     except NotFound:
         return plan_id
 
 
-def _proof(facts: Facts, approval: Approval, subject: ApprovalSubject, event: Event | None) -> Iterator[Text]:
+def _proof(facts: Facts, approval: Approval, bound: Bound, event: Event | None) -> Iterator[Text]:
     record = approval.proof
     if record.kind is ProofKind.SIGNED:
-        wanted = (_ACTS[subject.kind], approval.digest, approval.approver, approval.note)
+        wanted = (bound.act, approval.digest, approval.approver, approval.note)
         yield from _signature(facts, record, wanted)
-    elif record.kind is ProofKind.GRANT:
-        yield from _through_grant(facts, approval, subject, event)
+    elif record.kind is ProofKind.GRANT and isinstance(bound.document, ApprovalSubject):
+        yield from _through_grant(facts, approval, bound.document, event)
     elif record.answer.lower() not in {*YES, approval.digest[:TYPED_LENGTH]}:
         yield Text("the answer that it keeps is no yes")
 
@@ -104,7 +91,7 @@ def _proof(facts: Facts, approval: Approval, subject: ApprovalSubject, event: Ev
 def _signature(facts: Facts, record: ProofRecord, wanted: tuple[SignedAct, str, str, str]) -> Iterator[Text]:
     """By the lists as they are now: whoever took a key out no longer believes it."""
     statement, signature = record.statement or "", record.signature or ""
-    said = read(statement, Statement)
+    said = as_written(statement, Statement)
     if said is None:
         yield Text("what was signed cannot be read")
     elif (said.act, said.digest, said.approver, said.note) != wanted:
@@ -127,11 +114,11 @@ def _through_grant(
     facts: Facts, approval: Approval, subject: ApprovalSubject, event: Event | None
 ) -> Iterator[Text]:
     record = approval.proof
-    stored = next((one for one in facts.ledger.grants() if one.grant.id == record.grant), None)
+    stored = next((one for one in facts.store.grants() if one.grant.id == record.grant), None)
     if stored is None:
         yield Text("the standing approval that it was given through is not in the ledger")
         return
-    grant, whole = stored.grant, read(stored.grant.subject, GrantSubject)
+    grant, whole = stored.grant, as_written(stored.grant.subject, GrantSubject)
     for why in _grant(facts, grant, whole, event):
         yield Text("standing approval {id}: {why}", id=grant.id[:SHOWN], why=why)
     quoted = (record.grant_subject, record.statement, record.signature, approval.approver)
@@ -148,13 +135,13 @@ def _through_grant(
 def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event | None) -> Iterator[Text]:
     if whole is None:
         yield Text("it cannot be read")
-    elif (whole.id, whole.workspace) != (grant.id, facts.ledger.workspace_id()):
+    elif (whole.id, whole.workspace) != (grant.id, facts.store.workspace_id()):
         yield Text("it was given for another workspace")
     if codec.digest(grant.subject.encode()) != grant.digest:
         yield Text("what it says was signed was changed")
     yield from _signature(facts, grant.proof, (SignedAct.GRANT, grant.digest, grant.approver, ""))
     hash_, used_at = codec.digest(codec.canonical(grant)), event.seq if event else 0
-    about = [logged.event for logged in facts.ledger.events(grant.id)]
+    about = [logged.event for logged in facts.store.events(grant.id)]
     given = [one for one in about if one.event is EventKind.GRANTED and one.evidence == hash_]
     if not given or (event and given[0].seq > used_at):
         yield Text("the log did not have it then")
@@ -165,7 +152,7 @@ def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event 
 
 def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
     """What it was used for and does not cover; read anew, not by what let it pass."""
-    requester = facts.document.plan.requester
+    requester = facts.requester
     if requester != scope.requester:
         yield Text("{name} asked, and the standing approval is for {scope}", name=requester or "?",
                    scope=scope.requester)  # fmt: skip
@@ -180,7 +167,7 @@ def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Itera
         yield Text("commands outside a sandbox are never covered")
     if subject.commit:
         yield Text("a commit is never covered")
-    specs = facts.ledger.specs(facts.plan_id, subject.plan_version) or ()
+    specs = facts.store.specs(facts.about.id, subject.plan_version) or ()
     risk = highest(tuple(spec.risk for spec in specs))
     if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:
         yield Text("the risk is {risk}, {limit} is covered", risk=str(risk), limit=str(scope.max_risk))
@@ -194,7 +181,7 @@ def _beyond(facts: Facts, approval: Approval, subject: ApprovalSubject, scope: G
         yield Text("it took {count} files of the budget and changes {changed}", count=files, changed=changed)
     if files > scope.files_per_use or lines > scope.lines_per_use:
         yield Text("{files} files and {lines} lines are more than one use may take", files=files, lines=lines)
-    uses = facts.ledger.granted(approval.proof.grant or "")
+    uses = facts.store.granted(approval.proof.grant or "")
     until = [one.proof for one in uses if one.timestamp <= approval.timestamp]
     all_files = sum(one.used_files or 0 for one in until)
     all_lines = sum(one.used_lines or 0 for one in until)
