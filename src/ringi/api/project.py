@@ -1,27 +1,23 @@
 """The project's state (CP-10): captured from the workspace, with what an editor adds."""
 
-import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ringi.api.diagnosing import Basis, commands_of, diagnose
 from ringi.api.workspace import Workspace
 from ringi.domain.change_view import milliseconds
-from ringi.domain.codec import blob_id, canonical, digest
+from ringi.domain.codec import canonical, digest
 from ringi.domain.project_state import (
-    LINK_MODE,
-    Dependencies,
     EditorState,
     Gap,
     GapCode,
     ProjectState,
-    StateFile,
     StateSource,
 )
-from ringi.errors import PathRefused, PushStale, StorageFailed
+from ringi.errors import PushStale
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
-from ringi.workspace.dependencies import SourceFile, analyse
+from ringi.usecases.analysis import dependencies_of
 from ringi.workspace.diagnostics import merged
 from ringi.workspace.snapshot import Listing, Snapshot, Snapshots
 
@@ -59,7 +55,9 @@ def capture(
     paths = [file.path for file in listing.files]
     known = frozenset(paths)
     on_progress(Text("looking at what uses what in {count} files …", count=len(paths)))
-    dependencies = _dependencies(workspace, snapshots, snapshot, listing.files)
+    dependencies = dependencies_of(
+        workspace.places, workspace.services.tree, snapshots, snapshot, listing.files
+    )
     diagnosed = diagnose(
         workspace,
         commands_of(workspace.configuration),
@@ -105,23 +103,6 @@ def _settings(workspace: Workspace) -> str:
     thresholds, config = workspace.services.rules.thresholds, workspace.configuration.config.diagnostics
     commands = commands_of(workspace.configuration)
     return digest(canonical([commands, config.format, thresholds.critical, thresholds.mutable]))
-
-
-def _dependencies(
-    workspace: Workspace, snapshots: Snapshots, snapshot: Snapshot, files: Sequence[StateFile]
-) -> Dependencies:
-    sources = [SourceFile(file.path, file.oid) for file in files if file.mode != LINK_MODE]
-    ids = {file.path: file.oid for file in sources}
-
-    def read(path: str) -> bytes:
-        """From the disk, which is faster; from the snapshot where the disk is another by now."""
-        with contextlib.suppress(PathRefused, StorageFailed, OSError):
-            found = workspace.services.tree.look(path)
-            if found and blob_id(found.data, like=ids[path]) == ids[path]:
-                return found.data
-        return snapshots.read(snapshot, path)
-
-    return analyse(sources, read, workspace.places.state / "dependencies")
 
 
 def _unread(snapshot: Snapshot, listing: Listing) -> list[Gap]:

@@ -19,7 +19,12 @@ class Workspace(OpenWorkspace):
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(
-            assembly.services, assembly.upkeep, assembly.places, assembly.environment, assembly.planning
+            assembly.services,
+            assembly.upkeep,
+            assembly.places,
+            assembly.environment,
+            assembly.planning,
+            assembly.extractor,
         )
         self._assembly = assembly
 

@@ -142,7 +142,7 @@ def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *,
             ui.diff(part.diff)
             ui.line()
     describe(app, ref, document, preview)
-    delta = None if diff else tool.delta(plan_id)
+    delta = None if diff else app.workspace.versions.delta(plan_id)
     if delta is not None and delta.differences:
         ui.line(Text("Since the version that was approved last:"), indent=2)
         show_comparison(app, delta, most=LONGEST_DIFF)

@@ -212,7 +212,7 @@ def _extracted(app: App, content: str, proposer: str, *, with_model: bool) -> No
     """The plan is kept with its text, whatever could be made of it."""
     tool = app.workspace.plan
     plan_id = tool.propose(content, proposer=proposer)
-    found = extracted_with_model(app, plan_id) if with_model else tool.extract(plan_id)
+    found = extracted_with_model(app, plan_id) if with_model else app.workspace.extractor.extract(plan_id)
     report = None
     if found.specs:
         report = tool.set_action_specs(plan_id, found.specs, from_model=found.from_model)

@@ -59,7 +59,7 @@ def _show(app: App, plan_id: str, *, diff: bool) -> None:
 
 
 def _show_delta(app: App, plan_id: str) -> None:
-    found = app.workspace.plan.delta(plan_id)
+    found = app.workspace.versions.delta(plan_id)
     name = app.workspace.plan_name(plan_id)
     if app.ui.as_json:
         app.ui.document(found)

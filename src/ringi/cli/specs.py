@@ -53,7 +53,7 @@ def require_extract(*, extract: bool, with_model: bool) -> None:
 
 def _set_extracted(app: App, plan_id: str, *, with_model: bool) -> None:
     if not with_model:
-        found = app.workspace.plan.extract(plan_id)
+        found = app.workspace.extractor.extract(plan_id)
         _set(app, plan_id, found.specs, found)
         return
     found = extracted_with_model(app, plan_id)
@@ -66,7 +66,7 @@ def extracted_with_model(app: App, plan_id: str) -> Extraction:
     rewrites = app.ui.out.isatty() and app.environment.get("TERM") != "dumb"
     try:
         with Progress(app.ui, rewrites=rewrites) as progress:
-            return app.workspace.plan.extract(plan_id, with_model=True, on_working=progress)
+            return app.workspace.extractor.extract(plan_id, with_model=True, on_working=progress)
     except ModelFailed:
         name = app.workspace.plan_name(plan_id)
         app.ui.line(Text("{plan} stays as it is. Without the model:", plan=name))

@@ -23,7 +23,7 @@ def fork(app: App, plan: str, version: int | None, proposer: str) -> None:
     """
     tool = app.workspace.plan
     source = tool.find(plan)
-    ref = tool.ref(tool.fork(source, version, proposer=proposer))
+    ref = tool.ref(app.workspace.versions.fork(source, version, proposer=proposer))
     if app.ui.as_json:
         app.ui.document(ref)
         return
@@ -43,7 +43,7 @@ def revert(app: App, plan: str, version: int) -> None:
     """
     tool = app.workspace.plan
     plan_id = tool.find(plan)
-    report = tool.revert(plan_id, version)
+    report = app.workspace.versions.revert(plan_id, version)
     ref = tool.ref(plan_id)
     if app.ui.as_json:
         app.ui.document(report)
@@ -65,7 +65,7 @@ def compare(app: App, plan: str, version: int, other: int | None, other_plan: st
 
     Without OTHER, with the newest one.
     """
-    found = app.workspace.plan.compare(plan, version, other, other_plan=other_plan)
+    found = app.workspace.versions.compare(plan, version, other, other_plan=other_plan)
     if app.ui.as_json:
         app.ui.document(found)
         return

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:  # only names of types
     from ringi.domain.plan import PlannedChecks
@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # only names of types
     )
     from ringi.workspace.snapshot import Snapshots
     from ringi.workspace.tree import Tree
+
+
+_WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
 
 
 class Rules(NamedTuple):
@@ -64,3 +67,8 @@ class Services(NamedTuple):
     model: Callable[[], LanguageModel] | None = None
     """For what the parser cannot place in a plan's text. Raises UnknownModel, NoModelKey, NoExtra."""
     model_budget: Budget | None = None
+
+
+def plan_id_of(services: Services, name: str) -> str:
+    """The id of the plan that is named by it, by its beginning, or as people do (p7)."""
+    return name.lower() if len(name) == _WHOLE_ID else services.store.find(name)

@@ -1,7 +1,6 @@
 """The plan tool (PT-4): the one door to the workspace, with the specification's names."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.request import outcome
 from ringi.domain.answer import PlanAnswer
@@ -21,7 +20,6 @@ from ringi.domain.plan import (
     ALL_SPECS,
     ActionSpec,
     CheckResult,
-    Extraction,
     MessageRef,
     PlanDocument,
     PlanPreview,
@@ -31,7 +29,7 @@ from ringi.domain.plan import (
     ValidationReport,
 )
 from ringi.domain.project_state import ProjectState
-from ringi.domain.versions import Amendment, PlanComparison
+from ringi.domain.versions import Amendment
 from ringi.plans import (
     amend,
     answer,
@@ -42,20 +40,14 @@ from ringi.plans import (
     preview,
     propose,
     undo,
-    versions,
 )
 from ringi.plans.change import Change, Dependents, propose_change, take_state
 from ringi.plans.commit import Announced
 from ringi.plans.effects import Effect
-from ringi.plans.services import Services
+from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
 from ringi.plans.validate import Basis, Validated
 from ringi.ports import StoredIntent, StoredPlan
-
-if TYPE_CHECKING:
-    from ringi.domain.prompt import OnWorking
-
-_WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
 
 
 class PlanTool:
@@ -65,7 +57,7 @@ class PlanTool:
         self._services = services
 
     def _id(self, plan_id: str) -> str:
-        return plan_id.lower() if len(plan_id) == _WHOLE_ID else self._services.store.find(plan_id)
+        return plan_id_of(self._services, plan_id)
 
     def propose(
         self,
@@ -272,54 +264,6 @@ class PlanTool:
     def settle(self, plan_id: str, spec_id: str, *, done: bool) -> None:
         """A person says of a command that was cut off: it is done, or it is to run again."""
         execute.settle(self._services, self._id(plan_id), spec_id, done=done)
-
-    def extract(
-        self, plan_id: str, *, with_model: bool = False, on_working: "OnWorking | None" = None
-    ) -> Extraction:
-        """Specs from the plan's own text, and what in it could not be placed. Nothing is set by it.
-
-        `with_model` hands what could not be placed to the configured model. Raises ModelFailed, UnknownModel,
-        NoModelKey, NoExtra.
-        """
-        from ringi.plans.extract.content import extract  # noqa: PLC0415  # dozens of patterns that only this needs
-
-        content = self.get(plan_id).plan.content
-        found = extract(content)
-        if not with_model:
-            return found
-        from ringi.plans.extract.rest import with_model as more  # noqa: PLC0415  # seldom asked for
-
-        return more(self._services, content, found, on_working)
-
-    def fork(
-        self,
-        plan_id: str,
-        version: int | None = None,
-        *,
-        proposer: str = "",
-        requester: str = "",
-        actor: Actor = Actor.AI,
-    ) -> str:
-        """A new plan with the specs of a version, measured on the files as they are now."""
-        return versions.fork(
-            self._services, self._id(plan_id), version, proposer=proposer, requester=requester, actor=actor
-        )
-
-    def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:
-        """The specs of an earlier version, as a new one."""
-        return versions.revert(self._services, self._id(plan_id), version, actor=actor)
-
-    def compare(
-        self, plan_id: str, version: int, other: int | None = None, *, other_plan: str | None = None
-    ) -> PlanComparison:
-        """A version beside another one, of the same plan or of another; the newest, if none is named."""
-        other_id = self._id(other_plan) if other_plan else self._id(plan_id)
-        other = self.get(other_id).plan.version if other is None else other
-        return versions.compare(self._services, self._id(plan_id), version, other_id, other)
-
-    def delta(self, plan_id: str) -> PlanComparison | None:
-        """What changed since the version that was approved last; None where none was."""
-        return versions.delta(self._services, self.get(plan_id))
 
     def find(self, name: str) -> str:
         """The id of the plan people call by this name. Raises NotFound, Ambiguous."""

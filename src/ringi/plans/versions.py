@@ -34,7 +34,7 @@ from ringi.plans.propose import (
     save_version,
     still_from_model,
 )
-from ringi.plans.services import Services
+from ringi.plans.services import Services, plan_id_of
 from ringi.plans.validate import validate
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
@@ -43,60 +43,99 @@ _FILE: Final = ""
 _FOLDER_MODE: Final = "040000"
 
 
-def fork(
-    services: Services, plan_id: str, version: int | None, *, proposer: str, actor: Actor, requester: str = ""
-) -> str:
-    """A new plan with the specs of this version (the newest, if none is named), measured on the files now."""
-    stored = services.store.plan(plan_id)
-    plan = stored.document.plan
-    version = plan.version if version is None else version
-    bases = [spec.base for spec in _specs(services, stored, version)]
-    document = new_plan(
-        services,
-        plan.content,
-        sources=plan.sources,
-        rationale=plan.rationale,
-        tags=plan.tags,
-        proposer=proposer or plan.proposer,
-        left_out=plan.left_out,
-        # Whoever forks it asks for it; what covers another's plans must not cover this one.
-        requester=requester,
-    )
-    forked = msgspec.structs.replace(document.plan, forked_from=plan.id)
-    document = msgspec.structs.replace(document, plan=forked)
-    origin = NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}")
-    if bases:
-        validated = validate(bases, services.tree, services.rules, {})
-        if validated.problems:
-            raise UnfitSpecs(why=validated.problems[0])
-        return propose_whole(services, document, validated, origin, actor=actor)
-    with services.store.transaction() as transaction:
-        transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
-        transaction.set_current(forked.id)
-    return forked.id
+class Versions:
+    """A plan is named as for the plan tool."""
 
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
-def revert(services: Services, plan_id: str, version: int, *, actor: Actor) -> ValidationReport:
-    """A new version with the specs of an earlier one.
+    def fork(
+        self,
+        plan_id: str,
+        version: int | None = None,
+        *,
+        proposer: str = "",
+        requester: str = "",
+        actor: Actor = Actor.AI,
+    ) -> str:
+        """A new plan with the specs of a version (without one, the newest), measured on the files now."""
+        services = self._services
+        stored = services.store.plan(plan_id_of(services, plan_id))
+        plan = stored.document.plan
+        version = plan.version if version is None else version
+        bases = [spec.base for spec in _specs(services, stored, version)]
+        document = new_plan(
+            services,
+            plan.content,
+            sources=plan.sources,
+            rationale=plan.rationale,
+            tags=plan.tags,
+            proposer=proposer or plan.proposer,
+            left_out=plan.left_out,
+            # Whoever forks it asks for it; what covers another's plans must not cover this one.
+            requester=requester,
+        )
+        forked = msgspec.structs.replace(document.plan, forked_from=plan.id)
+        document = msgspec.structs.replace(document, plan=forked)
+        origin = NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}")
+        if bases:
+            validated = validate(bases, services.tree, services.rules, {})
+            if validated.problems:
+                raise UnfitSpecs(why=validated.problems[0])
+            return propose_whole(services, document, validated, origin, actor=actor)
+        with services.store.transaction() as transaction:
+            transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
+            transaction.set_current(forked.id)
+        return forked.id
 
-    A person takes back what they changed since: that is not told any more, and what the proposer saw stays
-    the basis. Whoever proposes is measured on the files as they are now.
-    """
-    stored = services.store.plan(plan_id)
-    refuse_fixed(stored)
-    document, specs = next_version(stored.document), _specs(services, stored, version)
-    basis = {}
-    if actor is Actor.USER:
-        document = _taken_back(stored.document, document, version)
-        basis = {file.path: file.before for spec in specs for file in spec.touched}
-    validated = validate([spec.base for spec in specs], services.tree, services.rules, basis)
-    if validated.report.ok:
-        marked = still_from_model(stored.document, validated.report.normalized)
-        document = with_state(document, from_model=marked)
-        reverted = NewEvent(EventKind.REVERTED, actor, str(version))
-        specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
-        save_version(services, stored, document, validated, reverted, specs_set)
-    return validated.report
+    def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:
+        """A new version with the specs of an earlier one.
+
+        A person takes back what they changed since: that is not told any more, and what the proposer saw
+        stays the basis. Whoever proposes is measured on the files as they are now.
+        """
+        services = self._services
+        stored = services.store.plan(plan_id_of(services, plan_id))
+        refuse_fixed(stored)
+        document, specs = next_version(stored.document), _specs(services, stored, version)
+        basis = {}
+        if actor is Actor.USER:
+            document = _taken_back(stored.document, document, version)
+            basis = {file.path: file.before for spec in specs for file in spec.touched}
+        validated = validate([spec.base for spec in specs], services.tree, services.rules, basis)
+        if validated.report.ok:
+            marked = still_from_model(stored.document, validated.report.normalized)
+            document = with_state(document, from_model=marked)
+            reverted = NewEvent(EventKind.REVERTED, actor, str(version))
+            specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
+            save_version(services, stored, document, validated, reverted, specs_set)
+        return validated.report
+
+    def compare(
+        self, plan_id: str, version: int, other: int | None = None, *, other_plan: str | None = None
+    ) -> PlanComparison:
+        """A version beside another one, of the same plan or of another; the newest, if none is named."""
+        services = self._services
+        ours = plan_id_of(services, plan_id)
+        theirs = plan_id_of(services, other_plan) if other_plan else ours
+        newest = services.store.plan(theirs).document.plan.version
+        return compare(services, ours, version, theirs, newest if other is None else other)
+
+    def delta(self, plan_id: str) -> PlanComparison | None:
+        """What changed since the version that was approved last; None if none was."""
+        services = self._services
+        document = services.store.plan(plan_id_of(services, plan_id)).document
+        plan = document.plan
+        for approval in reversed(services.store.approvals(plan.id)):
+            subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+            if subject.kind is not Act.EXECUTE:
+                continue
+            selected = {spec.id for spec in subject.specs}
+            specs = services.store.specs(plan.id, subject.plan_version) or ()
+            approved = [spec for spec in specs if spec.id in selected]
+            found = _differences(services, approved, document.state.action_specs)
+            return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
+        return None
 
 
 def _taken_back(before: PlanDocument, document: PlanDocument, version: int) -> PlanDocument:
@@ -120,21 +159,6 @@ def compare(services: Services, plan_id: str, version: int, other_plan_id: str, 
     ours, theirs = services.store.plan(plan_id), services.store.plan(other_plan_id)
     one, two = _specs(services, ours, version), _specs(services, theirs, other)
     return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(services, one, two)))
-
-
-def delta(services: Services, document: PlanDocument) -> PlanComparison | None:
-    """What changed since the version that was approved last; None where none was."""
-    plan = document.plan
-    for approval in reversed(services.store.approvals(plan.id)):
-        subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
-        if subject.kind is not Act.EXECUTE:
-            continue
-        selected = {spec.id for spec in subject.specs}
-        specs = services.store.specs(plan.id, subject.plan_version) or ()
-        approved = [spec for spec in specs if spec.id in selected]
-        found = _differences(services, approved, document.state.action_specs)
-        return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
-    return None
 
 
 class _Place(NamedTuple):

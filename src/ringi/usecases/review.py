@@ -439,7 +439,7 @@ def _take_back(review: Review, _: Choice) -> None:
 
 
 def _show_delta(review: Review, _: Choice) -> None:
-    found = review.plan.tool.delta(review.plan.plan_id)
+    found = review.plan.versions.delta(review.plan.plan_id)
     if found is None:
         review.prompter.say(Text("No version of it was approved before."))
     elif not found.differences:

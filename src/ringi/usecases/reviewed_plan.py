@@ -35,6 +35,7 @@ _DORMANT: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.ABORTED])
 class ReviewedPlan:
     def __init__(self, workspace: OpenWorkspace, plan_id: str) -> None:
         self.tool = workspace.plan
+        self.versions = workspace.versions
         self.services = workspace.services
         self.plan_id = plan_id
         self._made_of: dict[int, int] = {}
@@ -94,7 +95,7 @@ class ReviewedPlan:
         if wrong := differing(self.services.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = views.amended(views.amendments(self.document)[-1:])
-        report = self.tool.revert(self.plan_id, before, actor=Actor.USER)
+        report = self.versions.revert(self.plan_id, before, actor=Actor.USER)
         if not report.ok:
             raise InvalidSpecs(plan=self.name, issues=report.issues[0])
         if before in self._made_of:

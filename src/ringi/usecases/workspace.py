@@ -12,12 +12,14 @@ from ringi.domain.session import is_session
 from ringi.errors import Busy, NotFound
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
+from ringi.plans.versions import Versions
 from ringi.ports import Clock, PersonChannel, Upkeep
 from ringi.text import Text
 from ringi.workspace.places import Places
 
 if TYPE_CHECKING:  # most workspaces are opened without
     from ringi.planning.tool import PlanningTool
+    from ringi.plans.extract.extractor import Extractor
 
 
 class OpenWorkspace:
@@ -30,6 +32,7 @@ class OpenWorkspace:
         places: Places,
         environment: Mapping[str, str],
         planning: "Callable[[], PlanningTool]",
+        extractor: "Callable[[], Extractor]",
     ) -> None:
         self.services = services
         """For use cases; whoever uses the workspace asks its tools."""
@@ -37,8 +40,10 @@ class OpenWorkspace:
         self.places = places
         self.environment = environment
         self.plan = PlanTool(services)
+        self.versions = Versions(services)
         self.grants = Grants(services)
         self._planning = planning
+        self._extractor = extractor
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Executions that a crash had cut off and that opening the workspace finished or took back."""
 
@@ -46,6 +51,11 @@ class OpenWorkspace:
     def planning(self) -> "PlanningTool":
         """Planning sessions: from an instruction to a design that a person approved."""
         return self._planning()
+
+    @cached_property
+    def extractor(self) -> "Extractor":
+        """Reads action specs from the text of a plan."""
+        return self._extractor()
 
     @property
     def person(self) -> PersonChannel:

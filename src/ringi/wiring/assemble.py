@@ -20,7 +20,6 @@ from ringi.store.lock import FileLock
 from ringi.store.projection import Projection
 from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text
-from ringi.wiring.analysing import analyse
 from ringi.wiring.checks import CopyChecks
 from ringi.wiring.config import Loaded, load
 from ringi.wiring.config_keys import Config
@@ -34,6 +33,7 @@ from ringi.workspace.tree import Tree
 if TYPE_CHECKING:
     from ringi.integrations.commits import GitCommits
     from ringi.planning.tool import PlanningTool
+    from ringi.plans.extract.extractor import Extractor
     from ringi.workspace.snapshot import Snapshots
 
 Progress = Callable[[Text], None]
@@ -50,6 +50,7 @@ class Assembly(NamedTuple):
     upkeep: Upkeep
     services: Services
     planning: Callable[[], "PlanningTool"]
+    extractor: Callable[[], "Extractor"]
     environment: Mapping[str, str]
 
 
@@ -92,6 +93,7 @@ def assemble(
         upkeep=LedgerUpkeep(ledger, projection, later.flush),
         services=services,
         planning=lambda: _planning(ledger, services, loaded, places, environment),
+        extractor=lambda: _extractor(services),
         environment=environment,
     )
 
@@ -126,7 +128,7 @@ def _services(
             on_progress=on_progress,
             commands_in=lambda tree: commands_of(places, config, environment, tree),
         ),
-        analyse=lambda path: analyse(places, tree, path, critical=config.risk.critical),
+        analyse=lambda path: _analyse(places, tree, path, config),
         commits=lambda: commits_of(places, environment, on_progress),
         model=lambda: choose(config.model, config, environment, Path.cwd()),
         model_budget=budget_of(config),
@@ -140,6 +142,18 @@ def _planning(
     from ringi.wiring.planning import session_services  # noqa: PLC0415  # as above
 
     return PlanningTool(session_services(ledger, services, loaded.config, places, environment))
+
+
+def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
+    from ringi.usecases.analysis import analyse  # noqa: PLC0415  # only for specs that ask for it
+
+    return analyse(places, tree, path, critical=config.risk.critical)
+
+
+def _extractor(services: Services) -> "Extractor":
+    from ringi.plans.extract.extractor import Extractor  # noqa: PLC0415  # dozens of patterns for two commands
+
+    return Extractor(services)
 
 
 def snapshots(places: Places) -> "Snapshots":

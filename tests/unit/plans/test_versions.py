@@ -15,6 +15,7 @@ from ringi.domain.versions import Difference, PlanComparison
 from ringi.errors import BadTransition, ChangeFixed, NotApproved, NotFound, UnfitSpecs
 from ringi.fs import OsFileSystem
 from ringi.plans.change import GROUP, Change
+from ringi.plans.versions import Versions
 from tests.fakes.world import World
 from tests.helpers import (
     approve,
@@ -70,7 +71,7 @@ def what(comparison: PlanComparison | None) -> list[tuple[str, str]]:
 def test_a_fork_is_a_plan_of_its_own(ws):
     first = ws.plan.propose("# Title\nmore", (), "because", ["x", "y"], proposer="agent", left_out=["z: big"])
     set_specs(ws, first, write("a.txt", "1\n"), create("new.txt", "n\n", group="g"))
-    fork = ws.plan.fork(first)
+    fork = ws.versions.fork(first)
     old, new = ws.plan.get(first), ws.plan.get(fork)
     assert fork != first
     assert (new.plan.forked_from, new.plan.version) == (first, 1)
@@ -83,7 +84,7 @@ def test_a_fork_is_a_plan_of_its_own(ws):
     forked = next(logged.event for logged in ws.log(fork) if logged.event.event == "forked")
     assert forked.reason == f"{first} version 1"
     assert ws.plan.get_current().id == fork
-    assert ws.plan.get(ws.plan.fork(first, proposer="somebody")).plan.proposer == "somebody"
+    assert ws.plan.get(ws.versions.fork(first, proposer="somebody")).plan.proposer == "somebody"
     assert (ws.places.root / ".agent/logs/plans" / fork / "preview" / "s1-a.txt.diff").exists()
     assert_whole(ws)
 
@@ -92,7 +93,7 @@ def test_a_fork_is_a_plan_of_its_own(ws):
 def test_an_earlier_version_can_be_forked(ws):
     plan_id = proposed(ws, write("a.txt", "first\n"))
     set_specs(ws, plan_id, write("a.txt", "second\n"), delete("b.txt"))
-    fork = ws.plan.get(ws.plan.fork(plan_id, 1))
+    fork = ws.plan.get(ws.versions.fork(plan_id, 1))
     assert [spec.base for spec in fork.state.action_specs] == [write("a.txt", "first\n")]
     assert fork.plan.version == 1
 
@@ -102,7 +103,7 @@ def test_a_fork_is_measured_on_the_files_as_they_are_now(ws):
     plan_id = proposed(ws, write("a.txt", "new\n"))
     put(ws, "a.txt", "meanwhile\n")
     before = ws.plan.get(plan_id).state.action_specs[0].before
-    fork = ws.plan.fork(plan_id)
+    fork = ws.versions.fork(plan_id)
     assert ws.plan.get(fork).state.action_specs[0].before != before
     assert ws.plan.preview(fork).stale == ()
     approve(ws, fork)
@@ -112,7 +113,7 @@ def test_a_fork_is_measured_on_the_files_as_they_are_now(ws):
 
 @pytest.mark.req("PT-15")
 def test_a_fork_inherits_no_approval(ws):
-    fork = ws.plan.fork(approved(ws, write("a.txt", "x\n")))
+    fork = ws.versions.fork(approved(ws, write("a.txt", "x\n")))
     with untouched(ws.places.root), pytest.raises(NotApproved):
         ws.plan.execute(fork)
     assert ws.plan.get_state(fork).approvals == ()
@@ -124,13 +125,13 @@ def test_what_does_not_fit_any_more_is_not_forked(ws):
     put(ws, "a.txt", "other\n")
     plans = len(ws.plan.list())
     with pytest.raises(UnfitSpecs, match=r"s1 a\.txt"):
-        ws.plan.fork(plan_id)
+        ws.versions.fork(plan_id)
     assert len(ws.plan.list()) == plans
 
 
 def test_whoever_forks_it_asks_for_it(ws):
     plan_id = ws.plan.propose("Asked by an agent", requester="with:claude")
-    assert ws.plan.get(ws.plan.fork(plan_id)).plan.requester == "user:hanako"
+    assert ws.plan.get(ws.versions.fork(plan_id)).plan.requester == "user:hanako"
 
 
 def test_a_completed_and_a_declined_plan_can_be_forked(ws):
@@ -139,13 +140,13 @@ def test_a_completed_and_a_declined_plan_can_be_forked(ws):
     declined = proposed(ws, write("b.txt", "y\n"))
     ws.plan.reject(declined, "no")
     for plan_id in (done, declined):
-        fork = ws.plan.get(ws.plan.fork(plan_id))
+        fork = ws.plan.get(ws.versions.fork(plan_id))
         assert fork.state.status is PlanStatus.PENDING_REVIEW
         assert fork.state.feedback == ()
 
 
 def test_a_plan_without_specs_forks_without_specs(ws):
-    fork = ws.plan.fork(ws.plan.propose("Only words"))
+    fork = ws.versions.fork(ws.plan.propose("Only words"))
     assert ws.plan.get_state(fork).status is PlanStatus.PROPOSED
     assert kinds(ws, fork) == ["plan_proposed", "forked"]
     assert_whole(ws)
@@ -155,7 +156,7 @@ def test_a_plan_without_specs_forks_without_specs(ws):
 def test_a_superseded_change_plan_forks_as_an_ordinary_one(ws):
     plan_id = change_plan(ws)
     put(ws, "b.txt", "the project moved on\n")
-    fork = ws.plan.get(ws.plan.fork(plan_id))
+    fork = ws.plan.get(ws.versions.fork(plan_id))
     assert not fork.change
     assert [(spec.base.kind, spec.base.group) for spec in fork.state.action_specs] == [("patch", GROUP)]
     approve(ws, fork.plan.id)
@@ -167,10 +168,10 @@ def test_a_superseded_change_plan_forks_as_an_ordinary_one(ws):
 def test_an_unknown_version_is_named(ws, version):
     plan_id = proposed(ws, write("a.txt", "x\n"))
     for call in (
-        lambda: ws.plan.fork(plan_id, version),
-        lambda: ws.plan.revert(plan_id, version),
-        lambda: ws.plan.compare(plan_id, version),
-        lambda: ws.plan.compare(plan_id, 1, version),
+        lambda: ws.versions.fork(plan_id, version),
+        lambda: ws.versions.revert(plan_id, version),
+        lambda: ws.versions.compare(plan_id, version),
+        lambda: ws.versions.compare(plan_id, 1, version),
     ):
         with pytest.raises(NotFound, match=f"no version {version}") as caught:
             call()
@@ -184,7 +185,7 @@ def test_an_unknown_version_is_named(ws, version):
 def test_going_back_is_a_new_version(ws):
     plan_id = proposed(ws, write("a.txt", "first\n"))
     set_specs(ws, plan_id, write("a.txt", "second\n"), delete("b.txt"))
-    assert ws.plan.revert(plan_id, 1).ok
+    assert ws.versions.revert(plan_id, 1).ok
     document = ws.plan.get(plan_id)
     assert document.plan.version == 3
     assert [spec.base for spec in document.state.action_specs] == [write("a.txt", "first\n")]
@@ -200,7 +201,7 @@ def test_going_back_is_a_new_version(ws):
 def test_an_approval_of_the_same_specs_in_an_earlier_version_does_not_count_again(ws):
     plan_id = approved(ws, write("a.txt", "first\n"))
     set_specs(ws, plan_id, write("a.txt", "second\n"))
-    assert ws.plan.revert(plan_id, 1).ok
+    assert ws.versions.revert(plan_id, 1).ok
     with untouched(ws.places.root), pytest.raises(NotApproved):
         ws.plan.execute(plan_id)
     assert ws.plan.get_state(plan_id).status is PlanStatus.PENDING_REVIEW
@@ -212,7 +213,7 @@ def test_what_does_not_fit_any_more_leaves_the_plan_as_it_is(ws):
     set_specs(ws, plan_id, write("b.txt", "x\n"))
     put(ws, "a.txt", "other\n")
     before = ws.plan.get(plan_id)
-    report = ws.plan.revert(plan_id, 1)
+    report = ws.versions.revert(plan_id, 1)
     assert not report.ok
     assert report.issues[0].startswith("s1 a.txt: ")
     assert ws.plan.get(plan_id) == before
@@ -222,16 +223,16 @@ def test_a_change_plan_and_a_carried_out_plan_do_not_go_back(ws):
     done = approved(ws, write("b.txt", "x\n"))
     assert ws.plan.execute(done).overall_success
     with pytest.raises(BadTransition):
-        ws.plan.revert(done, 1)
+        ws.versions.revert(done, 1)
     with pytest.raises(ChangeFixed):
-        ws.plan.revert(change_plan(ws), 1)
+        ws.versions.revert(change_plan(ws), 1)
 
 
 def test_a_declined_plan_goes_back_to_review(ws):
     plan_id = proposed(ws, write("a.txt", "first\n"))
     set_specs(ws, plan_id, write("a.txt", "second\n"))
     ws.plan.reject(plan_id, "the first was better")
-    assert ws.plan.revert(plan_id, 1).ok
+    assert ws.versions.revert(plan_id, 1).ok
     state = ws.plan.get_state(plan_id)
     assert state.status is PlanStatus.PENDING_REVIEW
     assert [given.text for given in state.feedback] == ["the first was better"]
@@ -252,7 +253,7 @@ def test_two_versions_side_by_side(ws):
     set_specs(
         ws, plan_id, create("same.txt", "s\n"), write("a.txt", "one\n2\nthree\n"), create("new.txt", "n\n")
     )
-    found = ws.plan.compare(plan_id, 1, 2)
+    found = ws.versions.compare(plan_id, 1, 2)
     assert (found.plan_id, found.version, found.other_plan_id, found.other_version) == (
         plan_id,
         1,
@@ -273,17 +274,17 @@ def test_two_versions_side_by_side(ws):
     assert back.endswith("--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b\n")
     assert new.endswith("--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+n\n")
     assert gone.endswith("--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-z\n")
-    assert ws.plan.compare(plan_id, 1) == found
-    assert ws.plan.compare(plan_id, 2, 2).differences == ()
+    assert ws.versions.compare(plan_id, 1) == found
+    assert ws.versions.compare(plan_id, 2, 2).differences == ()
 
 
 @pytest.mark.req("PT-15")
 def test_what_is_written_counts_not_how_it_is_said(ws):
     plan_id = proposed(ws, write("a.txt", "one\n2\nthree\n", description="whole"))
     set_specs(ws, plan_id, patch(PATCH, description="as a patch"))
-    assert ws.plan.compare(plan_id, 1, 2).differences == ()
+    assert ws.versions.compare(plan_id, 1, 2).differences == ()
     set_specs(ws, plan_id, patch(OTHER_PATCH))
-    (found,) = ws.plan.compare(plan_id, 1, 3).differences
+    (found,) = ws.versions.compare(plan_id, 1, 3).differences
     assert found.what is Difference.CHANGED
     assert found.diff.endswith("@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n three\n")
 
@@ -293,7 +294,7 @@ def test_what_is_written_counts_not_how_it_is_said(ws):
 def test_permission_bits_alone_are_a_difference(ws, mode, shown):
     plan_id = proposed(ws, write("run.sh", "#!/bin/sh\ntrue\n"))
     set_specs(ws, plan_id, write("run.sh", "#!/bin/sh\ntrue\n", mode=mode))
-    (found,) = ws.plan.compare(plan_id, 1, 2).differences
+    (found,) = ws.versions.compare(plan_id, 1, 2).differences
     assert (found.path, found.what) == ("run.sh", Difference.CHANGED)
     assert found.diff.splitlines()[1:] == ["old mode 100644", shown]
 
@@ -301,7 +302,7 @@ def test_permission_bits_alone_are_a_difference(ws, mode, shown):
 def test_what_else_is_approved_of_a_spec_is_compared_too(ws):
     plan_id = proposed(ws, write("a.txt", "x\n"))
     set_specs(ws, plan_id, write("a.txt", "x\n", optional=True))
-    (found,) = ws.plan.compare(plan_id, 1, 2).differences
+    (found,) = ws.versions.compare(plan_id, 1, 2).differences
     assert found.what is Difference.CHANGED
     assert '-  "optional": false\n+  "optional": true\n' in found.diff
 
@@ -309,7 +310,7 @@ def test_what_else_is_approved_of_a_spec_is_compared_too(ws):
 @pytest.mark.req("PT-15")
 def test_another_plan_can_be_compared(ws):
     first, second = proposed(ws, write("a.txt", "1\n")), proposed(ws, write("a.txt", "2\n"))
-    found = ws.plan.compare(first, 1, other_plan=second)
+    found = ws.versions.compare(first, 1, other_plan=second)
     assert (found.plan_id, found.other_plan_id) == (first, second)
     assert what(found) == [("a.txt", "changed")]
     assert found.differences[0].diff.endswith("@@ -1 +1 @@\n-1\n+2\n")
@@ -319,7 +320,7 @@ def test_patches_whose_file_is_another_by_now_are_compared_as_texts(ws):
     plan_id = proposed(ws, patch(PATCH))
     set_specs(ws, plan_id, patch(OTHER_PATCH))
     put(ws, "a.txt", "nothing like it\n")
-    (found,) = ws.plan.compare(plan_id, 1, 2).differences
+    (found,) = ws.versions.compare(plan_id, 1, 2).differences
     assert "-+2\n++zwei\n" in found.diff
 
 
@@ -329,7 +330,7 @@ def test_bytes_that_the_ledger_keeps_are_used_where_the_file_changed(ws):
     other = proposed(ws, patch(OTHER_PATCH))
     assert ws.plan.execute(plan_id).overall_success
     put(ws, "a.txt", "nothing like it\n")
-    (found,) = ws.plan.compare(plan_id, 1, other_plan=other).differences
+    (found,) = ws.versions.compare(plan_id, 1, other_plan=other).differences
     assert found.diff.endswith("@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n three\n")
 
 
@@ -338,7 +339,7 @@ def test_bytes_that_are_no_text_are_named(ws):
     set_specs(
         ws, plan_id, write("a.txt", "AAA=", encoding="base64"), write("latin.txt", "/w==", encoding="base64")
     )
-    binary, latin = ws.plan.compare(plan_id, 1, 2).differences
+    binary, latin = ws.versions.compare(plan_id, 1, 2).differences
     assert binary.diff.endswith("Binary files a/a.txt and b/a.txt differ\n")
     assert "-caf\\xe9\n+\\xff\n" in latin.diff
 
@@ -349,19 +350,19 @@ def test_specs_that_were_never_valid_are_compared_by_their_content(ws):
         plan_id, [create("a.txt", "x\n"), write("b.txt", "?", encoding="base64")]
     ).ok
     set_specs(ws, plan_id, write("a.txt", "y\n"))
-    first, second = ws.plan.compare(plan_id, 1, 2).differences
+    first, second = ws.versions.compare(plan_id, 1, 2).differences
     assert (first.path, first.what) == ("a.txt", Difference.CHANGED)
     assert "-x\n+y\n" in first.diff
     assert (second.path, second.what) == ("b.txt", Difference.REMOVED)
-    assert ws.plan.compare(plan_id, 1, 1).differences == ()
+    assert ws.versions.compare(plan_id, 1, 1).differences == ()
 
 
 def test_both_paths_of_a_rename_are_compared(ws):
     renamed = "diff --git a/a.txt b/z.txt\nsimilarity index 100%\nrename from a.txt\nrename to z.txt\n"
     plan_id = proposed(ws, write("a.txt", "x\n"))
     set_specs(ws, plan_id, patch(renamed, "z.txt"))
-    assert what(ws.plan.compare(plan_id, 1, 2)) == [("a.txt", "changed"), ("z.txt", "added")]
-    assert ws.plan.compare(plan_id, 1, 2).differences[0].diff.endswith("@@ -1 +0,0 @@\n-x\n")
+    assert what(ws.versions.compare(plan_id, 1, 2)) == [("a.txt", "changed"), ("z.txt", "added")]
+    assert ws.versions.compare(plan_id, 1, 2).differences[0].diff.endswith("@@ -1 +0,0 @@\n-x\n")
 
 
 @pytest.mark.req("PT-15")
@@ -371,9 +372,9 @@ def test_moves_and_folders_are_compared_by_what_is_there_afterwards(ws):
     set_specs(
         ws, plan_id, delete("b.txt"), create("c.txt", "b\n"), ActionSpec(SpecKind.MKDIR, "d", mode="0700")
     )
-    assert ws.plan.compare(plan_id, 1, 2).differences == ()
+    assert ws.versions.compare(plan_id, 1, 2).differences == ()
     set_specs(ws, plan_id, delete("b.txt"), create("c.txt", "c\n"))
-    changed, gone = ws.plan.compare(plan_id, 1, 3).differences
+    changed, gone = ws.versions.compare(plan_id, 1, 3).differences
     assert (changed.path, changed.diff.endswith("@@ -1 +1 @@\n-b\n+c\n")) == ("c.txt", True)
     assert (gone.path, gone.what) == ("d", Difference.REMOVED)
     assert gone.diff == "diff --git a/d b/d\ndeleted file mode 040000\n"
@@ -388,7 +389,7 @@ def test_commands_are_compared_by_what_is_run(ws):
     set_specs(
         ws, plan_id, run("make", "test", timeout_sec=5), run("ls", "a b"), ActionSpec(SpecKind.READ, "a.txt")
     )
-    found = ws.plan.compare(plan_id, 1, 2)
+    found = ws.versions.compare(plan_id, 1, 2)
     assert what(found) == [("a.txt", "added"), ("ls 'a b'", "removed"), ("make test", "changed")]
     assert found.differences[2].diff.startswith("@@ ")
     assert '+  "timeout_sec": 5' in found.differences[2].diff
@@ -403,7 +404,7 @@ def test_git_makes_one_version_of_the_other_with_the_difference(ws, texts):
     one, two = ("".join(lines) for lines in texts)
     plan_id = proposed(ws, write("c.txt", one))
     set_specs(ws, plan_id, write("c.txt", two))
-    differences = ws.plan.compare(plan_id, 1, 2).differences
+    differences = ws.versions.compare(plan_id, 1, 2).differences
     folder = ws.places.root.parent / "oracle"
     folder.mkdir(exist_ok=True)
     (folder / "c.txt").write_bytes(one.encode())
@@ -420,12 +421,12 @@ def test_git_makes_one_version_of_the_other_with_the_difference(ws, texts):
 @pytest.mark.req("PT-8")
 def test_the_delta_to_the_version_approved_last(ws):
     plan_id = proposed(ws, write("a.txt", "first\n"), create("new.txt", "n\n"))
-    assert ws.plan.delta(plan_id) is None
+    assert ws.versions.delta(plan_id) is None
     approve(ws, plan_id)
-    assert ws.plan.delta(plan_id).differences == ()
+    assert ws.versions.delta(plan_id).differences == ()
     set_specs(ws, plan_id, write("a.txt", "between\n"))
     set_specs(ws, plan_id, write("a.txt", "second\n"), create("new.txt", "n\n"))
-    found = ws.plan.delta(plan_id)
+    found = ws.versions.delta(plan_id)
     assert (found.version, found.other_version) == (1, 3)
     assert what(found) == [("a.txt", "changed")]
     assert found.differences[0].diff.endswith("-first\n+second\n")
@@ -435,7 +436,7 @@ def test_the_delta_to_the_version_approved_last(ws):
 def test_what_was_left_out_of_the_approval_counts_as_new(ws):
     plan_id = proposed(ws, write("a.txt", "first\n"), create("new.txt", "n\n"))
     approve(ws, plan_id, SpecSelection(all=False, ids=("s1",)))
-    assert what(ws.plan.delta(plan_id)) == [("new.txt", "added")]
+    assert what(ws.versions.delta(plan_id)) == [("new.txt", "added")]
 
 
 @pytest.mark.req("PT-15")
@@ -450,7 +451,7 @@ def test_the_time_of_a_comparison_grows_with_the_number_of_specs(tmp_path):
                 world.tool.propose_specs(text, [create(name, text) for name in names]) for text in ("1", "2")
             )
             start = time.process_time()
-            assert len(world.tool.compare(first, 1, other_plan=second).differences) == count
+            assert len(Versions(world.parts).compare(first, 1, other_plan=second).differences) == count
             return time.process_time() - start
 
         # Ten times as long for ten times as many, and room for a busy machine.

@@ -18,8 +18,9 @@ from ringi.fs import OsFileSystem
 from ringi.llm.backend import Call, Reply
 from ringi.llm.client import ModelClient
 from ringi.plans.extract.content import extract
-from ringi.plans.extract.rest import with_model
+from ringi.plans.extract.extractor import Extractor, ask_model
 from ringi.plans.tool import PlanTool
+from ringi.plans.versions import Versions
 from tests.fakes.world import World
 from tests.helpers import write
 
@@ -70,14 +71,16 @@ class Desk:
             model=lambda: ModelClient(self.words), model_budget=Budget(seconds=5.0, output_tokens=100)
         )
         self.tool = PlanTool(self.parts)
+        self.extractor = Extractor(self.parts)
+        self.versions = Versions(self.parts)
 
     def extract(self, text: str = PLAN) -> Extraction:
-        return with_model(self.parts, text, extract(text), None)
+        return ask_model(self.parts, text, extract(text), None)
 
     def taken(self, text: str = PLAN) -> str:
         """The id of a plan that got the specs of parser and model."""
         plan_id = self.tool.propose(text)
-        found = self.tool.extract(plan_id, with_model=True)
+        found = self.extractor.extract(plan_id, with_model=True)
         report = self.tool.set_action_specs(plan_id, found.specs, from_model=found.from_model)
         assert report.ok, report.issues
         return plan_id
@@ -134,7 +137,7 @@ def test_the_model_gets_the_text_and_what_was_not_placed(world: World):
             return super().ask(prompt, *others)
 
     parts = world.parts._replace(model=lambda: Listening(Words(answer())))
-    with_model(parts, PLAN, extract(PLAN), None)
+    ask_model(parts, PLAN, extract(PLAN), None)
     [prompt] = asked
     assert prompt.purpose is Purpose.EXTRACTION
     material = {one.name: one.text for one in prompt.material}
@@ -164,13 +167,14 @@ def test_a_text_that_is_placed_needs_no_model(world: World):
 
 def test_without_a_model_the_parsers_part_comes_back(world: World):
     plan_id = world.tool.propose(PLAN)
-    assert world.tool.extract(plan_id, with_model=True) == world.tool.extract(plan_id)
+    extractor = Extractor(world.parts)
+    assert extractor.extract(plan_id, with_model=True) == extractor.extract(plan_id)
 
 
 def test_progress_is_told(world: World):
     told: list[Working] = []
     plan_id = world.tool.propose(PLAN)
-    Desk(world, answer()).tool.extract(plan_id, with_model=True, on_working=told.append)
+    Desk(world, answer()).extractor.extract(plan_id, with_model=True, on_working=told.append)
     assert told
 
 
@@ -241,7 +245,7 @@ def test_the_same_twice_is_once(world: World):
 def test_a_hostile_spec_ends_in_the_ordinary_validation(world: World, hostile: dict[str, Any]):
     desk = Desk(world, answer(hostile))
     plan_id = desk.tool.propose(PLAN)
-    found = desk.tool.extract(plan_id, with_model=True)
+    found = desk.extractor.extract(plan_id, with_model=True)
     report = desk.tool.set_action_specs(plan_id, found.specs, from_model=found.from_model)
     assert not report.ok
     assert [one.validated for one in report.normalized] == [True, False]
@@ -293,10 +297,10 @@ def test_an_answer_of_another_form_is_refused_and_changes_nothing(world: World, 
     plan_id = desk.tool.propose(PLAN)
     before = desk.tool.get(plan_id)
     with pytest.raises(BadModelAnswer):
-        desk.tool.extract(plan_id, with_model=True)
+        desk.extractor.extract(plan_id, with_model=True)
     assert desk.tool.get(plan_id) == before
     # The parser's part can still be had.
-    assert desk.tool.extract(plan_id).specs == (WRITE,)
+    assert desk.extractor.extract(plan_id).specs == (WRITE,)
 
 
 def test_an_answer_is_asked_for_again_with_what_was_wrong(world: World):
@@ -312,7 +316,7 @@ def test_a_model_that_fails_leaves_the_plan_as_it_is(world: World, error: ModelF
     desk.tool.set_action_specs(plan_id, [write("notes.txt", "mine\n")])
     before = desk.tool.get(plan_id)
     with pytest.raises(ModelFailed):
-        desk.tool.extract(plan_id, with_model=True)
+        desk.extractor.extract(plan_id, with_model=True)
     assert desk.tool.get(plan_id) == before
 
 
@@ -348,7 +352,7 @@ def test_an_amended_spec_is_still_the_models(world: World):
     kept = [one.id for one in desk.tool.get_state(plan_id).action_specs]
     assert kept == ["s2", "s3"]
     assert set(kept) <= set(desk.tool.get_state(plan_id).from_model or ())
-    assert desk.tool.revert(plan_id, 1).ok
+    assert desk.versions.revert(plan_id, 1).ok
     assert desk.marked(plan_id) == ("s2", "s3")
 
 
@@ -363,10 +367,10 @@ def test_what_is_kept_keeps_its_mark(world: World):
 def test_a_fork_knows_it_too(world: World):
     desk = Desk(world, answer(GREETING, DRAFTS))
     plan_id = desk.taken()
-    assert desk.marked(desk.tool.fork(plan_id)) == ("s2", "s3")
+    assert desk.marked(desk.versions.fork(plan_id)) == ("s2", "s3")
     seen = desk.tool.get(plan_id)
     desk.tool.keep_specs(plan_id, ["s3"], seen=seen, actor=Actor.USER, reason="")
-    assert desk.marked(desk.tool.fork(plan_id)) == ("s1",)
+    assert desk.marked(desk.versions.fork(plan_id)) == ("s1",)
     by_hand = desk.tool.propose("By hand")
     desk.tool.set_action_specs(by_hand, [write("notes.txt", "a\n")])
-    assert desk.marked(desk.tool.fork(by_hand)) is UNSET
+    assert desk.marked(desk.versions.fork(by_hand)) is UNSET

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ringi.errors import NotFound, PathRefused
 from ringi.fs import OsFileSystem
-from ringi.wiring.analysing import _lines, analyse, language_of
+from ringi.usecases.analysis import _lines, analyse, language_of
 from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 from tests.helpers import environment_of, make_files, untouched

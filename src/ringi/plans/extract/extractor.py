@@ -1,4 +1,7 @@
-"""What the parser could not place, handed to a language model (PT-14). Its specs are marked and come last."""
+"""Specs from a plan's text (PT-14): what the parser places, and what a language model makes of the rest.
+
+The model's specs are marked and come last.
+"""
 
 import shlex
 from collections.abc import Iterator
@@ -7,7 +10,8 @@ from typing import Final
 from ringi.domain.model_output import MOST_SPECS, NewSpec, NewSpecs
 from ringi.domain.plan import CHANGING, ActionSpec, Extraction, SpecKind, Unplaced
 from ringi.domain.prompt import Budget, Material, OnWorking, Prompt, Purpose, Working
-from ringi.plans.services import Services
+from ringi.plans.extract.content import extract
+from ringi.plans.services import Services, plan_id_of
 
 _BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)
 _RULES: Final = (
@@ -23,7 +27,25 @@ _RULES: Final = (
 )
 
 
-def with_model(services: Services, text: str, found: Extraction, on_working: OnWorking | None) -> Extraction:
+class Extractor:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def extract(
+        self, plan_id: str, *, with_model: bool = False, on_working: OnWorking | None = None
+    ) -> Extraction:
+        """Specs from the plan's own text, and what in it could not be placed. Nothing is set by it.
+
+        `with_model` hands what could not be placed to the configured model. Raises ModelFailed, UnknownModel,
+        NoModelKey, NoExtra.
+        """
+        stored = self._services.store.plan(plan_id_of(self._services, plan_id))
+        content = stored.document.plan.content
+        found = extract(content)
+        return ask_model(self._services, content, found, on_working) if with_model else found
+
+
+def ask_model(services: Services, text: str, found: Extraction, on_working: OnWorking | None) -> Extraction:
     """The parser's specs first, as they are; then what the model made of the rest."""
     if services.model is None or (found.specs and not found.unplaced):
         return found

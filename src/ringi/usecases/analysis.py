@@ -6,7 +6,7 @@ Nothing of the project is run or imported.
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -17,11 +17,11 @@ from ringi.domain.risk import Category
 from ringi.errors import NotFound, PathRefused, StorageFailed
 from ringi.policy.files import critical_category
 from ringi.text import Text
+from ringi.workspace.dependencies import SourceFile, dependents
+from ringi.workspace.dependencies import analyse as analyse_dependencies
 from ringi.workspace.places import Places
+from ringi.workspace.snapshot import Snapshot, Snapshots
 from ringi.workspace.tree import Found, Tree
-
-if TYPE_CHECKING:
-    from ringi.workspace.snapshot import Snapshot, Snapshots
 
 _MOST_NAMES: Final = 100
 _TEXT_SAMPLE: Final = 8000
@@ -134,11 +134,9 @@ def language_of(path: str) -> str | None:
 
 
 def dependencies_of(
-    places: Places, tree: Tree, snapshots: "Snapshots", snapshot: "Snapshot", files: Iterable[StateFile]
+    places: Places, tree: Tree, snapshots: Snapshots, snapshot: Snapshot, files: Iterable[StateFile]
 ) -> Dependencies:
     """What uses what; known for contents that were looked at before."""
-    from ringi.workspace.dependencies import SourceFile, analyse  # noqa: PLC0415  # slow to load
-
     sources = [SourceFile(file.path, file.oid) for file in files if file.mode != LINK_MODE]
     ids = {file.path: file.oid for file in sources}
 
@@ -150,13 +148,10 @@ def dependencies_of(
                 return found.data
         return snapshots.read(snapshot, path)
 
-    return analyse(sources, read, places.state / "dependencies")
+    return analyse_dependencies(sources, read, places.state / "dependencies")
 
 
 def _file(places: Places, tree: Tree, path: str, found: Found, critical: Sequence[str]) -> FileAnalysis:
-    from ringi.workspace.dependencies import dependents  # noqa: PLC0415  # slow to load
-    from ringi.workspace.snapshot import Snapshots  # noqa: PLC0415  # as above
-
     snapshots = Snapshots(places.state, places.root)
     snapshot = snapshots.take()
     files = snapshots.files(snapshot).files
@@ -181,8 +176,6 @@ def _file(places: Places, tree: Tree, path: str, found: Found, critical: Sequenc
 
 
 def _folder(places: Places, path: str) -> FolderAnalysis:
-    from ringi.workspace.snapshot import Snapshots  # noqa: PLC0415  # slow to load
-
     snapshots = Snapshots(places.state, places.root)
     snapshot = snapshots.take()
     listing = snapshots.files(snapshot)
