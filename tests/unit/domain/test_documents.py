@@ -116,7 +116,8 @@ FIELDS: dict[type[Document], str] = {
     grant.GrantSubject: "schema_version id workspace scope created_at expires_at",
     grant.Grant: "schema_version id approver digest subject proof after_event",
     proof.Proven: "schema_version plan_id name proven carried_out executions unused files"
-    " unrecorded log_ok problems forged commit",
+    " unrecorded log_ok problems forged commit sessions",
+    proof.ProvenSession: "schema_version session_id run_id proven approval log_ok problems forged",
     plan.PlannedChecks: "before after on_failure",
     plan.Overlap: "plan_id name title paths",
     approval.SignedAnswer: "statement signature",
@@ -230,6 +231,7 @@ REQUIRED = {
     "extraction": "specs unplaced",
     "plan-answer": "plan_id name version status outcome",
     "proven": "plan_id name proven carried_out executions unused files unrecorded log_ok problems forged",
+    "proven-session": "session_id run_id proven approval log_ok problems forged",
     "change-plan": "version planId createdAt basis scope changes validations risk explanation approval",
     "project-state": "snapshotId capturedAt source files diagnostics dependencies criticalFiles"
     " mutableStateFiles complete gaps",
