@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tools import catalog
 
+from ringi.agents.recognition import PRIVATE_VARIABLES
+
 # No deadlines: a busy machine is no failure.
 settings.register_profile(
     "default", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -61,6 +63,7 @@ AGENTS = (
     "GOOSE_",
     "AMP_",
     "AGENT",
+    *PRIVATE_VARIABLES,
 )
 FOREIGN = ("RINGI_", "GIT_", "XDG_", *LOOKS, *AGENTS)
 

@@ -23,7 +23,7 @@ Steps = Sequence[Step]
 
 
 class Node(NamedTuple):
-    """A value and where it stands."""
+    """A value and its place in the text."""
 
     value: Any
     start: int
@@ -38,7 +38,7 @@ class Item(NamedTuple):
     start: int
     node: Node
     comma: int | None
-    """Where the comma behind it stands."""
+    """The place of the comma after it."""
 
 
 def read(text: str, what: str) -> Node:
@@ -93,7 +93,7 @@ class _Reader:
                 raise self._wrong(place, Text("a key in quotes is missing"))
             key = self._value(place, depth).value
             if key in known:
-                raise self._wrong(place, Text("the key {key} stands in it twice", key=key))
+                raise self._wrong(place, Text("the key {key} is in it twice", key=key))
             colon = self._blank(name.end())
             if self._text[colon : colon + 1] != ":":
                 raise self._wrong(colon, Text("a colon is missing"))
@@ -111,7 +111,7 @@ class _Reader:
         return Node([item.node.value for item in items], start, place + 1, tuple(items))
 
     def _item(self, step: Step, start: int, value: int, depth: int, closing: str) -> tuple[Item, int]:
-        """The item, and where the next one or the closing bracket stands."""
+        """The item, and the place of the next one or of the closing bracket."""
         node = self._value(value, depth + 1)
         place = self._blank(node.end)
         found = self._text[place : place + 1]
@@ -218,7 +218,7 @@ def _key(step: str | int) -> str:
 
 def _added(text: str, holder: Node, step: str | int, value: Any, style: _Style, what: str) -> str:
     if not isinstance(holder.value, list if isinstance(step, int) else dict):
-        why = Text("{step} cannot stand there", step=step)
+        why = Text("there is no place for {step} in it", step=step)
         raise BadDocument(what=what, why=why)
     if holder.items:
         return _behind(text, holder.items[-1], _key(step), value, style)
@@ -242,7 +242,7 @@ def _behind(text: str, last: Item, key: str, value: Any, style: _Style) -> str:
 
 
 def _line_end(text: str, place: int) -> int:
-    """Behind a comment that stands on the same line: it speaks of what is before it."""
+    """After a comment on the same line: it is about what comes before it."""
     found = _REST_OF_LINE.match(text, place)
     return found.end() if found else place
 
@@ -280,7 +280,7 @@ def _removed(text: str, holder: Node, number: int) -> str:
 
 
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """The lines wholly, if nothing else stands on them; else with the blanks before."""
+    """The whole lines if nothing else is on them; else with the blanks before."""
     begin = text.rfind("\n", 0, start) + 1
     rest = _END_OF_LINE.match(text, end)
     if not text[begin:start].strip(" \t") and rest is not None:

@@ -36,7 +36,7 @@ def put(text: str, table: Sequence[str], values: Values, what: str) -> str:
     for name in table:
         holder = holder.setdefault(name, {}) if isinstance(holder, dict) else None
     if not isinstance(holder, dict):
-        raise BadDocument(what=what, why=Text("{step} cannot stand there", step=".".join(table)))
+        raise BadDocument(what=what, why=Text("there is no place for {step} in it", step=".".join(table)))
     holder.update(values)
 
     document = tomlkit.parse(text)

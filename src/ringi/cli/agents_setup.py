@@ -36,7 +36,7 @@ class Configured(NamedTuple):
     documents: list[dict[str, Any]]
     """For programs: what became of each agent."""
     stale: bool
-    """Somebody wrote to a file while the question stood."""
+    """Somebody wrote to a file before the question was answered."""
 
 
 def configure(app: App, root: Path, agents: Sequence[Agent], *, asked_for: bool) -> Configured:
@@ -73,7 +73,7 @@ def _tell_left_alone(app: App, offer: Offer) -> None:
 def _decide(
     app: App, root: Path, offers: Sequence[Offer], changes: Sequence[Change], *, asked_for: bool
 ) -> Mapping[str, Text] | None:
-    """None where nothing was written; else what somebody wrote to meanwhile."""
+    """None if nothing was written; else what somebody wrote to meanwhile."""
     ui = app.ui
     agents = [offer.agent for offer in offers if offer.changes]
     if refusal := TerminalPerson(app.environment).refusal():

@@ -107,7 +107,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Unfit(Text("the key {key} stands in it twice", key=key))
+                raise _Unfit(Text("the key {key} is in it twice", key=key))
             seen.add(key)
     return found
 

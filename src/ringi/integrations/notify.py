@@ -1,4 +1,4 @@
-"""A sign that something waits for a person. It is worth no wait and no error."""
+"""A sign that something waits for a person. Failing to give it is no error, and we do not wait for it."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ _SCRIPT: Final = (
 
 
 def notify(how: str, words: Text | str, *, environment: Mapping[str, str], output: int | None) -> None:
-    """As `notify.how` says: desktop, bell or off. The bell also where the desktop cannot show it."""
+    """As `notify.how` says: desktop, bell or off. The bell also if the desktop cannot show it."""
     if how == "desktop" and _on_desktop(visible(str(words), keep="")[:_LONGEST], environment):
         return
     if how in {"desktop", "bell"}:
@@ -88,7 +88,7 @@ def _ring(output: int | None) -> None:
 
 
 def _write(terminal: int) -> None:
-    """Only where it can be taken now: a terminal that was stopped would hold us until it goes on."""
+    """Only if the terminal takes it now: one that was stopped would block us."""
     with contextlib.suppress(OSError):
         poll = select.poll()
         poll.register(terminal, select.POLLOUT)

@@ -54,7 +54,7 @@ class TerminalPerson:
     def _below_process(self) -> Text | None:
         supervisors = frozenset(self._supervisors())
         for ancestor in ancestors():
-            # By its words too: where it is noted, the agent's own variables could hide.
+            # By its words too: the agent could hide the place where it is recorded.
             # In the sandbox `ringi with` is out of sight; what it started bwrap with is not.
             ours = (ancestor.pid, ancestor.start) in supervisors or WITH_VARIABLE in ancestor.argv
             if ours or is_ringi_with(ancestor.argv):

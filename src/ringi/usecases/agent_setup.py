@@ -69,7 +69,7 @@ class Written(Document, frozen=True, kw_only=True):
     made: bool
     """There was no such file."""
     before: str | None
-    """All that stood in it; None also if it was already ours and somebody else's together."""
+    """Its whole text; None also if it was already ours and somebody else's together."""
     holders: int
     """How many of the objects around our entry were there."""
     made_folder: bool
@@ -115,9 +115,9 @@ def _signs(agent: Agent, root: Path, environment: Mapping[str, str]) -> Iterator
 
 
 def program(environment: Mapping[str, str], launcher: str = "") -> list[str]:
-    """How an agent starts this very installation: by its plain name where that is what the name means.
+    """How an agent starts this very installation: by its plain name if that means this one.
 
-    A virtual environment that is active in this terminal need not be where the agent starts.
+    A virtual environment that is active in this terminal need not be active for the agent.
     """
     own = _own_launcher(launcher)
     if own is None:

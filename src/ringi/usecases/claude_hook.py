@@ -220,7 +220,7 @@ def _above(real: str) -> Iterator[tuple[str, _Identity]]:
     """The folders that hold it, from the nearest one that is there upwards."""
     folder = os.path.dirname(real)
     while True:
-        # By number, not by name: where capitals do not matter, one folder has many names.
+        # By number, not by name: on some file systems one folder has many names.
         if identity := _identity(folder):
             yield folder, identity
         if folder == "/":

@@ -57,7 +57,7 @@ class UsersSigners:
         return file
 
     def look(self, public_key: Path | None, principal: str) -> SigningKey:
-        """Without a key, the usual one of the user; a private key stands for the public one beside it."""
+        """Without a key, the usual one of the user; for a private key, the public one beside it."""
         path = _usual(self._environment) if public_key is None else _public(public_key)
         if not _PRINCIPAL.fullmatch(principal) or any(map(deceiving, principal)):
             why = Text("{principal} cannot be the name of a signer", principal=principal)

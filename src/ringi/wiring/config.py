@@ -56,7 +56,7 @@ class Source(NamedTuple):
     where: str = ""
     """File and line, or the variable."""
     added: str = ""
-    """Where the project's part of a list stands, when the rest comes from elsewhere."""
+    """File and line of the project's part of a list, if the rest comes from elsewhere."""
 
 
 class Loaded(NamedTuple):
@@ -65,7 +65,7 @@ class Loaded(NamedTuple):
     notes: tuple[Text, ...]
     files: tuple[Path, ...]
     trust: Verdict | None = None
-    """On the project's commands; None where its file names none."""
+    """On the project's commands; None if its file names none."""
 
 
 def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
@@ -208,7 +208,7 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
     if isinstance(key.default, str) and not key.choices:
         return _item(key, node, counts)
     if isinstance(key.default, str):
-        # `off` is no text to YAML, and what it stands for is what people mean.
+        # `off` is no text to YAML, and what it means there is what people mean.
         if not (isinstance(node.value, str) and node.value in key.choices):
             known = ", ".join(key.choices)
             wrong(node, Text("{key} is one of {known}, not {found}", key=name, known=known, found=found))
@@ -217,7 +217,7 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
 
 
 # No octal, no minutes:seconds, no infinity: what YAML 1.1 would read in a way nobody expects.
-# Patterns are compiled where they are used: most starts read no value at all.
+# Compiled when they are used: most starts read no value at all.
 _WHOLE: Final = r"-?(0|[1-9][0-9_]{0,30})"
 _DECIMAL: Final = r"-?(0|[1-9][0-9_]{0,30})?(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?"
 
@@ -302,7 +302,7 @@ def _settings(data: bytes, path: Path) -> dict[str, Node]:
                     _unknown(below, f"{name}.{key}", list(KEYS))
                 found[f"{name}.{key}"] = below
         elif node.value is not None:
-            wrong(node, Text("{section} is a section: its keys stand below it, indented", section=name))
+            wrong(node, Text("{section} is a section: its keys go below it, indented", section=name))
     return found
 
 

@@ -175,7 +175,7 @@ class _Reader:
             if not isinstance(key.value, str):
                 wrong(key, Text("a key must be a word"))
             if key.value in pairs:
-                wrong(key, Text("the key {key} stands here for the second time", key=key.value[:MAX_SHOWN]))
+                wrong(key, Text("the key {key} is here for the second time", key=key.value[:MAX_SHOWN]))
             # The line of the key is the one to show, even when its list begins further down.
             pairs[key.value] = self._node(next(self._events), depth + 1)._replace(where=key.where)
         return at._replace(value=pairs)
@@ -210,7 +210,7 @@ class _Reader:
         mark = error.problem_mark
         line = self._text.splitlines()[mark.line : mark.line + 1] if mark is not None else []
         if line and line[0][mark.column :].startswith("\t"):
-            return Text("a tab stands where only spaces may")
+            return Text("only spaces are allowed here, not a tab")
         if error.context == "while scanning an alias":
             return Text("a text that begins with * needs quotes")
         return Text("this is not YAML: {problem}", problem=error.problem or error.context)

@@ -235,7 +235,7 @@ class Logs(Section, frozen=True):
     """Regular expressions for secrets beside the built-in shapes; matched in a process that can be killed."""
 
 
-# The one table of keys: type, default and guard stand together; `KEYS` is read from it.
+# The one table of keys: type, default and guard side by side; `KEYS` is read from it.
 class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
     model: Annotated[str, Rule(Guard.TRUSTED, item=model_name)] = "playbook"

@@ -111,7 +111,7 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
         ("no uuid", "planning-x is no id of a planning session"),
         ("no instruction", "it has no instruction"),
         ("huge", "bytes, 67108864 are allowed"),
-        ("twice", "stands in it twice"),
+        ("twice", "is in it twice"),
         ("half a character", "half a character"),
         ("folder", ""),
         ("pipe", ""),

@@ -46,7 +46,7 @@ def test_any_object_is_found_in_any_chatter(before, after, words):
         ('{"summary": "x', "Unterminated string"),
         ('{"summary": 1}', "`$.summary`"),
         ('{"summary": "x", "more": 1}', "unknown field `more`"),
-        ('{"summary": "x", "summary": "y"}', "summary stands in it twice"),
+        ('{"summary": "x", "summary": "y"}', "summary is in it twice"),
         ("{}", "missing required field `summary`"),
         ('{"summary": NaN}', "NaN is not a number"),
         ('{"summary": ""}', "length >= 1"),

@@ -280,7 +280,7 @@ def problem(root: Path, name: str = "claude") -> Any:
         (lambda path: path.write_bytes(b'{"a": "\xff"}'), "not UTF-8 at byte 7"),
         (lambda path: path.write_bytes("{}".encode("utf-16")), "not UTF-8"),
         (lambda path: path.write_text("{ nothing"), "line 1"),
-        (lambda path: path.write_text('{\n"a": 1,\n"a": 2}'), "line 3: the key a stands in it twice"),
+        (lambda path: path.write_text('{\n"a": 1,\n"a": 2}'), "line 3: the key a is in it twice"),
         (lambda path: path.write_text("[]"), "no object"),
         (lambda path: path.write_bytes(b'{"a": "' + b"x" * 2_000_000 + b'"}'), "bytes"),
         (lambda path: (path.write_text("{}"), path.chmod(0o444)), "read-only"),

@@ -556,8 +556,8 @@ def test_an_empty_variable_is_not_set(place: Place):
         ("planning: {skip_after_sec: -1}", "planning.skip_after_sec must be from 0 to 1000000, not -1"),
         ("logs: {detail: true}", "logs.detail is one of on, off, not true"),
         ("logs: {mask: secret}", "logs.mask must be a list, not secret"),
-        ("risk: 5", "risk is a section: its keys stand below it, indented"),
-        ("risk: [critical]", "risk is a section: its keys stand below it, indented"),
+        ("risk: 5", "risk is a section: its keys go below it, indented"),
+        ("risk: [critical]", "risk is a section: its keys go below it, indented"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused(place: Place, content: str, problem: str):
@@ -729,17 +729,17 @@ def test_a_long_value_is_cut_where_it_is_shown(place: Place):
 @pytest.mark.parametrize(
     ("content", "line", "part"),
     [
-        (b"lock:\n  wait_sec: 1\n  wait_sec: 1\n", 3, "the key wait_sec stands here for the second time"),
-        (b"lock:\n  wait_sec: 1\nlock:\n", 3, "the key lock stands here for the second time"),
-        (b"lock: {}\n'lock': {}\n", 2, "the key lock stands here for the second time"),
+        (b"lock:\n  wait_sec: 1\n  wait_sec: 1\n", 3, "the key wait_sec is here for the second time"),
+        (b"lock:\n  wait_sec: 1\nlock:\n", 3, "the key lock is here for the second time"),
+        (b"lock: {}\n'lock': {}\n", 2, "the key lock is here for the second time"),
         (b"risk:\n  critical: &a [x]\n", 2, "anchors (&) and aliases (*) are not allowed"),
         (b"lock: &a {}\nkeep: *a\n", 1, "anchors (&) and aliases (*) are not allowed"),
         (b"lock: *a\n", 1, "anchors (&) and aliases (*) are not allowed"),
         (b"risk:\n  critical:\n    - *.pem\n", 3, "a text that begins with * needs quotes"),
         (b"lock: !!python/object/apply:os.system [id]\n", 1, "tags (!) are not allowed"),
         (b"language: !x ja\n", 1, "tags (!) are not allowed"),
-        (b"lock:\n\twait_sec: 1\n", 2, "a tab stands where only spaces may"),
-        (b"\tlock: {}\n", 1, "a tab stands where only spaces may"),
+        (b"lock:\n\twait_sec: 1\n", 2, "only spaces are allowed here, not a tab"),
+        (b"\tlock: {}\n", 1, "only spaces are allowed here, not a tab"),
         (b"language: ja\n---\nlanguage: en\n", 2, "a second document begins here"),
         (b"language: ja\nx: \xff\xfe\n", 2, "it is not UTF-8 here"),
         ("language: ja".encode("utf-16"), 1, "it is not UTF-8 here"),
