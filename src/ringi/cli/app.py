@@ -5,7 +5,7 @@ import gc
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -122,6 +122,13 @@ class App:
         why = Text(problem.message, **problem.details)
         self.ui.line(Text("! the ledger has it, but not the files in .agent: {why}", why=why), style="yellow")
         self.ui.next_step("ringi doctor --repair")
+
+    def fail(self, error: "RingiError") -> NoReturn:
+        """A result that was printed as JSON is the one answer; the error is then for people only."""
+        if not self.ui.as_json:
+            raise error
+        self.ui.error(error)
+        raise click.exceptions.Exit(error.exit_code)
 
     def close(self) -> None:
         if self._reader is not None:

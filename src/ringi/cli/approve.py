@@ -93,7 +93,7 @@ def approve(
     """Approve a plan exactly as it is shown.
 
     The answer is typed by a person at a terminal, or signed by a key that is listed. Executing it is another
-    step. Several plans take one answer where approval.together allows it.
+    step. Several plans take one answer if approval.together allows it.
     """
     if len(plans) > 1 and not selection.all:
         raise click.UsageError(_("--only belongs to a single plan"))
@@ -223,7 +223,7 @@ def _tell_standing(app: App, name: str, given: ApprovedPlan) -> None:
 @click.option("--feedback", metavar="TEXT|-", required=True, help="What the proposer should change.")
 @pass_app
 def reject(app: App, plan: str, feedback: str) -> None:
-    """Send a plan back to whoever proposed it; your words stand in it."""
+    """Send a plan back to whoever proposed it, with your feedback."""
     if feedback == STDIN:
         feedback = read_named(STDIN).decode("utf-8", "replace")
     feedback = feedback.strip()
@@ -240,7 +240,7 @@ def reject(app: App, plan: str, feedback: str) -> None:
 
 
 def tell_sent_back(app: App, plan_id: str, name: str) -> None:
-    app.ui.line(Text("{plan} is sent back; your words stand in it.", plan=name))
+    app.ui.line(Text("{plan} sent back with your feedback.", plan=name))
     if has_copy(app.workspace, plan_id):
         app.ui.line(Text("Let the agent go on with them, in the same copy:"), indent=2)
         app.ui.next_step(f"ringi with --resume {name}")

@@ -36,7 +36,7 @@ def read_named(name: str) -> bytes:
 
 
 def _bytes(name: str) -> bytes:
-    """Not waiting for somebody to write into a pipe where nobody is; a device may have no end."""
+    """Does not wait for a pipe that nobody writes to; a device may have no end."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:  # noqa: PTH123  # it is open already
         os.set_blocking(descriptor, True)

@@ -81,10 +81,10 @@ BY_SCRIPT: Final = {
     "request": Entry("ringi.cli.approve:request", Text("Ask for an approval of a plan as it is now.")),
     "approve": Entry("ringi.cli.approve:approve", Text("Approve a plan exactly as it is shown.")),
     "reject": Entry(
-        "ringi.cli.approve:reject", Text("Send a plan back to whoever proposed it; your words stand in it.")
+        "ringi.cli.approve:reject", Text("Send a plan back to whoever proposed it, with your feedback.")
     ),
     "execute": Entry(
-        "ringi.cli.executing:execute", Text("Carry out exactly what a person approved, and nothing else.")
+        "ringi.cli.execute:execute", Text("Carry out exactly what a person approved, and nothing else.")
     ),
     "grant": Entry("ringi.cli.grant:grant", Text("Approve in advance, within limits that you sign.")),
     "list": Entry("ringi.cli.plans:list_", Text("List the plans, newest first.")),

@@ -8,10 +8,10 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.prompt import ask
-from ringi.cli.results import fail, show_results
 from ringi.domain.execution import ExecutionResult
 from ringi.errors import UnknownCommand
 from ringi.text import Text
+from ringi.views.result import result_lines
 
 _DONE: Final = frozenset(["d", "done"])
 _AGAIN: Final = frozenset(["a", "again"])
@@ -65,7 +65,7 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
 def _tell(app: App, result: ExecutionResult) -> None:
     """That it was settled was said when the workspace was opened; here it is told file by file."""
     specs = {spec.id: spec for spec in app.workspace.plan.get(result.plan_id).state.action_specs}
-    show_results(app, result, specs, files=True)
+    app.ui.show(result_lines(result, specs, files=True))
 
 
 def _tell_settled(app: App, plan_id: str | None, *, settled: bool) -> None:
@@ -91,7 +91,7 @@ def _settle_each(app: App, left: list[_CutOff]) -> None:
                     plan=one.name, spec=one.spec_id, command=one.command, at=one.started_at)  # fmt: skip
         app.ui.line(line, style="yellow")
     if app.ui.as_json or app.workspace.person.refusal():
-        fail(app, left[0].error)
+        app.fail(left[0].error)
     unsettled = [one for one in left if not _asked(app, one)]
     for name in dict.fromkeys(one.name for one in left if one not in unsettled):
         app.ui.next_step(f"ringi execute {name}")

@@ -9,9 +9,9 @@ import click
 from ringi.api.beside_copies import remove_settled
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.approve import tell_sent_back
+from ringi.cli.execute import carry_out
 from ringi.cli.prompt import require_terminal
 from ringi.cli.recheck import Recheck
-from ringi.cli.results import carry_out
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter

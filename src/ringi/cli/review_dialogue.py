@@ -12,7 +12,7 @@ from ringi.domain.plan import PlanPreview, PlanStatus
 from ringi.domain.versions import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
-from ringi.usecases.review import Choice, ReviewAct, RunningChecks
+from ringi.usecases.review_prompter import Choice, ReviewAct, RunningChecks
 from ringi.usecases.reviewed_plan import ReviewedPlan, preview_of
 from ringi.views.diff import Row, RowKind
 from ringi.views.lines import Span, Style
@@ -27,7 +27,7 @@ _HELP: Final = (
     Text("e  edit a line by file and number, as 2:14; or the whole file in your editor, as 2"),
     Text("c  comment on a line, as 2:14, for whoever proposed it"),
     Text("r  reject, with words for whoever proposed it"),
-    Text("u  take back your last change; where files changed: update to them as they are now"),
+    Text("u  take back your last change; if files changed: update to them as they are now"),
     Text("t  only what changed since the version that was approved last"),
     Text("i  what is known of the plan, without its diffs"),
     Text("s  show all of it again"),

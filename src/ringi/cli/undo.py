@@ -7,7 +7,6 @@ import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.prompt import LinePrompter, require_terminal, signed
-from ringi.cli.results import fail, show_results
 from ringi.domain.approval import (
     ApprovalRequest,
     FileChange,
@@ -20,7 +19,7 @@ from ringi.plans.commit import outcome_of
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
 from ringi.usecases.prompter import typed_yes
-from ringi.views.result import short_id
+from ringi.views.result import result_lines, short_id
 
 _MOST: Final = 50
 
@@ -105,15 +104,15 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
         if outcome.status is not OpStatus.DONE and outcome.path not in found.refused
     ]
     if failed:
-        show_results(app, result, {}, files=False)
+        app.ui.show(result_lines(result, {}, files=False))
         why = next((outcome.detail for outcome in failed if outcome.detail), "")
-        fail(app, ExecutionAborted(plan=name, why=stored(why)))
+        app.fail(ExecutionAborted(plan=name, why=stored(why)))
     for path in result.kept:
         ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
     if found.refused:
         count = sum(outcome.status is OpStatus.DONE for outcome in result.results)
         ui.line(_restored(count), style="green")
-        fail(app, UndoStale(plan=name, paths=", ".join(found.refused)))
+        app.fail(UndoStale(plan=name, paths=", ".join(found.refused)))
     if found.by_commands or found.beyond:
         ui.line(_restored(len(found.changes)), style="green")
         line = Text("What its commands did to files that git ignores, to links or outside of here stays.")

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.input import require_long
-from ringi.cli.results import fail
 from ringi.domain.session import is_session, short
 from ringi.errors import LogBroken, NotFound, NotProven
 from ringi.text import Text
@@ -70,7 +69,7 @@ def _tell_all(app: App, verdicts: Sequence[Verdict], sessions: Sequence[SessionV
     contradicted = [(one.document.name, one.problems[0]) for one in verdicts if one.problems]
     contradicted += [(short(one.document.session_id), one.problems[0]) for one in sessions if one.problems]
     if contradicted:
-        fail(app, NotProven(plan=", ".join(name for name, _ in contradicted), why=contradicted[0][1]))
+        app.fail(NotProven(plan=", ".join(name for name, _ in contradicted), why=contradicted[0][1]))
     carried_out = all(verdict.document.carried_out for verdict in verdicts)
     if not carried_out or not all(session.document.approval for session in sessions):
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)

@@ -44,7 +44,7 @@ class Row(NamedTuple):
     hunk: int = 0
     """From 1; 0 before the first one."""
     old: int = 0
-    """How many lines of the old file stand up to here, this one included."""
+    """How many lines of the old file there are up to here, this one included."""
     new: int = 0
     data: bytes = b""
     """The line itself, without sign and newline."""
@@ -82,7 +82,7 @@ class _Lines:
         return Row(kind, hunk, self.old[index], self.new[index], line[1:])
 
     def find(self, side: Side, line: int) -> int | None:
-        """Where a line of one side stands: the first place up to which there are so many."""
+        """Where a line of one side is: the first place up to which there are so many."""
         numbers = self.old if side is Side.OLD else self.new
         index = bisect_left(numbers, line)
         return index if index < len(numbers) and numbers[index] == line else None

@@ -53,7 +53,7 @@ def sgr(style: str, *, colour: bool, many: bool = False) -> str:
             found.append(_TINTS[name] if tinted else "")
         elif colour:
             found.append(_ON_TINT.get(name, "") if tinted else _COLOURS[name])
-    # The tint sets a foreground of its own, so it comes before what stands on it.
+    # The tint sets a foreground of its own, so it comes before what is drawn on it.
     found.sort(key=lambda code: code not in _TINTS.values())
     return ";".join(filter(None, found))
 
@@ -89,7 +89,7 @@ def _clipped(text: str, column: int, start: int, end: int) -> tuple[str, int]:
     for character in text:
         size = width(character)
         if size == 0:
-            # A mark stays with the character it stands on, and a line may begin with one.
+            # A mark stays with its character, and a line may begin with one.
             if start < column <= end or column == start == 0:
                 kept.append(character)
             continue

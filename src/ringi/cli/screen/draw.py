@@ -214,7 +214,7 @@ def _fitted(line: Pieces, left: int, room: int) -> Pieces:
 
 
 def _long(data: bytes, left: int, room: int, style: str) -> Pieces:
-    """Counted in characters: where its columns are, only all of it could tell."""
+    """Counted in characters: to count columns, all of it would have to be read."""
     # A character has four bytes at most.
     text = data[: 4 * (left + room)].decode("utf-8", "backslashreplace")[left : left + room]
     rest = len(data) - left - room
@@ -287,7 +287,7 @@ def _wrapped_page(page: Page, columns: int) -> list[Pieces]:
 
 
 def wrapped(line: Pieces, columns: int) -> list[Pieces]:
-    """In as many lines as it needs, cut between words where that is possible, the later ones indented."""
+    """In as many lines as it needs, cut between words if possible, the later ones indented."""
     text = "".join(span.text for span in line)
     if width(text) <= columns:
         return [line]
@@ -303,7 +303,7 @@ def wrapped(line: Pieces, columns: int) -> list[Pieces]:
 
 
 def _fitting(text: str, start: int, room: int) -> int:
-    """Where a line that begins here ends: after a blank, or where nothing more fits."""
+    """Where a line that begins here ends: after a blank, or when nothing more fits."""
     end, used = start, 0
     while end < len(text) and used + width(text[end]) <= room:
         used += width(text[end])
@@ -340,7 +340,7 @@ def shown(text: str) -> str:
 
 
 def cut(text: str, columns: int) -> str:
-    """Not wider than that, with a mark where something is missing."""
+    """Not wider than that, with a mark if something is missing."""
     text = shown(text)
     if width(text) <= columns:
         return text

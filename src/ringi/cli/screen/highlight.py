@@ -49,7 +49,7 @@ class _TimeIsUp(BaseException):
 
 
 def highlight(path: str, text: str) -> list[Pieces] | None:
-    """One styled line for each line of the text; None where there is no lexer, or it would take too long."""
+    """One styled line for each line of the text; None if there is no lexer, or it would take too long."""
     steps = highlighting(path, text)
     while True:
         try:
@@ -91,7 +91,7 @@ def _lexed(lexer: "Lexer", text: str) -> Iterator[tuple[int, object, str]]:
 
 @lru_cache(maxsize=16)
 def _lexer_for(name: str) -> "Lexer | None":
-    # Only where something is coloured; it comes without types.
+    # Heavy, and only needed to colour; it comes without types.
     from pygments.lexers import (  # type: ignore[import-untyped]  # noqa: PLC0415
         LEXERS,
         find_lexer_class,

@@ -72,7 +72,7 @@ class KeyReader:
         return _SHORT if self._kept and not self._inside_sequence() else None
 
     def flush(self) -> Iterator[str]:
-        """Nothing more came: an escape stands for itself, the rest of anything else is forgotten.
+        """Nothing more came: an escape is itself, the rest of anything else is forgotten.
 
         Only the rest of a short sequence is still waited for: on a slow line it would arrive as letters.
         """
@@ -138,7 +138,7 @@ class KeyReader:
         if _CONTROL_BEGUN.match(kept):
             return 0, ""
         found = _CONTROL.match(kept)
-        if not found:  # a byte that cannot stand here begins something new
+        if not found:  # a byte that cannot follow here begins something new
             begun = re.match(rb"\x1b\[(?:\[|[0-?]*[ -/]*)", kept)
             return (begun.end() if begun else 2), ""
         console, parameters, final = found.groups()
@@ -173,7 +173,7 @@ def _named(parameters: bytes, final: bytes) -> str:
     if final == b"~":
         number = parameters.split(b";")[0]
         return _BY_NUMBER.get(int(number), "") if number.isdigit() and len(number) < 4 else ""  # noqa: PLR2004
-    if final == b"R":  # with numbers it is where the cursor stands
+    if final == b"R":  # with numbers it is where the cursor is
         return "f3" if not parameters else ""
     # Ctrl and Shift come as 1;5: an arrow stays an arrow.
     return _BY_LETTER.get(final, "") if re.fullmatch(rb"(?:1(?:;\d+)?)?", parameters) else ""

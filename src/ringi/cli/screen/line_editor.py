@@ -75,7 +75,7 @@ class LineEditor:
 
 
 def _last_begins(text: str) -> int:
-    """Where the last character begins, with the marks that stand on it."""
+    """Where the last character begins, with the marks on it."""
     at = len(text) - 1
     while at > 0 and width(text[at]) == 0:
         at -= 1

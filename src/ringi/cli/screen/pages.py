@@ -26,7 +26,7 @@ KEYS: Final = (
     ("E", Text("edit the file, as the plan would leave it, in $VISUAL or $EDITOR")),
     ("c", Text("comment on the line, for whoever proposed it")),
     ("r", Text("reject, with words for whoever proposed it")),
-    ("u", Text("take back your last change; where files changed: update to them as they are now")),
+    ("u", Text("take back your last change; if files changed: update to them as they are now")),
     ("t", Text("only what changed since the version that was approved last, or all of it again")),
     ("i", Text("everything known of the plan: risk, checks, other plans, what was said")),
     ("s", Text("show the plan as it is now")),

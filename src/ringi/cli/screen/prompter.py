@@ -27,7 +27,8 @@ from ringi.domain.plan import Overlap, PlanDocument, PlanStatus
 from ringi.domain.versions import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
-from ringi.usecases.review import WAIT, Choice, News, ReviewAct, RunningChecks
+from ringi.usecases.review import WAIT, News
+from ringi.usecases.review_prompter import Choice, ReviewAct, RunningChecks
 from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
 from ringi.views.diff import LINES, RowKind, Section, delta_sections
 from ringi.views.lines import Span, Style

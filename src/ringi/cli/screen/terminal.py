@@ -1,7 +1,4 @@
-"""What ends waiting for a key: signals and other threads, as bytes in a pipe.
-
-A full screen: what stands on it, what is typed; the person's own screen comes back on every way out.
-"""
+"""A full screen: what is drawn on it, what is typed; the person's own screen comes back on every way out."""
 
 import contextlib
 import os
@@ -193,7 +190,7 @@ class Terminal:
         self._wakeups.wake()
 
     def discard_pending(self) -> None:
-        """Forgets what was typed and not yet read: an answer counts only once the question stands there."""
+        """Forgets what was typed and not yet read: an answer counts only once the question is there."""
         with contextlib.suppress(termios.error):
             termios.tcflush(self._keyboard, termios.TCIFLUSH)
         self._keys.clear()

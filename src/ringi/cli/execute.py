@@ -1,13 +1,13 @@
-"""What is carried out, and what became of it: files, commands, readings."""
+"""`ringi execute`: carry out what was approved, and say what became of it."""
 
 from typing import NoReturn
 
 import click
 
-from ringi.cli.app import App
+from ringi.cli.app import App, pass_app
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import SpecKind
-from ringi.errors import CommitFailed, ExecutionAborted, RingiError
+from ringi.errors import CommitFailed, ExecutionAborted, Refused
 from ringi.plans.commit import last_line
 from ringi.text import Text, stored
 from ringi.views import words
@@ -21,7 +21,7 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
     specs = {spec.id: spec for spec in document.state.action_specs}
     if app.ui.as_json:
         app.ui.document(result)
-    show_results(app, result, specs, files=files or not result.overall_success)
+    app.ui.show(result_lines(result, specs, files=files or not result.overall_success))
     if not result.overall_success:
         _tell_aborted(app, result, specs, name)
     count = sum(is_file(outcome, specs) for outcome in result.results if outcome.status is OpStatus.DONE)
@@ -30,7 +30,7 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
         made = result.commit and result.commit.commit
         app.ui.line(_committed(count) if made else words.written(count, commands=commands), style="green")
         if result.commit and not made:
-            fail(app, CommitFailed(plan=name, why=said(last_line(result.commit.why))))
+            app.fail(CommitFailed(plan=name, why=said(last_line(result.commit.why))))
         app.ui.next_step(f"ringi undo {name}")
         return
     app.ui.line(Text("✓ done; no file was written by the plan itself"), style="green")
@@ -52,20 +52,39 @@ def _tell_aborted(app: App, result: ExecutionResult, specs: Specs, name: str) ->
     aborted = ExecutionAborted(plan=name, why=stored(troubled[0].detail if troubled else ""))
     app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
     app.ui.next_step(f"ringi execute {name}")
-    fail(app, aborted)
+    app.fail(aborted)
 
 
-def fail(app: App, error: RingiError) -> NoReturn:
-    """A result that was printed as JSON is the one answer; the error then goes to people only."""
-    if not app.ui.as_json:
-        raise error
-    app.ui.error(error)
-    raise click.exceptions.Exit(error.exit_code)
+@click.command()
+@click.argument("plan")
+@click.option("--dry-run", is_flag=True, help="Only run the checks, on copies; your files stay as they are.")
+@pass_app
+def execute(app: App, plan: str, dry_run: bool) -> None:
+    """Carry out exactly what a person approved, and nothing else."""
+    plan_id = app.workspace.plan.find(plan)
+    name = app.workspace.plan_name(plan_id)
+    for note in app.workspace.configuration.notes:
+        app.ui.line(Text("! {note}", note=note), style="yellow")
+    if dry_run:
+        _dry_run(app, plan_id, name)
+        return
+    carry_out(app, plan_id, name, files=True)
 
 
-def show_results(app: App, result: ExecutionResult, specs: Specs, *, files: bool) -> None:
-    app.ui.show(result_lines(result, specs, files=files))
-
-
-def show_text(app: App, text: str) -> None:
-    app.ui.show(excerpt(text))
+def _dry_run(app: App, plan_id: str, name: str) -> None:
+    ui = app.ui
+    ui.line(Text("Checking on copies …"), style="dim")
+    results = app.workspace.plan.check(plan_id)
+    if ui.as_json:
+        ui.document(results)
+    for result in results:
+        passed = result.exit_code == 0
+        ui.line(words.check(result), style="green" if passed else "red")
+        if not passed:
+            ui.show(excerpt(result.output))
+    if any(result.exit_code != 0 for result in results):
+        ui.next_step(f"ringi show {name} --diff")
+        raise click.exceptions.Exit(Refused.exit_code)
+    if not results:
+        ui.line(Text("No check is configured: checks.before, checks.after"))
+    ui.next_step(f"ringi review {name}")

@@ -1,0 +1,490 @@
+"""A review, whatever it is shown on: what each act does, asks and refuses."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi.api import Workspace
+from ringi.domain.feedback import Side
+from ringi.domain.plan import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
+from ringi.errors import NoSandbox
+from ringi.ports import Ran
+from ringi.text import Text
+from ringi.usecases.review import WAIT, News, Review, ReviewEnd
+from ringi.usecases.review_prompter import Choice, ReviewAct
+from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.views.diff import Row, RowKind
+from tests.fakes.prompters import Answer, ScriptedPrompter, Step
+from tests.helpers import approve, create, delete, open_scratch, proposed, write
+
+MANY = "\n".join(f"line {number}" for number in range(1, 41)) + "\n"
+CHANGED = MANY.replace("line 3\n", "line three\n").replace("line 30\n", "line thirty\n")
+LINE_3 = Row(RowKind.ADDED, hunk=1, old=3, new=3)
+COMMENT = Choice(ReviewAct.COMMENT, 0, row=LINE_3)
+
+
+class Checks:
+    """Has run, unless it says why not."""
+
+    def __init__(self, why_not: Text | None = None, runs: Callable[[], object] = lambda: None) -> None:
+        self.why_not = why_not
+        self.stopped = False
+        self._runs = runs
+        self.seconds = 0
+        self.ended = True
+
+    def wait(self) -> None:
+        self._runs()
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Sandboxed:
+    """Says whether there is one; nothing runs here."""
+
+    def __init__(self, sandboxed: bool | None) -> None:
+        self._sandboxed = sandboxed
+
+    def sandboxed(self) -> bool:
+        if self._sandboxed is None:
+            raise NoSandbox(why=Text("none"))
+        return self._sandboxed
+
+    def run(self, argv: object, folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+        raise AssertionError((argv, folder, timeout_sec, sandboxed))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with open_scratch(tmp_path, {"many.txt": MANY, "README.md": "# Sample\n", "data.bin": b"\0\1"}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def plan_id(workspace: Workspace) -> str:
+    return proposed(workspace, write("many.txt", CHANGED), create("notes.txt", "new\n"))
+
+
+class Sitting:
+    """One review, from its first look to its end."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        plan_id: str,
+        *steps: Step,
+        answers: tuple[Answer, ...] = (),
+        checks: Checks | None = None,
+        sandboxed: bool | None = True,
+    ) -> None:
+        self.plan = ReviewedPlan(workspace, plan_id)
+        self.plan.services = workspace.services._replace(commands=Sandboxed(sandboxed))
+        self.prompter = ScriptedPrompter(steps, answers)
+        self.review = Review(self.plan, self.prompter, lambda _: checks or Checks())
+
+    def run(self) -> ReviewEnd:
+        return self.review.run()
+
+    @property
+    def document(self) -> PlanDocument:
+        return self.plan.tool.get(self.plan.plan_id)
+
+    @property
+    def state(self) -> PlanState:
+        return self.document.state
+
+    def content(self, spec: int = 0) -> str:
+        return self.state.action_specs[spec].base.content or ""
+
+    def heard(self, words: str) -> bool:
+        return any(words in said for said in self.prompter.said)
+
+
+def test_apply(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY)
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.prompter.shown == 1
+    assert sitting.prompter.asked == []
+    assert sitting.state.status is PlanStatus.APPROVED
+
+
+def wanted(question: Text) -> str:
+    return str(question.details["wanted"])
+
+
+@pytest.mark.req("PT-8")
+def test_a_high_risk_is_typed(workspace: Workspace) -> None:
+    plan_id = proposed(workspace, delete("README.md"))
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, ReviewAct.APPLY, answers=("yes", None))
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.prompter.said.count("That was not it; nothing was approved.") == 2
+    assert sitting.state.approvals == ()
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=(lambda asked: f" {wanted(asked)} ",))
+    assert sitting.run() is ReviewEnd.APPLY
+    [approval] = workspace.plan.approvals(plan_id)
+    assert sitting.heard(f"What you approve is sha256 {approval.digest}")
+    assert sitting.state.status is PlanStatus.APPROVED
+
+
+@pytest.mark.req("PT-8", "PT-16")
+def test_a_failed_check_asks_once_more(workspace: Workspace, plan_id: str) -> None:
+    workspace.plan.add_checks(plan_id, [CheckResult("make test", 1, 0.1, "", "1 failed")])
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, ReviewAct.APPLY, answers=("a", "y"))
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.prompter.asked == ["A check failed. Apply it all the same? [y/n]"] * 2
+    assert sitting.prompter.said == ["Nothing was approved."]
+
+
+def test_approve_with_a_note(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPROVE, ReviewAct.APPROVE, answers=(" ", " as agreed "))
+    assert sitting.run() is ReviewEnd.APPROVED
+    assert sitting.prompter.said == ["Nothing was approved."]
+    [approval] = workspace.plan.approvals(plan_id)
+    assert approval.note == "as agreed"
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, ReviewAct.APPLY, answers=("n", "y"))
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.prompter.asked == ["p1 is approved already. Carry it out now? [y/n]"] * 2
+
+
+@pytest.mark.req("PT-6")
+def test_reject_needs_words(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, ReviewAct.REJECT, ReviewAct.REJECT, answers=(None, " not so "))
+    assert sitting.run() is ReviewEnd.REJECTED
+    assert sitting.heard("A reject needs a word of feedback")
+    assert sitting.state.status is PlanStatus.PROPOSED
+    assert [given.text for given in sitting.state.feedback] == ["not so"]
+
+
+@pytest.mark.req("PT-8")
+def test_drop_and_take_back(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(
+        workspace,
+        plan_id,
+        Choice(ReviewAct.DROP_HUNK, 0, 2),
+        Choice(ReviewAct.DROP, 1),
+        Choice(ReviewAct.DROP, 0),
+        *[ReviewAct.TAKE_BACK] * 3,
+    )
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.prompter.said == [
+        "hunk 2 of many.txt dropped · still applies · low · version 2",
+        "notes.txt dropped · still applies · low · version 3",
+        "It is the only file; reject the plan instead.",
+        "taken back: 1 file dropped · still applies · low · version 4",
+        "taken back: 1 hunk dropped · still applies · low · version 5",
+        "There is no change of yours to take back.",
+    ]
+    assert sitting.content() == CHANGED
+    assert len(sitting.state.action_specs) == 2
+
+
+def test_a_change_of_the_risk_is_said(workspace: Workspace) -> None:
+    plan_id = proposed(workspace, delete("README.md"), create("notes.txt", "new\n"))
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 0))
+    sitting.run()
+    assert sitting.prompter.said == ["README.md dropped · still applies · now low · version 2"]
+
+
+@pytest.mark.req("PT-8")
+def test_lines(workspace: Workspace, plan_id: str) -> None:
+    removed = Row(RowKind.REMOVED, hunk=1, old=3, new=2, data=b"line 3")
+    sitting = Sitting(
+        workspace,
+        plan_id,
+        Choice(ReviewAct.EDIT_LINE, 0, row=LINE_3),
+        Choice(ReviewAct.EDIT_LINE, 0, row=LINE_3),
+        Choice(ReviewAct.EDIT_LINE, 0, row=Row(RowKind.KEPT, new=99)),
+        Choice(ReviewAct.ADD_LINE, 0, row=LINE_3),
+        Choice(ReviewAct.ADD_LINE, 0, row=LINE_3),
+        Choice(ReviewAct.DELETE_LINE, 0, row=Row(RowKind.KEPT, old=1, new=1, data=b"line 1")),
+        Choice(ReviewAct.DELETE_LINE, 0, row=removed),
+        answers=("…!", "…", "and more", None),
+    )
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.prompter.asked == ["Line 3:", "Line 3:", "A new line 4:", "A new line 4:"]
+    assert sitting.heard("Nothing was changed.")
+    assert sitting.heard("There is no line with that number.")
+    assert sitting.content().startswith("line 2\nline three!\nline 3\nand more\nline 4\n")
+    assert "line thirty" in sitting.content()
+
+
+def test_what_has_no_lines_is_only_dropped(workspace: Workspace) -> None:
+    plan_id = proposed(workspace, delete("README.md"), create("notes.txt", "new\n"))
+    sitting = Sitting(
+        workspace, plan_id, Choice(ReviewAct.EDIT_LINE, 0, row=LINE_3), Choice(ReviewAct.EDIT_FILE, 0)
+    )
+    sitting.run()
+    assert sitting.prompter.said == ["It can only be dropped whole."] * 2
+
+
+def test_the_whole_file(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, *[Choice(ReviewAct.EDIT_FILE, 0)] * 3)
+    results = iter([(b"", 4), (CHANGED.encode(), 0), (CHANGED.replace("thirty", "30").encode(), 0)])
+    sitting.prompter.edited = lambda _: next(results)
+    sitting.run()
+    assert sitting.prompter.said == [
+        "The editor ended with exit code 4; nothing was changed.",
+        "Nothing was changed.",
+        "1 line edited · still applies · low · version 2",
+    ]
+    assert "line 30\n" in sitting.content()
+
+
+def test_what_was_written_for_another_version_is_kept(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.EDIT_FILE, 0))
+
+    def edited(data: bytes) -> tuple[bytes, int]:
+        workspace.plan.set_action_specs(plan_id, [write("many.txt", "other\n")])
+        return data + b"mine\n", 0
+
+    sitting.prompter.edited = edited
+    sitting.run()
+    assert sitting.prompter.said == ["not_taken"]
+    assert sitting.prompter.shown == 2
+    assert sitting.content() == "other\n"
+
+
+@pytest.mark.req("PT-6")
+def test_comments_are_on_lines_of_either_side(workspace: Workspace, plan_id: str) -> None:
+    removed = Row(RowKind.REMOVED, hunk=2, old=30, new=29)
+    sitting = Sitting(
+        workspace,
+        plan_id,
+        Choice(ReviewAct.COMMENT, 0, row=LINE_3),
+        Choice(ReviewAct.COMMENT, 0, row=removed),
+        Choice(ReviewAct.COMMENT, 0, row=removed),
+        answers=(" why? ", "keep it", ""),
+    )
+    sitting.run()
+    said = [(one.line, one.side, one.text) for one in sitting.state.comments or ()]
+    assert said == [(3, Side.NEW, "why?"), (30, Side.OLD, "keep it")]
+    assert sitting.prompter.said.count("Noted; it goes to the proposer with your answer.") == 2
+
+
+def test_a_comment_on_a_line_that_was_renamed_away(workspace: Workspace) -> None:
+    plan_id = proposed(workspace)
+    patch = (
+        "diff --git a/many.txt b/moved.txt\nsimilarity index 90%\nrename from many.txt\nrename to moved.txt\n"
+        "--- a/many.txt\n+++ b/moved.txt\n@@ -1,2 +1,2 @@\n-line 1\n+line one\n line 2\n"
+    )
+    spec = ActionSpec(SpecKind.PATCH, "moved.txt", patch)
+    assert workspace.plan.set_action_specs(plan_id, [spec]).ok
+    removed = Choice(ReviewAct.COMMENT, 0, row=Row(RowKind.REMOVED, old=1, new=0))
+    sitting = Sitting(workspace, plan_id, removed, answers=("hm",))
+    sitting.run()
+    assert sitting.prompter.asked == ["Your comment on many.txt:1"]
+
+
+def test_a_plan_that_is_only_a_text(workspace: Workspace) -> None:
+    plan_id = proposed(workspace)
+    sitting = Sitting(workspace, plan_id)
+    for act in (ReviewAct.DROP, ReviewAct.DROP_HUNK, ReviewAct.EDIT_LINE, ReviewAct.COMMENT):
+        assert sitting.review.do(Choice(act, 0, row=LINE_3)) is None
+    assert sitting.prompter.said == ["It is only a text; there is nothing to change in it."] * 4
+
+
+@pytest.mark.req("PT-8")
+def test_what_was_not_shown_is_not_approved(workspace: Workspace, plan_id: str) -> None:
+    other = create("new.txt", "other\n")
+    sitting = Sitting(
+        workspace,
+        plan_id,
+        lambda: workspace.plan.set_action_specs(plan_id, [other]),
+        ReviewAct.APPLY,
+        ReviewAct.APPLY,
+    )
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.prompter.said == ["plan_changed"]
+    assert sitting.prompter.shown == 2
+
+
+@pytest.mark.req("PT-8")
+def test_what_changes_at_the_last_question_is_not_approved(workspace: Workspace) -> None:
+    plan_id = proposed(workspace, delete("README.md"))
+
+    def answer(question: Text) -> str:
+        workspace.plan.set_action_specs(plan_id, [delete("many.txt")])
+        return wanted(question)
+
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=(answer,))
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.state.approvals == ()
+    assert sitting.prompter.shown == 2
+
+
+def test_decided_elsewhere(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, lambda: workspace.plan.reject(plan_id, "no"), ReviewAct.APPLY)
+    assert sitting.run() is ReviewEnd.ELSEWHERE
+    assert sitting.state.approvals == ()
+
+
+def test_taken_up_again(workspace: Workspace, plan_id: str) -> None:
+    workspace.plan.reject(plan_id, "no")
+    sitting = Sitting(workspace, plan_id, answers=("n",))
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.state.status is PlanStatus.PROPOSED
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=("y",))
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.prompter.asked == ["p1 does not wait now. Take it up again? [y/n]"]
+    assert sitting.document.plan.version == 2
+
+
+@pytest.mark.req("PT-12")
+def test_files_that_changed_since(workspace: Workspace, plan_id: str) -> None:
+    file = workspace.places.root / "many.txt"
+    file.write_text("mine\n" + MANY)
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY)
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.prompter.said == ["stale"]
+    sitting = Sitting(workspace, plan_id)
+    sitting.plan.stale = ("many.txt",)
+    assert sitting.review.do(Choice(ReviewAct.TAKE_BACK)) is None
+    assert sitting.heard("Measured against your files as they are")
+    assert sitting.document.plan.version == 2
+    assert sitting.review.do(Choice(ReviewAct.APPLY)) is ReviewEnd.APPLY
+
+
+def test_what_was_carried_out_can_only_be_looked_at_and_undone(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, ReviewAct.UNDO)
+    sitting.run()
+    assert sitting.heard("It was not carried out")
+    approve(workspace, plan_id)
+    assert workspace.plan.execute(plan_id).overall_success
+    steps = [ReviewAct.APPLY, ReviewAct.REJECT, ReviewAct.SHOW_INFO, ReviewAct.SHOW_AGAIN, ReviewAct.UNDO]
+    sitting = Sitting(workspace, plan_id, *steps)
+    assert sitting.run() is ReviewEnd.UNDO
+    assert sitting.prompter.said == ["p1 was carried out already."] * 2 + ["info"]
+    assert sitting.prompter.shown == 2
+
+
+@pytest.mark.req("PT-15")
+def test_what_changed_since_the_approval(workspace: Workspace, plan_id: str) -> None:
+    sitting = Sitting(workspace, plan_id, ReviewAct.SHOW_DELTA, ReviewAct.APPROVE, answers=("fine",))
+    sitting.run()
+    sitting_again = Sitting(workspace, plan_id, ReviewAct.SHOW_DELTA, ReviewAct.QUIT)
+    sitting_again.run()
+    assert sitting.prompter.said == ["No version of it was approved before."]
+    assert sitting_again.prompter.said == ["Nothing changed since version 1, which was approved."]
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.SHOW_DELTA)
+    sitting.run()
+    assert [one.path for one in sitting.prompter.deltas[0].differences] == ["notes.txt"]
+
+
+def with_checks(workspace: Workspace, plan_id: str) -> None:
+    workspace.plan.add_checks(plan_id, [CheckResult("make test", 0, 0.1, "", "2 passed")])
+
+
+@pytest.mark.req("PT-16")
+def test_checks_run_again_after_a_change(workspace: Workspace, plan_id: str) -> None:
+    with_checks(workspace, plan_id)
+    results = [CheckResult("make test", 0, 0.1, "", "== 2 passed ==")]
+    checks = Checks(runs=lambda: workspace.plan.add_checks(plan_id, results))
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.prompter.said[-1] == "tests passed: == 2 passed =="
+
+
+@pytest.mark.parametrize("sandboxed", [False, None])
+def test_without_a_sandbox_no_check_runs(workspace: Workspace, plan_id: str, sandboxed: bool | None) -> None:
+    with_checks(workspace, plan_id)
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), sandboxed=sandboxed)
+    sitting.run()
+    assert sitting.prompter.said[-1] == "tests not run: no sandbox"
+
+
+def test_why_no_check_could_run(workspace: Workspace, plan_id: str) -> None:
+    with_checks(workspace, plan_id)
+    sitting = Sitting(
+        workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=Checks(why_not=Text("the disk is full"))
+    )
+    sitting.run()
+    assert sitting.prompter.said[-1] == "tests not run: the disk is full"
+
+
+@pytest.mark.req("PT-8")
+def test_no_answer_while_the_checks_run(workspace: Workspace, plan_id: str) -> None:
+    with_checks(workspace, plan_id)
+    checks = Checks()
+    acts = [ReviewAct.APPLY, ReviewAct.APPROVE, ReviewAct.STOP_CHECKS, ReviewAct.APPLY]
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), *acts, checks=checks)
+    sitting.prompter.waits_for_checks = False
+    assert sitting.run() is ReviewEnd.APPLY
+    assert checks.stopped
+    assert sitting.prompter.said[1:] == [str(WAIT), str(WAIT), "the tests were stopped"]
+    sitting.prompter.checks_done()
+    assert sitting.prompter.said[-1] == "the tests were stopped"
+
+
+def test_the_checks_end_with_the_review(workspace: Workspace, plan_id: str) -> None:
+    with_checks(workspace, plan_id)
+    checks = Checks()
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=checks)
+    sitting.prompter.waits_for_checks = False
+    assert sitting.run() is ReviewEnd.LEFT
+    assert checks.stopped
+
+
+def test_an_interrupt_stops_the_checks_only(workspace: Workspace, plan_id: str) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with_checks(workspace, plan_id)
+    checks = Checks(runs=interrupt)
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
+    assert sitting.run() is ReviewEnd.APPLY
+    assert checks.stopped
+    assert sitting.heard("the tests were stopped")
+
+
+@pytest.mark.req("PT-8")
+def test_what_came_while_the_checks_ran_is_shown_first(workspace: Workspace, plan_id: str) -> None:
+    with_checks(workspace, plan_id)
+    checks = Checks(runs=lambda: workspace.plan.set_action_specs(plan_id, [create("new.txt", "evil\n")]))
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=checks)
+    sitting.run()
+    assert sitting.prompter.said[-1] == "plan_changed"
+    assert sitting.prompter.shown == 3
+    assert sitting.plan.specs[0].base.path == "new.txt"
+
+
+@pytest.mark.req("PT-8")
+@pytest.mark.parametrize(
+    "act", [ReviewAct.APPROVE, ReviewAct.REJECT, Choice(ReviewAct.COMMENT, 0, row=LINE_3)]
+)
+def test_the_end_of_input_is_no_answer(workspace: Workspace, plan_id: str, act: Step) -> None:
+    sitting = Sitting(workspace, plan_id, act)
+    assert sitting.run() is ReviewEnd.LEFT
+    state = sitting.state
+    assert (state.status, state.approvals, state.feedback) == (PlanStatus.PENDING_REVIEW, (), ())
+    assert not state.comments
+
+
+def test_an_interrupt_is_no_answer(workspace: Workspace, plan_id: str) -> None:
+    assert Sitting(workspace, plan_id, ReviewAct.INTERRUPT).run() is ReviewEnd.INTERRUPTED
+
+
+def test_a_change_elsewhere_is_told_once(workspace: Workspace, plan_id: str) -> None:
+    plan = ReviewedPlan(workspace, plan_id)
+    news = News(plan)
+    assert news.look() is None
+    workspace.plan.set_action_specs(plan_id, [create("new.txt", "new\n")])
+    told = news.look()
+    assert told is not None
+    assert str(told.text) == "The plan was changed: version 2. [s] shows it."
+    assert news.look() is None
+    workspace.plan.reject(plan_id, "no")
+    told = news.look()
+    assert told is not None
+    assert str(told.text) == "p1 was decided elsewhere: proposed"
+    plan.look()
+    assert news.look() is None
+
+
+def test_a_comment_by_somebody_else_is_no_other_plan(workspace: Workspace, plan_id: str) -> None:
+    plan = ReviewedPlan(workspace, plan_id)
+    workspace.plan.comment(plan_id, "many.txt", 3, "hm")
+    assert News(plan).look() is None
+    assert plan.document.state.comments
+    assert plan.sections()[0].count > ReviewedPlan(workspace, proposed(workspace)).sections()[0].count
