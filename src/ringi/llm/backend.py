@@ -19,7 +19,7 @@ def _unheard(_: str) -> None:
 class Call(NamedTuple):
     turns: Sequence[Turn]
     schema: Mapping[str, Any]
-    """JSON Schema of the answer, for those that can be held to it."""
+    """JSON Schema of the answer, for services that take one."""
     seconds: float
     """What is left of the budget."""
     output_tokens: int

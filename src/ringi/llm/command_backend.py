@@ -72,6 +72,14 @@ def _unsafe(words: Sequence[str]) -> Text | None:
     return None
 
 
+class _Stopped(Exception):
+    """Whoever waits for the command stopped it; not to be taken for a failure of the command."""
+
+    def __init__(self, why: Exception) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
 class CommandBackend:
     def __init__(
         self,
@@ -123,7 +131,9 @@ class CommandBackend:
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 why = Text("{program} cannot be started: {why}", program=self._words[0], why=reason)
                 raise ModelUnreachable(model=self.name, why=why) from None
-            except Interrupted:  # as from a model that is asked in this process
+            except _Stopped as stopped:
+                raise stopped.why from None
+            except Interrupted:  # by a signal: as from a model that is asked in this process
                 raise KeyboardInterrupt from None
         return self._reply(ended, call)
 
@@ -162,8 +172,13 @@ class CommandBackend:
         return {**kept, **ours, **self._agent.environment}
 
     def _beat(self, on_tokens: Callable[[int], None]) -> Callable[[int], None]:
-        streams = self._agent.streams
-        return lambda size: on_tokens(size // _BYTES_A_TOKEN if streams else 0)
+        def beat(size: int) -> None:
+            try:
+                on_tokens(size // _BYTES_A_TOKEN if self._agent.streams else 0)
+            except (Interrupted, OSError, ValueError) as why:
+                raise _Stopped(why) from None
+
+        return beat
 
     def _reply(self, ended: Ran, call: Call) -> Reply:
         output, errors = _text(ended.output), _text(ended.errors)

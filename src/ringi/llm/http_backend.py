@@ -23,7 +23,7 @@ from ringi.errors import (
     NoExtra,
 )
 from ringi.llm.backend import Call, ConnectionCut, Reply, RetryLater, Turn
-from ringi.llm.providers import Provider, Speaker
+from ringi.llm.providers import ModelFactory, Provider
 from ringi.llm.reply import MAX_ANSWER_BYTES
 from ringi.llm.turns import with_schema
 from ringi.text import Text, visible
@@ -62,9 +62,9 @@ MAX_RECEIVED_BYTES: Final = 64 * 1024 * 1024
 
 
 class HttpBackend:
-    """OpenAI-compatible services are held to the schema by response_format: OpenAI, llama.cpp, vLLM and
-    Ollama know it, and small models are lost without it. Not by a tool: few small servers stream those well.
-    A service that refuses it gets the schema as text, as Anthropic does from the start.
+    """OpenAI-compatible services get the schema as response_format: OpenAI, llama.cpp, vLLM and Ollama know
+    it, and small models are lost without it. Not as a tool: few small servers stream those well. A service
+    that refuses it gets the schema as text, as Anthropic does from the start.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class HttpBackend:
         self._provider = provider
         self._environment = environment
         self._scrub = scrub
-        self._held = provider.held
+        self._takes_schema = provider.takes_schema
 
     @property
     def name(self) -> str:
@@ -82,22 +82,22 @@ class HttpBackend:
     def prepare(self) -> None:
         """Not in the loop: there Ctrl-C would wait until all is imported."""
         try:
-            self._provider.speaker()
-        except ImportError as error:  # it was found, and is not whole
+            self._provider.load()
+        except ImportError as error:  # installed, but not whole
             raise NoExtra(what=self.name, extra="models") from error
 
     def send(self, call: Call) -> Reply:
         with asyncio.Runner(loop_factory=Loop) as runner:
-            return runner.run(self._within(call, self._provider.speaker()))
+            return runner.run(self._within(call, self._provider.load()))
 
-    async def _within(self, call: Call, speaker: Speaker) -> Reply:
+    async def _within(self, call: Call, model_over: ModelFactory) -> Reply:
         from httpx2 import HTTPError  # noqa: PLC0415  # heavy, and only for a call
         from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415  # as above
 
         deadline = asyncio.timeout(call.seconds)
         try:
             async with deadline, self._client() as http:
-                return await self._watched(speaker(http), call)
+                return await self._watched(model_over(http), call)
         except (RetryLater, ConnectionCut, ModelFailed):
             raise
         except (AgentRunError, UserError, HTTPError, OSError, *_STUMBLES) as error:
@@ -138,14 +138,14 @@ class HttpBackend:
     async def _tried(self, model: Model[Any], call: Call) -> Reply:
         from pydantic_ai.exceptions import ModelHTTPError  # noqa: PLC0415  # as above
 
-        if self._held:
+        if self._takes_schema:
             try:
                 return await self._streamed(model, call, call.turns)
             except ModelHTTPError as error:
                 if not is_about_schema(error):
                     raise
-            self._held = False
-        in_text = with_schema(call.turns, call.schema) if self._provider.held else call.turns
+            self._takes_schema = False
+        in_text = with_schema(call.turns, call.schema) if self._provider.takes_schema else call.turns
         return await self._streamed(model, call, in_text)
 
     async def _streamed(self, model: Model[Any], call: Call, turns: Sequence[Turn]) -> Reply:
@@ -183,7 +183,7 @@ class HttpBackend:
         from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415  # as above
         from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415  # as above
 
-        if not self._held:
+        if not self._takes_schema:
             return ModelRequestParameters()
         wanted = OutputObjectDefinition(json_schema=dict(call.schema), name="answer")
         return ModelRequestParameters(output_mode="native", output_object=wanted)
@@ -260,7 +260,7 @@ def shortened(text: str, scrub: Callable[[str], str]) -> str:
 
 
 def is_about_schema(error: Exception) -> bool:
-    """A service that cannot be held to a schema says so in many ways."""
+    """A service that takes no schema says so in many ways."""
     from pydantic_ai import exceptions as of  # noqa: PLC0415  # as above
 
     if not isinstance(error, of.ModelHTTPError) or error.status_code not in (400, 415, 422, 500, 501):

@@ -22,17 +22,17 @@ _OLLAMA_PORT: Final = 11434
 _NO_KEY: Final = "no-key"  # the SDKs want some
 
 
-Speaker: TypeAlias = "Callable[[httpx2.AsyncClient], Model[Any]]"
+ModelFactory: TypeAlias = "Callable[[httpx2.AsyncClient], Model[Any]]"
 
 
 class Provider(NamedTuple):
     name: str
     """As people name it: openai:gpt-5."""
     url: str
-    speaker: Callable[[], Speaker]
+    load: Callable[[], ModelFactory]
     """Imports pydantic-ai, which takes a while."""
-    held: bool
-    """Whether it can be held to a schema, as far as is known beforehand."""
+    takes_schema: bool
+    """As far as is known beforehand."""
     credentials: Mapping[str, str]
     """The headers that carry the key."""
 
@@ -48,7 +48,7 @@ def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Provide
         name,
         url,
         lambda: _chat(model, url, account, official=official),
-        held=True,
+        takes_schema=True,
         credentials=_bearer(secret),
     )
 
@@ -59,21 +59,23 @@ def ollama(model: str, environment: Mapping[str, str]) -> Provider:
     given = environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
     url = _address(name, _ollama_address(given))
     _installed(name, "openai")
-    return Provider(name, url, lambda: _chat(model, url, {}, official=False), held=True, credentials={})
+    return Provider(
+        name, url, lambda: _chat(model, url, {}, official=False), takes_schema=True, credentials={}
+    )
 
 
 def anthropic(model: str, environment: Mapping[str, str]) -> Provider:
-    """Only the newer models there can be held to a schema; all of them read one."""
+    """Only the newer models there take a schema; all of them read one."""
     name = f"anthropic:{model}"
     given = environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
     url = _address(name, given).removesuffix("/v1")
     secret = key(name, "ANTHROPIC_API_KEY", environment, needed=url == _ANTHROPIC_URL)
     _installed(name, "anthropic")
     credentials = {"x-api-key": secret} if secret else {}
-    return Provider(name, url, lambda: _messages(model, url), held=False, credentials=credentials)
+    return Provider(name, url, lambda: _messages(model, url), takes_schema=False, credentials=credentials)
 
 
-def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -> Speaker:
+def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -> ModelFactory:
     """`account` may say which organisation and project pay; nobody else is told."""
     from openai import AsyncOpenAI  # noqa: PLC0415  # heavy, and only for those who ask a model
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # as above
@@ -90,7 +92,7 @@ def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -
             openai_system_prompt_role="system",
         )
 
-    def speak(http: httpx2.AsyncClient) -> Model[Any]:
+    def model_over(http: httpx2.AsyncClient) -> Model[Any]:
         sdk = AsyncOpenAI(
             **_reached(url, http),
             # Empty ones are not sent; without them it would look into the environment of the process.
@@ -102,23 +104,23 @@ def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -
         provider = OpenAICompatibleProvider("compatible", openai_client=sdk)
         return OpenAIChatModel(model, provider=provider, profile=profile)
 
-    return speak
+    return model_over
 
 
-def _messages(model: str, url: str) -> Speaker:
+def _messages(model: str, url: str) -> ModelFactory:
     from anthropic import AsyncAnthropic  # noqa: PLC0415  # heavy, and only for those who ask a model
     from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415  # as above
     from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415  # as above
 
-    def speak(http: httpx2.AsyncClient) -> Model[Any]:
+    def model_over(http: httpx2.AsyncClient) -> Model[Any]:
         sdk = AsyncAnthropic(**_reached(url, http), open_telemetry=False)
         return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=sdk))
 
-    return speak
+    return model_over
 
 
 def _reached(url: str, http: httpx2.AsyncClient) -> dict[str, Any]:
-    """The SDKs want a key; which one is sent, and how, is not theirs to say."""
+    """The SDKs want a key, but the transport decides which one is sent, and how."""
     return {"base_url": url, "api_key": _NO_KEY, "http_client": http, "max_retries": 0}
 
 

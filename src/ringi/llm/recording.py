@@ -15,6 +15,7 @@ from string import Formatter
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
@@ -66,7 +67,7 @@ class Recorded(Versioned, frozen=True, kw_only=True):
 
 
 def question_hash(prompt: Prompt, kind: type) -> str:
-    """Of what a model is told and has to answer with; neither when, nor in which session, nor beside what."""
+    """Of what a model is told and has to answer with, not of when, in which session, or beside what."""
     material = [one for one in prompt.material if one.name != _SURROUNDINGS]
     words = (prompt.rules, *(part for one in material for part in one))
     told = [str(prompt.purpose), [_whole(word) for word in words]]
@@ -90,26 +91,22 @@ class Recording:
         # Before the question: an answer that cannot be kept would have cost something for nothing.
         with self._opened():
             asked = question_hash(prompt, kind)
+        line = Recorded(asked=asked, purpose=str(prompt.purpose), kind=kind.__name__, model=self._inner.name)
         try:
             answer = self._inner.ask(prompt, kind, budget, on_working)
         except ModelFailed as error:
             self._append(
-                Recorded(
-                    asked=asked,
-                    purpose=str(prompt.purpose),
-                    kind=kind.__name__,
-                    model=self._inner.name,
-                    error=RecordedError(error.code, _told(error.details, self._mask)),
+                replace(
+                    line,
+                    error=RecordedError(error.code, _recorded(error.details, self._mask)),
                     usage=error.usage,
                     exchanges=self._masked(error.exchanges),
                 )
             )
             raise
         self._append(
-            Recorded(
-                asked=asked,
-                purpose=str(prompt.purpose),
-                kind=kind.__name__,
+            replace(
+                line,
                 model=answer.model,
                 answer=msgspec.to_builtins(answer.value),
                 usage=answer.usage,
@@ -226,7 +223,7 @@ class Replay:
             why = Text("it has an error that nobody knows: {code}", code=recorded.code)
             raise BadDocument(what=str(self._path), why=why)
         try:
-            error = kinds[recorded.code](**_heard(recorded.details))
+            error = kinds[recorded.code](**_restored(recorded.details))
             str(error)
         except (LookupError, ValueError, TypeError):
             raise BadDocument(what=str(self._path), why=Text("an error in it has no words")) from None
@@ -266,21 +263,21 @@ def _kinds(top: type[ModelFailed]) -> Iterator[type[ModelFailed]]:
         yield from _kinds(kind)
 
 
-def _told(details: dict[str, object], mask: Mask) -> dict[str, Detail]:
-    return {name: _told_value(value, mask) for name, value in details.items()}
+def _recorded(details: dict[str, object], mask: Mask) -> dict[str, Detail]:
+    return {name: _recorded_value(value, mask) for name, value in details.items()}
 
 
-def _told_value(value: object, mask: Mask) -> Detail:
+def _recorded_value(value: object, mask: Mask) -> Detail:
     if isinstance(value, Text):
-        return RecordedText(value.template, _told(value.details, mask))
+        return RecordedText(value.template, _recorded(value.details, mask))
     if value is None or isinstance(value, bool | int | float):
         return value
     return _whole(mask(str(value)))
 
 
-def _heard(details: dict[str, Detail]) -> dict[str, Any]:
+def _restored(details: dict[str, Detail]) -> dict[str, Any]:
     return {
-        name: Text(_checked(value.template), **_heard(value.details))
+        name: Text(_checked(value.template), **_restored(value.details))
         if isinstance(value, RecordedText)
         else value
         for name, value in details.items()

@@ -52,7 +52,7 @@ def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn,
 
 
 def with_schema(given: Sequence[Turn], schema: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """For a service that was to be held to the schema, and is not."""
+    """For a service that did not keep to the schema."""
     system, *others = given
     return system._replace(text=f"{system.text}\n\n{_how_to_answer(schema)}"), *others
 

@@ -66,7 +66,7 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
         provider = providers.ollama(model, environment)
     scrub = scrub_of(environment)
     backend = HttpBackend(provider, environment, scrub)
-    return ModelClient(backend, schema_in_text=not provider.held, scrub=scrub)
+    return ModelClient(backend, schema_in_text=not provider.takes_schema, scrub=scrub)
 
 
 def _recording(

@@ -19,6 +19,7 @@ import ringi
 from ringi.agents.output import documents
 from ringi.errors import (
     BadModelAnswer,
+    Interrupted,
     ModelFailed,
     ModelRejected,
     ModelTimeout,
@@ -521,17 +522,19 @@ def test_one_that_waits_for_an_answer_at_a_terminal_gets_none(world: World) -> N
         world.backend("mine").send(call())
 
 
-def test_whatever_stops_the_wait_ends_it(world: World) -> None:
-    world.program("mine", "time.sleep(300)")
+class Enough(Exception):
+    pass
 
-    class Enough(Exception):
-        pass
+
+@pytest.mark.parametrize("reason", [Enough, Interrupted, OSError, ValueError])
+def test_whatever_stops_the_wait_ends_it(world: World, reason: type[Exception]) -> None:
+    world.program("mine", "time.sleep(300)")
 
     def enough(_: int) -> None:
         if world.seen.exists():
-            raise Enough
+            raise reason
 
-    with pytest.raises(Enough):
+    with pytest.raises(reason):
         world.backend("mine").send(call(on_tokens=enough))
     world.check_nothing_left()
 

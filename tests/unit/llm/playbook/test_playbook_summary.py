@@ -22,7 +22,6 @@ from ringi.domain.session import (
 from ringi.llm.playbook.book import book
 from ringi.llm.playbook.decisions import decisions
 from ringi.llm.playbook.questions import questions
-from ringi.llm.playbook.quote import cut, harmless, one_line
 from ringi.llm.playbook.summary import summary
 
 SECTIONS = ("goal", "agreed", "bounds", "decisions", "feedback", "steps", "checks", "beyond", "open")
@@ -281,32 +280,3 @@ def test_what_nobody_knows_is_an_open_point():
 
 
 # --- quoting ----------------------------------------------------------------------------------------
-
-
-@given(text=st.text(max_size=60), most=st.integers(2, 30))
-def test_cut_is_short_enough_and_a_beginning(text: str, most: int):
-    short = cut(text, most)
-    assert len(short) <= most
-    assert text.startswith(short.removesuffix("…").rstrip()) or short == text
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("foo_bar and `a*b`", "foo_bar and `a*b`"),
-        ("2 * 3", "2 \\* 3"),
-        ("one ` only", "one ' only"),
-        ("```sh", "'sh"),
-        ("<b>", "\\<b>"),
-        ("a < b", "a < b"),
-        ("[x](y)", "[x]\\(y)"),
-        ("\\*", "\\\\\\*"),
-        ("_x_", "\\_x\\_"),
-    ],
-)
-def test_harmless(text: str, shown: str):
-    assert harmless(text) == shown
-
-
-def test_one_line_hides_nothing():
-    assert one_line("a\n\u202eb\u200b\tc\ud800\x00", 20) == "a b c"
