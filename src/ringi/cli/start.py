@@ -79,7 +79,7 @@ def init(app: App, key: str | None, principal: str, agents: str | None, undo: bo
 
 
 def _start(agents: Sequence[Agent]) -> str:
-    beside = [agent.name for agent in agents if agent.name != "vscode"]  # an editor is not started in a copy
+    beside = [agent.name for agent in agents if agent.resume]  # an editor is not started in a copy
     return f"ringi with {beside[0] if beside else '-- COMMAND'}"
 
 

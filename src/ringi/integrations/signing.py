@@ -8,7 +8,6 @@ import binascii
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -115,17 +114,14 @@ class SshSignatures:
 def fingerprint(path: Path, key: str, environment: Mapping[str, str]) -> str:
     """Of the public key, which was read from the path. Raises SigningFailed if it is none."""
     try:
-        with tempfile.TemporaryDirectory(prefix="ringi-") as folder:
-            alone = Path(folder, "key.pub")
-            alone.write_text(key + "\n", encoding="ascii")
-            shown = subprocess.run(
-                ["ssh-keygen", "-l", "-E", "sha256", "-f", str(alone)],
-                env={"PATH": environment.get("PATH", ""), "LC_ALL": "C"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_CHECK_SEC,
-                check=False,
-            )
+        shown = subprocess.run(
+            ["ssh-keygen", "-l", "-E", "sha256", "-f", "-"],
+            env={"PATH": environment.get("PATH", ""), "LC_ALL": "C"},
+            input=f"{key}\n".encode("ascii"),
+            capture_output=True,
+            timeout=_CHECK_SEC,
+            check=False,
+        )
     except FileNotFoundError:
         raise SigningFailed(key=str(path), why=Text("ssh-keygen is not installed")) from None
     except subprocess.TimeoutExpired:
