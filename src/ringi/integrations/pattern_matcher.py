@@ -66,6 +66,9 @@ class PatternMatcher:
             except (OSError, ValueError):
                 self.close()
                 return None
+            except BaseException:  # interrupted: its answer must not be taken for that to the next text
+                self.close()
+                raise
 
     def close(self) -> None:
         child, self._child = self._child, None
@@ -93,7 +96,6 @@ class PatternMatcher:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={},
             start_new_session=True,  # Ctrl-C is meant for us; the child ends with its input
         )
         atexit.register(self.close)

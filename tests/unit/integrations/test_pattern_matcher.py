@@ -1,6 +1,7 @@
 """Configured patterns match in a child; one that would take for ever is cut off."""
 
 import re
+import signal
 
 import pytest
 
@@ -58,3 +59,21 @@ def test_a_child_that_is_gone_is_replaced(matchers):
     find._child.wait()
     assert find("a") is None
     assert find("a") == [(0, 1)]
+
+
+def test_an_answer_that_nobody_waited_for_is_not_that_to_the_next_text(matchers):
+    find = matchers("a+", SLOW, seconds=1.0)
+    assert find("a") == [(0, 1), (0, 1)]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            find("a" * 30 + "b" + "a" * 200 + "b")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert find("xa") == [(1, 2), (1, 2)]
