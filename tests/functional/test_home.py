@@ -19,7 +19,7 @@ from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.process.table import process_start
-from ringi.wiring.checks import MARK
+from ringi.workspace.copy_run import SCRATCH
 from ringi.workspace.places import places_of
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
@@ -207,8 +207,8 @@ def test_work_that_was_cut_off(desk: Desk, start: str | None) -> None:
 
 
 def test_copies_of_checks_are_nobodys_work(desk: Desk) -> None:
-    assert [MARK] == home._OWN_CHECKS
-    copied(desk.root, command=[MARK], supervisor=myself())
+    assert [SCRATCH] == home._OWN_CHECKS
+    copied(desk.root, command=[SCRATCH], supervisor=myself())
     assert desk.json()["sessions"] == []
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ringi import DropSpec, open_workspace
-from ringi.api.beside_copies import of_agents
 from ringi.domain.feedback import Side
 from ringi.domain.versions import NewContent
-from ringi.process.table import process_start
+from ringi.usecases.agent_copies import of_agents
+from ringi.workspace.copy import Supervisor
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk
 from tests.helpers import Person, answer
@@ -134,7 +134,7 @@ def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
     assert desk.run("with", "--resume", "p9").returncode == 2
     with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
         (copy,) = of_agents(workspace)
-        copy.mark_running(os.getpid(), process_start(os.getpid()) or "", ["sh"])
+        copy.note(supervisor=Supervisor.this_process(), command=("sh",), taken=False)
         busy = desk.run("with", "--resume", name)
         assert "an agent is working in its copy" in busy.stderr
         copy.note(supervisor=None, taken=True)

@@ -10,7 +10,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.api.beside_copies import abandoned, kept, remove_settled, size_of
 from ringi.api.takein import take_in, take_in_sessions, written_plans, written_sessions
 from ringi.api.workspace import Workspace, open_workspace
 from ringi.errors import LedgerCorrupt, RingiError
@@ -18,6 +17,7 @@ from ringi.fs import OsFileSystem
 from ringi.store.moved import ADOPT, earlier_place, set_aside
 from ringi.store.moved import adopt as adopt_ledger
 from ringi.text import Text
+from ringi.usecases.agent_copies import abandoned, kept, remove_settled, size_of
 from ringi.wiring.config import load
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.places import Places, places_of

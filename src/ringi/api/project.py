@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ringi.api.diagnosing import Basis, commands_of, diagnose
 from ringi.api.workspace import Workspace
 from ringi.domain.change_view import milliseconds
 from ringi.domain.codec import canonical, digest
@@ -18,6 +17,7 @@ from ringi.errors import PushStale
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
 from ringi.usecases.analysis import dependencies_of
+from ringi.usecases.diagnose import Basis, diagnose
 from ringi.workspace.diagnostics import merged
 from ringi.workspace.snapshot import Listing, Snapshot, Snapshots
 
@@ -60,7 +60,7 @@ def capture(
     )
     diagnosed = diagnose(
         workspace,
-        commands_of(workspace.configuration),
+        workspace.settings.diagnostics.commands,
         Basis(snapshot.id, snapshot.tree, known),
         environment=workspace.environment,
         on_command=lambda command: on_progress(Text("running {command} …", command=command)),
@@ -101,7 +101,7 @@ def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> P
 
 def _settings(workspace: Workspace) -> str:
     thresholds, config = workspace.services.rules.thresholds, workspace.configuration.config.diagnostics
-    commands = commands_of(workspace.configuration)
+    commands = workspace.settings.diagnostics.commands
     return digest(canonical([commands, config.format, thresholds.critical, thresholds.mutable]))
 
 

@@ -8,8 +8,9 @@ from ringi.ports import Clock, EventSink, PersonChannel
 from ringi.store.ledger import Ledger
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.wiring.assemble import Assembly, Progress, assemble
+from ringi.wiring.commands import supervisors_in
 from ringi.wiring.config import Loaded
-from ringi.wiring.copies import supervisors_in
+from ringi.wiring.settings import settings_of
 from ringi.wiring.system import process_environment
 from ringi.workspace.places import find_root, places_of
 
@@ -23,6 +24,7 @@ class Workspace(OpenWorkspace):
             assembly.upkeep,
             assembly.places,
             assembly.environment,
+            settings_of(assembly.loaded),
             assembly.planning,
             assembly.extractor,
         )

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.api.beside_copies import has_copy
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.describing import describe, totals
 from ringi.cli.input import STDIN, read_named
@@ -18,6 +17,7 @@ from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, s
 from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
+from ringi.usecases.agent_copies import has_copy
 from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
 from ringi.views import words
 from ringi.views.approval import proof

@@ -10,20 +10,20 @@ from typing import Any
 
 import click
 
-from ringi.api import beside
-from ringi.api.beside import Taken
-from ringi.api.beside_copies import abandoned, plan_of
-from ringi.api.beside_program import from_here, in_copy, program_of
-from ringi.api.beside_resume import Handed, find_copy, go_on
-from ringi.api.beside_walls import Walls, walls_of, writable_places
 from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.errors import Interrupted, NoSuchProgram
 from ringi.integrations.notify import notify
+from ringi.process.program import from_here, in_copy, program_of
 from ringi.process.terminal import Ended
 from ringi.text import Text
+from ringi.usecases import beside
+from ringi.usecases.agent_copies import abandoned, plan_of, remove_settled
+from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, writable_places
+from ringi.usecases.beside import Taken
+from ringi.usecases.resume import Resumption, find_copy, resume_in
 from ringi.views import words
 from ringi.workspace.copy import WorkCopy
 
@@ -68,10 +68,10 @@ def with_(
         raise click.UsageError(_("which command? For example: ringi with claude"))
     if resume is not None and carry:
         raise click.UsageError(_("--carry belongs to a new copy, not to --resume"))
-    settings = app.workspace.configuration.config.beside
-    session = _Session(app, walls_of(app.workspace), commit=commit)
+    settings = app.workspace.settings.beside
+    session = _Session(app, agent_sandbox(app.workspace), commit=commit)
     if resume is None:
-        for told in beside.remove_settled(app.workspace):
+        for told in remove_settled(app.workspace):
             app.ui.line(told, style="dim")
         _tell_abandoned(app.ui, abandoned(app.workspace))
         code = session.start(command, (*settings.carry, *carry), (*settings.checks, *checks))
@@ -84,10 +84,10 @@ def with_(
 class _Session:
     """One agent at work, from its copy to its plan."""
 
-    def __init__(self, app: App, walls: Walls, *, commit: bool) -> None:
+    def __init__(self, app: App, sandbox: AgentSandbox, *, commit: bool) -> None:
         self._app = app
         self._ui = app.ui
-        self._walls = walls
+        self._sandbox = sandbox
         self._commit = commit
 
     def start(self, command: Sequence[str], carry: Sequence[str], checks: Sequence[str]) -> int:
@@ -109,13 +109,13 @@ class _Session:
         with copy.claimed():
             argv = in_copy(copy.record.command, copy.tree, workspace.places.root)
             program_of(argv, copy.tree, self._app.environment)
-            handed = go_on(workspace, copy, more)
-            _tell_handed(self._ui, copy, handed)
+            resumption = resume_in(workspace, copy, more)
+            _tell_resumption(self._ui, copy, resumption)
             known: Sequence[str] = ()
             if copy.record.plan_id:
                 known = workspace.plan.get_state(copy.record.plan_id).check_commands or ()
             again = tuple(dict.fromkeys([*checks, *known]))
-            return self._work(copy, handed.argv, copy.record.command, again, handed)
+            return self._work(copy, resumption.argv, copy.record.command, again, resumption)
 
     def _work(
         self,
@@ -123,13 +123,13 @@ class _Session:
         argv: Sequence[str],
         command: Sequence[str],
         checks: Sequence[str],
-        handed: Handed | None,
+        resumption: Resumption | None,
     ) -> int:
         """The exit code. `argv` is started; `command` is what the person called it by."""
         app, ui = self._app, self._ui
-        _tell_walls(ui, self._walls, writable_places(app.workspace, command, app.environment))
+        _tell_sandbox(ui, self._sandbox, writable_places(app.workspace, command, app.environment))
         try:
-            ended = self._run(copy, argv, handed)
+            ended = self._run(copy, argv, resumption)
             complete = self._take(copy, command, checks, ended.exit_code)
         except NoSuchProgram:
             raise
@@ -142,21 +142,21 @@ class _Session:
             return Interrupted.exit_code
         return 1 if ended.exit_code else 0
 
-    def _run(self, copy: WorkCopy, argv: Sequence[str], handed: Handed | None) -> Ended:
+    def _run(self, copy: WorkCopy, argv: Sequence[str], resumption: Resumption | None) -> Ended:
         try:
             ended = beside.run_agent(
                 self._app.workspace,
                 copy,
                 argv,
                 self._app.environment,
-                self._walls,
+                self._sandbox,
                 output=self._ui.out.fileno(),
-                feedback=handed.feedback if handed else None,
-                told_at=handed.at if handed else "",
+                feedback=resumption.feedback if resumption else None,
+                told_at=resumption.at if resumption else "",
             )
         except (FileNotFoundError, PermissionError, NoSuchProgram) as error:
             # Nothing was started.
-            if handed is None:
+            if resumption is None:
                 copy.remove()
             else:
                 copy.mark_taken()
@@ -171,7 +171,7 @@ class _Session:
             app.workspace,
             copy,
             command,
-            walls=self._walls,
+            sandbox=self._sandbox,
             environment=app.environment,
             checks=checks,
             commit=self._commit,
@@ -200,10 +200,11 @@ def _tell_copy(ui: Ui, copy: WorkCopy) -> None:
         ui.line(Text("If the agent needs one: {option}", option=option), style="dim", indent=2)
 
 
-def _tell_walls(ui: Ui, walls: Walls, writable: Sequence[Path]) -> None:
-    if walls.bwrap is None:
+def _tell_sandbox(ui: Ui, sandbox: AgentSandbox, writable: Sequence[Path]) -> None:
+    if sandbox.bwrap is None:
         line = Text(
-            "NOT in a sandbox ({why}): nothing keeps the command from writing elsewhere.", why=walls.why or ""
+            "NOT in a sandbox ({why}): nothing keeps the command from writing elsewhere.",
+            why=sandbox.why or "",
         )
         ui.line(line, style="yellow")
     elif writable:
@@ -213,16 +214,18 @@ def _tell_walls(ui: Ui, walls: Walls, writable: Sequence[Path]) -> None:
         ui.line(Text("In a sandbox: it can write to its copy and a /tmp of its own."))
 
 
-def _tell_handed(ui: Ui, copy: WorkCopy, handed: Handed) -> None:
+def _tell_resumption(ui: Ui, copy: WorkCopy, resumption: Resumption) -> None:
     ui.line(Text("Going on in {path}", path=str(copy.tree)), style="dim")
-    if handed.laid:
-        ui.line(Text("Laid in, as you left it: {paths}", paths=words.some(handed.laid)))
-    for path in handed.not_laid:
+    if resumption.laid:
+        ui.line(Text("Laid in, as you left it: {paths}", paths=words.some(resumption.laid)))
+    for path in resumption.not_laid:
         ui.line(Text("! not laid in, the agent went on with it: {path}", path=path), style="yellow")
-    if handed.as_file:
-        ui.line(Text("What you said is in {path} ($RINGI_FEEDBACK).", path=str(handed.feedback)))
+    if resumption.as_file:
+        ui.line(Text("What you said is in {path} ($RINGI_FEEDBACK).", path=str(resumption.feedback)))
     else:
-        ui.line(Text("What you said is its first message; it is also in {path}", path=str(handed.feedback)))
+        ui.line(
+            Text("What you said is its first message; it is also in {path}", path=str(resumption.feedback))
+        )
 
 
 def _tell_ended(ui: Ui, ended: Ended, name: str) -> None:

@@ -6,7 +6,6 @@ from typing import Final
 
 import click
 
-from ringi.api.beside_copies import remove_settled
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.approve import tell_sent_back
 from ringi.cli.execute import carry_out
@@ -20,6 +19,7 @@ from ringi.cli.undo import undo
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted
 from ringi.text import Text
+from ringi.usecases.agent_copies import remove_settled
 from ringi.usecases.review import Review, ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.review import told

@@ -7,9 +7,7 @@ from pathlib import Path
 import click
 
 from ringi.agents.record import Agent
-from ringi.api import beside
 from ringi.api import doctor as clinic
-from ringi.api.beside_walls import Walls
 from ringi.api.workspace import Workspace
 from ringi.cli import agents_setup
 from ringi.cli.app import EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
@@ -18,6 +16,8 @@ from ringi.cli.ui import shown, translated
 from ringi.errors import NoChannel, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
+from ringi.usecases import beside
+from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.agent_setup import present
 from ringi.usecases.prompter import is_yes
 from ringi.wiring.setup import initialise, users_signers
@@ -160,7 +160,7 @@ def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:
         return Text("a work copy that was empty is forgotten")
     command = copy.record.command or ("ringi", "with")
     with copy.claimed():
-        taken = beside.take(workspace, copy, command, walls=Walls(None), environment=app.environment)
+        taken = beside.take(workspace, copy, command, sandbox=AgentSandbox(None), environment=app.environment)
         if taken.plan is None and not taken.left_out:
             copy.remove()
             return Text("an unused work copy was removed")

@@ -97,14 +97,14 @@ def _surroundings(settings: Settings) -> Surroundings:
 
 def requester_of(parent: int, places: "Places") -> str:
     """An agent that `ringi with` started, where that is what started us; empty for the user."""
-    from ringi.api.beside import proposer_of  # noqa: PLC0415  # see above
+    from ringi.process.program import program_name  # noqa: PLC0415  # see above
     from ringi.process.table import process_start  # noqa: PLC0415  # see above
     from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # see above
 
     for copy in WorkCopy.all(places.copies):
         running, command = copy.record.supervisor, copy.record.command
         if running and command and running.pid == parent and process_start(parent) == running.start:
-            return f"with:{proposer_of(command)}"
+            return f"with:{program_name(command)}"
     return ""
 
 

@@ -15,6 +15,7 @@ from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.ports import Clock, PersonChannel, Upkeep
 from ringi.text import Text
+from ringi.usecases.settings import Settings
 from ringi.workspace.places import Places
 
 if TYPE_CHECKING:  # most workspaces are opened without
@@ -31,6 +32,7 @@ class OpenWorkspace:
         upkeep: Upkeep,
         places: Places,
         environment: Mapping[str, str],
+        settings: Settings,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
     ) -> None:
@@ -39,6 +41,7 @@ class OpenWorkspace:
         self.upkeep = upkeep
         self.places = places
         self.environment = environment
+        self.settings = settings
         self.plan = PlanTool(services)
         self.versions = Versions(services)
         self.grants = Grants(services)

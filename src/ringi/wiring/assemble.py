@@ -20,14 +20,13 @@ from ringi.store.lock import FileLock
 from ringi.store.projection import Projection
 from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text
-from ringi.wiring.checks import CopyChecks
+from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, load
 from ringi.wiring.config_keys import Config
 from ringi.wiring.models import budget_of, choose
 from ringi.wiring.signers import signer_lists
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
-from ringi.workspace.commands import CommandSettings, WorkspaceCommands
-from ringi.workspace.places import Places, places_of, user_folder
+from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:
@@ -118,16 +117,9 @@ def _services(
         rules=rules_of(config),
         snapshot_id=lambda: snapshots(places).take().id,
         snapshots=lambda: snapshots(places),
-        commands=commands_of(places, config, environment),
+        commands=PlanCommands(places, config, environment),
         signatures=SshSignatures(lambda: signer_lists(places.root, environment)),
-        check=CopyChecks(
-            places,
-            environment,
-            config.checks.timeout_sec,
-            carry=config.beside.carry,
-            on_progress=on_progress,
-            commands_in=lambda tree: commands_of(places, config, environment, tree),
-        ),
+        check=PlanChecks(places, config, environment, on_progress),
         analyse=lambda path: _analyse(places, tree, path, config),
         commits=lambda: commits_of(places, environment, on_progress),
         model=lambda: choose(config.model, config, environment, Path.cwd()),
@@ -168,22 +160,6 @@ def commits_of(
     from ringi.integrations.commits import GitCommits  # noqa: PLC0415  # only where one is wanted
 
     return GitCommits(places.root, environment, on_progress)
-
-
-def commands_of(
-    places: Places, config: Config, environment: Mapping[str, str], root: Path | None = None
-) -> WorkspaceCommands:
-    """In the workspace, or in a copy of it."""
-    home, user = Path(environment.get("HOME", "")), user_folder(environment)
-    # Whoever can read a key can sign with it.
-    secret = [home / name for name in (".ssh", ".gnupg")] if home.is_absolute() else []
-    settings = CommandSettings(
-        sandbox=config.run.sandbox,
-        environment=config.run.environment,
-        output_bytes=config.run.output_bytes,
-        hidden=(places.states, *secret, *([user] if user else [])),
-    )
-    return WorkspaceCommands(root or places.root, environment, settings)
 
 
 def rules_of(config: Config) -> Rules:

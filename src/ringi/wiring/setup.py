@@ -14,8 +14,8 @@ from ringi.usecases import init
 from ringi.usecases.agent_setup import AgentSetup
 from ringi.usecases.signers import UsersSigners
 from ringi.usecases.trust import ProjectTrust
+from ringi.wiring.commands import supervisors_in
 from ringi.wiring.config import executable
-from ringi.wiring.copies import supervisors_in
 from ringi.wiring.system import SystemClock, new_file_mode
 from ringi.workspace.pins import Trust
 from ringi.workspace.places import places_of

@@ -13,24 +13,76 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from ringi.domain.base import Document, Versioned
 from ringi.domain.codec import pretty, trusted
 from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
 from ringi.fs import replace_file
+from ringi.process.table import process_start
 from ringi.text import Text, why_failed
 from ringi.workspace.carry import carriable, carry_over, erase, erase_later, private_folder
 from ringi.workspace.checkout import head_of, make_repository
-from ringi.workspace.copy_record import CopyRecord, Supervisor
-from ringi.workspace.copy_shadow import ABSENT, CopyShadow, Raw, doubt
 from ringi.workspace.git import Git, quoted
 from ringi.workspace.paths import normalise
-from ringi.workspace.private_git import OWN, Captured
-from ringi.workspace.shadow import Shadow
+from ringi.workspace.private_git import OWN, Captured, Surroundings
+from ringi.workspace.shadow import ABSENT, CopyShadow, Raw, Shadow, doubt
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
 _REGULAR: Final = frozenset(["100644", "100755"])
 _REMOVED: Final = ".removed-"
 _LONGEST_SUBJECT: Final = 200
 _LONGEST_BODY: Final = 10_000
+
+
+class Supervisor(Document, frozen=True):
+    pid: int
+    start: str
+    """When that process began; a number alone may by now belong to another."""
+
+    @classmethod
+    def this_process(cls) -> "Supervisor":
+        return cls(os.getpid(), process_start(os.getpid()) or "")
+
+    @property
+    def is_running(self) -> bool:
+        return process_start(self.pid) == self.start
+
+
+class CopyRecord(Versioned, frozen=True, kw_only=True):
+    """copy.json: written as soon as the copy exists, so that one left behind is found."""
+
+    workspace: str
+    created_at: str
+    base: str
+    head: str | None = None
+    object_format: str = "sha1"
+    ignorecase: bool = False
+    precompose: bool = False
+    carried: tuple[str, ...] = ()
+    own_files: Mapping[str, str] = {}
+    """Digests of what was laid below `.agent`, which the difference leaves out but names."""
+    nested: tuple[str, ...] = ()
+    """Repositories inside the workspace; they are not in the copy, and nothing below them is taken."""
+    laid_at: int = 0
+    """When its files had been laid, in the file system's own time and in nanoseconds."""
+    supervisor: Supervisor | None = None
+    command: tuple[str, ...] = ()
+    """What works in the copy."""
+    taken: bool = False
+    """Its difference is a plan, or there is none; what else holds it here, the next fields say."""
+    plan_id: str = ""
+    """The plan that its difference became, or is about to become."""
+    planned_tree: str = ""
+    """What the plan says already: a difference to it is a new version."""
+    planned_version: int = 0
+    """The plan's version that says so; a later one is the person's."""
+    left_out: bool = False
+    """The agent changed something that the plan could not carry."""
+    ended_at: str = ""
+    """When the agent last ended."""
+    told_at: str = ""
+    """What the person said until then was handed back to the agent."""
+    ignored: tuple[str, ...] = ()
+    """Patterns of what the agent leaves here that is no part of its change."""
 
 
 class CopyChange(NamedTuple):
@@ -57,7 +109,10 @@ class WorkCopy:
         """Ignored files and folders that are not in the copy; known where it was made."""
         self.nested: tuple[str, ...] = ()
         self.unreadable: tuple[str, ...] = ()
-        self._shadow = CopyShadow(folder / "base.git", self.tree, record)
+        around = Surroundings(
+            object_format=record.object_format, ignorecase=record.ignorecase, precompose=record.precompose
+        )
+        self._shadow = CopyShadow(folder / "base.git", self.tree, record.base, around)
 
     @property
     def id(self) -> str:
@@ -66,6 +121,11 @@ class WorkCopy:
     @property
     def base(self) -> str:
         return self.record.base
+
+    @property
+    def is_running(self) -> bool:
+        """Somebody works in it now."""
+        return self.record.supervisor is not None and self.record.supervisor.is_running
 
     @property
     def is_gone(self) -> bool:
@@ -178,9 +238,6 @@ class WorkCopy:
             with suppress(RingiError):  # one that was cut off before it had a record
                 found.append(cls.open(path.parent))
         return found
-
-    def mark_running(self, pid: int, start: str, command: Sequence[str] = ()) -> None:
-        self.note(supervisor=Supervisor(pid, start), command=_words(command), taken=False)
 
     def mark_taken(self) -> None:
         self.note(taken=True)

@@ -17,7 +17,7 @@ from ringi.mcp.running import requester_of
 from ringi.mcp.waiting import Client, Waiting
 from ringi.mcp.worker import Worker
 from ringi.process.table import process_start
-from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.places import places_of
 from tests.helpers import approve, environment_of, open_scratch, proposed, write
 
@@ -252,8 +252,8 @@ def test_who_asks_is_the_agent_whose_supervisor_started_the_server(repo: Path, t
     places = places_of(repo, environment_of(tmp_path))
     copy = WorkCopy.make(repo, places.state, places.copies)
     mine = process_start(os.getpid()) or ""
-    copy.mark_running(os.getpid(), mine, ["/usr/bin/claude", "--resume"])
+    copy.note(supervisor=Supervisor(os.getpid(), mine), command=("/usr/bin/claude", "--resume"), taken=False)
     assert requester_of(os.getpid(), places) == "with:claude"
     assert requester_of(os.getppid(), places) == ""
-    copy.mark_running(os.getpid(), mine + "0", ["/usr/bin/claude"])
+    copy.note(supervisor=Supervisor(os.getpid(), mine + "0"), command=("/usr/bin/claude",), taken=False)
     assert requester_of(os.getpid(), places) == ""

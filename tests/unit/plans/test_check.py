@@ -30,7 +30,7 @@ from ringi.fs import OsFileSystem
 from ringi.plans import check
 from ringi.plans.services import Services
 from ringi.ports import StoredPlan
-from ringi.wiring.checks import CopyChecks
+from ringi.workspace.checks import CopyChecks
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.places import places_of
 from tests.fakes.world import World

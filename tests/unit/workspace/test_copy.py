@@ -187,10 +187,13 @@ class TestMake:
 
     def test_a_record_that_cannot_be_written_is_told_and_stays(self, tmp_path, make):
         copy = make(repository(tmp_path / "r", {"a": "1"}))
-        (copy.folder / "copy.json.fresh").mkdir()
+        record = copy.folder / "copy.json"
+        record.rename(record.with_name("kept"))
+        record.mkdir()  # nothing can be put in its place
         with pytest.raises(StorageFailed, match=r"copy\.json"):
             copy.note(plan_id="1")
-        assert WorkCopy.open(copy.folder).record.plan_id == ""
+        assert record.is_dir()
+        assert sorted(path.name for path in copy.folder.glob(".copy.json.*")) == []
 
     def test_who_claims_it_reads_what_was_noted_last(self, tmp_path, make):
         copy = make(repository(tmp_path / "r", {"a": "1"}))
@@ -271,7 +274,7 @@ class TestMake:
         copy = make(root)
         for folder in (tmp_path / "state", tmp_path / "cache", copy.folder, copy.tree):
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        copy.mark_running(42, "start")
+        copy.note(supervisor=Supervisor(42, "start"), command=(), taken=False)
         found = WorkCopy.open(copy.folder)
         assert found.record == copy.record
         assert found.record.workspace == str(root)

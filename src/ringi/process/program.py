@@ -12,7 +12,7 @@ from ringi.errors import NoSuchProgram
 _INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
 
 
-def proposer_of(argv: Sequence[str]) -> str:
+def program_name(argv: Sequence[str]) -> str:
     """The program's name; for an interpreter, that of the script it runs."""
     return PurePosixPath(argv[1] if _runs_a_file(argv) else argv[0]).name
 

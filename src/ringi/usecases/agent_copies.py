@@ -5,13 +5,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.api.workspace import Workspace
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.errors import NotFound, RingiError
-from ringi.process.table import process_start
 from ringi.text import Text
-from ringi.wiring.checks import MARK
+from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_run import SCRATCH
 
 
 class Kept(NamedTuple):
@@ -30,35 +29,30 @@ class Kept(NamedTuple):
         return self.too_old or (done and not self.copy.record.left_out)
 
 
-def is_running(copy: WorkCopy) -> bool:
-    running = copy.record.supervisor
-    return running is not None and process_start(running.pid) == running.start
-
-
-def of_agents(workspace: Workspace) -> list[WorkCopy]:
+def of_agents(workspace: OpenWorkspace) -> list[WorkCopy]:
     """Oldest first, without those that checks run in."""
-    return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command != (MARK,)]
+    return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command != (SCRATCH,)]
 
 
-def abandoned(workspace: Workspace) -> list[WorkCopy]:
+def abandoned(workspace: OpenWorkspace) -> list[WorkCopy]:
     """Copies whose `ringi with` was cut off before their work was a plan."""
-    return [copy for copy in of_agents(workspace) if not copy.record.taken and not is_running(copy)]
+    return [copy for copy in of_agents(workspace) if not copy.record.taken and not copy.is_running]
 
 
-def kept(workspace: Workspace) -> list[Kept]:
+def kept(workspace: OpenWorkspace) -> list[Kept]:
     return [one for copy in of_agents(workspace) if (one := _kept(workspace, copy))]
 
 
-def _kept(workspace: Workspace, copy: WorkCopy) -> Kept | None:
-    if not copy.record.taken or is_running(copy):
+def _kept(workspace: OpenWorkspace, copy: WorkCopy) -> Kept | None:
+    if not copy.record.taken or copy.is_running:
         return None
     now = datetime.fromisoformat(workspace.clock.now())
-    most = timedelta(days=workspace.configuration.config.beside.keep_days)
+    most = timedelta(days=workspace.settings.beside.keep_days)
     age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
     return Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=age >= most)
 
 
-def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
+def plan_of(workspace: OpenWorkspace, copy: WorkCopy) -> PlanRef | None:
     if not copy.record.plan_id:
         return None
     try:
@@ -67,12 +61,12 @@ def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
         return None
 
 
-def has_copy(workspace: Workspace, plan_id: str) -> bool:
+def has_copy(workspace: OpenWorkspace, plan_id: str) -> bool:
     """Whether an agent can go on with the plan where it left it."""
     return any(copy.record.plan_id == plan_id for copy in of_agents(workspace))
 
 
-def remove_settled(workspace: Workspace) -> list[Text]:
+def remove_settled(workspace: OpenWorkspace) -> list[Text]:
     """Removes the copies of plans that are done, and those that are too old; answers with what is told.
 
     Never one that somebody works in, and never one whose work is not a plan yet.

@@ -1,7 +1,6 @@
 """An agent works in a copy of the repository; what it changed becomes a plan."""
 
 import contextlib
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +8,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.agents.table import agent_of
-from ringi.api.beside_copies import plan_of, remove_settled
-from ringi.api.beside_program import in_copy, proposer_of
-from ringi.api.beside_walls import Walls, enclosed
-from ringi.api.workspace import Workspace
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
@@ -20,21 +15,19 @@ from ringi.errors import BadTransition, ChangeFixed, PathRefused, RingiError, St
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.validate import Basis
 from ringi.process.agent_socket import AgentSocket, Server
-from ringi.process.run import last, run, shell
-from ringi.process.table import process_start
-from ringi.process.terminal import Ended, run_in_terminal
+from ringi.process.program import in_copy, program_name
+from ringi.process.terminal import Ended
 from ringi.text import Text
-from ringi.wiring.checks import environment_in
-from ringi.workspace.copy import CopyChange, Difference, WorkCopy
-from ringi.workspace.copy_record import Supervisor
+from ringi.usecases.agent_copies import plan_of
+from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.copy import CopyChange, Difference, Supervisor, WorkCopy
+from ringi.workspace.copy_run import CopyRun, Invocation
 from ringi.workspace.tree import Tree
-
-__all__ = ["Taken", "make_copy", "proposer_of", "remove_settled", "run_agent", "take"]
 
 GROUP: Final = "change"
 MCP_SOCKET: Final = "RINGI_MCP_SOCKET"
 FEEDBACK_FILE: Final = "RINGI_FEEDBACK"
-_KEPT_OUTPUT: Final = 16_384
 
 
 class Taken(NamedTuple):
@@ -60,71 +53,66 @@ class Taken(NamedTuple):
 
 
 def make_copy(
-    workspace: Workspace, argv: Sequence[str], carry: Sequence[str], on_progress: Callable[[Text], None]
+    workspace: OpenWorkspace, argv: Sequence[str], carry: Sequence[str], on_progress: Callable[[Text], None]
 ) -> WorkCopy:
-    places, pid, agent = workspace.places, os.getpid(), agent_of(argv)
+    places = workspace.places
     return WorkCopy.make(
         places.root,
         places.state,
         places.copies,
         carry=carry,
-        ignored=agent.ignored,
-        supervisor=Supervisor(pid, process_start(pid) or ""),
+        ignored=agent_of(argv).ignored,
+        supervisor=Supervisor.this_process(),
         command=argv,
         on_progress=on_progress,
     )
 
 
 def run_agent(
-    workspace: Workspace,
+    workspace: OpenWorkspace,
     copy: WorkCopy,
     argv: Sequence[str],
     environment: Mapping[str, str],
-    walls: Walls,
+    sandbox: AgentSandbox,
     *,
     output: int = 1,
     feedback: Path | None = None,
     told_at: str = "",
 ) -> Ended:
     """The command works in the copy, in a terminal of its own; its leftover processes are ended."""
-    with AgentSocket(_server(workspace, argv, environment)) as door:
-        env = environment_in(copy, environment)
-        if door.path is not None:
-            env[MCP_SOCKET] = str(door.path)
-        if feedback is not None:
-            env[FEEDBACK_FILE] = str(feedback)
-        visible = [path for path in (door.folder, feedback) if path is not None]
-        words = in_copy(argv, copy.tree, workspace.places.root)
-        inside = enclosed(workspace, copy, walls, words, env, visible=visible)
-        ended = run_in_terminal(
-            inside.argv,
-            cwd=copy.tree,
-            env=inside.env,
+    with AgentSocket(_server(workspace, argv, environment)) as socket:
+        more = {MCP_SOCKET: socket.path, FEEDBACK_FILE: feedback}
+        visible = [path for path in (socket.folder, feedback) if path is not None]
+
+        def enclosing(invocation: Invocation) -> Invocation:
+            return enclosed(workspace, copy, sandbox, invocation, visible=visible)
+
+        ended = CopyRun(copy, environment, enclosing=enclosing).run_in_terminal(
+            in_copy(argv, copy.tree, workspace.places.root),
+            {name: str(path) for name, path in more.items() if path is not None},
             output=output,
-            listener=door,
-            takes_terminal=walls.bwrap is not None,
-            mark=copy.id,
+            listener=socket,
         )
     with contextlib.suppress(StorageFailed):  # whoever deleted its copy is told when it is read
         copy.note(ended_at=workspace.clock.now(), told_at=told_at or copy.record.told_at)
     return ended
 
 
-def _server(workspace: Workspace, argv: Sequence[str], environment: Mapping[str, str]) -> Server:
+def _server(workspace: OpenWorkspace, argv: Sequence[str], environment: Mapping[str, str]) -> Server:
     """For each client its own, outside of the sandbox; a child of this process, by which it is known."""
     root = workspace.places.root
     # Not the folder it is started in: the workspace may hold modules of the same names.
     python = (sys.executable, "-P", "-m", "ringi")
-    words = (*python, "--workspace", str(root), "mcp", "--as", proposer_of(argv))
+    words = (*python, "--workspace", str(root), "mcp", "--as", program_name(argv))
     return Server(words, root, {name: value for name, value in environment.items() if name != MCP_SOCKET})
 
 
 def take(
-    workspace: Workspace,
+    workspace: OpenWorkspace,
     copy: WorkCopy,
     argv: Sequence[str],
     *,
-    walls: Walls,
+    sandbox: AgentSandbox,
     environment: Mapping[str, str],
     checks: Sequence[str] = (),
     commit: bool = False,
@@ -152,10 +140,16 @@ def take(
         planned_version=now.version,
     )
     no_commit = _wish_commit(workspace, copy, plan_id) if commit else None
+
+    def enclosing(invocation: Invocation) -> Invocation:
+        # In the same sandbox as the agent: it is the agent's code that runs.
+        return enclosed(workspace, copy, sandbox, invocation, agent=argv, terminal=False)
+
+    copy_run = CopyRun(copy, environment, difference, enclosing)
     results = []
     for check in checks:
         on_check(check)
-        results.append(_run_check(workspace, copy, check, difference.tree, environment, walls, argv))
+        results.append(copy_run.check(check, workspace.settings.check_timeout_sec))
     if results:
         workspace.plan.add_checks(plan_id, results)
     changed = bool(results) and copy.difference().tree != difference.tree
@@ -175,7 +169,11 @@ def take(
 
 
 def _propose(
-    workspace: Workspace, copy: WorkCopy, argv: Sequence[str], difference: Difference, plan: PlanRef | None
+    workspace: OpenWorkspace,
+    copy: WorkCopy,
+    argv: Sequence[str],
+    difference: Difference,
+    plan: PlanRef | None,
 ) -> tuple[str, bool, tuple[Text, ...]]:
     """The plan's id, whether it was there before, and what is wrong with it."""
     specs, basis = specs_of(difference, workspace.services.tree)
@@ -191,9 +189,9 @@ def _propose(
         f"{told[0] if told else command}\n\nChanged in a work copy by: {command}",
         rationale="",
         tags=("with",),
-        proposer=proposer_of(argv),
+        proposer=program_name(argv),
         left_out=[f"{path}: {why}" for path, why in difference.left_out],
-        requester=f"with:{proposer_of(argv)}",
+        requester=f"with:{program_name(argv)}",
     )
     # Before it has specs: who finds the copy after a crash goes on with this plan.
     copy.note(plan_id=plan_id)
@@ -201,7 +199,7 @@ def _propose(
     return plan_id, False, validated.problems
 
 
-def _wish_commit(workspace: Workspace, copy: WorkCopy, plan_id: str) -> Text | None:
+def _wish_commit(workspace: OpenWorkspace, copy: WorkCopy, plan_id: str) -> Text | None:
     told = copy.head_message()
     title = workspace.plan.get(plan_id).plan.title
     try:
@@ -211,35 +209,11 @@ def _wish_commit(workspace: Workspace, copy: WorkCopy, plan_id: str) -> Text | N
     return None
 
 
-def _ask_standing(workspace: Workspace, plan_id: str) -> None:
+def _ask_standing(workspace: OpenWorkspace, plan_id: str) -> None:
     """Where a standing approval may cover it, nobody need be asked; a person can be asked all the same."""
     if any(state.revoked_at is None for state in workspace.grants.list()):
         with contextlib.suppress(RingiError):
             workspace.plan.request_approval(plan_id)
-
-
-def _run_check(
-    workspace: Workspace,
-    copy: WorkCopy,
-    command: str,
-    tree: str,
-    environment: Mapping[str, str],
-    walls: Walls,
-    argv: Sequence[str],
-) -> CheckResult:
-    """Behind the same walls as the agent: it is the agent's code that runs."""
-    timeout = workspace.configuration.config.checks.timeout_sec
-    words, env = shell(command), environment_in(copy, environment)
-    inside = enclosed(workspace, copy, walls, words, env, agent=argv, terminal=False)
-    ended = run(
-        inside.argv,
-        cwd=copy.tree,
-        env=inside.env,
-        timeout_sec=timeout,
-        output=last(_KEPT_OUTPUT),
-        mark=copy.id,
-    )
-    return CheckResult(command, ended.exit_code, round(ended.duration_sec, 3), tree, ended.text)
 
 
 def specs_of(difference: Difference, tree: Tree) -> tuple[list[ActionSpec], Basis]:

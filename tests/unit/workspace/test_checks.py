@@ -13,8 +13,9 @@ from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.process.table import process_start
 from ringi.text import Text
-from ringi.wiring.checks import MARK, CopyChecks, lay_over
+from ringi.workspace.checks import CopyChecks
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_run import SCRATCH, lay_over
 from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 from tests.helpers import environment_of, fingerprint, make_files, untouched
@@ -224,7 +225,7 @@ def test_a_copy_that_cannot_be_removed_hides_no_result(places: Places, monkeypat
 def child_that(places: Places, command: str) -> subprocess.CompletedProcess[str]:
     """A process of its own that checks with the command, in which {pid} is the process's number."""
     program = (
-        "import os, sys; from pathlib import Path; from ringi.wiring.checks import CopyChecks;"
+        "import os, sys; from pathlib import Path; from ringi.workspace.checks import CopyChecks;"
         "from ringi.workspace.places import places_of; from ringi.domain.plan import CheckPhase;"
         "places, command = places_of(Path(sys.argv[1]), os.environ), sys.argv[2].format(pid=os.getpid());"
         "CopyChecks(places, os.environ, 30)([command], {}, CheckPhase.DRY)"
@@ -246,7 +247,7 @@ def child_that(places: Places, command: str) -> subprocess.CompletedProcess[str]
 def test_a_copy_whose_process_was_killed_is_removed_by_the_next(places: Places):
     assert child_that(places, "kill -9 {pid}; sleep 1").returncode == -9
     (left,) = WorkCopy.all(places.copies)
-    assert left.record.command == (MARK,)
+    assert left.record.command == (SCRATCH,)
     assert left.record.taken  # no plan is made of it
     assert process_start(left.record.supervisor.pid) != left.record.supervisor.start
     assert codes(run(places, "true")) == [0]

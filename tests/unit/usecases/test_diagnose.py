@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, diagnosing, open_workspace
-from ringi.api.diagnosing import Basis, Command, Diagnosed, commands_of, diagnose
+from ringi.api import Workspace, open_workspace
 from ringi.api.doctor import abandoned
 from ringi.domain.project_state import Diagnostic, Gap, GapCode, Severity
 from ringi.store.lock import FileLock
+from ringi.usecases import diagnose as diagnosing
+from ringi.usecases.diagnose import Basis, Diagnosed, diagnose
+from ringi.usecases.settings import DiagnosticCommand as Command
 from ringi.wiring.config import executable
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.pins import Trust
@@ -185,7 +187,7 @@ def test_commands_of_the_project_do_not_run_untrusted(repo: Path, tmp_path: Path
     configured(repo)
     (tmp_path / "home").mkdir()
     with opened(repo, tmp_path) as workspace:
-        (command,) = commands_of(workspace.configuration)
+        (command,) = workspace.settings.diagnostics.commands
         assert not command.trusted
         done = diagnose(workspace, [command], basis_of(workspace), environment=environment_of(tmp_path))
         assert done == Diagnosed((), (Gap(GapCode.UNTRUSTED, command.text),))
@@ -193,7 +195,7 @@ def test_commands_of_the_project_do_not_run_untrusted(repo: Path, tmp_path: Path
     assert not (tmp_path / "home" / "ran").exists()
     Trust(repo, environment_of(tmp_path), FileLock).pin(executable(repo), at="", by="", channel="")
     with opened(repo, tmp_path) as workspace:
-        (command,) = commands_of(workspace.configuration)
+        (command,) = workspace.settings.diagnostics.commands
         done = diagnose(workspace, [command], basis_of(workspace), environment=environment_of(tmp_path))
         assert done == Diagnosed((FOUND,))
     assert (tmp_path / "home" / "ran").exists()
@@ -205,13 +207,13 @@ def test_whose_commands_they_are(repo: Path, tmp_path: Path):
     user = tmp_path / "user.yaml"
     user.write_text("diagnostics: {commands: [mypy]}\n")
     with opened(repo, tmp_path, RINGI_CONFIG=str(user)) as workspace:
-        commands = commands_of(workspace.configuration)
+        commands = workspace.settings.diagnostics.commands
         assert commands == (Command("mypy"), Command(theirs, trusted=False))
     user.write_text(f'diagnostics: {{commands: ["{theirs}"]}}\n')
     with opened(repo, tmp_path, RINGI_CONFIG=str(user)) as workspace:
-        assert commands_of(workspace.configuration) == (Command(theirs),)
+        assert workspace.settings.diagnostics.commands == (Command(theirs),)
     with opened(repo, tmp_path, RINGI_DIAGNOSTICS_COMMANDS="ruff check") as workspace:
-        assert commands_of(workspace.configuration) == (Command("ruff check"),)
+        assert workspace.settings.diagnostics.commands == (Command("ruff check"),)
 
 
 # What is known already
@@ -259,7 +261,7 @@ def test_the_cache_does_not_grow_for_ever(workspace: Workspace, monkeypatch: pyt
 
 def test_a_copy_that_a_crash_left_is_removed_and_never_a_plan(repo: Path, tmp_path: Path):
     code = (
-        "import os, sys; from pathlib import Path; from tests.unit.api.test_diagnosing import *\n"
+        "import os, sys; from pathlib import Path; from tests.unit.usecases.test_diagnose import *\n"
         "workspace = opened(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "command = Command('echo x > README.md; echo $$ > $HOME/going; exec sleep 60')\n"
         "env = environment_of(Path(sys.argv[2]))\n"

@@ -5,35 +5,24 @@ import shlex
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
-from ringi.api.workspace import Workspace
 from ringi.domain import codec
 from ringi.domain.base import Versioned
 from ringi.domain.project_state import Diagnostic, Gap, GapCode
 from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
 from ringi.fs import replace_file
-from ringi.process.run import Ran, at_most, run, shell
-from ringi.process.table import process_start
+from ringi.process.run import Ran, at_most
 from ringi.text import Text
-from ringi.wiring.checks import MARK, environment_in, remove_abandoned
-from ringi.wiring.config import Loaded, Origin
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_record import Supervisor
+from ringi.usecases.settings import DiagnosticCommand, DiagnosticSettings
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.copy_run import CopyRun, ScratchCopies, Touched
 from ringi.workspace.diagnostics import MAX_OUTPUT_BYTES, Format, Parsed, Place, Unparsed, merged, parse
 
-KEY: Final = "diagnostics.commands"
 _READER_VERSION: Final = 1  # counts what makes the same output mean something else
 _CANNOT_RUN: Final = 126  # from here on a shell says: not runnable, not found, ended by a signal
 _MOST_KEPT: Final = 200
 _TAIL: Final = 300
-
-
-class Command(NamedTuple):
-    text: str
-    trusted: bool = True
-    """False for one of the project that no person has trusted."""
 
 
 class Basis(NamedTuple):
@@ -59,29 +48,20 @@ class Kept(Versioned, frozen=True, kw_only=True):
     outside: int = 0
 
 
-def commands_of(loaded: Loaded) -> tuple[Command, ...]:
-    """The user's own and the trusted; then those of the project that would count if they were trusted."""
-    own = loaded.config.diagnostics.commands
-    commands = tuple(Command(text) for text in own)
-    overruled = loaded.sources[KEY].origin is Origin.ENVIRONMENT
-    if loaded.trust is None or loaded.trust.trusted or overruled:
-        return commands
-    others = (text for text in loaded.trust.lines(KEY) if text not in own)
-    return (*commands, *(Command(text, trusted=False) for text in others))
-
-
 def diagnose(
-    workspace: Workspace,
-    commands: Sequence[Command],
+    workspace: OpenWorkspace,
+    commands: Sequence[DiagnosticCommand],
     basis: Basis,
     *,
     environment: Mapping[str, str],
     on_command: Callable[[str], None] = lambda _: None,
 ) -> Diagnosed:
     """What is known for this snapshot already is not run again; without anything to run nothing is copied."""
+    settings = workspace.settings.diagnostics
     found: list[Kept] = []
     gaps: list[Gap] = []
-    with _Copies(workspace, basis) as copies:
+    carry = workspace.settings.beside.carry
+    with ScratchCopies(workspace.places, environment, carry=carry) as copies:
         for command in dict.fromkeys(commands):
             if not command.trusted:
                 gaps.append(Gap(GapCode.UNTRUSTED, command.text))
@@ -89,7 +69,7 @@ def diagnose(
                 found.append(known)
             else:
                 on_command(command.text)
-                kept, problem = _run(copies, command.text, environment)
+                kept, problem = _run(copies, basis, command.text, settings)
                 found.append(kept)
                 if problem:
                     gaps.append(Gap(GapCode.TOOL_FAILED, command.text, str(problem)))
@@ -105,30 +85,35 @@ def diagnose(
 _NONE: Final = Kept(diagnostics=())
 
 
-def _run(copies: "_Copies", command: str, environment: Mapping[str, str]) -> tuple[Kept, Text | None]:
+def _run(
+    copies: ScratchCopies, basis: Basis, command: str, settings: DiagnosticSettings
+) -> tuple[Kept, Text | None]:
     """What it said, and why that is not to be relied on; a failure is never kept."""
-    settings = copies.workspace.configuration.config.diagnostics
     try:
-        copy = copies.current()
-        ran = run(
-            shell(command),
-            cwd=copy.tree,
-            env=_environment(copy, environment),
+        copy_run = copies.current()
+        if copy_run.copy.base != basis.tree:
+            copies.discard()
+            raise CopyFailed(why=Text("the project changed meanwhile"))
+        ran = copy_run.run(
+            command,
             timeout_sec=settings.timeout_sec,
             output=at_most(MAX_OUTPUT_BYTES),
             errors=at_most(MAX_OUTPUT_BYTES),
-            mark=copy.id,
+            env=_environment(copy_run),
         )
-        rewritten = copies.rewritten()
+        touched = copy_run.touched()
     except (Failed, Refused, Usage) as error:
         return _NONE, Text(error.message, **error.details)
+    if touched is not Touched.NOTHING:  # what a command left is not there for the next one
+        copies.discard()
     if ran.timed_out:
         return _NONE, Text("it took longer than {limit} s", limit=settings.timeout_sec)
     if ran.too_long:
         return _NONE, Text("it printed more than {limit} bytes", limit=MAX_OUTPUT_BYTES)
-    if rewritten:
+    if touched is Touched.REWRITTEN:
         return _NONE, Text("it changes files, so it speaks of others than the project's")
-    place = Place((str(copy.tree), os.path.realpath(copy.tree)), copies.basis.files)
+    tree = copy_run.copy.tree
+    place = Place((str(tree), os.path.realpath(tree)), basis.files)
     parsed = parse(ran.output, place, Format(settings.format), errors=ran.errors, source=_program(command))
     return _judged(ran, parsed)
 
@@ -148,10 +133,10 @@ def _last_words(ran: Ran) -> str:
     return (ran.errors or ran.output)[-_TAIL:].decode("utf-8", "replace").strip()
 
 
-def _environment(copy: WorkCopy, environment: Mapping[str, str]) -> dict[str, str]:
-    """Without colours: they would stand in the middle of what is read."""
+def _environment(copy_run: CopyRun) -> dict[str, str]:
+    """Without colours: they would be in the middle of what is read."""
     forced = {"FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"}
-    plain = {name: value for name, value in environment_in(copy, environment).items() if name not in forced}
+    plain = {name: value for name, value in copy_run.environment.items() if name not in forced}
     return {**plain, "NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -164,70 +149,10 @@ def _program(command: str) -> str:
     return PurePosixPath(named[0]).name if named else ""
 
 
-# Where they run.
-
-
-class _Copies:
-    """One work copy after another: what a command left in its copy is not there for the next one."""
-
-    def __init__(self, workspace: Workspace, basis: Basis) -> None:
-        self.workspace = workspace
-        self.basis = basis
-        self._copy: WorkCopy | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._remove()
-
-    def current(self) -> WorkCopy:
-        if self._copy is not None:
-            return self._copy
-        places = self.workspace.places
-        remove_abandoned(places.copies)
-        carry = self.workspace.configuration.config.beside.carry
-        copy = self._copy = WorkCopy.make(
-            places.root,
-            places.state,
-            places.copies,
-            carry=carry,
-            supervisor=Supervisor(os.getpid(), process_start(os.getpid()) or ""),
-            command=[MARK],
-        )
-        # What a checker writes must not become a plan after a crash.
-        copy.mark_taken()
-        if copy.base != self.basis.tree:
-            self._remove()
-            raise CopyFailed(why=Text("the project changed meanwhile"))
-        return copy
-
-    def rewritten(self) -> bool:
-        """Whether files of the project are not as they were. New ones beside them do no harm."""
-        if self._copy is None:
-            return False
-        try:
-            difference = self._copy.difference()
-        except CopyFailed:  # it deleted its copy
-            self._remove()
-            return True
-        if difference.tree == difference.base:
-            return False
-        self._remove()
-        return any(change.before is not None for change in difference.changes)
-
-    def _remove(self) -> None:
-        copy, self._copy = self._copy, None
-        if copy is not None:
-            copy.remove()
-
-
 # What is known already: a function of the snapshot, the command and the settings that matter to it.
 
 
-def cached(workspace: Workspace, snapshot_id: str, command: str) -> Kept | None:
+def cached(workspace: OpenWorkspace, snapshot_id: str, command: str) -> Kept | None:
     try:
         data = _cache_file(workspace, snapshot_id, command).read_bytes()
         return codec.trusted(data, Kept, "diagnostics")
@@ -235,7 +160,7 @@ def cached(workspace: Workspace, snapshot_id: str, command: str) -> Kept | None:
         return None
 
 
-def _keep(workspace: Workspace, snapshot_id: str, command: str, kept: Kept) -> None:
+def _keep(workspace: OpenWorkspace, snapshot_id: str, command: str, kept: Kept) -> None:
     path = _cache_file(workspace, snapshot_id, command)
     with suppress(OSError):  # what cannot be kept is found out again
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -245,10 +170,8 @@ def _keep(workspace: Workspace, snapshot_id: str, command: str, kept: Kept) -> N
             old.unlink(missing_ok=True)
 
 
-def _cache_file(workspace: Workspace, snapshot_id: str, command: str) -> Path:
-    config = workspace.configuration.config
-    settings = codec.digest(
-        codec.canonical([_READER_VERSION, config.diagnostics.format, sorted(config.beside.carry)])
-    )
-    name = codec.digest(codec.canonical([snapshot_id, command, settings]))
+def _cache_file(workspace: OpenWorkspace, snapshot_id: str, command: str) -> Path:
+    settings = workspace.settings
+    mattering = [_READER_VERSION, settings.diagnostics.format, sorted(settings.beside.carry)]
+    name = codec.digest(codec.canonical([snapshot_id, command, codec.digest(codec.canonical(mattering))]))
     return workspace.places.state / "diagnostics" / f"{name}.json"

@@ -1,24 +1,23 @@
 """Copies stay as long as somebody may go on in them; a crash loses nothing and makes nothing twice."""
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, beside, beside_copies, open_workspace
-from ringi.api.beside_copies import abandoned, kept, of_agents, remove_settled
-from ringi.api.beside_resume import find_copy, go_on
-from ringi.api.beside_walls import Walls
+from ringi.api import Workspace, open_workspace
 from ringi.api.doctor import Mark, examine
 from ringi.domain.plan import PlanStatus
 from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.plans.tool import PlanTool
-from ringi.process.table import process_start
-from ringi.wiring.checks import MARK
-from ringi.workspace.copy import WorkCopy
+from ringi.usecases import agent_copies, beside
+from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled
+from ringi.usecases.agent_sandbox import AgentSandbox
+from ringi.usecases.resume import find_copy, resume_in
+from ringi.workspace.copy import Supervisor, WorkCopy
+from ringi.workspace.copy_run import SCRATCH
 from tests.helpers import Person, approve, environment_of
 
 OLD = "2020-01-01T00:00:00.000000Z"
@@ -41,7 +40,9 @@ def worked(workspace: Workspace, **files: str) -> WorkCopy:
 
 def taken(workspace: Workspace, copy: WorkCopy, **more: object) -> beside.Taken:
     environment = workspace.environment
-    return beside.take(workspace, copy, ["agent"], walls=Walls(None), environment=environment, **more)
+    return beside.take(
+        workspace, copy, ["agent"], sandbox=AgentSandbox(None), environment=environment, **more
+    )
 
 
 def done(workspace: Workspace, plan_id: str) -> None:
@@ -93,12 +94,12 @@ def test_a_copy_that_somebody_needs_never_goes(workspace: Workspace, why: str) -
     done(workspace, ref.id)
     copy.note(ended_at=OLD)
     if why == "running":
-        copy.mark_running(os.getpid(), process_start(os.getpid()) or "", ["agent"])
+        copy.note(supervisor=Supervisor.this_process(), command=("agent",), taken=False)
         copy.mark_taken()
     elif why == "not taken":
         copy.note(taken=False)
     elif why == "of a check":
-        copy.note(command=(MARK,))
+        copy.note(command=(SCRATCH,))
     if why == "claimed":
         with copy.claimed():
             assert remove_settled(workspace) == []
@@ -161,7 +162,7 @@ def test_what_the_person_changed_meanwhile_is_pointed_out(workspace: Workspace) 
     copy = worked(workspace, one="1\n", two="2\n")
     ref = taken(workspace, copy).plan
     assert ref is not None
-    go_on(workspace, copy)
+    resume_in(workspace, copy)
     specs = workspace.plan.get_state(ref.id).action_specs
     workspace.plan.amend(ref.id, [DropSpec(specs[0].id)])
     (copy.tree / "two").write_text("3\n")
@@ -177,7 +178,7 @@ def test_only_what_the_agent_left_alone_is_laid_in(workspace: Workspace) -> None
     dropped = [DropSpec(specs[name]) for name in ("one", "two", "README.md")]
     assert workspace.plan.amend(ref.id, [*dropped, NewContent(specs["three"], "mine\n")]).ok
     (copy.tree / "two").write_text("the agent went on\n")
-    handed = go_on(workspace, copy, ["more"])
+    handed = resume_in(workspace, copy, ["more"])
     assert handed.laid == ("README.md", "one", "three")
     assert handed.not_laid == ("two",)
     assert not (copy.tree / "one").exists()
@@ -197,13 +198,13 @@ def test_a_message_too_long_for_a_word_is_a_file(workspace: Workspace) -> None:
     assert ref is not None
     copy.note(command=("/opt/claude", "--old", "first words"))
     workspace.plan.reject(ref.id, "short")
-    handed = go_on(workspace, copy, ["--model", "x"])
+    handed = resume_in(workspace, copy, ["--model", "x"])
     assert handed.argv[:2] == ("/opt/claude", "--continue")
     assert handed.argv[3:] == ("--model", "x")
     assert "> short" in handed.argv[2]
     workspace.plan.mark_pending(ref.id, pending=True)
     workspace.plan.reject(ref.id, "long " * 30_000)
-    handed = go_on(workspace, copy)
+    handed = resume_in(workspace, copy)
     assert str(handed.feedback) in handed.argv[2]
     assert len(handed.argv[2]) < 500
     assert "> long long" in handed.feedback.read_text()
@@ -284,6 +285,6 @@ def test_what_somebody_went_on_with_meanwhile_stays(
     seen = kept(workspace)
     assert seen[0].settled
     copy.note(ended_at=workspace.clock.now())
-    monkeypatch.setattr(beside_copies, "kept", lambda _: seen)
+    monkeypatch.setattr(agent_copies, "kept", lambda _: seen)
     assert remove_settled(workspace) == []
     assert copy.tree.is_dir()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api.beside_program import from_here, in_copy, program_of, proposer_of
 from ringi.errors import NoSuchProgram
+from ringi.process.program import from_here, in_copy, program_name, program_of
 
 
 @pytest.fixture
@@ -71,4 +71,4 @@ def test_a_path_that_leads_to_no_program_is_refused(top: Path):
     ],
 )  # fmt: skip
 def test_the_proposer_is_the_program_or_its_script(command: list[str], name: str):
-    assert proposer_of(command) == name
+    assert program_name(command) == name

@@ -1,31 +1,28 @@
 """An agent goes on in the copy it worked in, with what a person said about its plan."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
-from ringi.api.beside_copies import is_running, of_agents, plan_of
-from ringi.api.beside_feedback import CUT_OFF, message_of
-from ringi.api.workspace import Workspace
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.codec import digest
 from ringi.domain.plan import OPEN
 from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.process.table import process_start
 from ringi.text import Text
-from ringi.wiring.checks import lay_over
-from ringi.workspace.copy import CopyChange, WorkCopy, put
-from ringi.workspace.copy_record import Supervisor
+from ringi.usecases.agent_copies import of_agents, plan_of
+from ringi.usecases.feedback import CUT_OFF, message_of
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.copy import CopyChange, Supervisor, WorkCopy, put
+from ringi.workspace.copy_run import lay_over
 from ringi.workspace.tree import Tree
 
 FEEDBACK: Final = "feedback.md"
 
 
-class Handed(NamedTuple):
+class Resumption(NamedTuple):
     """How the agent is started again."""
 
     argv: tuple[str, ...]
@@ -41,7 +38,7 @@ class Handed(NamedTuple):
     """The same, where the agent's own copy of the file had gone on."""
 
 
-def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
+def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
     """That of the named plan. Else one that was cut off, which nothing else brings back, or the newest.
 
     Raises NothingToResume.
@@ -59,13 +56,13 @@ def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
         return copies[-1]
     newest_first = found[::-1]
     for copy in sorted(newest_first, key=_was_cut_off, reverse=True):
-        if not is_running(copy) and not copy.is_gone and _can_go_on(workspace, copy):
+        if not copy.is_running and not copy.is_gone and _can_go_on(workspace, copy):
             return copy
     raise NothingToResume(why=Text("no copy of an open plan is left."))
 
 
 def _refuse_unusable(copy: WorkCopy) -> None:
-    if is_running(copy):
+    if copy.is_running:
         pid = copy.record.supervisor.pid if copy.record.supervisor else 0
         raise NothingToResume(why=Text("an agent is working in its copy now (process {pid}).", pid=pid))
     if copy.is_gone:
@@ -77,7 +74,7 @@ def _was_cut_off(copy: WorkCopy) -> bool:
     return not copy.record.taken and not copy.record.plan_id
 
 
-def _can_go_on(workspace: Workspace, copy: WorkCopy) -> bool:
+def _can_go_on(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
     if not copy.record.command:
         return False
     if _was_cut_off(copy):
@@ -86,7 +83,7 @@ def _can_go_on(workspace: Workspace, copy: WorkCopy) -> bool:
     return plan is not None and plan.status in OPEN
 
 
-def go_on(workspace: Workspace, copy: WorkCopy, more: Sequence[str] = ()) -> Handed:
+def resume_in(workspace: OpenWorkspace, copy: WorkCopy, more: Sequence[str] = ()) -> Resumption:
     """Makes the copy ready: the person's own changes laid in, what they said written down."""
     plan = plan_of(workspace, copy)
     answer = workspace.plan.answer(plan.id) if plan else None
@@ -96,16 +93,16 @@ def go_on(workspace: Workspace, copy: WorkCopy, more: Sequence[str] = ()) -> Han
     feedback = copy.folder / FEEDBACK
     put(feedback, text.encode("utf-8", "backslashreplace"))
     copy.note(
-        supervisor=Supervisor(os.getpid(), process_start(os.getpid()) or ""),
+        supervisor=Supervisor.this_process(),
         taken=False,
         planned_tree=copy.difference().tree if plan else "",
         planned_version=plan.version if plan else 0,
     )
     argv, told = _command(copy.record.command, text, feedback, more)
-    return Handed(argv, feedback, now, not told, laid, not_laid)
+    return Resumption(argv, feedback, now, not told, laid, not_laid)
 
 
-def _message(workspace: Workspace, copy: WorkCopy, answer: PlanAnswer | None) -> str:
+def _message(workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer | None) -> str:
     if answer is None:
         return CUT_OFF + "\n"
     checks = workspace.plan.get_state(answer.plan_id).checks
@@ -125,7 +122,7 @@ def _command(
 
 
 def _lay_in(
-    workspace: Workspace, copy: WorkCopy, answer: PlanAnswer
+    workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The person's version of each file that they changed, where the copy still has the proposer's."""
     paths = {one.path for one in answer.changed}
@@ -149,7 +146,7 @@ def _lay_in(
     return tuple(sorted(files)), tuple(sorted(theirs.keys() - files.keys()))
 
 
-def _wanted(workspace: Workspace, plan_id: str) -> Mapping[str, tuple[bytes, int] | None]:
+def _wanted(workspace: OpenWorkspace, plan_id: str) -> Mapping[str, tuple[bytes, int] | None]:
     """What the plan as it is now leaves of its files."""
     return {
         effect.path: (effect.new, int(effect.after.mode, 8))

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.api.beside_feedback import message_of
 from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
 from ringi.domain.versions import Difference, SpecDifference
 from ringi.text import visible
+from ringi.usecases.feedback import message_of
 
 
 def answer(**more: object) -> PlanAnswer:

@@ -1,4 +1,4 @@
-"""What keeps an agent to its copy, where bubblewrap works: everything else is read-only or out of sight."""
+"""What keeps an agent to its copy, if bubblewrap works: everything else is read-only or out of sight."""
 
 import os
 import shutil
@@ -10,14 +10,15 @@ from typing import Final, NamedTuple
 
 from ringi.agents.record import Place
 from ringi.agents.table import agent_of
-from ringi.api.beside_program import program_of
-from ringi.api.workspace import Workspace
 from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
+from ringi.process.program import program_of
 from ringi.process.sandbox import AgentPlaces
 from ringi.text import Text
+from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_run import Invocation
 from ringi.workspace.git import Repository
 from ringi.workspace.places import user_folder
 
@@ -36,25 +37,19 @@ _TMP: Final = Path(os.path.realpath("/tmp"))  # noqa: S108  # only compared with
 _OURS: Final = (Path(sys.executable), Path(__file__).parents[1])
 
 
-class Walls(NamedTuple):
+class AgentSandbox(NamedTuple):
     bwrap: str | None
+    """None if there is no sandbox."""
     setsid: str = ""
     why: Text | None = None
-    """Why there are none."""
+    """Why there is none."""
 
 
-class Enclosed(NamedTuple):
-    """How the agent is started."""
-
-    argv: tuple[str, ...]
-    env: dict[str, str]
-
-
-def walls_of(workspace: Workspace, *, path: str = SYSTEM_PATH) -> Walls:
-    """Raises NoSandbox where the configuration wants one and there is none."""
-    wanted = workspace.configuration.config.beside.sandbox
+def agent_sandbox(workspace: OpenWorkspace, *, path: str = SYSTEM_PATH) -> AgentSandbox:
+    """Raises NoSandbox if the configuration requires one and there is none."""
+    wanted = workspace.settings.beside.sandbox
     if wanted == "off":
-        return Walls(None, why=Text("with.sandbox is off"))
+        return AgentSandbox(None, why=Text("with.sandbox is off"))
     bwrap, setsid = sandbox.find(path), shutil.which("setsid", path=path)
     if bwrap is None:
         why: Text | None = Text("bubblewrap is not installed")
@@ -64,26 +59,26 @@ def walls_of(workspace: Workspace, *, path: str = SYSTEM_PATH) -> Walls:
         why = sandbox.trouble(bwrap)
     if why is not None and wanted == "required":
         raise NoSandbox(why=why)
-    return Walls(None, why=why) if why else Walls(bwrap, setsid or "")
+    return AgentSandbox(None, why=why) if why else AgentSandbox(bwrap, setsid or "")
 
 
 def enclosed(
-    workspace: Workspace,
+    workspace: OpenWorkspace,
     copy: WorkCopy,
-    walls: Walls,
-    argv: Sequence[str],
-    env: Mapping[str, str],
+    box: AgentSandbox,
+    invocation: Invocation,
     *,
     agent: Sequence[str] = (),
     visible: Sequence[Path] = (),
     terminal: bool = True,
-) -> Enclosed:
-    """The command inside the walls, or as it is where there are none.
+) -> Invocation:
+    """The command inside the sandbox, or as it is if there is none.
 
-    `agent` is the command whose state can be written, where that is another one.
+    `agent` is the command whose state can be written, if that is another one.
     """
-    if walls.bwrap is None:
-        return Enclosed(tuple(argv), dict(env))
+    if box.bwrap is None:
+        return invocation
+    argv, env = invocation.argv, invocation.env
     program = program_of(argv, copy.tree, env)
     # A script that an interpreter is given is as much the program as the interpreter.
     named = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
@@ -94,20 +89,22 @@ def enclosed(
         if not sandbox.sees(chosen, path):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
     if terminal:
-        words = sandbox.for_agent(walls.bwrap, walls.setsid, chosen, copy.tree, copy.id)
+        words = sandbox.for_agent(box.bwrap, box.setsid, chosen, copy.tree, copy.id)
     else:
-        words = sandbox.for_check(walls.bwrap, chosen, copy.tree, copy.id)
+        words = sandbox.for_check(box.bwrap, chosen, copy.tree, copy.id)
     inside = {name: value for name, value in env.items() if name not in _LEADING_OUT and name != "TMPDIR"}
-    return Enclosed((*words, str(program), *argv[1:]), inside)
+    return Invocation((*words, str(program), *argv[1:]), inside, takes_terminal=terminal)
 
 
-def writable_places(workspace: Workspace, argv: Sequence[str], env: Mapping[str, str]) -> tuple[Path, ...]:
+def writable_places(
+    workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]
+) -> tuple[Path, ...]:
     """Beside the copy and /tmp: the agent's own state, and what the configuration names."""
     state = [place.path for place in _state(workspace, argv, env)]
     return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
 
 
-def _state(workspace: Workspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
+def _state(workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
     """Without the workspace, which somebody may keep in such a place, and without links to nowhere."""
     root = os.path.realpath(workspace.places.root)
     found = agent_of(argv).places(env)
@@ -116,7 +113,7 @@ def _state(workspace: Workspace, argv: Sequence[str], env: Mapping[str, str]) ->
 
 
 def _places(
-    workspace: Workspace,
+    workspace: OpenWorkspace,
     copy: WorkCopy,
     argv: Sequence[str],
     env: Mapping[str, str],
@@ -147,7 +144,7 @@ def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if path.exists()))
 
 
-def _hidden(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
+def _hidden(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
     home, user, places = Path(env.get("HOME", "")), user_folder(env), workspace.places
     secret = [home / name for name in _SECRET] if home.is_absolute() else []
     moved = [Path(env.get(name, "")) for name in ("GNUPGHOME", "XDG_RUNTIME_DIR")]
@@ -166,12 +163,12 @@ def _masked(env: Mapping[str, str]) -> list[Path]:
     return [*named, *([home / ".Xauthority"] if home.is_absolute() else [])]
 
 
-def _wished(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
+def _wished(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
     """Those that are there. The workspace and what is hidden stay as they are, whatever a list says."""
     home = Path(env.get("HOME", ""))
     kept = [Path(os.path.realpath(path)) for path in [workspace.places.root, *_hidden(workspace, env)]]
     found = []
-    for name in workspace.configuration.config.beside.writable:
+    for name in workspace.settings.beside.writable:
         path = home / name[2:] if name.startswith("~/") else Path(name)
         real = Path(os.path.realpath(path))
         if path.is_absolute() and real.exists() and not any(real.is_relative_to(one) for one in kept):

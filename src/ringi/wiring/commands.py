@@ -1,0 +1,85 @@
+"""Commands of a plan and its checks. What runs them is loaded when one runs: most openings run none."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ringi.wiring.config_keys import Config
+from ringi.workspace.places import Places, user_folder
+
+if TYPE_CHECKING:
+    from ringi.domain.plan import CheckPhase, CheckResult
+    from ringi.ports import Ran
+    from ringi.workspace.checks import CopyChecks
+    from ringi.workspace.commands import WorkspaceCommands
+    from ringi.workspace.copy_run import Files, Progress
+
+
+class PlanCommands:
+    """In the workspace, or in a copy of it."""
+
+    def __init__(
+        self, places: Places, config: Config, environment: Mapping[str, str], root: Path | None = None
+    ) -> None:
+        self._places = places
+        self._config = config
+        self._environment = environment
+        self._root = root or places.root
+
+    def sandboxed(self) -> bool:
+        return self._loaded().sandboxed()
+
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> "Ran":
+        return self._loaded().run(argv, folder, timeout_sec=timeout_sec, sandboxed=sandboxed)
+
+    def _loaded(self) -> "WorkspaceCommands":
+        from ringi.workspace.commands import CommandSettings, WorkspaceCommands  # noqa: PLC0415  # see the top
+
+        home, user = Path(self._environment.get("HOME", "")), user_folder(self._environment)
+        # Whoever can read a key can sign with it.
+        secret = [home / name for name in (".ssh", ".gnupg")] if home.is_absolute() else []
+        settings = CommandSettings(
+            sandbox=self._config.run.sandbox,
+            environment=self._config.run.environment,
+            output_bytes=self._config.run.output_bytes,
+            hidden=(self._places.states, *secret, *([user] if user else [])),
+        )
+        return WorkspaceCommands(self._root, self._environment, settings)
+
+
+class PlanChecks:
+    def __init__(
+        self, places: Places, config: Config, environment: Mapping[str, str], on_progress: "Progress"
+    ) -> None:
+        self._places = places
+        self._config = config
+        self._environment = environment
+        self._on_progress = on_progress
+
+    def sandboxed(self) -> bool:
+        return self._loaded().sandboxed()
+
+    def __call__(
+        self, commands: Sequence[str], files: "Files", phase: "CheckPhase"
+    ) -> "tuple[CheckResult, ...]":
+        return self._loaded()(commands, files, phase)
+
+    def _loaded(self) -> "CopyChecks":
+        from ringi.workspace.checks import CopyChecks  # noqa: PLC0415  # see the top
+
+        return CopyChecks(
+            self._places,
+            self._environment,
+            self._config.checks.timeout_sec,
+            carry=self._config.beside.carry,
+            on_progress=self._on_progress,
+            commands_in=lambda tree: PlanCommands(self._places, self._config, self._environment, tree),
+        )
+
+
+def supervisors_in(copies: Path) -> list[tuple[int, str]]:
+    """Who runs an agent in a work copy now: an answer typed below such a process is not a person's."""
+    from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # see the top
+
+    found = [copy.record.supervisor for copy in WorkCopy.all(copies)]
+    return [(running.pid, running.start) for running in found if running]

@@ -1,0 +1,259 @@
+"""Commands run in a work copy, never in the workspace; what they say is about one tree.
+
+Agents, checks, repeated checks and diagnostics all run so. An agent has a copy that outlives it; the others
+have scratch copies, which go when they are done.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from msgspec import UNSET, UnsetType
+
+from ringi.domain.plan import CheckPhase, CheckResult
+from ringi.errors import CopyFailed, PathRefused, StorageFailed
+from ringi.fs import OsFileSystem
+from ringi.ports import Commands
+from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
+from ringi.process.run import Limit, Ran, last, run, shell
+from ringi.process.terminal import Ended, Listener, run_in_terminal
+from ringi.text import Text, why_failed
+from ringi.workspace.copy import Difference, Supervisor, WorkCopy
+from ringi.workspace.places import Places
+from ringi.workspace.tree import Tree
+
+# A copy that is marked so holds nothing of a person: whoever comes next removes it if its process was killed.
+SCRATCH: Final = "ringi diagnostics"
+_KEPT_OUTPUT: Final = 16_384
+
+Files = Mapping[str, tuple[bytes, int] | None]
+"""Bytes and permission bits; None for a file that is gone."""
+Progress = Callable[[Text], None]
+
+
+class Invocation(NamedTuple):
+    """How a command is started."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    takes_terminal: bool = False
+    """It makes the terminal its own by itself."""
+
+
+Enclosing = Callable[[Invocation], Invocation]
+"""Puts a command into a sandbox."""
+
+
+class Touched(Enum):
+    """What commands did to the files of a copy."""
+
+    NOTHING = auto()
+    ADDED = auto()
+    """New ones beside the project's own, as a build leaves them."""
+    REWRITTEN = auto()
+
+
+class CopyRun:
+    """A copy, and the commands run in it."""
+
+    def __init__(
+        self,
+        copy: WorkCopy,
+        environment: Mapping[str, str],
+        difference: Difference | None = None,
+        enclosing: Enclosing = lambda invocation: invocation,
+    ) -> None:
+        """`difference` is what the copy holds now; without it, what the workspace held when it was made."""
+        self.copy = copy
+        self.difference = difference or Difference(copy.base, copy.base, (), ())
+        self._environment = environment
+        self._enclosing = enclosing
+
+    @property
+    def tree(self) -> str:
+        """The files that results are about."""
+        return self.difference.tree
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout_sec: float,
+        output: Limit,
+        errors: Limit | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Ran:
+        """A shell command. `env` stands in for the variables of `environment`."""
+        inside = self._enclosing(Invocation(shell(command), self.environment if env is None else env))
+        with _in_words(self.copy.folder):
+            return run(
+                inside.argv,
+                cwd=self.copy.tree,
+                env=inside.env,
+                timeout_sec=timeout_sec,
+                output=output,
+                errors=errors,
+                mark=self.copy.id,
+            )
+
+    def check(self, command: str, timeout_sec: float, phase: CheckPhase | UnsetType = UNSET) -> CheckResult:
+        ran = self.run(command, timeout_sec=timeout_sec, output=last(_KEPT_OUTPUT))
+        return self._result(command, ran.exit_code, ran.duration_sec, ran.text, phase)
+
+    def check_with(
+        self, commands: Commands, command: str, timeout_sec: float, phase: CheckPhase
+    ) -> CheckResult:
+        """In the sandbox that commands of a plan have."""
+        ran = commands.run(shell(command), "", timeout_sec=timeout_sec, sandboxed=True)
+        return self._result(command, ran.exit_code, ran.duration_sec, ran.output, phase)
+
+    def _result(
+        self, command: str, exit_code: int, duration_sec: float, output: str, phase: CheckPhase | UnsetType
+    ) -> CheckResult:
+        return CheckResult(command, exit_code, round(duration_sec, 3), self.tree, output, phase)
+
+    def run_in_terminal(
+        self, argv: Sequence[str], more: Mapping[str, str], *, output: int, listener: Listener | None = None
+    ) -> Ended:
+        """Raises OSError if the command cannot be started."""
+        inside = self._enclosing(Invocation(tuple(argv), {**self.environment, **more}))
+        return run_in_terminal(
+            inside.argv,
+            cwd=self.copy.tree,
+            env=inside.env,
+            output=output,
+            listener=listener,
+            takes_terminal=inside.takes_terminal,
+            mark=self.copy.id,
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The person's, with nothing that would lead a program from the copy back to the workspace."""
+        leading_back = GIT_PLACES | {"OLDPWD"}
+        kept = {name: value for name, value in self._environment.items() if name not in leading_back}
+        return {**kept, "PWD": str(self.copy.tree), WITH_VARIABLE: self.copy.id}
+
+    def touched(self) -> Touched:
+        try:
+            now = self.copy.difference()
+        except CopyFailed:  # a command deleted its copy, or made something of it that cannot be read
+            return Touched.REWRITTEN
+        if now.tree == self.tree:
+            return Touched.NOTHING
+        before = {change.path: change for change in self.difference.changes}
+        after = {change.path: change for change in now.changes}
+        rewritten = now.left_out != self.difference.left_out or any(
+            before.get(path) != after.get(path)
+            for path in before.keys() | after.keys()
+            if path in before or after[path].before is not None
+        )
+        return Touched.REWRITTEN if rewritten else Touched.ADDED
+
+
+class ScratchCopies:
+    """A copy of the workspace, with some files laid over it, and a fresh one whenever that is wanted.
+
+    It is removed when the block ends, however that is.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        environment: Mapping[str, str],
+        *,
+        carry: Sequence[str] = (),
+        files: Files | None = None,
+        on_progress: Progress = lambda _: None,
+    ) -> None:
+        self._places = places
+        self._environment = environment
+        self._carry = carry
+        self._files = files or {}
+        self._on_progress = on_progress
+        self._copy: WorkCopy | None = None
+        self._run: CopyRun | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    def current(self) -> CopyRun:
+        """The same again, unless a command rewrote the files: the next one speaks of those in question."""
+        if self._run is None or self._run.touched() is Touched.REWRITTEN:
+            self.discard()
+            with _in_words(self._places.copies):
+                self._run = self._make()
+        return self._run
+
+    def _make(self) -> CopyRun:
+        remove_abandoned(self._places.copies)
+        copy = self._copy = WorkCopy.make(
+            self._places.root,
+            self._places.state,
+            self._places.copies,
+            carry=self._carry,
+            supervisor=Supervisor.this_process(),
+            command=[SCRATCH],
+            on_progress=self._on_progress,
+        )
+        # What a command writes must not become a plan after a crash.
+        copy.mark_taken()
+        if not self._files:
+            return CopyRun(copy, self._environment)
+        lay_over(Tree(OsFileSystem(), copy.tree), self._files)
+        return CopyRun(copy, self._environment, copy.difference())
+
+    def discard(self) -> None:
+        copy, self._copy, self._run = self._copy, None, None
+        if copy is None:
+            return
+        try:
+            copy.remove()
+        except (StorageFailed, OSError) as error:
+            # What the commands said holds all the same; whoever removes the next copy tries again.
+            why = error.details["why"] if isinstance(error, StorageFailed) else why_failed(error)
+            self._on_progress(Text("{path} cannot be removed: {why}", path=str(copy.folder), why=why))
+
+
+def remove_abandoned(copies: Path) -> None:
+    """Scratch copies whose process was killed."""
+    for copy in WorkCopy.all(copies):
+        if copy.record.command == (SCRATCH,) and copy.record.supervisor and not copy.is_running:
+            with contextlib.suppress(StorageFailed):  # in the way of nobody
+                copy.remove()
+
+
+def lay_over(tree: Tree, files: Files) -> None:
+    """Puts the files into the tree, through no link; what is None goes, with the folders it leaves empty."""
+    with tree.open_root() as root:
+        for path in (path for path, content in files.items() if content is None):
+            with contextlib.suppress(FileNotFoundError), tree.folder_of(path, root) as (folder, name):
+                tree.fs.remove(folder, name)
+            _remove_empty(tree, root, path.rpartition("/")[0])
+        for path, content in files.items():
+            if content is not None:
+                with tree.folder_of(path, root, make=True) as (folder, name):
+                    with contextlib.suppress(FileNotFoundError):
+                        tree.fs.remove(folder, name)
+                    tree.fs.create(folder, name, *content)
+
+
+def _remove_empty(tree: Tree, root: int, path: str) -> None:
+    with contextlib.suppress(OSError, PathRefused):  # not empty, or gone already
+        while path:
+            with tree.folder_of(path, root) as (folder, name):
+                tree.fs.remove_folder(folder, name)
+            path = path.rpartition("/")[0]
+
+
+@contextlib.contextmanager
+def _in_words(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(what=str(place), why=why_failed(error)) from None
