@@ -14,7 +14,7 @@ from ringi.domain import codec
 from ringi.domain.run import RunPhase
 from ringi.domain.session import PlanningSession, SessionStatus
 from ringi.errors import NotFound
-from ringi.planning.position import consistent
+from ringi.planning.operations import consistent
 from tests.helpers import environment_of, open_scratch, python
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"

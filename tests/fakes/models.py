@@ -12,7 +12,7 @@ from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt
 from ringi.domain.session import ProjectFacts
 from ringi.domain.usage import TokenUsage
 from ringi.integrations.signing import SshSignatures
-from ringi.planning.parts import PlanningParts
+from ringi.planning.services import SessionServices
 from ringi.planning.tool import PlanningTool
 from ringi.store.ledger import Ledger
 from ringi.wiring.system import new_id
@@ -91,7 +91,7 @@ class Desk:
             "working_on": _nobody_else,
             "sleep": self.pauses.append,
         }
-        self.parts = PlanningParts(**{**given, **parts})
+        self.parts = SessionServices(**{**given, **parts})
         self.tool = PlanningTool(self.parts)
 
     def at_review(self, instruction: str = "Add a login") -> str:

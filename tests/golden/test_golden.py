@@ -25,7 +25,7 @@ from ringi.domain.grant import Grant, GrantSubject
 from ringi.domain.plan import PlanDocument, with_state
 from ringi.domain.run import Run
 from ringi.domain.session import PlanningSession, SessionFacts
-from ringi.planning.handing_over import enhanced_instruction
+from ringi.planning.approve import enhanced_instruction
 from tests.fakes.signing import assert_signed
 from tests.golden.golden import HERE, make, make_session, make_signed
 

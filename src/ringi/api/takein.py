@@ -12,8 +12,8 @@ from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
 from ringi.domain.session import LogEntry, PlanningSession, ProjectFacts
 from ringi.domain.subject import SESSION_PREFIX, is_plan_id
 from ringi.errors import BadDocument, NotFound, RingiError, SessionRace, Unreadable
-from ringi.planning.logs import with_paths
-from ringi.planning.taking_in import read_session, taken
+from ringi.planning.save import with_paths
+from ringi.planning.take_in import read_session, taken
 from ringi.ports import NewEvent
 from ringi.store.ledger import Ledger
 from ringi.store.projection import PLANS

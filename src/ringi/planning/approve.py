@@ -1,4 +1,4 @@
-"""A person approves the design: what exactly, by what proof, and the run that comes of it (IP-9)."""
+"""A person approves the design: what exactly, by what proof, and the run that it becomes (IP-8, IP-9)."""
 
 from typing import Final
 
@@ -12,50 +12,76 @@ from ringi.domain import subject as subjects
 from ringi.domain.approval import ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase
-from ringi.domain.session import PlanningSession, short
+from ringi.domain.session import HANDED_ON, PlanningSession, short
 from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
-from ringi.planning.handing_over import enhanced_instruction
-from ringi.planning.parts import PlanningParts
-from ringi.planning.saving import kept, settled
-from ringi.planning.state import ENDED, state_of
+from ringi.planning.operations import ENDED, state_of
+from ringi.planning.save import kept, settled
+from ringi.planning.services import SessionServices
 from ringi.ports import NewEvent, SessionTransaction, StoredSession
+
+
+def enhanced_instruction(session: PlanningSession) -> str:
+    """The parts of the specification in its order; what was skipped is left out."""
+    requirements = "\n".join(
+        f"- {_within(question.question)}\n  Answer: {_within(question.answer)}"
+        for question in session.questions
+        if question.type in HANDED_ON and question.answer is not None
+    )
+    decisions = "\n".join(
+        f"- {_within(decision.topic)}: {_within(decision.selected.name)}\n"
+        f"  Reason: {_within(decision.rationale or 'N/A')}"
+        for decision in session.decisions
+        if decision.selected
+    )
+    return (
+        f"Original Instruction: {session.instruction}\n\n"
+        f"## Clarified Requirements\n{requirements}\n\n"
+        f"## Design Decisions\n{decisions}\n\n"
+        f"## Design Summary\n{session.design_summary or ''}"
+    ).strip()
+
+
+def _within(words: str) -> str:
+    """Several lines stay inside their item."""
+    return "\n  ".join(words.splitlines())
+
 
 _SIX: Final = 6
 
 
-def subject_of(parts: PlanningParts, session: PlanningSession) -> bytes:
+def subject_of(services: SessionServices, session: PlanningSession) -> bytes:
     """The bytes that the person says yes to."""
     instruction = enhanced_instruction(session)
-    return codec.canonical(of_session(session, parts.store.workspace_id(), instruction))
+    return codec.canonical(of_session(session, services.store.workspace_id(), instruction))
 
 
-def request(parts: PlanningParts, session: PlanningSession) -> ApprovalRequest:
+def request(services: SessionServices, session: PlanningSession) -> ApprovalRequest:
     """A session in review is its own request: nothing is kept of this one."""
-    now = parts.clock.now()
+    now = services.clock.now()
     return request_of(
         subjects.session(session.session_id),
         session.reject_count,
-        subject_of(parts, session),
-        ids=parts.ids,
+        subject_of(services, session),
+        ids=services.ids,
         # Of a time to come if the clock was set back, or a file said so: then it bounds nothing.
         requested_at=session.updated_at if session.updated_at <= now else "",
         expires_at=now,
     )
 
 
-def approve(parts: PlanningParts, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
+def approve(services: SessionServices, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
     session = stored.session
-    require_answer(parts, proof, f"ringi plan --resume {short(session.session_id)}")
-    asked, data = request(parts, session), subject_of(parts, session)
-    record = prove(parts, asked, data, proof, act=SignedAct.APPROVE, approver=approver)
+    require_answer(services, proof, f"ringi plan --resume {short(session.session_id)}")
+    asked, data = request(services, session), subject_of(services, session)
+    record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver)
     now = asked.expires_at
-    run = _run(parts, session, now)
-    state, entries = settled(parts, operations.approved(state_of(stored), run.run_id, now), ())
+    run = _run(services, session, now)
+    state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
         last = transaction.last_hash()
-        approval = approval_of(parts, asked, data, record, approver=approver, after_event=last)
+        approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
         event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, asked.digest, approval)
         made = transaction.save_session(stored, state.session, state.facts, event, entries)
         transaction.add_approval(approval)
@@ -63,14 +89,14 @@ def approve(parts: PlanningParts, stored: StoredSession, approver: str, proof: P
         transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id))
         return made
 
-    return kept(parts, saving)
+    return kept(services, saving)
 
 
-def _run(parts: PlanningParts, session: PlanningSession, now: str) -> Run:
+def _run(services: SessionServices, session: PlanningSession, now: str) -> Run:
     """Waits in phase planning for whoever plans its steps."""
     digits = "".join(c for c in now.partition(".")[0] if c.isdigit())
     return Run(
-        run_id=f"{digits[:8]}-{digits[8:]}-{parts.ids()[:_SIX]}",
+        run_id=f"{digits[:8]}-{digits[8:]}-{services.ids()[:_SIX]}",
         planning_session_id=session.session_id,
         phase=RunPhase.PLANNING,
         instruction=enhanced_instruction(session),
@@ -79,13 +105,13 @@ def _run(parts: PlanningParts, session: PlanningSession, now: str) -> Run:
     )
 
 
-def cancel(parts: PlanningParts, stored: StoredSession, actor: Actor) -> StoredSession:
+def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> StoredSession:
     """Also of an approved session, as long as its run has not begun; the run goes with it."""
-    state, entries = settled(parts, operations.cancelled(state_of(stored)), ())
+    state, entries = settled(services, operations.cancelled(state_of(stored)), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
         # Within the transaction, so that nobody begins it meanwhile.
-        run = _waiting_run(parts, stored.session)
+        run = _waiting_run(services, stored.session)
         event = NewEvent(EventKind.SESSION_CANCELLED, actor)
         made = transaction.save_session(stored, state.session, state.facts, event, entries)
         if run is not None:
@@ -94,15 +120,15 @@ def cancel(parts: PlanningParts, stored: StoredSession, actor: Actor) -> StoredS
             transaction.save_run(ended, NewEvent(EventKind.RUN_CANCELLED, actor))
         return made
 
-    return kept(parts, saving)
+    return kept(services, saving)
 
 
-def _waiting_run(parts: PlanningParts, session: PlanningSession) -> Run | None:
+def _waiting_run(services: SessionServices, session: PlanningSession) -> Run | None:
     """None where there is none to cancel: it was not approved, or its run is lost."""
     if not session.planner_session_id:
         return None
     try:
-        run = parts.store.run(session.planner_session_id)
+        run = services.store.run(session.planner_session_id)
     except NotFound:
         return None
     if run.phase is not RunPhase.PLANNING:

@@ -1,14 +1,17 @@
 """What can be done to a session, as changes of the document: no store, no model, no clock."""
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.domain.model_output import NewDecision, NewDecisions, NewQuestions
+from ringi.domain.prompt import Purpose
 from ringi.domain.session import (
     MOST_REJECTS,
     SESSION_MACHINE,
+    ConversationMessage,
     DecisionPoint,
     DesignOption,
     PlanningSession,
@@ -19,10 +22,161 @@ from ringi.domain.session import (
     Tradeoffs,
     short,
 )
+from ringi.domain.session_view import (
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    DecisionPending,
+    FailedPending,
+    Pending,
+    QuestionPending,
+    SessionView,
+    WorkPending,
+)
 from ringi.errors import BadAnswer, BadInstruction
-from ringi.planning.position import put_right
-from ringi.planning.state import State, writable
+from ringi.ports import StoredSession
 from ringi.text import Text
+
+ENDED: Final = {SessionStatus.APPROVED: Text("approved"), SessionStatus.CANCELLED: Text("cancelled")}
+
+
+class State(NamedTuple):
+    session: PlanningSession
+    facts: SessionFacts
+
+    def with_(self, **changes: Any) -> "State":
+        return self._replace(session=replace(self.session, **changes))
+
+    def knowing(self, **changes: Any) -> "State":
+        return self._replace(facts=replace(self.facts, **changes))
+
+    def moved(self, target: SessionStatus) -> "State":
+        """In another status; where it is there already, nothing changes."""
+        current = self.session.status
+        return self if current is target else self.with_(status=SESSION_MACHINE.advance(current, target))
+
+    def said(self, role: Role, content: str, now: str) -> "State":
+        """One more message of the conversation."""
+        message = ConversationMessage(role=role, phase=self.session.status, content=content, created_at=now)
+        return self.with_(conversation_history=(*self.session.conversation_history, message))
+
+
+def state_of(stored: StoredSession) -> State:
+    return State(stored.session, stored.facts)
+
+
+def writable(words: str) -> str:
+    """In characters that every file can hold: what comes from outside may have half of one."""
+    return words.encode("utf-8", "backslashreplace").decode()
+
+
+def pending(state: State) -> Pending:
+    session = state.session
+    match session.status:
+        case SessionStatus.DISCOVERY:
+            return _in_discovery(session)
+        case SessionStatus.DESIGN:
+            return _in_design(state)
+        case SessionStatus.REVIEW:
+            if not session.design_summary:
+                return WorkPending(Purpose.REVIEW)
+            return ApprovalPending(session.design_summary, max(0, MOST_REJECTS - session.reject_count))
+        case SessionStatus.FAILED:
+            return FailedPending(session.error_message or "")
+        case SessionStatus.APPROVED:
+            return ApprovedSession(session.planner_session_id or "")
+        case SessionStatus.CANCELLED:
+            return CancelledSession()
+
+
+def _in_discovery(session: PlanningSession) -> Pending:
+    if not session.questions:
+        return WorkPending(Purpose.DISCOVERY)
+    at, count = session.current_question_index, len(session.questions)
+    if at >= count:
+        return WorkPending(Purpose.DESIGN)
+    return QuestionPending(session.questions[at], at + 1, count)
+
+
+def _in_design(state: State) -> Pending:
+    session = state.session
+    if not state.facts.designed:
+        return WorkPending(Purpose.DESIGN)
+    at, count = session.current_decision_index, len(session.decisions)
+    if at >= count:
+        return WorkPending(Purpose.REVIEW)
+    return DecisionPending(session.decisions[at], at + 1, count)
+
+
+def view(state: State) -> SessionView:
+    session, facts = state
+    return SessionView(
+        session_id=session.session_id,
+        instruction=session.instruction,
+        status=session.status,
+        pending=pending(state),
+        usage=facts.usage,
+        model=facts.model,
+    )
+
+
+_AFTER_QUESTIONS: Final = frozenset([SessionStatus.DESIGN, SessionStatus.REVIEW, SessionStatus.APPROVED])
+_PHASES: Final = frozenset([SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatus.REVIEW])
+_AFTER_DECISIONS: Final = frozenset([SessionStatus.REVIEW, SessionStatus.APPROVED])
+
+
+def consistent(session: PlanningSession) -> bool:
+    """Whether everything before the position was dealt with, and the status is the one that follows."""
+    asked, decided = session.current_question_index, session.current_decision_index
+    if asked > len(session.questions) or decided > len(session.decisions):
+        return False
+    if not all(question.done for question in session.questions[:asked]):
+        return False
+    if not all(decision.selected for decision in session.decisions[:decided]):
+        return False
+    if any(decision.selected_option_id and not decision.selected for decision in session.decisions):
+        return False
+    if session.status in _AFTER_QUESTIONS and asked != len(session.questions):
+        return False
+    return session.status not in _AFTER_DECISIONS or decided == len(session.decisions)
+
+
+def put_right(state: State) -> State:
+    """From discovery on, with every answer that was given; a review without a summary is design again.
+
+    What has ended stays as it is, and what failed until it is resumed.
+    """
+    session = state.session
+    if session.status not in _PHASES:
+        return state
+    if not consistent(session):
+        decisions = tuple(map(_without_unknown, session.decisions))
+        return state.with_(
+            current_question_index=_first(question.done for question in session.questions),
+            current_decision_index=_first(bool(decision.selected) for decision in decisions),
+            decisions=decisions,
+            design_summary=None,
+        ).moved(SessionStatus.DISCOVERY)
+    if session.status is SessionStatus.REVIEW and not session.design_summary:
+        return state.with_(design_summary=None).moved(SessionStatus.DESIGN)
+    return state
+
+
+def _first(done: Iterable[bool]) -> int:
+    """How many were dealt with before the first that was not."""
+    count = 0
+    for one in done:
+        if not one:
+            break
+        count += 1
+    return count
+
+
+def _without_unknown(decision: DecisionPoint) -> DecisionPoint:
+    if decision.selected:
+        return decision
+    return replace(decision, selected_option_id=None, rationale=None, decided_at=None)
+
 
 LONGEST_INSTRUCTION: Final = 50_000
 LONGEST_ANSWER: Final = 10_000

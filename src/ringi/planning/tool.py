@@ -28,12 +28,11 @@ from ringi.domain.session_view import (
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.planning import approve, operations
-from ringi.planning.language import language_of
-from ringi.planning.parts import PlanningParts
-from ringi.planning.saving import add, save
-from ringi.planning.state import ENDED, State, pending, state_of, view, writable
-from ringi.planning.taking_in import read_session, taken
-from ringi.planning.working import resume, work
+from ringi.planning.model import language_of, resume, work
+from ringi.planning.operations import ENDED, State, pending, state_of, view, writable
+from ringi.planning.save import add, save
+from ringi.planning.services import SessionServices
+from ringi.planning.take_in import read_session, taken
 from ringi.ports import NewEvent, StoredSession
 from ringi.text import Text
 
@@ -51,47 +50,47 @@ def _quietly(_: Working) -> None:
 class _Sessions:
     """A session is named by its id or the beginning of it, with or without `planning-`."""
 
-    def __init__(self, parts: PlanningParts) -> None:
-        self._parts = parts
+    def __init__(self, services: SessionServices) -> None:
+        self._services = services
 
     def view(self, session_id: str) -> SessionView:
         return _view(self.get(session_id))
 
     def find(self, name: str) -> str:
-        return self._parts.store.find_session(name)
+        return self._services.store.find_session(name)
 
     def find_run(self, name: str) -> str:
-        return self._parts.store.find_run(name)
+        return self._services.store.find_run(name)
 
     def run(self, run_id: str) -> Run:
-        return self._parts.store.run(run_id)
+        return self._services.store.run(run_id)
 
     def runs(self) -> list[Run]:
-        return self._parts.store.runs()
+        return self._services.store.runs()
 
     def get(self, session_id: str) -> StoredSession:
-        return self._parts.store.session(self._parts.store.find_session(session_id))
+        return self._services.store.session(self._services.store.find_session(session_id))
 
     def list(self, *, open_only: bool = False) -> list[SessionRef]:
-        return self._parts.store.session_refs(open_only=open_only)
+        return self._services.store.session_refs(open_only=open_only)
 
     def approval(self, session_id: str) -> Approval | None:
         """Of the session as it is: None until a person approves it."""
-        approvals = self._parts.store.approvals(session_id)
+        approvals = self._services.store.approvals(session_id)
         return approvals[-1] if approvals else None
 
     def _new_id(self) -> str:
-        return f"{SESSION_PREFIX}{self._parts.ids()}"
+        return f"{SESSION_PREFIX}{self._services.ids()}"
 
     def _known(self, session_id: str) -> bool:
         try:
-            self._parts.store.session(session_id)
+            self._services.store.session(session_id)
         except NotFound:
             return False
         return True
 
     def _save(self, stored: StoredSession, state: State, kind: EventKind, actor: Actor) -> SessionView:
-        return _view(save(self._parts, stored, state, NewEvent(kind, actor)))
+        return _view(save(self._services, stored, state, NewEvent(kind, actor)))
 
 
 class PlanningTool(_Sessions):
@@ -102,11 +101,11 @@ class PlanningTool(_Sessions):
 
         Raises BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
-        parts = self._parts
-        facts = SessionFacts(language=language_of(instruction), project=parts.project())
-        state = operations.begun(self._new_id(), instruction, facts, parts.clock.now())
-        parts.model()  # one that cannot be had is told before anything is kept
-        return _view(add(parts, state, NewEvent(EventKind.SESSION_STARTED, actor)))
+        services = self._services
+        facts = SessionFacts(language=language_of(instruction), project=services.project())
+        state = operations.begun(self._new_id(), instruction, facts, services.clock.now())
+        services.model()  # one that cannot be had is told before anything is kept
+        return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
     def go_on(self, session_id: str, on_working: OnWorking = _quietly) -> SessionView:
         """Lets the model do what is due, until a person is needed or the session has ended.
@@ -114,7 +113,7 @@ class PlanningTool(_Sessions):
         Where nothing is due it changes nothing. Raises SessionFailed where the model failed: the session is
         saved as failed then, and `resume` goes on. Raises Busy where another process is at it.
         """
-        return _view(work(self._parts, self.get(session_id), on_working))
+        return _view(work(self._services, self.get(session_id), on_working))
 
     def answer(
         self, session_id: str, text: str, *, question_id: str = "", actor: Actor = Actor.USER
@@ -128,14 +127,14 @@ class PlanningTool(_Sessions):
         _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
         session = stored.session
         text = _numbered(session.questions[session.current_question_index], text, short(session.session_id))
-        state = operations.answered(state_of(stored), text, self._parts.clock.now())
+        state = operations.answered(state_of(stored), text, self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
     def skip(self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER) -> SessionView:
         """The question keeps no answer and is not asked again."""
         stored = self.get(session_id)
         _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
-        state = operations.skipped(state_of(stored), self._parts.clock.now())
+        state = operations.skipped(state_of(stored), self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
     def back(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
@@ -159,21 +158,21 @@ class PlanningTool(_Sessions):
         """Takes an option by its id, its number, its letter or its name. Raises BadAnswer, NotAsked."""
         stored = self.get(session_id)
         _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
-        state = operations.decided(state_of(stored), option, rationale, self._parts.clock.now())
+        state = operations.decided(state_of(stored), option, rationale, self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_DECIDED, actor)
 
     def request(self, session_id: str) -> ApprovalRequest:
         """What a person is asked to approve now: what the run would get."""
-        return approve.request(self._parts, self._in_review(session_id).session)
+        return approve.request(self._services, self._in_review(session_id).session)
 
     def statement(self, session_id: str, approver: str) -> str:
         """The bytes that a key signs to approve it."""
-        return compose(self._parts, SignedAct.APPROVE, self.request(session_id).digest, approver)
+        return compose(self._services, SignedAct.APPROVE, self.request(session_id).digest, approver)
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Makes the run, which waits in phase planning. Typed answers count only where a person sits."""
         stored = self._in_review(session_id)
-        return _view(approve.approve(self._parts, stored, approver, proof))
+        return _view(approve.approve(self._services, stored, approver, proof))
 
     def _in_review(self, session_id: str) -> StoredSession:
         stored = self.get(session_id)
@@ -187,8 +186,8 @@ class PlanningTool(_Sessions):
         """
         stored = self.get(session_id)
         _require(stored, ApprovalPending, Text("a rejection"))
-        _require_person(stored, self._parts.person.agent())
-        state = operations.rejected(state_of(stored), feedback, self._parts.clock.now())
+        _require_person(stored, self._services.person.agent())
+        state = operations.rejected(state_of(stored), feedback, self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER)
 
     def cancel(self, session_id: str) -> SessionView:
@@ -196,17 +195,17 @@ class PlanningTool(_Sessions):
 
         A person's act too. What a person approved is ended only where one can be asked; raises NoChannel.
         """
-        stored, person = self.get(session_id), self._parts.person
+        stored, person = self.get(session_id), self._services.person
         if stored.session.status is SessionStatus.CANCELLED:
             _require_open(stored)
         was_approved = stored.session.planner_session_id is not None
         _require_person(stored, person.refusal() if was_approved else person.agent())
-        return _view(approve.cancel(self._parts, stored, Actor.USER))
+        return _view(approve.cancel(self._services, stored, Actor.USER))
 
     def fail(self, session_id: str, why: str) -> SessionView:
         """Stops it with a reason, from any state that is not an end already; `resume` goes on."""
         stored = self.get(session_id)
-        state = operations.failed(state_of(stored), self._parts.mask(why))
+        state = operations.failed(state_of(stored), self._services.mask(why))
         return self._save(stored, state, EventKind.SESSION_FAILED, Actor.SYSTEM)
 
     def resume(self, session_id: str) -> SessionView:
@@ -214,7 +213,7 @@ class PlanningTool(_Sessions):
 
         A failed session is back in the phase that it failed in. Where nothing is wrong it changes nothing.
         """
-        return _view(resume(self._parts, self.get(session_id)))
+        return _view(resume(self._services, self.get(session_id)))
 
     def take_in(self, data: bytes, what: str, *, actor: Actor = Actor.USER) -> SessionView:
         """A session from a file; nothing that a person approved is believed from it.
@@ -225,7 +224,7 @@ class PlanningTool(_Sessions):
         if self._known(session.session_id):
             session = replace(session, session_id=self._new_id())
         event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
-        return _view(add(self._parts, taken(session, self._parts.project()), event))
+        return _view(add(self._services, taken(session, self._services.project()), event))
 
 
 def _view(stored: StoredSession) -> SessionView:

@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from ringi.domain.session import ProjectFacts
-from ringi.planning.parts import PlanningParts
+from ringi.planning.services import SessionServices
 from ringi.plans.services import Services
 from ringi.ports import LanguageModel, SessionStore
 from ringi.store.lock import PassingLock
@@ -24,7 +24,7 @@ def session_services(
     config: Config,
     places: Places,
     environment: Mapping[str, str],
-) -> PlanningParts:
+) -> SessionServices:
     @cache
     def model() -> LanguageModel:
         return choose(config.model, config, environment, Path.cwd())
@@ -32,7 +32,7 @@ def session_services(
     def working_on(session_id: str) -> AbstractContextManager[None]:
         return PassingLock(places.state / f"{session_id}.lock", config.lock.wait_sec)("planning")
 
-    return PlanningParts(
+    return SessionServices(
         store=ledger,
         clock=services.clock,
         ids=services.ids,

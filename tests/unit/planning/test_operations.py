@@ -12,9 +12,8 @@ from ringi.domain.model_output import NewDecisions, NewQuestions
 from ringi.domain.session import Question, QuestionType, SessionFacts, SessionStatus
 from ringi.errors import BadAnswer, BadInstruction, BadTransition
 from ringi.planning import operations
-from ringi.planning.language import language_of
-from ringi.planning.position import consistent, put_right
-from ringi.planning.state import State, pending
+from ringi.planning.model import language_of
+from ringi.planning.operations import State, consistent, pending, put_right
 from tests.fakes.models import DECISIONS, QUESTIONS
 
 NOW = "2026-01-01T00:00:00.000000Z"

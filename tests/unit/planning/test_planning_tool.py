@@ -38,7 +38,7 @@ from ringi.errors import (
     UnknownModel,
     WrongAnswer,
 )
-from ringi.planning.handing_over import enhanced_instruction
+from ringi.planning.approve import enhanced_instruction
 from ringi.store.verify import verify
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import AgentAtWork, NoTerminal

@@ -5,7 +5,7 @@ import pytest
 from ringi.domain.prompt import Prompt, Purpose
 from ringi.domain.session import ProjectFacts
 from ringi.planning import operations
-from ringi.planning.prompts import prompt_for
+from ringi.planning.model import prompt_for
 from tests.unit.planning.test_operations import NOW, begun, designed, in_review
 
 

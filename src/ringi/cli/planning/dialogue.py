@@ -33,7 +33,7 @@ from ringi.errors import (
     StorageFailed,
     WrongAnswer,
 )
-from ringi.planning.handing_over import enhanced_instruction
+from ringi.planning.approve import enhanced_instruction
 from ringi.text import Text
 from ringi.usecases.prompter import APPROVE, NOT_APPROVED, is_yes
 from ringi.views.lines import Style

@@ -24,7 +24,7 @@ from ringi.cli.planning.typed import TypedLines, prompt_of
 from ringi.cli.ui import Ui
 from ringi.domain.session import SessionRef
 from ringi.domain.session_view import SessionView
-from ringi.planning.taking_in import changes, read_session
+from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
 from ringi.views.lines import Style
 

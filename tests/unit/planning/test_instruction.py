@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.planning import operations
-from ringi.planning.handing_over import enhanced_instruction
+from ringi.planning.approve import enhanced_instruction
 from tests.unit.planning.test_operations import NOW, asked, begun, designed, in_review
 
 

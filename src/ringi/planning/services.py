@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # only names of types
     from ringi.ports import Clock, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
 
 
-class PlanningParts(NamedTuple):
+class SessionServices(NamedTuple):
     """What planning sessions are made of."""
 
     store: SessionStore

@@ -11,7 +11,7 @@ from ringi.domain.prompt import Purpose
 from ringi.domain.session import SessionStatus
 from ringi.domain.session_view import ApprovalPending, DecisionPending, FailedPending, WorkPending
 from ringi.errors import BadDocument
-from ringi.planning.taking_in import changes
+from ringi.planning.take_in import changes
 from ringi.store.verify import verify
 from tests.fakes.models import Desk
 

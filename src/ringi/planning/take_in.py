@@ -13,10 +13,8 @@ from ringi.domain.session import (
     short,
 )
 from ringi.errors import BadDocument
-from ringi.planning.language import language_of
-from ringi.planning.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, unfit
-from ringi.planning.position import put_right
-from ringi.planning.state import State
+from ringi.planning.model import language_of
+from ringi.planning.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, State, put_right, unfit
 from ringi.text import Text
 
 

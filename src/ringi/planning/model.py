@@ -1,0 +1,204 @@
+"""What the model does for a session: questions, decision points, a summary."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.model_output import MOST_DECISIONS, MOST_QUESTIONS, NewDecisions, NewQuestions, NewSummary
+from ringi.domain.prompt import Material, OnWorking, Prompt, Purpose
+from ringi.domain.session import Brief, Language, ProjectFacts, SessionStatus, short
+from ringi.domain.session_view import WorkPending
+from ringi.domain.usage import TokenUsage
+from ringi.errors import ModelFailed, SessionFailed
+from ringi.planning import operations
+from ringi.planning.operations import State, pending, put_right, state_of, writable
+from ringi.planning.save import call_entry, failure_entry, save
+from ringi.planning.services import SessionServices
+from ringi.ports import LanguageModel, NewEvent, StoredSession
+from ringi.text import Text
+
+# Kana, and the characters that Japanese shares with Chinese: the other language spoken here is English.
+_JAPANESE: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
+
+
+_WORD: Final = re.compile("[A-Za-z]+")
+
+
+def language_of(instruction: str) -> Language:
+    """The one that most of it is in: English may name a label that is Japanese, Japanese an English name."""
+    japanese = len(_JAPANESE.findall(instruction))
+    return "ja" if japanese and japanese >= len(_WORD.findall(instruction)) else "en"
+
+
+KINDS: Final[Mapping[Purpose, type[Any]]] = {
+    Purpose.DISCOVERY: NewQuestions,
+    Purpose.DESIGN: NewDecisions,
+    Purpose.REVIEW: NewSummary,
+}
+_RULES: Final = {
+    Purpose.DISCOVERY: (
+        f"A change to a software project is planned. Ask at most {MOST_QUESTIONS} questions whose answers "
+        "would change what gets built, fewer where the instruction is clear, none that it or the project "
+        "answers. type: clarification = what is meant, scope = what belongs to it, technical = how it fits, "
+        "priority = what matters most, constraint = what must not happen. context: why it matters, in one "
+        "sentence. options: 2 to 5 short answers where they are natural."
+    ),
+    Purpose.DESIGN: (
+        f"A change to a software project is planned. Name at most {MOST_DECISIONS} design decisions that a "
+        "person should take before it is built, with 2 to 4 real options each; none that is settled already. "
+        "pros and cons: short and honest. Recommend exactly one option of each."
+    ),
+    Purpose.REVIEW: (
+        "A change to a software project is planned. Summarise the design for the person who approves it and "
+        "the engineer who builds it: Markdown, at most 300 words: goal, what is built, decisions and why, "
+        "priorities and constraints, steps, how it is checked, what stays open. Only what the material says."
+    ),
+}
+_REJECTED: Final = (
+    " The person rejected the earlier design: make the decisions anew and mend what the feedback says."
+)
+_LANGUAGES: Final = {"en": " Write in English.", "ja": " Write in Japanese."}
+
+
+def prompt_for(state: State, purpose: Purpose) -> Prompt:
+    brief = brief_of(state)
+    again = _REJECTED if purpose is Purpose.DESIGN and brief.feedback else ""
+    rules = _RULES[purpose] + again + _LANGUAGES[brief.language]
+    return Prompt(purpose, rules, _material(brief, purpose), brief)
+
+
+def brief_of(state: State) -> Brief:
+    operations, facts = state
+    return Brief(
+        instruction=operations.instruction,
+        language=facts.language,
+        project=facts.project,
+        questions=operations.questions,
+        decisions=operations.decisions,
+        feedback=facts.feedback,
+    )
+
+
+def _material(brief: Brief, purpose: Purpose) -> tuple[Material, ...]:
+    texts = {"instruction": brief.instruction, "project": _project(brief.project), "answers": _answers(brief)}
+    # Decisions of before a reject say what was not wanted.
+    if purpose is Purpose.REVIEW or brief.feedback:
+        texts["decisions"] = _decisions(brief)
+    texts["feedback"] = "\n".join(brief.feedback)
+    return tuple(Material(name, text) for name, text in texts.items() if text)
+
+
+def _project(facts: ProjectFacts) -> str:
+    named = {
+        "languages": facts.languages,
+        "manifests": facts.manifests,
+        "tests": facts.tests,
+        "top": facts.entries,
+    }
+    return "\n".join(f"{name}: {', '.join(values)}" for name, values in named.items() if values)
+
+
+def _answers(brief: Brief) -> str:
+    return "\n".join(
+        f"{question.question} → {question.answer}"
+        for question in brief.questions
+        if question.answer is not None
+    )
+
+
+def _decisions(brief: Brief) -> str:
+    return "\n".join(
+        f"{decision.topic} → {decision.selected.name}"
+        + (f" ({decision.rationale})" if decision.rationale else "")
+        for decision in brief.decisions
+        if decision.selected
+    )
+
+
+def work(services: SessionServices, stored: StoredSession, on_working: OnWorking) -> StoredSession:
+    """Until it is a person's turn; each piece is saved as soon as it is there."""
+    stored = _righted(services, stored)
+    while isinstance(pending(state_of(stored)), WorkPending):
+        # First: a model that cannot be had leaves the session as it is.
+        model = services.model()
+        with services.working_on(stored.session.session_id):
+            # Somebody else may have had it done while this process waited.
+            stored = _righted(services, services.store.session(stored.session.session_id))
+            due = pending(state_of(stored))
+            if isinstance(due, WorkPending):
+                stored = _ask(services, stored, due.purpose, model, on_working)
+    return stored
+
+
+def resume(services: SessionServices, stored: StoredSession) -> StoredSession:
+    """In the phase that it failed in, and put right."""
+    return _saved(services, stored, operations.resumed(state_of(stored)))
+
+
+def _righted(services: SessionServices, stored: StoredSession) -> StoredSession:
+    return _saved(services, stored, put_right(state_of(stored)))
+
+
+def _saved(services: SessionServices, stored: StoredSession, state: State) -> StoredSession:
+    """Saved, where it is another than before."""
+    if state == state_of(stored):
+        return stored
+    return save(services, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
+
+
+def _ask(
+    services: SessionServices,
+    stored: StoredSession,
+    purpose: Purpose,
+    model: LanguageModel,
+    on_working: OnWorking,
+) -> StoredSession:
+    state = state_of(stored)
+    if purpose is Purpose.DESIGN and state.facts.designed:
+        # They were drawn up already; only the position was lost.
+        return _saved(services, stored, state.moved(SessionStatus.DESIGN))
+    try:
+        answer = model.ask(prompt_for(state, purpose), KINDS[purpose], services.budget, on_working)
+    except ModelFailed as error:
+        _fail(services, stored, purpose, model.name, error)
+        raise SessionFailed(session=short(stored.session.session_id), why=_told(services, error)) from error
+    state = _taken(state, answer.value, services.clock.now())
+    state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
+    entry = call_entry(services, purpose, answer.model, answer.usage, answer.exchanges)
+    event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
+    return save(services, stored, state, event, [entry])
+
+
+def _taken(state: State, value: Any, now: str) -> State:
+    match value:
+        case NewQuestions():
+            return operations.questioned(state, value, now)
+        case NewDecisions():
+            return operations.designed(state, value, now)
+        case NewSummary():
+            return operations.summarised(state, value.summary, now)
+    raise TypeError(type(value).__name__)
+
+
+def _fail(
+    services: SessionServices, stored: StoredSession, purpose: Purpose, model: str, error: ModelFailed
+) -> None:
+    usage = error.usage or TokenUsage()
+    state = operations.failed(state_of(stored), _words(services, error))
+    state = state.knowing(usage=state.facts.usage.plus(usage), model=model)
+    entry = failure_entry(services, purpose, model, usage, error.exchanges, error)
+    save(services, stored, state, NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code), [entry])
+
+
+def _told(services: SessionServices, error: ModelFailed) -> Text:
+    """To be translated, with its details masked."""
+    details = {
+        name: value if isinstance(value, Text) else writable(services.mask(str(value)))
+        for name, value in error.details.items()
+    }
+    return Text(error.message, **details)
+
+
+def _words(services: SessionServices, error: ModelFailed) -> str:
+    return writable(services.mask(str(error)))

@@ -1,0 +1,160 @@
+"""Saving a session, with the log of what went to a model and came back."""
+
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from ringi.domain.prompt import Exchange, Purpose
+from ringi.domain.session import MOST_MESSAGES, ConversationMessage, LogEntry, SessionStatus
+from ringi.domain.usage import TokenUsage
+from ringi.errors import Busy, SessionRace, StorageFailed
+from ringi.planning.operations import State
+from ringi.planning.services import SessionServices
+from ringi.ports import NewEvent, SessionTransaction, StoredSession
+
+PHASES: Final = {
+    Purpose.DISCOVERY: SessionStatus.DISCOVERY,
+    Purpose.DESIGN: SessionStatus.DESIGN,
+    Purpose.REVIEW: SessionStatus.REVIEW,
+}
+_PATHS: Final = {
+    SessionStatus.DISCOVERY: "discovery_log_path",
+    SessionStatus.DESIGN: "design_log_path",
+    SessionStatus.REVIEW: "review_log_path",
+}
+_LONGEST: Final = 65_536
+_LONGEST_SUMMARY: Final = 80
+_LONGEST_SECRET: Final = 8_192
+
+
+def call_entry(
+    services: SessionServices, purpose: Purpose, model: str, usage: TokenUsage, exchanges: Sequence[Exchange]
+) -> LogEntry:
+    return LogEntry(PHASES[purpose], _call(services, purpose, model, usage, exchanges))
+
+
+def failure_entry(  # all of it is one entry
+    services: SessionServices,
+    purpose: Purpose,
+    model: str,
+    usage: TokenUsage,
+    exchanges: Sequence[Exchange],
+    error: Exception,
+) -> LogEntry:
+    trace = "".join(traceback.format_exception(error))
+    text = _call(services, purpose, model, usage, exchanges) + services.mask(f"failed: {error}\n{trace}")
+    return LogEntry(PHASES[purpose], text)
+
+
+def _call(
+    services: SessionServices, purpose: Purpose, model: str, usage: TokenUsage, exchanges: Sequence[Exchange]
+) -> str:
+    cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.6f} USD"
+    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
+    lines = [
+        f"== {services.clock.now()} {purpose} {model}",
+        f"{usage.requests} requests, {tokens}{cost}, {usage.duration_sec:.2f} s",
+    ]
+    if services.detailed:
+        for number, exchange in enumerate(exchanges, 1):
+            lines += [f"-- request {number}", _cut(services, exchange.request)]
+            lines += [f"-- reply {number}", _cut(services, exchange.reply)]
+            lines += [f"-- problem {number}", exchange.problem] if exchange.problem else []
+    return services.mask("\n".join(lines)) + "\n"
+
+
+def _cut(services: SessionServices, text: str) -> str:
+    """Masked first, with what follows: of a secret that is cut in two no half would be known."""
+    left = len(text) - _LONGEST
+    if left <= 0:
+        return text
+    return f"{services.mask(text[: _LONGEST + _LONGEST_SECRET])[:_LONGEST]}\n… {left} characters more"
+
+
+def shortened(services: SessionServices, state: State) -> tuple[State, list[LogEntry]]:
+    """The newest messages stay; older ones are summarised and moved to the log (IP-15)."""
+    messages = state.session.conversation_history
+    older = messages[:-MOST_MESSAGES]
+    if not older:
+        return state, []
+    entries = [
+        LogEntry(phase, _moved(services, [message for message in older if _phase_of(message) is phase]))
+        for phase in dict.fromkeys(map(_phase_of, older))
+    ]
+    return state.with_(conversation_history=messages[-MOST_MESSAGES:]), entries
+
+
+def _phase_of(message: ConversationMessage) -> SessionStatus:
+    """The log it belongs to: there are three."""
+    return message.phase if message.phase in _PATHS else SessionStatus.REVIEW
+
+
+def _moved(services: SessionServices, older: Sequence[ConversationMessage]) -> str:
+    counts = Counter(message.role for message in older)
+    by = ", ".join(f"{count} by {role}" for role, count in sorted(counts.items()))
+    gist = "; ".join(_first_line(services.mask(message.content)) for message in older[:3])
+    lines = [f"== {services.clock.now()} {len(older)} older messages of the conversation ({by}): {gist}"]
+    if services.detailed:
+        lines += [f"{message.created_at} {message.role}: {message.content}" for message in older]
+    return services.mask("\n".join(lines)) + "\n"
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _LONGEST_SUMMARY else f"{line[:_LONGEST_SUMMARY]}…"
+
+
+def with_paths(state: State, entries: Sequence[LogEntry]) -> State:
+    """The session names each log from its first entry on, relative to `.agent/`."""
+    session_id = state.session.session_id
+    names = {_PATHS[entry.phase]: f"logs/{session_id}/{entry.phase}.log" for entry in entries}
+    return state.with_(**names) if names else state
+
+
+T = TypeVar("T")
+_PAUSES_SEC: Final = (0.05, 0.2, 0.8)
+
+
+def kept(services: SessionServices, save: Callable[[SessionTransaction], T]) -> T:
+    """All of one transaction, or the error of the last try."""
+    for pause in _PAUSES_SEC:
+        try:
+            with services.store.transaction() as transaction:
+                return save(transaction)
+        except SessionRace:
+            raise
+        except (StorageFailed, Busy):
+            services.sleep(pause)
+    with services.store.transaction() as transaction:
+        return save(transaction)
+
+
+def settled(
+    services: SessionServices, state: State, logs: Sequence[LogEntry]
+) -> tuple[State, tuple[LogEntry, ...]]:
+    """As it is to be saved: its time, no more messages than are kept, the paths of its logs."""
+    state, older = shortened(services, state.with_(updated_at=services.clock.now()))
+    entries = (*logs, *older)
+    return with_paths(state, entries), entries
+
+
+def save(
+    services: SessionServices,
+    stored: StoredSession,
+    state: State,
+    event: NewEvent,
+    logs: Sequence[LogEntry] = (),
+) -> StoredSession:
+    state, entries = settled(services, state, logs)
+    return kept(
+        services,
+        lambda transaction: transaction.save_session(stored, state.session, state.facts, event, entries),
+    )
+
+
+def add(services: SessionServices, state: State, event: NewEvent) -> StoredSession:
+    state, entries = settled(services, state, ())
+    return kept(
+        services, lambda transaction: transaction.add_session(state.session, state.facts, event, entries)
+    )
