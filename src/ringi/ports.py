@@ -55,10 +55,10 @@ class PersonChannel(Protocol):
     """Whether a person can answer here, and who."""
 
     def refusal(self) -> Text | None:
-        """Why an answer typed here would prove nothing; None where it counts."""
+        """Why an answer typed here would prove nothing; None if it counts."""
 
     def agent(self) -> Text | None:
-        """Why an agent is thought to be at work here, terminal or not; None where none is known."""
+        """Why an agent is thought to be at work here, terminal or not; None if none is known."""
 
     def name(self) -> str:
         """The terminal the answers come from."""
@@ -70,7 +70,7 @@ class Ran(NamedTuple):
     """What became of a command."""
 
     exit_code: int
-    """128 + n after a death by signal n; 124 where its time was up."""
+    """128 + n after a death by signal n; 124 if its time was up."""
     output: str
     """The end of what it printed, as far as it is kept."""
     cut: bool
@@ -82,12 +82,12 @@ class Commands(Protocol):
     """Runs commands in the workspace: no shell, no secrets, nothing left behind."""
 
     def sandboxed(self) -> bool:
-        """Whether a command would run in a sandbox now. Raises NoSandbox where one is required."""
+        """Whether a command would run in a sandbox now. Raises NoSandbox if one is required and missing."""
 
     def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
         """`folder` is a path below the workspace, empty for the workspace itself.
 
-        Raises NoSuchProgram, PathRefused, and NoSandbox where it is to run in one and there is none.
+        Raises NoSuchProgram, PathRefused, and NoSandbox if it is to run in one and there is none.
         """
 
 
@@ -95,9 +95,9 @@ class CommitPlace(NamedTuple):
     """Where a commit would go, and what would run along with it."""
 
     branch: str
-    """Empty where HEAD is detached."""
+    """Empty if HEAD is detached."""
     parent: str
-    """Empty where there is no commit yet."""
+    """Empty if there is no commit yet."""
     hooks: tuple[str, ...]
 
 
@@ -108,26 +108,26 @@ class CommitOrder(NamedTuple):
     marks: tuple[str, ...]
     """Lines of the message that no other commit has."""
     files: Mapping[str, bytes | None]
-    """What each of them holds; None where it is gone."""
+    """What each of them holds; None if it is gone."""
 
 
 class Commits(Protocol):
     """The person's own repository, as far as a commit needs it."""
 
     def place(self, paths: Sequence[str]) -> CommitPlace:
-        """Looks, and runs nothing. Raises NoCommit where these paths cannot be committed now."""
+        """Looks, and runs nothing. Raises NoCommit if these paths cannot be committed now."""
 
     def make(self, order: CommitOrder) -> CommitOutcome:
         """With the person's own settings and hooks; whatever else is staged or changed stays so."""
 
     def find(self, parent: str, marks: Sequence[str]) -> str:
-        """The commit that was made on the parent and has these lines; empty where there is none."""
+        """The commit that was made on the parent and has these lines; empty if there is none."""
 
     def settle(self, commit: str) -> None:
-        """Brings the index to the commit, where a crash came before that and nobody staged anything since."""
+        """Brings the index to the commit, if a crash came before that and nobody staged anything since."""
 
     def files(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """What the commit holds there; None where it has nothing. Raises NoCommit where it is gone."""
+        """What the commit holds there; None if it has nothing. Raises NoCommit if it is gone."""
 
 
 class Signer(NamedTuple):
@@ -232,7 +232,7 @@ class SessionTransaction(Protocol):
         event: NewEvent,
         logs: Sequence[LogEntry] = (),
     ) -> StoredSession:
-        """Raises SessionRace where somebody saved it since it was read."""
+        """Raises SessionRace if somebody saved it since it was read."""
 
     def add_approval(self, approval: Approval) -> None:
         """Its event is the one that its subject is saved with, and has it as evidence."""
@@ -313,7 +313,7 @@ class Store(Log, Protocol):
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]: ...
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]: ...
     def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...] | None:
-        """Of an earlier version; None where there was none."""
+        """Of an earlier version; None if there was none."""
 
     def overlapping(self, plan_id: str, paths: Sequence[str]) -> dict[str, list[str]]:
         """Other open plans that change one of the paths: their ids, and the paths."""

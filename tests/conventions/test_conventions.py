@@ -89,7 +89,7 @@ MANY_METHODS = "class C:\n" + "".join(f"    def m{n}(self): ...\n" for n in rang
 @pytest.mark.parametrize(
     ("rule", "name", "source"),
     [
-        (rules.sizes, HERE, "x = 1\n" * 401),
+        (rules.sizes, HERE, "x = 1\n" * 501),
         (rules.sizes, HERE, LONG_FUNCTION),
         (rules.sizes, HERE, MANY_METHODS),
         (rules.talking, HERE, "print(1)"),

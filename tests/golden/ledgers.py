@@ -25,8 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from ringi.api import Workspace, open_workspace
-from ringi.api.change import file_diffs, propose_change
-from ringi.api.project import state_now
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.change_plan import PlanBasis, Trigger
 from ringi.domain.grant import GrantScope
@@ -36,6 +34,8 @@ from ringi.domain.session_view import DecisionPending, QuestionPending
 from ringi.domain.versions import NewContent
 from ringi.plans.change import Change
 from ringi.store.connection import DATABASE
+from ringi.usecases.patches import file_diffs, propose_change
+from ringi.usecases.project import state_now
 from tests.crash.killing import KILLED, Driver
 from tests.fakes.people import SeatedPerson, SteppingClock
 from tests.fakes.signing import RealKey

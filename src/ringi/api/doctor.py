@@ -36,7 +36,7 @@ class Finding(NamedTuple):
     mark: Mark
     text: Text
     mend: Text | str = ""
-    """A command, or what to do where no command mends it."""
+    """A command, or what to do if no command mends it."""
 
 
 def examine(root: Path, environment: Mapping[str, str]) -> list[Finding]:

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.api import change
 from ringi.cli.app import App, pass_app
 from ringi.cli.describing import describe
 from ringi.cli.input import STDIN, read_named
@@ -28,6 +27,7 @@ from ringi.errors import NoBasis
 from ringi.patching.render import Changed
 from ringi.plans.change import Change
 from ringi.text import Text
+from ringi.usecases import patches
 from ringi.views.words import subject
 
 _ = gettext.gettext
@@ -182,7 +182,7 @@ def trigger_of(word: str) -> Trigger:
 
 
 def _again(app: App, plan: str) -> str:
-    return change.propose_again(app.workspace, app.workspace.plan.find(plan))
+    return patches.propose_again(app.workspace, app.workspace.plan.find(plan))
 
 
 def _plan(app: App, source: Source, words: str | None, title: str | None, proposer: str) -> str:
@@ -192,19 +192,19 @@ def _plan(app: App, source: Source, words: str | None, title: str | None, propos
         return app.workspace.plan.propose_specs(content, given, proposer=proposer)
     if source.patch is not None:
         patch = _patch(app, source)
-        paths = [path for path, _ in change.split(patch)]
-        content = _content(words, title, change.title_of_paths(paths))
-        return change.propose_patch(app.workspace, content, patch, proposer=proposer)
+        paths = [path for path, _ in patches.split(patch)]
+        content = _content(words, title, patches.title_of_paths(paths))
+        return patches.propose_patch(app.workspace, content, patch, proposer=proposer)
     if not source.of_bytes:
         return app.workspace.plan.propose(_content(words, title, ""), proposer=proposer)
     changes = _changes(app, source)
-    content = _content(words, title, change.title_of_paths([found.path for found in changes]))
-    return change.propose_contents(app.workspace, content, changes, proposer=proposer)
+    content = _content(words, title, patches.title_of_paths([found.path for found in changes]))
+    return patches.propose_contents(app.workspace, content, changes, proposer=proposer)
 
 
 def _title_of(specs: Sequence[ActionSpec]) -> str:
     if paths := [spec.path for spec in specs if spec.path]:
-        return change.title_of_paths(paths)
+        return patches.title_of_paths(paths)
     return f"Run {subject(specs[0])}" if specs else "Specs"
 
 
@@ -232,29 +232,29 @@ def _change_plan(
     basis: PlanBasis,
     explain: str,
 ) -> str:
-    patch = _patch(app, source) if source.patch is not None else change.patch_of(_changes(app, source))
-    diffs = change.file_diffs(patch)
-    content = _content(words, title, change.title_of_paths([diff.file for diff in diffs]))
+    patch = _patch(app, source) if source.patch is not None else patches.patch_of(_changes(app, source))
+    diffs = patches.file_diffs(patch)
+    content = _content(words, title, patches.title_of_paths([diff.file for diff in diffs]))
     asked = Change(content, diffs, basis, _explanation(explain), proposer)
-    return change.propose_change(
+    return patches.propose_change(
         app.workspace, asked, lambda text: app.ui.line(text, style="dim") if not app.ui.as_json else None
     )
 
 
 def _patch(app: App, source: Source) -> bytes:
     patch = read_named(source.patch or STDIN)
-    return change.normalised(app.workspace, patch) if source.normalise else patch
+    return patches.normalised(app.workspace, patch) if source.normalise else patch
 
 
 def _changes(app: App, source: Source) -> list[Changed]:
     if source.tree is not None:
         app.ui.line(Text("Reading {folder} …", folder=str(source.tree)), style="dim")
-        return change.changes_to_tree(app.workspace, source.tree)
+        return patches.changes_to_tree(app.workspace, source.tree)
     contents: dict[str, bytes | None] = {
         _from_root(app, path): read_named(name) for path, name in source.files
     }
     contents |= {_from_root(app, path): None for path in source.deleted}
-    return change.changes_of_contents(app.workspace, contents)
+    return patches.changes_of_contents(app.workspace, contents)
 
 
 def _from_root(app: App, path: str) -> str:

@@ -4,12 +4,12 @@ from gettext import gettext as _
 
 import click
 
-from ringi.api import change
 from ringi.cli.app import App, pass_app
 from ringi.cli.describing import describe
 from ringi.cli.plans import tell_no_plans
 from ringi.cli.versions import show_comparison
 from ringi.text import Text
+from ringi.usecases import patches
 from ringi.views.plan import next_step
 
 
@@ -72,12 +72,12 @@ def _show_delta(app: App, plan_id: str) -> None:
 
 def _show_as(app: App, plan_id: str, form: str) -> None:
     if form == "patch":
-        patch = change.as_patch(app.workspace, plan_id)
+        patch = patches.as_patch(app.workspace, plan_id)
         if app.ui.as_json:
             app.ui.document({"patch": patch.decode("utf-8", "backslashreplace")})
         else:
             app.ui.patch(patch)
     elif form == "workspace-edit":
-        app.ui.document(change.as_workspace_edit(app.workspace, plan_id))
+        app.ui.document(patches.as_workspace_edit(app.workspace, plan_id))
     else:
-        app.ui.document(change.as_change_plan(app.workspace, plan_id))
+        app.ui.document(patches.as_change_plan(app.workspace, plan_id))

@@ -2,14 +2,14 @@
 
 import click
 
-from ringi.api import project
-from ringi.api.project import Captured
 from ringi.cli.app import App, pass_app
 from ringi.cli.input import read_named
 from ringi.domain import codec
 from ringi.domain.project_state import Diagnostic, EditorState, ProjectState, why
 from ringi.errors import NoState
 from ringi.text import Text
+from ringi.usecases import project
+from ringi.usecases.project import Captured
 
 _SHOWN = 5
 

@@ -66,7 +66,7 @@ class CommandEnd(Versioned, frozen=True, kw_only=True):
     plan_id: str
     spec_id: str
     exit_code: int | None
-    """None where a person said how it ended."""
+    """None if a person said how it ended."""
     output: str
     cut: bool
     """More was printed than is kept."""
@@ -98,7 +98,7 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     """Folders that were not there and are made, outermost first."""
     started_at: str
     emptied: tuple[str, ...] | UnsetType = UNSET
-    """Folders that go where nothing is left in them."""
+    """Folders that go if nothing is left in them."""
     steps: tuple[Step, ...] | UnsetType = UNSET
     refused: tuple[str, ...] | UnsetType = UNSET
     """Files that an undo leaves as they are, because somebody wrote to them since."""
@@ -108,7 +108,7 @@ class CommitOutcome(Document, frozen=True):
     """What became of the commit that a plan was to end with."""
 
     commit: str
-    """Its id; empty where none was made."""
+    """Its id; empty if none was made."""
     why: str = ""
     """Why there is none, or what in it is not as approved."""
 

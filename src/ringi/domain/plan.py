@@ -109,7 +109,7 @@ class Preflight(Document, frozen=True):
 
 
 class Touched(Document, frozen=True):
-    """A file that a spec reads or changes; None where it is not there."""
+    """A file that a spec reads or changes; None if it is not there."""
 
     path: str
     before: FileState | None
@@ -125,7 +125,7 @@ class ActionSpecExt(Document, frozen=True):
     notes: str = ""
     risk_reasons: tuple[RiskReason, ...] = ()
     before: FileState | None = None
-    """The file as the proposer saw it; the plan is stale where it differs now."""
+    """The file as the proposer saw it; the plan is stale if it differs now."""
     after: FileState | None = None
     also: tuple[Touched, ...] | UnsetType = UNSET
     """Further files: the one that a rename takes away, the one that a copy is made of."""
@@ -218,7 +218,7 @@ class CheckResult(Document, frozen=True):
     output: str
     """Its last lines."""
     phase: CheckPhase | UnsetType = UNSET
-    """Unset where the proposer's own copy was checked."""
+    """Unset if the proposer's own copy was checked."""
 
 
 class PlannedCommit(Document, frozen=True):
@@ -252,7 +252,7 @@ class PlanState(Document, frozen=True):
     executions: tuple[ExecutionLink, ...] = ()
     comments: tuple[LineComment, ...] | UnsetType = UNSET
     amended_from: int | UnsetType = UNSET
-    """The proposer's own version, where the person dropped or edited parts of it since."""
+    """The proposer's own version, if the person dropped or edited parts of it since."""
     from_model: tuple[str, ...] | UnsetType = UNSET
     """Ids of specs that a language model made of the plan's text; they are checked like any other."""
 
@@ -388,7 +388,7 @@ class Unplaced(Document, frozen=True):
     line: int
     """Of the text, from 1."""
     text: str
-    """That line, cut where it is long."""
+    """That line, cut if it is long."""
     why: str
 
 

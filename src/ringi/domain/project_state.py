@@ -113,7 +113,7 @@ class ProjectState(CamelDocument, frozen=True, kw_only=True):
     mutable_state_files: tuple[str, ...]
     complete: bool
     gaps: tuple[Gap, ...]
-    """Empty where it is complete."""
+    """Empty if it is complete."""
     settings: str = ""
     """SHA-256 of the commands and globs it was captured with; with others it would be another state."""
 
@@ -124,7 +124,7 @@ class EditorState(CamelDocument, frozen=True, kw_only=True):
     version: Literal["1.0"] = "1.0"
     editor: str
     snapshot_id: str | None = None
-    """The snapshot its diagnostics are about; the push is refused where the files are another one by now."""
+    """The snapshot its diagnostics are about; the push is refused if the files are another one by now."""
     diagnostics: tuple[Diagnostic, ...] = ()
     unsaved: tuple[str, ...] = ()
     complete: bool = True

@@ -389,7 +389,7 @@ def _refuse_hunk(data: bytes, at: int, hunk: Hunk, old_end: int, shift: int, *, 
 
 
 def _careful(data: bytes, start: int, limit: int, old_left: int, new_left: int) -> tuple[bytes, int]:
-    """Line by line, where what follows looks like a line of the hunk, or one is marked or was emptied."""
+    """Line by line, if what follows looks like a line of the hunk, or one is marked or was emptied."""
     lines: list[bytes] = []
     at, before = start, _NEWLINE
     while (old_left or new_left) or (at < limit and data[at] == _MARK and before != _MARK):

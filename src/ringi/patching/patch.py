@@ -51,7 +51,7 @@ class FilePatch(NamedTuple):
     new_path: str | None
     """None for a deleted file."""
     old_mode: str | None = None
-    """As git says it, 100644 or 100755; None where the patch is silent."""
+    """As git says it, 100644 or 100755; None if the patch is silent."""
     new_mode: str | None = None
     hunks: tuple[Hunk, ...] = ()
     likeness: bytes = b""

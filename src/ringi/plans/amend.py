@@ -44,9 +44,9 @@ _WHOLE: Final = Text("it can only be dropped whole")
 
 class _Amended(NamedTuple):
     spec: ActionSpecExt | None
-    """None where nothing of it is left."""
+    """None if nothing of it is left."""
     words: str
-    """What was done to it, for the proposer; empty where nothing was."""
+    """What was done to it, for the proposer; empty if nothing was."""
     did: Amended = _NOTHING
     diff: Rendered | None = None
 
@@ -60,7 +60,7 @@ def amend(
     actor: Actor,
     reason: str,
 ) -> ValidationReport:
-    """Where the result cannot be carried out, or nothing would be different, the plan stays as it is."""
+    """The plan stays as it is if the result cannot be carried out or nothing would be different."""
     stored = services.store.plan(plan_id)
     if seen:
         require_as_seen(stored, seen)
@@ -191,7 +191,7 @@ def _effects(services: Services, plan: str, spec: ActionSpecExt) -> tuple[Effect
 def _without_hunks(
     plan: str, spec: ActionSpecExt, effects: Sequence[Effect], numbers: Sequence[int]
 ) -> bytes | None:
-    """None where a file is no longer to be made or deleted."""
+    """None if a file is no longer to be made or deleted."""
     rendered = rendering(effects)
     if rendered.binary:
         _refuse(plan, spec, Text("it is not text, so it has no hunks"))
@@ -221,7 +221,7 @@ def _new_content(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], want
 
 
 def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: bytes) -> ActionSpec | None:
-    """The spec that leaves these bytes; None where its files would stay as they are."""
+    """The spec that leaves these bytes; None if its files would stay as they are."""
     own, *others = effects
     after = FileState(digest(new), own.after.mode) if own.after else None
     own = own._replace(after=after, new=new)

@@ -74,7 +74,7 @@ Dependents = Callable[[Sequence[str]], tuple[str, ...]]
 
 
 def propose_change(services: Services, change: Change, state: ProjectState, dependents: Dependents) -> str:
-    """Rules CP-2 to CP-6, each with its own error; nothing is kept where one does not hold."""
+    """Rules CP-2 to CP-6, each with its own error; nothing is kept if one does not hold."""
     _require_basis(change.basis, state)
     if not state.complete:
         raise StateIncomplete(why=why(state.gaps[0]) if state.gaps else Text("nothing says why"))

@@ -55,7 +55,7 @@ Files = dict[str, tuple[bytes, int] | None]
 
 
 def require_before(services: Services, stored: StoredPlan, planned: PlannedChecks) -> tuple[CheckResult, ...]:
-    """Raises CheckFailed where one fails; nothing was changed, and the plan tells what the checks said."""
+    """Raises CheckFailed if one fails; nothing was changed, and the plan tells what the checks said."""
     results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
     for result in results:
         if result.exit_code:
@@ -106,7 +106,7 @@ def commands_of(document: PlanDocument) -> tuple[str, ...]:
 
 
 def again(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
-    """The plan's checks on a copy with its changes as they are now. Raises NoSandbox where there is none:
+    """The plan's checks on a copy with its changes as they are now. Raises NoSandbox if there is none:
 
     whoever only wanted to look at a plan has not said that its code may run.
     """

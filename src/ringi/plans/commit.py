@@ -1,7 +1,7 @@
-"""A commit of exactly what a plan wrote, where the person wants one.
+"""A commit of exactly what a plan wrote, if the person wants one.
 
-The wish stands in the plan, where it will be committed is part of what is approved, and what became of it
-stands in the log. From the result of the execution to there the ledger says that something is under way.
+The plan holds the wish; where it will be committed is part of what is approved; the log says what became of
+it. From the result of the execution to there the ledger says that something is under way.
 After a crash the repository itself says whether the commit was made; it is never made a second time.
 """
 
@@ -148,7 +148,7 @@ def commit_subject(
 
 
 def announced(services: Services, document: PlanDocument) -> Announced | None:
-    """None where no commit is wanted. Raises NoCommit where none can be made."""
+    """None if no commit is wanted. Raises NoCommit if none can be made."""
     specs = selected(document.state.action_specs, document.state.selection)
     subject = commit_subject(services, document, specs)
     return Announced(subject, _mixed(services, subject.parent, _changes(specs))) if subject else None
@@ -298,7 +298,7 @@ def _was_checked(document: PlanDocument) -> bool:
 def _recorded(
     services: Services, result: ExecutionResult, outcome: CommitOutcome, *, over: bool = True
 ) -> ExecutionResult:
-    """What becomes of the files is still to be seen, where it is not over."""
+    """What becomes of the files is not known yet if it is not `over`."""
     with services.store.transaction() as transaction:
         stored = transaction.plan(result.plan_id)
         transaction.set_checking(None if over else result.plan_id)
@@ -320,7 +320,7 @@ def last_line(words: str) -> str:
 
 
 def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
-    """As the log has it; None where nothing was to be committed, or nothing is known yet."""
+    """As the log has it; None if nothing was to be committed, or nothing is known yet."""
     ended = [logged.event for logged in events if logged.event.event in _ENDED]
     if not ended:
         return None

@@ -218,7 +218,7 @@ def packed(data: bytes) -> tuple[str, Encoding]:
 
 
 def mode_after(bits: str | None, old: str | None, new: str | None) -> str | None:
-    """The permission bits that a change of git's mode leads to; None where the file keeps its own.
+    """The permission bits that a change of git's mode leads to; None if the file keeps its own.
 
     Whoever may read a file may run it from then on, as git does.
     """

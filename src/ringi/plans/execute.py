@@ -83,7 +83,7 @@ def execute(services: Services, plan_id: str) -> ExecutionResult:
 def _afterwards(
     services: Services, approval: Approval, result: ExecutionResult, *, checks: bool
 ) -> ExecutionResult:
-    """What was written is checked, then committed, each where it was approved."""
+    """What was written is checked, then committed, each if it was approved."""
     if checks:
         try:
             check.check_after(services, result.plan_id, approval)
@@ -128,7 +128,7 @@ def _covering(services: Services, document: PlanDocument, name: str) -> Approval
 
 
 def _moved(services: Services, document: PlanDocument) -> Text | None:
-    """What of the repository is not as approved, where that alone keeps the newest approval from counting."""
+    """What of the repository is not as approved, if that alone keeps the newest approval from counting."""
     for approval in reversed(services.store.approvals(document.plan.id)):
         said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
         if said.kind is Act.EXECUTE:

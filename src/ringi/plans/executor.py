@@ -287,7 +287,7 @@ class Executor:
         return progress
 
     def _write(self, stage: Stage, intent: ExecutionIntent, units: list[Unit], progress: Progress) -> bool:
-        """Unit by unit; False where one failed that was not optional, and those after it are left alone."""
+        """Unit by unit; False if one failed that was not optional, and those after it are left alone."""
         done: list[Unit] = []
         failed: list[Unit] = []
         go_on = True

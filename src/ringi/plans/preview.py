@@ -119,7 +119,7 @@ def effects(services: Services, stored: StoredPlan) -> list[tuple[Effect, ...]]:
 
 
 def effects_done(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...] | None:
-    """From the bytes the ledger keeps; None where they are gone."""
+    """From the bytes the ledger keeps; None if they are gone."""
     effects = []
     for file in spec.touched:
         before = services.store.get_bytes(file.before.sha256) if file.before else None

@@ -231,7 +231,7 @@ def refuse_fixed(stored: StoredPlan) -> None:
 
 
 def next_version(document: PlanDocument) -> PlanDocument:
-    """The plan as it takes other specs, which no earlier approval covers; raises where it cannot."""
+    """The plan as it takes other specs, which no earlier approval covers; raises if it cannot."""
     status = document.state.status
     if status is not PlanStatus.PENDING_REVIEW:
         status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)

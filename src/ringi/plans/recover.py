@@ -77,7 +77,7 @@ class Recovery:
         return outcome.status is OpStatus.DONE or step.optional
 
     def _files(self, intent: ExecutionIntent, units: list[Unit], progress: Progress, *, go_on: bool) -> bool:
-        """Rolled forward; taken back where somebody else wrote. What was not begun, only if all is well."""
+        """Rolled forward; taken back if somebody else wrote. What was not begun, only if all is well."""
         now = {change.path: self._stages.now(change) for unit in units for change in unit.changes}
         stage = self._stages.fresh(intent.id)
         done: list[Unit] = []

@@ -63,7 +63,7 @@ class Services(NamedTuple):
     analyse: Callable[[str], str]
     """What can be said about a file mechanically."""
     commits: Callable[[], Commits] | None = None
-    """None where nothing can be committed."""
+    """None if nothing can be committed."""
     model: Callable[[], LanguageModel] | None = None
     """For what the parser cannot place in a plan's text. Raises UnknownModel, NoModelKey, NoExtra."""
     model_budget: Budget | None = None

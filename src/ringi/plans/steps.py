@@ -218,7 +218,7 @@ def _after_bytes(services: Services, end: CommandEnd) -> list[bytes]:
 
 
 def outcome_of(step: Step, commands: tuple[StoredCommand, ...]) -> FileOpOutcome:
-    """What the ledger knows about the command; untouched where it was never started."""
+    """What the ledger knows about the command; untouched if it was never started."""
     known = next((command for command in commands if command.start.spec_id == step.spec_id), None)
     if known is None:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.UNTOUCHED)

@@ -87,7 +87,7 @@ class PlanTool:
     def propose_specs(
         self, content: str, specs: Sequence[ActionSpec], *, proposer: str = "", actor: Actor = Actor.AI
     ) -> str:
-        """A plan together with its specs; where one of them cannot be carried out, nothing is kept."""
+        """A plan together with its specs; nothing is kept if one of them cannot be carried out."""
         return propose.propose_specs(self._services, content, specs, proposer=proposer, actor=actor)
 
     def propose_change(self, change: Change, state: ProjectState, dependents: Dependents) -> str:
@@ -157,7 +157,7 @@ class PlanTool:
     ) -> ApprovalRequest:
         """As `request_approval`, answering with the whole request; its digest is what a person is shown.
 
-        Raises PlanChanged where the plan is no longer the one that was `seen`.
+        Raises PlanChanged if the plan is no longer the one that was `seen`.
         """
         return approve.request(self._services, self._id(plan_id), selection, seen)
 
@@ -184,7 +184,7 @@ class PlanTool:
         return approve.statement(self._services, request, approver, note, act=act)
 
     def outcome(self, plan_id: str) -> ApprovalOutcome | None:
-        """What became of the newest request; None while a person can still answer, or where none was made."""
+        """What became of the newest request; None while a person can still answer, or if none was made."""
         return outcome(self._services, self._id(plan_id))
 
     def reject(self, plan_id: str, feedback: str) -> Declined:
@@ -236,12 +236,12 @@ class PlanTool:
     def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
         """What the plan writes is to be committed with this message; None takes the wish back.
 
-        It is part of what is approved. Raises NoCommit where no commit can be made.
+        It is part of what is approved. Raises NoCommit if no commit can be made.
         """
         return commit.wish(self._services, self._id(plan_id), message, actor=actor)
 
     def announced_commit(self, plan_id: str) -> Announced | None:
-        """The commit that would follow, as the repository is now. Raises NoCommit where none can be made."""
+        """The commit that would follow, as the repository is now. Raises NoCommit if none can be made."""
         return commit.announced(self._services, self.get(plan_id))
 
     def answer(self, plan_id: str) -> PlanAnswer:

@@ -1,7 +1,7 @@
 """Undo: a transaction of its own with its own approval, made of what really happened.
 
 What a plan and its commands changed is put together per file, over all its executions. A unit goes back
-whole; where somebody wrote to one of its files since, it stays, and the file is named.
+whole; if somebody wrote to one of its files since, it stays, and the file is named.
 """
 
 from collections.abc import Iterator, Sequence
@@ -163,7 +163,7 @@ def newest(services: Services) -> str:
 
 
 def _carried_out_at(services: Services, plan_id: str) -> str:
-    """Empty where it changed no file."""
+    """Empty if it changed no file."""
     links = services.store.plan(plan_id).document.state.executions
     done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
     return max(done) if done and _History(services, plan_id).files else ""

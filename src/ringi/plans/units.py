@@ -69,7 +69,7 @@ def units_of(changes: Sequence[FileChange]) -> list[Unit]:
 
 
 def stops(intent: ExecutionIntent, unit: Unit) -> bool:
-    """Whether what comes after the unit waits where it fails; an undo brings back all it can."""
+    """Whether what comes after the unit waits if it fails; an undo brings back all it can."""
     return not unit.optional and intent.kind is not Act.UNDO
 
 

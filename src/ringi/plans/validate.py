@@ -59,7 +59,7 @@ _FOREIGN: Final = {
     )
     for kind, fields in _FIELDS.items()
 }
-"""Fields of the other kinds, with what they hold where nobody set them."""
+"""Fields of the other kinds, with what they hold if nobody set them."""
 _WHOLE_WORKSPACE: Final = frozenset([SpecKind.RUN, SpecKind.CALL, SpecKind.ANALYZE])
 """Kinds that can do without a path."""
 _NOT_IN_GROUPS: Final = frozenset([SpecKind.RUN, SpecKind.CALL])

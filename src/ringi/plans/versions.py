@@ -175,7 +175,7 @@ class _Place(NamedTuple):
 class _Deed(NamedTuple):
     spec: ActionSpecExt
     file: Touched | None
-    """None where no bytes are known to come of it."""
+    """None if no bytes are known to come of it."""
 
 
 def _differences(

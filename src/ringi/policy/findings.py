@@ -144,7 +144,7 @@ def hidden(text: bytes, first_line: int) -> Iterator[tuple[Text, int]]:
 
 
 def _kind(text: bytes, start: int, end: int) -> Text | None:
-    """None where the text around it needs it."""
+    """None if the text around it needs it."""
     code = ord(text[start:end].decode())
     if code in _TURNING:
         return _DIRECTION

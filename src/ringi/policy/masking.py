@@ -25,7 +25,7 @@ _OWN: Final = (_A_HEADER, _AN_ADDRESS, _A_VALUE, _A_KEY, _CONFIGURED, _ALL_OF_IT
 _SHORTEST_KEY: Final = 8
 """What is shorter is what people set for a service that wants none; it would tear words apart."""
 _ROUNDS: Final = 4
-"""Where one secret is glued to another, the mark of the first uncovers the second."""
+"""If one secret is glued to another, the mark of the first uncovers the second."""
 
 Find = Callable[[str], Sequence[tuple[int, int]] | None]
 """Where the configured patterns match; None if they were cut off before they had an answer."""

@@ -30,7 +30,7 @@ _TEXTS: Final = frozenset(
         ".xml", ".yaml", ".yml", ".zsh",
     }
 )  # fmt: skip
-"""Names of what is text where it is honest."""
+"""Names of files that are text, if they are honest."""
 
 
 class Facts(NamedTuple):

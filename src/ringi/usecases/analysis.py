@@ -93,7 +93,7 @@ class FileAnalysis(Document, frozen=True, omit_defaults=True, kw_only=True):
     language: str | None = None
     critical: Category | None = None
     in_project: bool = True
-    """False where git ignores it: nothing is known about who uses it."""
+    """False if git ignores it: nothing is known about who uses it."""
     uses: Names
     used_by: UsedBy
     not_analysed: str = ""
@@ -118,7 +118,7 @@ class FolderAnalysis(Document, frozen=True, omit_defaults=True, kw_only=True):
 def analyse(places: Places, tree: Tree, path: str, *, critical: Sequence[str] = ()) -> str:
     """As JSON, of bounded length. No path: the whole workspace. `critical`: globs beside the built-in ones.
 
-    Raises NotFound where nothing is, and PathRefused for what is neither a file nor a folder.
+    Raises NotFound if nothing is there, and PathRefused for what is neither a file nor a folder.
     """
     found = tree.look_folder(path) if path else None
     if path and found is None:
@@ -141,7 +141,7 @@ def dependencies_of(
     ids = {file.path: file.oid for file in sources}
 
     def read(path: str) -> bytes:
-        """From the disk, which is faster; from the snapshot where the disk is another by now."""
+        """From the disk, which is faster; from the snapshot if the disk has changed since."""
         with contextlib.suppress(PathRefused, StorageFailed, OSError):
             found = tree.look(path)
             if found and blob_id(found.data, like=ids[path]) == ids[path]:

@@ -157,7 +157,7 @@ def snapshots(places: Places) -> "Snapshots":
 def commits_of(
     places: Places, environment: Mapping[str, str], on_progress: Progress = lambda _: None
 ) -> "GitCommits":
-    from ringi.integrations.commits import GitCommits  # noqa: PLC0415  # only where one is wanted
+    from ringi.integrations.commits import GitCommits  # noqa: PLC0415  # only if one is wanted
 
     return GitCommits(places.root, environment, on_progress)
 

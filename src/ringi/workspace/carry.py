@@ -24,7 +24,7 @@ def carriable(root: Path, name: str) -> str:
 
 
 def carry_over(source: Path, target: Path, name: str) -> None:
-    """A real copy, cheap where the file system can share blocks; links inside stay links."""
+    """A real copy, cheap if the file system can share blocks; links inside stay links."""
     if os.path.lexists(target / name):
         raise PathRefused(path=name, why=Text("it is in the copy already"))
     (target / name).parent.mkdir(parents=True, exist_ok=True)

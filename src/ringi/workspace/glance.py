@@ -52,7 +52,7 @@ def glance(root: Path) -> Glance:
 
 
 def _tests(names: set[str]) -> tuple[str, ...]:
-    """Folders of tests; where there are none, some files."""
+    """Folders of tests; some files if there are none."""
     files = [name for name in names if (match := _TEST_FILE.fullmatch(name)) and match[1] in _LANGUAGES]
     return tuple(sorted(names & _TESTS) or sorted(files)[:_MOST_TESTS])
 

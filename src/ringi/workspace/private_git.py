@@ -174,10 +174,10 @@ class PrivateGit:
         return tuple(sorted(name for name in map(os.fsdecode, _names(out)) if not _own(os.fsencode(name))))
 
     def _refresh(self) -> None:
-        """Looks at the surroundings before each capture, where they can change."""
+        """Looks at the surroundings before each capture, if they can change."""
 
     def _tracked(self) -> set[bytes]:
-        """What counts even where it is ignored."""
+        """What counts even if it is ignored."""
         return set()
 
     def _tracked_mark(self) -> bytes:
@@ -295,7 +295,7 @@ def _except(name: bytes) -> str:
 
 
 def _mode_at(work_tree: Path, path: bytes) -> int:
-    """Of what is at exactly this place: nothing on the way is a link. 0 where nothing is."""
+    """Of what is at exactly this place: nothing on the way is a link. 0 if nothing is."""
     place = os.fsencode(work_tree)
     *folders, name = path.split(b"/")
     with suppress(OSError):

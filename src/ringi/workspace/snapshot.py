@@ -49,7 +49,7 @@ class Snapshots:
         self._settled = state / "git" / "snapshot"
 
     def take(self) -> Snapshot:
-        """The workspace as it was at one moment; Unreadable where somebody keeps writing to it.
+        """The workspace as it was at one moment; Unreadable if somebody keeps writing to it.
 
         Files are read one after another. An id that was found before was true then, and no mixture; a new one
         counts when a second look finds just the same.
@@ -63,7 +63,7 @@ class Snapshots:
                 if found.id == known:
                     return found
                 if found == last:
-                    # Where it cannot be kept, the next one looks twice again.
+                    # If it cannot be kept, the next one looks twice again.
                     with contextlib.suppress(OSError):
                         keep(self._settled, found.id.encode())
                     return found

@@ -50,7 +50,7 @@ class _Swap:
         self._change = change
 
     def run_below(self, root: int) -> None:
-        """Taken back where the folder turns out to have been moved: then it is not the one that was meant."""
+        """Taken back if the folder turns out to have been moved: then it is not the one that was meant."""
         self.run()
         if not self._tree.is_folder_of(self._change.path, root, self._place[0]):
             self.back()
@@ -110,7 +110,7 @@ class _Swap:
             raise Conflict(self._change, Text("somebody wrote to it meanwhile"))
 
     def _put_back(self) -> None:
-        """Where somebody made something new at the old place, that stays there and this in the stage."""
+        """If somebody made something new at the old place, that stays there and this in the stage."""
         entry = self._fs.entry(*self._staged)
         if entry is not None and entry.kind is Kind.FOLDER:
             # Folders cannot be linked; moving one replaces nothing but an empty folder.

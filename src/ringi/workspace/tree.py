@@ -51,7 +51,7 @@ class Tree:
     def folder_of(
         self, path: str, root: int, *, make: bool = False, made: Made | None = None
     ) -> Iterator[tuple[int, str]]:
-        """The open folder that holds the path, and its name there. FileNotFoundError where there is none.
+        """The open folder that holds the path, and its name there. FileNotFoundError if there is none.
 
         With `make`, missing folders are made, and added to `made`.
         """
@@ -101,7 +101,7 @@ class Tree:
         return (here.device, here.inode) == (there.device, there.inode)
 
     def entry_of(self, path: str, root: int) -> Entry | None:
-        """What is at the path, whatever it is; None where nothing can be reached."""
+        """What is at the path, whatever it is; None if nothing can be reached."""
         with (
             contextlib.suppress(FileNotFoundError, PathRefused),
             self.folder_of(path, root) as (at, name),
@@ -110,7 +110,7 @@ class Tree:
         return None
 
     def look(self, path: str) -> Found | None:
-        """The file at the path; None where nothing is. Anything else there is refused."""
+        """The file at the path; None if nothing is. Anything else there is refused."""
         with self.open_root() as root:
             return self.look_from(root, path)
 

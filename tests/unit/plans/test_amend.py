@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ringi.api import Workspace, change
+from ringi.api import Workspace
 from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ActionSpec, CheckResult, Encoding, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
@@ -25,6 +25,7 @@ from ringi.errors import (
 from ringi.plans.change import Change
 from ringi.plans.effects import packed, rendering
 from ringi.plans.tool import PlanTool
+from ringi.usecases import patches
 from tests.helpers import (
     approve,
     approved,
@@ -60,7 +61,7 @@ THREE = edited(l2="two", l20="twenty", l38="thirty-eight")
 def patch(workspace: Workspace, path: str = "a.txt", **contents: str | None) -> ActionSpec:
     contents = contents or {path: THREE}
     files = {name: None if text is None else text.encode() for name, text in contents.items()}
-    data = change.patch_of(change.changes_of_contents(workspace, files))
+    data = patches.patch_of(patches.changes_of_contents(workspace, files))
     return ActionSpec(SpecKind.PATCH, path, data.decode(), group="g")
 
 
@@ -321,7 +322,7 @@ def test_a_change_plan_and_a_carried_out_plan_are_fixed(ws):
     assert_kept(ws, done, [NewContent("s1", "y\n")], BadTransition, "completed")
     diffs = [FileDiff("a.txt", patch(ws).content or "")]
     basis = PlanBasis(Trigger.USER_REQUEST, ())
-    fixed = change.propose_change(ws, Change("Change", diffs, basis))
+    fixed = patches.propose_change(ws, Change("Change", diffs, basis))
     assert_kept(ws, fixed, [drop(1)], ChangeFixed, "are fixed")
 
 

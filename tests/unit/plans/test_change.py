@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.api import Workspace, change, project
+from ringi.api import Workspace
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.change_plan import (
     DiagnosticRef,
@@ -53,6 +53,7 @@ from ringi.errors import (
 from ringi.plans.change import Change
 from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
+from ringi.usecases import patches, project
 from tests.helpers import answer, approve, assert_whole, kinds, open_scratch, proposed, undo, untouched, write
 
 FILES = {
@@ -86,15 +87,15 @@ def ws(tmp_path: Path):
 
 def patch_of(workspace: Workspace, **contents: str | bytes | None) -> bytes:
     files = {name: data.encode() if isinstance(data, str) else data for name, data in contents.items()}
-    return change.patch_of(change.changes_of_contents(workspace, files))
+    return patches.patch_of(patches.changes_of_contents(workspace, files))
 
 
 def make(
     workspace: Workspace, diffs: Sequence[FileDiff] | bytes, basis: PlanBasis = ASKED, title: str = "Change"
 ) -> str:
     if isinstance(diffs, bytes):
-        diffs = change.file_diffs(diffs)
-    return change.propose_change(workspace, Change(title, diffs, basis, PlanExplanation("why", "more")))
+        diffs = patches.file_diffs(diffs)
+    return patches.propose_change(workspace, Change(title, diffs, basis, PlanExplanation("why", "more")))
 
 
 def facts_of(document: PlanDocument):
@@ -105,7 +106,7 @@ def facts_of(document: PlanDocument):
 @pytest.mark.req("CP-1", "CP-3", "CP-5", "CP-6", "CP-8")
 def test_a_change_plan_has_every_field(ws):
     plan_id = make(ws, [FileDiff("pkg/base.py", BASE_DIFF)])
-    view = change.as_change_plan(ws, plan_id)
+    view = patches.as_change_plan(ws, plan_id)
     assert view.version == "1.0"
     assert view.plan_id == plan_id
     assert view.created_at > 1_700_000_000_000
@@ -129,7 +130,7 @@ def test_it_is_approved_carried_out_and_undone(ws):
     with untouched(ws.places.root), pytest.raises(NotApproved):
         ws.plan.execute(plan_id)
     approve(ws, plan_id)
-    view = change.as_change_plan(ws, plan_id)
+    view = patches.as_change_plan(ws, plan_id)
     assert view.approval.status is ChangeApproval.APPROVED
     assert view.approval.decided_by == "user"
     before = (ws.places.root / "pkg/base.py").read_bytes()
@@ -155,7 +156,7 @@ rename to pkg/bottom.py
 +    return 3
 """
     plan_id = make(ws, patch)
-    view = change.as_change_plan(ws, plan_id)
+    view = patches.as_change_plan(ws, plan_id)
     assert [diff.file for diff in view.changes] == ["pkg/bottom.py"]
     assert view.scope.target_files == ("pkg/base.py", "pkg/bottom.py")
     assert view.scope.affected_files == ("pkg/middle.py", "tests/test_middle.py")
@@ -181,7 +182,7 @@ rename to pkg/bottom.py
     ],
 )
 def test_risk_from_the_three_criteria_only(ws, contents, level, reason):
-    view = change.as_change_plan(ws, make(ws, patch_of(ws, **contents)))
+    view = patches.as_change_plan(ws, make(ws, patch_of(ws, **contents)))
     assert view.risk.level is level
     assert view.risk.reasons == ((reason,) if reason else ())
 
@@ -344,7 +345,7 @@ def test_bytes_that_are_not_those_of_the_state_are_refused(ws):
     """As when a file changes between the state and the diff, and back."""
     state = project.capture(ws).state
     (ws.places.root / "pkg/base.py").write_text("def base():\n    return 5\n")
-    diffs = change.file_diffs(BASE_DIFF.replace("-    return 1", "-    return 5").encode())
+    diffs = patches.file_diffs(BASE_DIFF.replace("-    return 1", "-    return 5").encode())
     with pytest.raises(ChangeRefused, match="changed while the plan was made"):
         ws.plan.propose_change(Change("x", diffs, ASKED), state, lambda _: ())
     assert ws.plan.list() == []
@@ -371,7 +372,7 @@ def test_a_state_of_other_settings_does_not_stand(ws):
 def test_a_critical_source_and_what_it_holds(ws, verb):
     (ws.places.root / ".env").write_text(f"GITHUB={TOKEN}\n")
     patch = f"diff --git a/.env b/notes.txt\nsimilarity index 100%\n{verb} from .env\n{verb} to notes.txt\n"
-    plan_id = change.propose_patch(ws, "notes", patch.encode())
+    plan_id = patches.propose_patch(ws, "notes", patch.encode())
     [spec] = ws.plan.get_state(plan_id).action_specs
     assert spec.risk is Risk.HIGH
     codes = {reason.code for reason in spec.risk_reasons}
@@ -383,7 +384,7 @@ def test_a_critical_source_and_what_it_holds(ws, verb):
 @pytest.mark.parametrize("source", ["pkg/./base.py", "pkg//base.py", "./pkg/base.py"])
 def test_a_source_in_another_spelling_is_the_same_file(ws, source):
     patch = f"diff --git a/{source} b/b.py\nsimilarity index 100%\nrename from {source}\nrename to b.py\n"
-    plan_id = change.propose_patch(ws, "moved", patch.encode())
+    plan_id = patches.propose_patch(ws, "moved", patch.encode())
     assert ws.plan.preview(plan_id).files == ("b.py", "pkg/base.py")
     approve(ws, plan_id)
     assert ws.plan.execute(plan_id).overall_success
@@ -392,7 +393,7 @@ def test_a_source_in_another_spelling_is_the_same_file(ws, source):
 
 @pytest.mark.req("PT-9")
 def test_a_limit_that_is_tighter_now_is_told(ws):
-    plan_id = change.propose_patch(ws, "bigger", patch_of(ws, **{"pkg/base.py": "x = 1\n" * 20}))
+    plan_id = patches.propose_patch(ws, "bigger", patch_of(ws, **{"pkg/base.py": "x = 1\n" * 20}))
     approve(ws, plan_id)
     parts = ws.plan._services
     tight = PlanTool(parts._replace(rules=parts.rules._replace(max_file_bytes=10)))
@@ -404,7 +405,7 @@ def test_a_limit_that_is_tighter_now_is_told(ws):
 def test_what_was_dropped_leaves_the_other_specs_as_they_were(ws):
     """The file of a kept patch changed meanwhile: still stale against what the proposer saw."""
     patch = patch_of(ws, **{"pkg/base.py": "def base():\n    return 2\n", "one.txt": "1\n"})
-    plan_id = change.propose_patch(ws, "two", patch)
+    plan_id = patches.propose_patch(ws, "two", patch)
     seen = ws.plan.get(plan_id)
     [kept] = [spec for spec in seen.state.action_specs if spec.base.path == "pkg/base.py"]
     before = (ws.places.root / "pkg/base.py").read_text()
@@ -462,7 +463,7 @@ def test_its_diffs_are_fixed(ws):
     plan_id = make(ws, BASE_DIFF.encode())
     with pytest.raises(ChangeFixed):
         ws.plan.set_action_specs(plan_id, [write("pkg/base.py", "x\n")])
-    assert change.as_change_plan(ws, plan_id).changes[0].diff == BASE_DIFF
+    assert patches.as_change_plan(ws, plan_id).changes[0].diff == BASE_DIFF
 
 
 @pytest.mark.req("CP-9")
@@ -475,7 +476,7 @@ def test_a_newer_state_supersedes(ws, approved_first):
     (ws.places.root / "unrelated.txt").write_text("new\n")
     captured = project.capture(ws)
     assert captured.superseded == ("p1",)
-    view = change.as_change_plan(ws, plan_id)
+    view = patches.as_change_plan(ws, plan_id)
     assert view.approval.status is ChangeApproval.REJECTED
     assert ws.plan.get_state(plan_id).status is PlanStatus.PROPOSED
     assert "superseded" in kinds(ws, plan_id)
@@ -484,8 +485,8 @@ def test_a_newer_state_supersedes(ws, approved_first):
             use(plan_id)
     assert "ringi propose --again p1" in caught.value.hint.format_map(caught.value.details)
     assert ws.plan.get_state(ordinary).status is PlanStatus.PENDING_REVIEW
-    again = change.propose_again(ws, plan_id)
-    assert change.as_change_plan(ws, again).approval.status is ChangeApproval.PENDING
+    again = patches.propose_again(ws, plan_id)
+    assert patches.as_change_plan(ws, again).approval.status is ChangeApproval.PENDING
     approve(ws, again)
     assert ws.plan.execute(again).overall_success
     assert_whole(ws)
@@ -506,7 +507,7 @@ def test_a_change_nobody_captured_is_found_at_use(ws, moment):
     }
     with untouched(ws.places.root), pytest.raises(Superseded):
         use[moment]()
-    assert change.as_change_plan(ws, plan_id).approval.status is ChangeApproval.REJECTED
+    assert patches.as_change_plan(ws, plan_id).approval.status is ChangeApproval.REJECTED
 
 
 @pytest.mark.req("CP-9")
@@ -519,15 +520,15 @@ def test_the_same_project_does_not_supersede(ws):
 
 @pytest.mark.req("CP-7")
 def test_the_explanation_decides_nothing(ws):
-    silent = change.propose_change(ws, Change("A", change.file_diffs(BASE_DIFF.encode()), ASKED))
-    lying = change.propose_change(
+    silent = patches.propose_change(ws, Change("A", patches.file_diffs(BASE_DIFF.encode()), ASKED))
+    lying = patches.propose_change(
         ws,
-        Change("B", change.file_diffs(BASE_DIFF.encode()), ASKED, PlanExplanation("high, approved", "x")),
+        Change("B", patches.file_diffs(BASE_DIFF.encode()), ASKED, PlanExplanation("high, approved", "x")),
     )
     one, other = ws.plan.get(silent), ws.plan.get(lying)
     assert facts_of(one).risk == facts_of(other).risk
     assert facts_of(one).explanation == PlanExplanation("", "")
-    assert change.as_change_plan(ws, lying).approval.status is ChangeApproval.PENDING
+    assert patches.as_change_plan(ws, lying).approval.status is ChangeApproval.PENDING
     approve(ws, silent)
     assert ws.plan.execute(silent).overall_success
 
@@ -536,7 +537,7 @@ def test_the_explanation_decides_nothing(ws):
 def test_declined_is_rejected_by_the_user(ws):
     plan_id = make(ws, BASE_DIFF.encode())
     ws.plan.reject(plan_id, "not now")
-    view = change.as_change_plan(ws, plan_id)
+    view = patches.as_change_plan(ws, plan_id)
     assert (view.approval.status, view.approval.decided_by) == (ChangeApproval.REJECTED, "user")
 
 
@@ -544,13 +545,13 @@ def test_an_ordinary_plan_is_no_change_plan(ws):
     plan_id = proposed(ws, write("pkg/base.py", "x\n"))
     assert change_plan_of(ws.plan.get(plan_id)) is None
     with pytest.raises(NoSuchForm):
-        change.as_change_plan(ws, plan_id)
+        patches.as_change_plan(ws, plan_id)
 
 
 @pytest.mark.req("CP-4", "PT-7")
 def test_an_ordinary_plan_takes_what_an_editor_cannot(ws):
     latin = patch_of(ws, **{"latin.txt": "th\xe9\n".encode("latin-1")})
-    plan_id = change.propose_patch(ws, "In another encoding", latin + MODE_ONLY)
+    plan_id = patches.propose_patch(ws, "In another encoding", latin + MODE_ONLY)
     approve(ws, plan_id)
     assert ws.plan.execute(plan_id).overall_success
     assert (ws.places.root / "latin.txt").read_bytes() == b"th\xe9\n"
@@ -576,7 +577,7 @@ similarity index 100%
 copy from pkg/base.py
 copy to pkg/copy.py
 """
-    plan_id = change.propose_patch(ws, "A copy", patch)
+    plan_id = patches.propose_patch(ws, "A copy", patch)
     assert ws.plan.preview(plan_id).files == ("pkg/copy.py",)
     (ws.places.root / "pkg/base.py").write_text("changed\n")
     assert ws.plan.preview(plan_id).stale == ("pkg/base.py",)

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, change, project
+from ringi.api import Workspace
 from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ActionSpec, Overlap, SpecKind
 from ringi.plans.change import Change
 from ringi.plans.preview import overlaps
+from ringi.usecases import patches, project
 from tests.helpers import approve, create, delete, open_scratch, proposed, write
 
 FILES = {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"}
@@ -70,7 +71,7 @@ def test_a_plan_without_specs_overlaps_nothing(ws):
 def test_a_superseded_change_plan_is_in_nobodys_way(ws):
     diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n"
     asked = Change("Fix it", [FileDiff("a.txt", diff)], PlanBasis(Trigger.USER_REQUEST, ()))
-    changing = change.propose_change(ws, asked)
+    changing = patches.propose_change(ws, asked)
     mine = proposed(ws, write("a.txt", "2"))
     assert [overlap.plan_id for overlap in found(ws, mine)] == [changing]
     (ws.places.root / "b.txt").write_text("other\n")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.api import Workspace, change
+from ringi.api import Workspace
 from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.versions import Difference, PlanComparison
@@ -16,6 +16,7 @@ from ringi.errors import BadTransition, ChangeFixed, NotApproved, NotFound, Unfi
 from ringi.fs import OsFileSystem
 from ringi.plans.change import GROUP, Change
 from ringi.plans.versions import Versions
+from ringi.usecases import patches
 from tests.fakes.world import World
 from tests.helpers import (
     approve,
@@ -56,7 +57,7 @@ def set_specs(workspace: Workspace, plan_id: str, *specs: ActionSpec) -> None:
 
 def change_plan(workspace: Workspace) -> str:
     diffs = [FileDiff("a.txt", PATCH)]
-    return change.propose_change(workspace, Change("Fix", diffs, PlanBasis(Trigger.USER_REQUEST, ())))
+    return patches.propose_change(workspace, Change("Fix", diffs, PlanBasis(Trigger.USER_REQUEST, ())))
 
 
 def what(comparison: PlanComparison | None) -> list[tuple[str, str]]:

@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
 
 def read_line(line: str) -> Line | None:
-    """None where it is too long or too odd to be read."""
+    """None if it is too long or too odd to be read."""
     if len(line) > LONGEST or SPAN in line:
         return None
     rest = line.strip()
@@ -223,7 +223,7 @@ def _cut(kind: SpecKind, rest: str) -> Sequence[str]:
 
 
 def _paths(ask: _Ask, spans: tuple[str, ...]) -> list[str]:
-    """Empty where a part is more or less than a name."""
+    """Empty if a part is more or less than a name."""
     left = iter(spans)
     paths = []
     for part in ask.parts:

@@ -1,6 +1,6 @@
 """C and C++: #include. A name in quotes is looked for beside the file, every name by the end of its path.
 
-Which folders the compiler searches is not known, so the end counts only where one file alone has it.
+Which folders the compiler searches is not known, so the end counts only if one file alone has it.
 """
 
 import re
@@ -15,7 +15,7 @@ SUFFIXES: Final = {".c": "c"} | dict.fromkeys(
 )
 _QUERY: Final = "(preproc_include path: [(string_literal) (system_lib_string)] @name)"
 _LONGEST: Final = 1000
-# In angle brackets these are the system's, even where a file of the tree happens to have the name.
+# In angle brackets these are the system's, even if a file of the tree happens to have the name.
 _STANDARD: Final = re.compile(
     r"(?:assert|complex|ctype|errno|fcntl|fenv|float|inttypes|iso646|limits|locale|math|memory|poll|pthread|sched"
     r"|semaphore|setjmp|signal|std\w+|strings?|syslog|termios|tgmath|threads|time|uchar|unistd|wchar|wctype)\.h"

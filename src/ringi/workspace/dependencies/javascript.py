@@ -150,7 +150,7 @@ class JavaScriptModules:
 
 
 def _fitting(pattern: str, name: str) -> str | None:
-    """What stands for the star; empty where the pattern has none and is the name."""
+    """What stands for the star; empty if the pattern has none and is the name."""
     before, star, after = pattern.partition("*")
     if not star:
         return "" if pattern == name else None

@@ -23,7 +23,7 @@ Facts = Iterator[tuple[str, ...]]
 
 
 def extract_for(name: str) -> Extract | None:
-    """How the file of that name is read; nothing where it is no manifest."""
+    """How the file of that name is read; nothing if it is no manifest."""
     if re.fullmatch(r"(?:tsconfig|jsconfig)(?:\.[\w.-]+)?\.json", name):
         return _extractor(_tsconfig)
     reader = {"package.json": _package, "go.mod": _go_mod, "Cargo.toml": _cargo}.get(name)

@@ -128,7 +128,7 @@ class _Child:
         self._answers = cast("IO[bytes]", self._process.stdout)
 
     def ask(self, language: str, data: bytes) -> Found | None:
-        """What was found; nothing where the child ended over it."""
+        """What was found; nothing if the child ended over it."""
         try:
             self._asked.write(b"%s %d\n" % (language.encode(), len(data)) + data)
             self._asked.flush()

@@ -164,7 +164,7 @@ def _from_scan(source: str, result: Lines | Broken) -> Found:
 
 
 def _statement(lines: list[str], at: int) -> Iterator[str]:
-    """The names of the import statement that begins in the line; not all of them where it is no plain one."""
+    """The names of the import statement that begins in the line; not all of them if it is no plain one."""
     text = lines[at]
     if found := _FROM.fullmatch(text):
         dots, module, names = found.groups()
@@ -187,7 +187,7 @@ def _statement(lines: list[str], at: int) -> Iterator[str]:
 
 
 def _in_brackets(lines: list[str], at: int, first: str) -> str:
-    """All names on one line, without comments. Empty where something follows the bracket."""
+    """All names on one line, without comments. Empty if something follows the bracket."""
     parts = [first]
     while ")" not in parts[-1]:
         at += 1

@@ -58,7 +58,7 @@ class Snapshot(NamedTuple):
 
 
 def join(folder: str, name: str) -> str:
-    """A path of the snapshot; empty for the root, and beginning with `..` where it leads out of it."""
+    """A path of the snapshot; empty for the root, and beginning with `..` if it leads out of it."""
     joined = posixpath.normpath(posixpath.join(folder, name))
     return "" if joined == "." else joined
 
@@ -94,7 +94,7 @@ class _Kept(msgspec.Struct, array_like=True):
 
 
 class ReferenceCache:
-    """One file in the folder. Where it is damaged, foreign or not to be had, everything is read anew."""
+    """One file in the folder. If it is damaged, foreign or missing, everything is read anew."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME

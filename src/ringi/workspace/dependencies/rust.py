@@ -103,7 +103,7 @@ def _outside(path: str, inside: int) -> str:
 def _paths(data: bytes, *, nested: bool) -> Iterator[str]:
     for found in _CODE.finditer(data.decode("utf-8", "replace")):
         path = found[1]
-        # Where modules are written inside the file, it is not known which one `super` and `self` start from.
+        # If modules are written inside the file, it is not known which one `super` and `self` start from.
         if path and not (nested and path.startswith(("super::", "self::"))):
             yield f"n{path.replace('r#', '')}"
 
@@ -162,7 +162,7 @@ class RustModules:
         return self._walk(self._below(library), parts[1:], library if library in self._paths else "") or None
 
     def _walk(self, folder: str, parts: list[str], file: str) -> str:
-        """The file of the innermost module of the path; the one it starts from where it names none."""
+        """The file of the innermost module of the path; the one it starts from if it names none."""
         for part in parts:
             folder = join(folder, part)
             found = next(self._file(folder), None)

@@ -26,12 +26,12 @@ class Place(NamedTuple):
     """Where the command ran."""
 
     roots: tuple[str, ...]
-    """The folder's absolute path; more than one where links give it several names."""
+    """The folder's absolute path; more than one if links give it several names."""
     files: Container[str]
     """What belongs to the project, relative to that folder."""
 
     def relative(self, path: str) -> str | None:
-        """The file's name in the project; None where it is not one of its files."""
+        """The file's name in the project; None if it is not one of its files."""
         plain = posixpath.normpath(path)
         if plain.startswith("/"):
             plain = "/" + plain.lstrip("/")

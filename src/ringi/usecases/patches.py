@@ -4,8 +4,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ringi.api.project import Progress, state_now
-from ringi.api.workspace import Workspace
 from ringi.domain.change_plan import FileDiff
 from ringi.domain.change_view import ChangePlan, change_plan_of
 from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
@@ -20,18 +18,20 @@ from ringi.patching.workspace_edit import workspace_edit
 from ringi.plans.change import GROUP, Change, edited_file
 from ringi.plans.effects import git_mode, mode_after, packed, rendering
 from ringi.text import Text
+from ringi.usecases.project import Progress, state_now
+from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.dependencies import dependents
 from ringi.workspace.paths import normalise as normalise_path
 from ringi.workspace.snapshot import Snapshots
 
 
-def propose_patch(workspace: Workspace, content: str, patch: bytes, *, proposer: str = "") -> str:
-    """An ordinary plan of one group; nothing is kept where one of the patches does not apply."""
+def propose_patch(workspace: OpenWorkspace, content: str, patch: bytes, *, proposer: str = "") -> str:
+    """An ordinary plan of one group; nothing is kept if one of the patches does not apply."""
     specs = [_spec(path, data) for path, data in split(patch)]
     return workspace.plan.propose_specs(content, specs, proposer=proposer)
 
 
-def propose_change(workspace: Workspace, change: Change, on_progress: Progress = lambda _: None) -> str:
+def propose_change(workspace: OpenWorkspace, change: Change, on_progress: Progress = lambda _: None) -> str:
     """A change plan on the project as it is now."""
     state = state_now(workspace, on_progress)
     return workspace.plan.propose_change(
@@ -41,7 +41,7 @@ def propose_change(workspace: Workspace, change: Change, on_progress: Progress =
     )
 
 
-def propose_again(workspace: Workspace, plan_id: str) -> str:
+def propose_again(workspace: OpenWorkspace, plan_id: str) -> str:
     """The plan carried over to the project as it is now, as a new one; its diffs must still apply."""
     document = workspace.plan.get(plan_id)
     plan = document.plan
@@ -77,7 +77,7 @@ def _spec(path: str, patch: bytes) -> ActionSpec:
     return ActionSpec(SpecKind.PATCH, path, content, encoding=encoding, group=GROUP)
 
 
-def normalised(workspace: Workspace, patch: bytes) -> bytes:
+def normalised(workspace: OpenWorkspace, patch: bytes) -> bytes:
     """A patch as a model wrote it, made exact against the files as they are."""
 
     def read(path: str) -> bytes | None:
@@ -87,7 +87,7 @@ def normalised(workspace: Workspace, patch: bytes) -> bytes:
     return normalise(patch, read)
 
 
-def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | None]) -> list[Changed]:
+def changes_of_contents(workspace: OpenWorkspace, contents: Mapping[str, bytes | None]) -> list[Changed]:
     """What leads from the workspace to these contents; None stands for a file that goes away."""
     changes = []
     for name, data in contents.items():
@@ -101,7 +101,7 @@ def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | Non
     return changes
 
 
-def changes_to_tree(workspace: Workspace, folder: Path) -> list[Changed]:
+def changes_to_tree(workspace: OpenWorkspace, folder: Path) -> list[Changed]:
     """What makes the workspace like the folder; what either of them ignores stays out of it."""
     if workspace.places.root.is_relative_to(folder.resolve()) and folder.resolve() != workspace.places.root:
         raise PathRefused(path=str(folder), why=Text("the workspace itself lies in it"))
@@ -133,7 +133,7 @@ def patch_of(changes: Sequence[Changed]) -> bytes:
 
 
 def propose_contents(
-    workspace: Workspace, content: str, changes: Sequence[Changed], *, proposer: str = ""
+    workspace: OpenWorkspace, content: str, changes: Sequence[Changed], *, proposer: str = ""
 ) -> str:
     """An ordinary plan with the whole files, which need not be text."""
     specs = [_whole(workspace, change) for change in changes if change.old != change.new]
@@ -142,7 +142,7 @@ def propose_contents(
     return workspace.plan.propose_specs(content, specs, proposer=proposer)
 
 
-def _whole(workspace: Workspace, change: Changed) -> ActionSpec:
+def _whole(workspace: OpenWorkspace, change: Changed) -> ActionSpec:
     if change.new is None:
         return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
     old = change.old
@@ -160,7 +160,7 @@ def title_of_paths(paths: Sequence[str]) -> str:
     return f"Change {paths[0]} and {len(paths) - 1} more"
 
 
-def as_patch(workspace: Workspace, plan_id: str) -> bytes:
+def as_patch(workspace: OpenWorkspace, plan_id: str) -> bytes:
     """All of the plan as one patch that `git apply` takes; binary files are refused by name."""
     _require_only_files(workspace, plan_id)
     pieces = []
@@ -173,13 +173,13 @@ def as_patch(workspace: Workspace, plan_id: str) -> bytes:
     return b"".join(pieces)
 
 
-def as_workspace_edit(workspace: Workspace, plan_id: str) -> WorkspaceEdit:
+def as_workspace_edit(workspace: OpenWorkspace, plan_id: str) -> WorkspaceEdit:
     _require_only_files(workspace, plan_id)
     files = [edited_file(effects) for effects in workspace.plan.effects(plan_id)]
     return workspace_edit(files, workspace.places.root.as_uri())
 
 
-def _require_only_files(workspace: Workspace, plan_id: str) -> None:
+def _require_only_files(workspace: OpenWorkspace, plan_id: str) -> None:
     """Nothing is left out in silence: a patch carries no command, no reading and no empty folder."""
     for spec in workspace.plan.get_state(plan_id).action_specs:
         if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
@@ -187,7 +187,7 @@ def _require_only_files(workspace: Workspace, plan_id: str) -> None:
             raise NoSuchForm(plan=workspace.plan_name(plan_id), why=why)
 
 
-def as_change_plan(workspace: Workspace, plan_id: str) -> ChangePlan:
+def as_change_plan(workspace: OpenWorkspace, plan_id: str) -> ChangePlan:
     found = change_plan_of(workspace.plan.get(plan_id))
     if found is None:
         raise NoSuchForm(plan=workspace.plan_name(plan_id), why=Text("it is no change plan"))

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ringi.api.workspace import Workspace
 from ringi.domain.change_view import milliseconds
 from ringi.domain.codec import canonical, digest
 from ringi.domain.project_state import (
@@ -18,6 +17,7 @@ from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
 from ringi.usecases.analysis import dependencies_of
 from ringi.usecases.diagnose import Basis, diagnose
+from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.diagnostics import merged
 from ringi.workspace.snapshot import Listing, Snapshot, Snapshots
 
@@ -32,16 +32,16 @@ class Captured(NamedTuple):
     """Diagnostics about no file of the project; they are left out."""
 
 
-def snapshot_id(workspace: Workspace) -> str:
+def snapshot_id(workspace: OpenWorkspace) -> str:
     return _snapshots(workspace).take().id
 
 
-def _snapshots(workspace: Workspace) -> Snapshots:
+def _snapshots(workspace: OpenWorkspace) -> Snapshots:
     return Snapshots(workspace.places.state, workspace.places.root)
 
 
 def capture(
-    workspace: Workspace,
+    workspace: OpenWorkspace,
     *,
     editor: EditorState | None = None,
     on_progress: Progress = lambda _: None,
@@ -86,7 +86,7 @@ def capture(
     return Captured(state, tuple(workspace.plan.take_state(state)), outside)
 
 
-def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> ProjectState:
+def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) -> ProjectState:
     """The newest state if the files are still like that; otherwise it is captured anew.
 
     What an editor said about this very snapshot stands: its unsaved files do not go away by looking again.
@@ -99,8 +99,8 @@ def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> P
     return newest
 
 
-def _settings(workspace: Workspace) -> str:
-    thresholds, config = workspace.services.rules.thresholds, workspace.configuration.config.diagnostics
+def _settings(workspace: OpenWorkspace) -> str:
+    thresholds, config = workspace.services.rules.thresholds, workspace.settings.diagnostics
     commands = workspace.settings.diagnostics.commands
     return digest(canonical([commands, config.format, thresholds.critical, thresholds.mutable]))
 
