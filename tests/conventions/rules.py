@@ -26,6 +26,7 @@ READS_ENVIRONMENT: Final = (
     "src/ringi/workspace/shadow.py",
     "src/ringi/process/start.py",
     "src/ringi/process/table.py",
+    "src/ringi/cli/claude_hook.py",  # a program of its own, which starts without the rest
     BOUNDARY,
 )
 WRITES_NOTHING: Final = tuple(
