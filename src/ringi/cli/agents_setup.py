@@ -11,7 +11,7 @@ import click
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.cli.app import EXIT_DECLINED, EXIT_STALE, App
-from ringi.cli.prompt import ask
+from ringi.cli.ask import ask
 from ringi.errors import NoChannel
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.prompt import signed
+from ringi.cli.ask import signed
 from ringi.domain import codec
 from ringi.domain.grant import GrantScope, GrantState, GrantSubject
 from ringi.domain.plan import SpecKind

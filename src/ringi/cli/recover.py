@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.prompt import ask
+from ringi.cli.ask import ask
 from ringi.domain.execution import ExecutionResult
 from ringi.errors import UnknownCommand
 from ringi.text import Text

@@ -8,8 +8,8 @@ import click
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.approve import tell_sent_back
+from ringi.cli.ask import require_terminal
 from ringi.cli.execute import carry_out
-from ringi.cli.prompt import require_terminal
 from ringi.cli.recheck import Recheck
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.cli.screen.cells import has_many_colours

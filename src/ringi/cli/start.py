@@ -11,7 +11,7 @@ from ringi.api import doctor as clinic
 from ringi.api.workspace import Workspace
 from ringi.cli import agents_setup
 from ringi.cli.app import EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
-from ringi.cli.prompt import ask
+from ringi.cli.ask import ask
 from ringi.cli.ui import shown, translated
 from ringi.errors import NoChannel, NoWorkspace
 from ringi.integrations.person import TerminalPerson

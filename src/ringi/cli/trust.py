@@ -7,7 +7,7 @@ import click
 
 from ringi.approvals.proof import TYPED_LENGTH
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.prompt import ask, require_terminal
+from ringi.cli.ask import ask, require_terminal
 from ringi.domain.approval import TypedAnswer
 from ringi.text import Text
 from ringi.usecases.trust import COMMAND

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.prompt import LinePrompter, require_terminal, signed
+from ringi.cli.ask import LinePrompter, require_terminal, signed
 from ringi.domain.approval import (
     ApprovalRequest,
     FileChange,

@@ -14,12 +14,14 @@ APPROVE: Final = Text("Approve? [y/n]")
 NOT_APPROVED: Final = Text("Nothing was approved.")
 
 
-class Prompter(Protocol):
+class Asker(Protocol):
     """What was typed before a question appeared does not answer it; EOFError if nobody can answer."""
 
     def answer(self, question: Text) -> str:
         """One key, if keys are heard as they are typed; else a line."""
 
+
+class Prompter(Asker, Protocol):
     def ask(self, question: Text, *, start: str = "", above: Sequence[Text] = ()) -> str | None:
         """A line of words; None if the person thinks better of it.
 
@@ -33,13 +35,13 @@ def is_yes(answer: str) -> bool:
     return answer.lower() in YES - {"a"}  # which applies a plan, and is no word
 
 
-def agrees(prompter: Prompter, question: Text) -> bool:
-    return is_yes(prompter.answer(question))
+def agrees(asker: Asker, question: Text) -> bool:
+    return is_yes(asker.answer(question))
 
 
-def typed_yes(prompter: Prompter, question: Text, digest: str) -> TypedAnswer | None:
+def typed_yes(asker: Asker, question: Text, digest: str) -> TypedAnswer | None:
     """The answer as a proof for what has this digest; None if it was no yes."""
-    answer = prompter.answer(question)
+    answer = asker.answer(question)
     return TypedAnswer(digest, answer) if is_yes(answer) else None
 
 

@@ -12,7 +12,6 @@ from ringi.cli.fold import cut, shown_lines
 from ringi.cli.planning.driver import EXIT_INTERRUPTED, Driver, Summary, tell_digest
 from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, prompt_of
 from ringi.cli.ui import Ui, translated
-from ringi.domain.approval import TypedAnswer
 from ringi.domain.session import OPEN_SESSIONS, DecisionPoint, DesignOption
 from ringi.domain.session_view import (
     ApprovalPending,
@@ -35,7 +34,7 @@ from ringi.errors import (
 )
 from ringi.planning.approve import enhanced_instruction
 from ringi.text import Text
-from ringi.usecases.prompter import APPROVE, NOT_APPROVED, is_yes
+from ringi.usecases.prompter import APPROVE, NOT_APPROVED, agrees, is_yes, typed_yes
 from ringi.views.lines import Style
 from ringi.views.session import decision_lines, feedback_lines, pending_lines, question_lines, review_lines
 
@@ -113,7 +112,7 @@ class Dialogue:
                 case DecisionPending():
                     return self._decision(view, view.pending)
                 case ApprovalPending():
-                    return Review(self.driver, self.lines).run()
+                    return SessionReview(self.driver, self.lines).run()
                 case ApprovedSession(run_id=run_id):
                     return self._approved(run_id)
                 case CancelledSession():
@@ -293,7 +292,7 @@ _REVIEW_HELP: Final = (
 )
 
 
-class Review:
+class SessionReview:
     def __init__(self, driver: Driver, lines: TypedLines) -> None:
         self.driver = driver
         self.ui = driver.ui
@@ -306,7 +305,7 @@ class Review:
             return self.shown.view
         self.show()
         while True:
-            act = _act(self.ask(_CHOICES))
+            act = _act(self.answer(_CHOICES))
             if act is None:
                 self.ui.line(Text("Please type one of the letters in brackets."))
                 continue
@@ -314,7 +313,7 @@ class Review:
             if done is not None:
                 return done
 
-    def ask(self, question: Text) -> str:
+    def answer(self, question: Text) -> str:
         return self.lines.ask(prompt_of(self.ui, question)).strip()
 
     def say(self, words: Text, style: Style = Style.WARNING) -> None:
@@ -326,30 +325,30 @@ class Review:
             self.driver.tell_given()
 
 
-def _act(answer: str) -> "Callable[[Review], SessionView | int | None] | None":
+def _act(answer: str) -> "Callable[[SessionReview], SessionView | int | None] | None":
     """A letter as an input method for Japanese may write it."""
     return ACTS.get(plain(answer))
 
 
-def _approve(review: Review) -> SessionView | int | None:
+def _approve(review: SessionReview) -> SessionView | int | None:
     driver = review.driver
     if refusal := driver.app.workspace.person.refusal():
         review.ui.error(NoChannel(why=refusal, command=driver.command))
         return None
     tell_digest(driver, review.shown.digest)
-    answer = review.ask(APPROVE)
-    if not is_yes(answer):
+    proof = typed_yes(review, APPROVE, review.shown.digest)
+    if proof is None:
         review.say(NOT_APPROVED)
         return None
     try:
-        return driver.tool.approve(driver.session_id, driver.user(), TypedAnswer(review.shown.digest, answer))
+        return driver.tool.approve(driver.session_id, driver.user(), proof)
     except WrongAnswer as error:
         # It is not what it was when it was shown.
         review.ui.error(error)
         return driver.view()
 
 
-def _reject(review: Review) -> SessionView | int | None:
+def _reject(review: SessionReview) -> SessionView | int | None:
     driver, pending = review.driver, review.shown.pending
     if driver.refuses_agent():
         return None
@@ -372,37 +371,37 @@ def _reject(review: Review) -> SessionView | int | None:
     return driver.tool.reject(driver.session_id, feedback)
 
 
-def _show_again(review: Review) -> None:
+def _show_again(review: SessionReview) -> None:
     review.show()
 
 
-def _word_for_word(review: Review) -> None:
+def _word_for_word(review: SessionReview) -> None:
     for line in shown_lines(enhanced_instruction(review.shown.stored.session)):
         review.ui.line(line, indent=2 if line else 0)
 
 
-def _review_back(review: Review) -> SessionView:
+def _review_back(review: SessionReview) -> SessionView:
     return review.driver.tool.back(review.driver.session_id, actor=review.driver.actor)
 
 
-def _review_cancel(review: Review) -> SessionView | None:
+def _review_cancel(review: SessionReview) -> SessionView | None:
     if review.driver.refuses_agent():
         return None
-    if is_yes(review.ask(Text("End the session for good? [y/n]"))):
+    if agrees(review, Text("End the session for good? [y/n]")):
         return review.driver.tool.cancel(review.driver.session_id)
     return None
 
 
-def _review_quit(review: Review) -> int:
+def _review_quit(review: SessionReview) -> int:
     review.driver.tell_saved()
     return EXIT_PERSON_NEEDED
 
 
-def _review_help(review: Review) -> None:
+def _review_help(review: SessionReview) -> None:
     show_help(review.ui, _REVIEW_HELP)
 
 
-ACTS: Final[Mapping[str, Callable[[Review], SessionView | int | None]]] = {
+ACTS: Final[Mapping[str, Callable[[SessionReview], SessionView | int | None]]] = {
     "a": _approve,
     "r": _reject,
     "s": _show_again,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App
+from ringi.cli.ask import LinePrompter, require_terminal, signed
 from ringi.cli.fold import cut
 from ringi.cli.planning.answers import Answers, Reply, refuse
 from ringi.cli.progress import Progress
-from ringi.cli.prompt import ask, require_terminal, signed
-from ringi.domain.approval import Proof, SignedAnswer, TypedAnswer
+from ringi.domain.approval import Proof, SignedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.session import SessionRef
 from ringi.domain.session_view import (
@@ -28,7 +28,7 @@ from ringi.errors import BadAnswer, BadAnswers, NoChannel, NotAsked, SessionRace
 from ringi.planning.tool import PlanningTool
 from ringi.ports import StoredSession
 from ringi.text import Text
-from ringi.usecases.prompter import APPROVE, NOT_APPROVED, is_yes
+from ringi.usecases.prompter import APPROVE, NOT_APPROVED, typed_yes
 from ringi.views.lines import Style
 from ringi.views.session import (
     agent_lines,
@@ -302,11 +302,11 @@ def _approved(driver: Driver, key: Path | None) -> SessionView:
         proof: Proof = driver.signed(key, shown.digest)
     else:
         tell_digest(driver, shown.digest)
-        answer = ask(driver.app, APPROVE)
-        if not is_yes(answer):
+        typed = typed_yes(LinePrompter(driver.app), APPROVE, shown.digest)
+        if typed is None:
             driver.ui.line(NOT_APPROVED)
             return shown.view
-        proof = TypedAnswer(shown.digest, answer)
+        proof = typed
     return driver.tool.approve(driver.session_id, driver.user(), proof)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ringi.cli.app import App
-from ringi.cli.prompt import ask
+from ringi.cli.ask import ask
 from ringi.cli.ui import Ui
 from ringi.text import Text
 
