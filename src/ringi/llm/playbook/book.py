@@ -8,12 +8,13 @@ the context of its sentences.
 import gettext
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ringi.domain.base import Document
 from ringi.domain.session import QuestionType
@@ -22,10 +23,15 @@ CONTENT: Final = Path(__file__).parent / "content"
 DOMAIN: Final = "playbook"
 _LOCALES: Final = Path(__file__).parents[2] / "locale"
 _ALWAYS: Final = 99
+_SHOWN: Final = frozenset(
+    [
+        *("work", "steps", "check", "beyond", "questions", "question", "context", "answers", "text"),
+        *("decisions", "topic", "options", "name", "description", "pros", "cons", "told"),
+    ]
+)
+"""The fields that people see, and those with such fields inside."""
 
 T = TypeVar("T")
-Say = Callable[[str], str]
-"""Turns an English sentence into the language of the session."""
 
 
 class Kind(StrEnum):
@@ -129,9 +135,6 @@ class AnswerEntry(Document, frozen=True, kw_only=True):
     """The decision that is no longer needed after it, with its option: home=own."""
     steps: Steps = msgspec.field(default_factory=dict)
 
-    def translated(self, say: Say) -> "AnswerEntry":
-        return msgspec.structs.replace(self, text=say(self.text), steps=_each(say, self.steps))
-
 
 class QuestionEntry(Document, frozen=True, kw_only=True):
     key: str
@@ -145,14 +148,6 @@ class QuestionEntry(Document, frozen=True, kw_only=True):
     """Any of these answers it."""
     until: int = _ALWAYS
     """It is not worth asking once the instruction says this many things."""
-
-    def translated(self, say: Say) -> "QuestionEntry":
-        return msgspec.structs.replace(
-            self,
-            question=say(self.question),
-            context=say(self.context),
-            answers=tuple(answer.translated(say) for answer in self.answers),
-        )
 
 
 class OptionEntry(Document, frozen=True, kw_only=True):
@@ -169,16 +164,6 @@ class OptionEntry(Document, frozen=True, kw_only=True):
     """Words that speak of it, in both languages."""
     steps: Steps = msgspec.field(default_factory=dict)
 
-    def translated(self, say: Say) -> "OptionEntry":
-        return msgspec.structs.replace(
-            self,
-            name=say(self.name),
-            description=say(self.description),
-            pros=tuple(map(say, self.pros)),
-            cons=tuple(map(say, self.cons)),
-            steps=_each(say, self.steps),
-        )
-
 
 class DecisionEntry(Document, frozen=True, kw_only=True):
     key: str
@@ -192,14 +177,6 @@ class DecisionEntry(Document, frozen=True, kw_only=True):
     told: dict[Said, Steps] = msgspec.field(default_factory=dict)
     """The instruction itself can settle it, in a way that is not offered."""
 
-    def translated(self, say: Say) -> "DecisionEntry":
-        return msgspec.structs.replace(
-            self,
-            topic=say(self.topic),
-            options=tuple(option.translated(say) for option in self.options),
-            told={said: _each(say, steps) for said, steps in self.told.items()},
-        )
-
     def option(self, key: str) -> OptionEntry | None:
         return next((option for option in self.options if option.key == key), None)
 
@@ -211,9 +188,6 @@ class Work(Document, frozen=True, kw_only=True):
     check: str
     beyond: str
     """What is out of scope."""
-
-    def translated(self, say: Say) -> "Work":
-        return Work(steps=tuple(map(say, self.steps)), check=say(self.check), beyond=say(self.beyond))
 
 
 class Chapter(Document, frozen=True, kw_only=True):
@@ -228,14 +202,6 @@ class Chapter(Document, frozen=True, kw_only=True):
     """It is worth a question and a decision even if the instruction is mainly of another kind."""
     new: bool = False
     """It makes something that did not exist."""
-
-    def translated(self, say: Say) -> "Chapter":
-        return msgspec.structs.replace(
-            self,
-            work=self.work.translated(say),
-            questions=tuple(question.translated(say) for question in self.questions),
-            decisions=tuple(decision.translated(say) for decision in self.decisions),
-        )
 
 
 class Book(NamedTuple):
@@ -302,31 +268,37 @@ def _qualified(kind: Kind, chapter: Chapter) -> Chapter:
     def answer(question: str, at: int, entry: AnswerEntry) -> AnswerEntry:
         # An answer with steps of its own settles its question, for the steps alone.
         settled = entry.settles or (f"{question}={at}" if entry.steps else "")
-        return msgspec.structs.replace(entry, settles=f"{kind}.{settled}" if settled else "")
+        return replace(entry, settles=f"{kind}.{settled}" if settled else "")
 
     def question(entry: QuestionEntry) -> QuestionEntry:
         answers = tuple(answer(entry.key, at, offered) for at, offered in enumerate(entry.answers))
-        return msgspec.structs.replace(entry, key=f"{kind}.{entry.key}", answers=answers)
+        return replace(entry, key=f"{kind}.{entry.key}", answers=answers)
 
-    return msgspec.structs.replace(
+    return replace(
         chapter,
         questions=tuple(map(question, chapter.questions)),
-        decisions=tuple(
-            msgspec.structs.replace(entry, key=f"{kind}.{entry.key}") for entry in chapter.decisions
-        ),
+        decisions=tuple(replace(entry, key=f"{kind}.{entry.key}") for entry in chapter.decisions),
     )
 
 
 def _translated(english: Book, say: Callable[[str, str], str]) -> Book:
-    def within(file: str) -> Say:
-        return lambda text: say(file, text)
-
     return Book(
-        {kind: chapter.translated(within(kind)) for kind, chapter in english.chapters.items()},
-        english.feedback.translated(within("feedback")),
+        {kind: _said(chapter, partial(say, kind)) for kind, chapter in english.chapters.items()},
+        _said(english.feedback, partial(say, "feedback")),
         {key: say("sentences", text) for key, text in english.sentences.items()},
     )
 
 
-def _each(say: Say, steps: Steps) -> Steps:
-    return {at: say(step) for at, step in steps.items()}
+def _said(value: T, say: Callable[[str], str]) -> T:
+    """The same with its sentences for people as `say` says them."""
+    made: Any = value
+    if isinstance(value, str):
+        made = say(value)
+    elif isinstance(value, tuple):
+        made = tuple(_said(each, say) for each in value)
+    elif isinstance(value, dict):
+        made = {key: _said(each, say) for key, each in value.items()}
+    elif isinstance(value, msgspec.Struct):
+        shown_fields = [name for name in value.__struct_fields__ if name in _SHOWN]
+        made = replace(value, **{name: _said(getattr(value, name), say) for name in shown_fields})
+    return made  # type: ignore[no-any-return]

@@ -22,8 +22,8 @@ _FEWEST_STEPS: Final = 3
 _MOST_STEPS: Final = 6
 
 
-class _Heard(NamedTuple):
-    """What became of a feedback."""
+class _Feedback(NamedTuple):
+    """What somebody said who rejected the design, and what became of it."""
 
     text: str
     wish: str
@@ -47,7 +47,7 @@ class _Draft(NamedTuple):
     """By an answer or by choice, for the main kind of change: bug.cause=rework."""
     unknown: frozenset[str]
     """Questions to which nobody knew the answer."""
-    heard: tuple[_Heard, ...]
+    feedback: tuple[_Feedback, ...]
     quotation: int
 
     @property
@@ -74,16 +74,16 @@ def summary(brief: Brief) -> NewSummary:
     leans = leans_of(case)
     settled = [*leans.settled, *(f"{entry.key}={option.key}" for entry, option in case.chosen())]
     own = tuple(key for key in settled if key.startswith(f"{case.instruction.main}."))
-    replies = _heard(case, settled)
+    feedback = _feedback(case, settled)
     text = ""
     for quotation, lines in _MEASURES:
-        text = _composed(_Draft(case, shown, own, leans.unknown, replies, quotation), lines)
+        text = _composed(_Draft(case, shown, own, leans.unknown, feedback, quotation), lines)
         if len(text) <= _MOST:
             break
     return NewSummary(cut(text, _MOST))
 
 
-def _heard(case: Case, settled: Sequence[str]) -> tuple[_Heard, ...]:
+def _feedback(case: Case, settled: Sequence[str]) -> tuple[_Feedback, ...]:
     if not case.brief.feedback:
         return ()
     # What was chosen last counts.
@@ -104,7 +104,7 @@ def _heard(case: Case, settled: Sequence[str]) -> tuple[_Heard, ...]:
         )
         spoken_of = any(any(each.values()) for each in stances.values())
         wanted = case.feedback_choice(words) or wish(words, case.book.feedback.options)
-        found.append(_Heard(words, wanted, spoken_of, against))
+        found.append(_Feedback(words, wanted, spoken_of, against))
     return tuple(found)
 
 
@@ -163,18 +163,18 @@ def _decision(decision: DecisionPoint, draft: _Draft) -> str:
 
 
 def _taken_in(draft: _Draft) -> Iterator[str]:
-    for heard_of in draft.heard:
-        if heard_of.is_a_step:
-            yield draft.sentence("step_of_its_own", feedback=draft.said(heard_of.text))
-        elif not heard_of.against:
-            yield draft.said(heard_of.text)
+    for feedback in draft.feedback:
+        if feedback.is_a_step:
+            yield draft.sentence("step_of_its_own", feedback=draft.said(feedback.text))
+        elif not feedback.against:
+            yield draft.said(feedback.text)
 
 
 def _otherwise(draft: _Draft) -> Iterator[str]:
-    for heard_of in draft.heard:
-        for topic, choice in heard_of.against:
+    for feedback in draft.feedback:
+        for topic, choice in feedback.against:
             taken = draft.sentence("decision", topic=draft.plain(topic), choice=draft.plain(choice))
-            yield draft.sentence("against", feedback=draft.said(heard_of.text), decision=taken)
+            yield draft.sentence("against", feedback=draft.said(feedback.text), decision=taken)
 
 
 def _steps(draft: _Draft) -> Iterator[str]:
@@ -183,9 +183,9 @@ def _steps(draft: _Draft) -> Iterator[str]:
     for key in draft.settled:
         steps |= replacing.get(key, {})
     listed = [filled(step, draft.shown) for _, step in sorted(steps.items()) if step]
-    if any(heard_of.wish == SMALLER for heard_of in draft.heard):
+    if any(feedback.wish == SMALLER for feedback in draft.feedback):
         listed = listed[:_FEWEST_STEPS]
-    own = [draft.said(heard_of.text) for heard_of in draft.heard if heard_of.is_a_step]
+    own = [draft.said(feedback.text) for feedback in draft.feedback if feedback.is_a_step]
     if own:
         listed = listed[: _MOST_STEPS - 1]
         text = reduce(lambda first, second: draft.sentence("both", first=first, second=second), own)
