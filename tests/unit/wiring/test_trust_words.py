@@ -47,3 +47,19 @@ def test_a_model_and_an_address_are_shown_with_what_they_get(desk: Desk) -> None
     # Once more by the environment, which is the person's own.
     overridden = desk.run("--json", "config", "show", RINGI_MODEL="ollama:small")
     assert '"ollama:small"' in overridden.stdout
+
+
+@pytest.mark.req("PP-17")
+def test_a_projects_patterns_are_named_and_do_nothing_until_they_are_trusted(desk: Desk) -> None:
+    (desk.root / ".agent" / "config.yaml").write_text("logs:\n  mask: ['PIN (\\d+)']\n")
+    assert desk.json("config", "show")["logs.mask"]["value"] == []
+    assert "logs.mask is ignored until the project is trusted" in desk.run("config", "check").stdout
+    terminal = desk.terminal("trust")
+    seen = terminal.read(ASKS)
+    words = re.sub(r"\s+", " ", seen)
+    assert "PIN (\\d+)" in words
+    assert "What the patterns of logs.mask match is taken out of logs." in words
+    assert "these commands run" not in words
+    terminal.type(seen[-7:-1])
+    assert terminal.end()[0] == 0
+    assert desk.json("config", "show")["logs.mask"]["value"] == ["PIN (\\d+)"]
