@@ -1,8 +1,11 @@
 """Every test runs in a world of its own: no settings of the person, the agent or git reach it."""
 
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,11 +36,32 @@ for number, usual in (
 catalog.compile_all()
 
 
+# In memory if there is room: the ledger syncs at every step, and no test's disk has to outlive it.
+MEMORY = Path("/dev/shm")  # pytest makes folders of its own there
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Half as many again as processors: much of the time goes into waiting for terminals."""
     processors = os.cpu_count() or 1
     return processors + processors // 2
+
+
+MOST_PROCESSOR_SEC = 60
+"""No test asserts a time; one that takes this much work of the processor has blown up, on any machine."""
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    def blown_up(*_: object) -> None:
+        raise AssertionError(f"this test kept the processor busy for {MOST_PROCESSOR_SEC} seconds")
+
+    signal.signal(signal.SIGVTALRM, blown_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_PROCESSOR_SEC)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 LOOKS = (
@@ -82,10 +106,34 @@ GIT_SETTINGS = """\
 """
 
 
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """Whoever uses it gets ordinary paths: memory lies below /dev, of which sandbox and hook are wary."""
+    with tempfile.TemporaryDirectory(prefix="ringi-test-") as folder:
+        yield Path(folder).resolve()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return _on_disk(request, "tmp") or tmp_path
+
+
+def _on_disk(request: pytest.FixtureRequest, name: str) -> Path | None:
+    if "on_disk" not in request.fixturenames:
+        return None
+    place: Path = request.getfixturevalue("on_disk") / name
+    place.mkdir()
+    return place
+
+
 @pytest.fixture(autouse=True)
-def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """A home of its own; `tmp_path` stays empty for the test."""
-    home = tmp_path_factory.mktemp("home")
+    home = _on_disk(request, "home") or tmp_path_factory.mktemp("home")
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
@@ -99,14 +147,31 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     return home
 
 
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    """A git repository with two files and one commit."""
-    folder = tmp_path / "repo"
-    folder.mkdir()
+@pytest.fixture(scope="session")
+def first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A git repository with two files and one commit, to be copied."""
+    folder = tmp_path_factory.mktemp("first") / "repo"
+    (folder / "app").mkdir(parents=True)
     (folder / "README.md").write_text("# Sample\n")
-    (folder / "app").mkdir()
     (folder / "app" / "hello.py").write_text('def hello():\n    return "hello"\n')
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
+    settings = folder.with_name("gitconfig")
+    settings.write_text(GIT_SETTINGS)
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": str(settings), "GIT_CONFIG_NOSYSTEM": "1"}
+    for command in ("init -q --template=", "add -A", "commit -q -m first"):
+        subprocess.run(["git", *command.split()], cwd=folder, env=environment, check=True)
+    for name in ("hooks", "info"):
+        (folder / ".git" / name).mkdir(exist_ok=True)
     return folder
+
+
+def copied(repository: Path, to: Path) -> Path:
+    shutil.copytree(repository, to, symlinks=True)
+    # The index also remembers the inodes of the files it lists.
+    subprocess.run(["git", "update-index", "-q", "--refresh"], cwd=to, check=True)
+    return to
+
+
+@pytest.fixture
+def repo(tmp_path: Path, first_commit: Path) -> Path:
+    """A git repository with two files and one commit."""
+    return copied(first_commit, tmp_path / "repo")

@@ -24,6 +24,7 @@ from ringi.text import Text
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOBODY: Final = 65534
 HELLO: Final = 'def hello():\n    return "hello"\n'
+_START: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FILES: Final = {"README.md": "# Sample\n", "app/hello.py": HELLO}
 
 
@@ -47,26 +48,30 @@ class Person:
 
 
 class SetClock:
-    """Stands still until a test moves it."""
+    """Goes with the system's until a test holds it, and then stands still until the test moves it."""
 
-    def __init__(self) -> None:
-        self.moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    def __init__(self, *, held: bool = True) -> None:
+        self._moment = _START if held else None
+
+    def hold(self) -> None:
+        self._moment = _START
 
     def now(self) -> str:
         return self.after(0)
 
     def after(self, seconds: float) -> str:
-        return (self.moment + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        moment = self._moment or datetime.now(UTC)
+        return (moment + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def pass_by(self, seconds: float) -> None:
-        self.moment += timedelta(seconds=seconds)
+        assert self._moment
+        self._moment += timedelta(seconds=seconds)
 
 
 def rewire(workspace: Workspace, **services: object) -> None:
     """With these in place of what the plan tool and the grants know of the world."""
-    changed = workspace.plan._services._replace(**services)
-    workspace.services = changed
-    workspace.plan, workspace.grants = PlanTool(changed), Grants(changed)
+    workspace.services = workspace.services._replace(**services)
+    workspace.plan, workspace.grants = PlanTool(workspace.services), Grants(workspace.services)
 
 
 def environment_of(tmp_path: Path, **variables: str) -> dict[str, str]:
@@ -98,15 +103,20 @@ def open_scratch(
     if not root.exists():
         (root / ".agent").mkdir(parents=True)
         make_files(root, files)
-    environment = environment_of(tmp_path, **variables)
-    return open_workspace(root, environment=environment, person=person or Person(), at_once=True)
+    return open_workspace(
+        root,
+        environment=environment_of(tmp_path, **variables),
+        person=person or Person(),
+        clock=SetClock(held=False),
+        at_once=True,
+    )
 
 
 def set_clock(workspace: Workspace) -> SetClock:
-    """From now on the workspace lives by the clock it answers with."""
-    clock = SetClock()
-    workspace.ledger._clock = clock
-    rewire(workspace, clock=clock)
+    """The clock of a scratch workspace, which stands still from now on."""
+    clock = workspace.clock
+    assert isinstance(clock, SetClock)
+    clock.hold()
     return clock
 
 
@@ -199,6 +209,22 @@ def reachable_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def steps_of(work: Callable[[], object]) -> int:
+    """How many calls the work takes: what a stop-watch would say, were it not for the rest of the machine."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 def open_descriptors() -> list[str]:

@@ -1,14 +1,26 @@
-"""The program as a person uses it: real processes, a real terminal, a real repository."""
+"""The program as a person uses it: its command line, a real terminal, a real repository.
 
+`Desk.run` is the one way to run a command and `Terminal` the one way to sit at one. A command runs in this
+process, because starting one takes longer than most commands; `Desk.process` starts one if that is the point.
+"""
+
+import contextlib
+import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Self
 
 import pexpect
+import pytest
+
+from ringi.cli.main import main
 
 RINGI = [sys.executable, "-m", "ringi"]
 MENU = r"\[q\]uit"
@@ -20,6 +32,22 @@ class Desk:
 
     def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Without a terminal."""
+        assert "with" not in words[:2], "below the process that ran it, all would count as an agent's"
+        with (
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as errors,
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.chdir(self.root),
+        ):
+            # What a command chooses as its language must not become that of the next one.
+            for name, value in {"LANGUAGE": os.environ.get("LANGUAGE", ""), **variables}.items():
+                patch.setenv(name, value)
+            with _streams(out, errors):
+                code = main(words)
+            return subprocess.CompletedProcess(words, code, _text(out), _text(errors))
+
+    def process(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """As `run`, in a process of its own."""
         return subprocess.run(
             [*RINGI, *words],
             cwd=self.root,
@@ -38,7 +66,7 @@ class Desk:
 
     def agent(self, script: str, *options: str) -> str:
         """A command changes files in its copy; answers with the plan's name."""
-        done = self.run("--json", "with", *options, "--", "sh", "-c", script)
+        done = self.process("--json", "with", *options, "--", "sh", "-c", script)
         assert done.returncode == 0, done.stderr
         return f"p{json.loads(done.stdout)['plan']['number']}"
 
@@ -60,41 +88,120 @@ class Desk:
         ).stdout
 
 
-class Terminal:
-    """A person at a terminal of 80 columns."""
+@contextlib.contextmanager
+def _streams(out: IO[bytes], errors: IO[bytes]) -> Iterator[None]:
+    """The three standard streams, down to their descriptors: commands that are started inherit those."""
+    kept = [os.dup(number) for number in range(3)]
+    streams = sys.stdin, sys.stdout, sys.stderr
+    try:
+        with Path(os.devnull).open() as nothing:
+            for number, file in enumerate((nothing, out, errors)):
+                os.dup2(file.fileno(), number)
+            sys.stdin, sys.stdout, sys.stderr = (
+                open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  # they stay open
+                for number, mode in enumerate("rww")
+            )
+            yield
+            sys.stdout.flush()
+            sys.stderr.flush()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
+        for number, descriptor in enumerate(kept):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
 
-    def __init__(self, root: Path, words: tuple[str, ...], variables: dict[str, str]) -> None:
-        self.child = pexpect.spawn(
-            RINGI[0],
-            [*RINGI[1:], *words],
-            cwd=str(root),
-            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **variables},  # type: ignore[arg-type]
-            encoding="utf-8",
-            timeout=60,
-            dimensions=(24, 80),
+
+def _text(file: IO[bytes]) -> str:
+    """With the line ends that subprocess would give."""
+    file.seek(0)
+    return io.TextIOWrapper(io.BytesIO(file.read()), "utf-8").read()
+
+
+def spawned(
+    argv: Sequence[str],
+    root: Path,
+    variables: Mapping[str, str],
+    *,
+    columns: int,
+    rows: int,
+    encoding: str | None = None,
+) -> Any:
+    """A child of pexpect that never sleeps: the program forgets what was typed before it asked, not after."""
+    child = pexpect.spawn(
+        argv[0],
+        list(argv[1:]),
+        cwd=str(root),
+        env={**os.environ, **variables},
+        encoding=encoding,
+        timeout=60,
+        dimensions=(rows, columns),
+    )
+    child.delaybeforesend = None
+    child.delayafterclose = child.delayafterterminate = 0.01
+    child.ptyproc.delayafterclose = child.ptyproc.delayafterterminate = 0.01
+    return child
+
+
+class Terminal:
+    """A person at a terminal of 80 columns, line by line."""
+
+    def __init__(
+        self,
+        root: Path,
+        words: Sequence[str],
+        variables: Mapping[str, str],
+        *,
+        columns: int = 80,
+        rows: int = 24,
+    ) -> None:
+        plain = {"TERM": "xterm", "NO_COLOR": "1"}
+        self.child = spawned(
+            [*RINGI, *words], root, {**plain, **variables}, columns=columns, rows=rows, encoding="utf-8"
         )
-        # The program discards what was typed before a question stood there.
-        self.child.delaybeforesend = 0.3
+        self.seen = ""
+        """Everything that stood on the screen."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.child.close(force=True)
 
     def read(self, pattern: str) -> str:
-        """What stands on the screen up to the pattern."""
+        """What stands on the screen up to the pattern, without the line ends of a terminal."""
         self.child.expect(pattern)
-        return str(self.child.before) + str(self.child.after)
+        return self.noted(f"{self.child.before}{self.child.after}")
+
+    def noted(self, words: str) -> str:
+        words = words.replace("\r\n", "\n")
+        self.seen += words
+        return words
+
+    def send(self, words: str) -> None:
+        self.child.send(words)
 
     def type(self, words: str) -> None:
-        self.child.sendline(words)
+        self.send(words + "\n")
 
     def answer(self, pattern: str, words: str) -> str:
-        seen = self.read(pattern)
+        """Types the words once the pattern is there; answers with what was shown before."""
+        shown = self.read(pattern)
         self.type(words)
-        return seen
+        return shown
 
     def end(self) -> tuple[int, str]:
-        """The exit code, and the rest of the screen."""
+        """The exit code, and the rest of the screen; 128 + n after a death by signal n."""
         self.child.expect(pexpect.EOF)
-        rest = str(self.child.before)
+        rest = self.noted(str(self.child.before))
         self.child.close()
-        return self.child.exitstatus if self.child.exitstatus is not None else -1, rest
+        if self.child.exitstatus is not None:
+            return int(self.child.exitstatus), rest
+        return 128 + int(self.child.signalstatus or 0), rest
+
+    def kill(self) -> None:
+        self.child.kill(signal.SIGKILL)
+        self.child.expect(pexpect.EOF)
+        self.child.close()
 
     def wanted(self) -> str:
         """The characters that a high risk asks for."""

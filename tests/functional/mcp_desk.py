@@ -19,7 +19,7 @@ MODERN = "2026-07-28"
 SPEC = {"kind": "write", "path": "README.md", "content": "# Changed\n"}
 
 
-class Talk:
+class RawClient:
     """One connection over standard input and output."""
 
     def __init__(self, root: Path, *options: str, **variables: str) -> None:
@@ -128,11 +128,11 @@ class Talk:
 
 
 @pytest.fixture
-def talks(repo: Path) -> Iterator[Callable[..., Talk]]:
-    made: list[Talk] = []
+def talks(repo: Path) -> Iterator[Callable[..., RawClient]]:
+    made: list[RawClient] = []
 
-    def start(*options: str, root: Path = repo, **variables: str) -> Talk:
-        made.append(Talk(root, *options, **variables))
+    def start(*options: str, root: Path = repo, **variables: str) -> RawClient:
+        made.append(RawClient(root, *options, **variables))
         return made[-1]
 
     yield start

@@ -1,25 +1,18 @@
 """A planning session as a person has it at a terminal, with a model that a test writes."""
 
-import contextlib
-import io
 import json
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
-import pexpect
-import pytest
 
 from ringi.api import open_workspace
-from ringi.cli.main import main
-from tests.functional.desk import RINGI, Desk
+from tests.functional.desk import Desk, Terminal
 
 PROMPT = r"\n(?:\x1b\[[0-9;]*m)?> "
 MENU = r"\[q\]\S* "
@@ -98,54 +91,15 @@ class ScriptedModel:
         return path.read_text().split() if path.exists() else []
 
 
-class Talk:
-    """`ringi plan` at a terminal. The prompt stands there only once it listens, so nothing needs to wait."""
-
-    def __init__(
-        self,
-        root: Path,
-        *words: str,
-        columns: int = 80,
-        rows: int = 40,
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(variables or {})}
-        self.child = pexpect.spawn(
-            RINGI[0],
-            [*RINGI[1:], *words],
-            cwd=str(root),
-            env=environment,  # type: ignore[arg-type]
-            encoding="utf-8",
-            timeout=30,
-            dimensions=(rows, columns),
-        )
-        self.child.delaybeforesend = None
-        self.child.delayafterclose = self.child.delayafterterminate = 0.02
-        self.child.ptyproc.delayafterclose = self.child.ptyproc.delayafterterminate = 0.02
-        self.seen = ""
-        """Everything that stood on the screen."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.child.close(force=True)
+class Talk(Terminal):
+    """`ringi plan` at a terminal."""
 
     def read(self, pattern: str = PROMPT) -> str:
-        """What came up to the pattern, without the line ends of a terminal."""
-        self.child.expect(pattern)
-        return self._noted(f"{self.child.before}{self.child.after}")
-
-    def _noted(self, words: str) -> str:
-        words = words.replace("\r\n", "\n")
-        self.seen += words
-        return words
+        return super().read(pattern)
 
     def say(self, words: str, pattern: str = PROMPT) -> str:
         """Answers what is asked; answers with what was shown before."""
-        shown = self.read(pattern)
-        self.send(words + "\n")
-        return shown
+        return self.answer(pattern, words)
 
     def decide(self, option: str, reason: str = "") -> str:
         shown = self.say(option)
@@ -163,47 +117,9 @@ class Talk:
         self.say("y", YES_NO)
         return shown
 
-    def send(self, words: str) -> None:
-        self.child.send(words)
-
-    def end(self) -> tuple[int, str]:
-        """The exit code, and the rest of the screen; 128 + n after a death by signal n."""
-        self.child.expect(pexpect.EOF)
-        rest = self._noted(str(self.child.before))
-        self.child.close()
-        if self.child.exitstatus is not None:
-            return int(self.child.exitstatus), rest
-        return 128 + int(self.child.signalstatus or 0), rest
-
-    def kill(self) -> None:
-        self.child.kill(signal.SIGKILL)
-        self.child.expect(pexpect.EOF)
-        self.child.close()
-
 
 class PlanningDesk(Desk):
-    """Calls without a terminal, and what is kept."""
-
-    def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """In this process, since starting one takes longer than all that a step does."""
-        out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            contextlib.chdir(self.root),
-            Path(os.devnull).open() as nothing,
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(errors),
-        ):
-            patch.setattr(sys, "stdin", nothing)
-            for name, value in {"LANGUAGE": os.environ.get("LANGUAGE", ""), **variables}.items():
-                patch.setenv(name, value)
-            code = main(words)
-        for stream in (out, errors):
-            stream.seek(0)
-        return subprocess.CompletedProcess(words, code, out.read(), errors.read())
-
-    def process(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return super().run(*words, **variables)
+    """With the sessions that are kept."""
 
     def step(self, *words: str, **variables: str) -> tuple[int, Any]:
         """The exit code and the document; None where there is none."""
@@ -212,7 +128,7 @@ class PlanningDesk(Desk):
         return done.returncode, json.loads(done.stdout) if done.stdout.strip() else None
 
     def talk(self, *words: str, columns: int = 80, rows: int = 40, **variables: str) -> Talk:
-        return Talk(self.root, *words, columns=columns, rows=rows, variables=variables)
+        return Talk(self.root, words, variables, columns=columns, rows=rows)
 
     def session(self) -> dict[str, Any]:
         """The only one, as the ledger has it: its file is written a moment later, or never after a kill."""

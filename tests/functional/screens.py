@@ -12,7 +12,7 @@ from typing import Any, Self
 import pexpect
 import pyte
 
-from tests.functional.desk import RINGI
+from tests.functional.desk import RINGI, spawned
 
 KEYS = {
     "enter": "\r", "esc": "\x1b", "tab": "\t", "backtab": "\x1b[Z", "backspace": "\x7f", "delete": "\x1b[3~",
@@ -22,11 +22,19 @@ KEYS = {
 }  # fmt: skip
 
 
+_QUIET_SEC = 0.15
+"""Silence after which a program counts as ready if the system does not say what it waits for."""
+
+_WAITING_FOR_LINE = re.compile("tty_read|woken")
+_WAITING = re.compile(f"poll|select|{_WAITING_FOR_LINE.pattern}")
+"""Where in the kernel a program sleeps that waits for a key."""
+
+
 class Screen:
     """The program in a pseudo-terminal, its output on a screen of the given size.
 
-    Keys go out one by one, each after a moment of silence: the program forgets what was typed before a
-    question stood there.
+    Keys go out one by one, each once the program waits for it: it forgets what was typed before a question
+    stood there.
     """
 
     def __init__(
@@ -42,15 +50,9 @@ class Screen:
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
         """Every byte the program wrote."""
-        self.child = pexpect.spawn(
-            argv[0],
-            argv[1:],
-            cwd=str(cwd),
-            env={**os.environ, "TERM": "xterm-256color", **(variables or {})},  # type: ignore[arg-type]
-            dimensions=(rows, columns),
-            timeout=60,
-        )
-        self.child.delaybeforesend = None
+        environment = {"TERM": "xterm-256color", **(variables or {})}
+        self.child = spawned(argv, cwd, environment, columns=columns, rows=rows)
+        self._slept_before = ""
 
     @classmethod
     def ringi(cls, root: Path, *words: str, columns: int = 80, rows: int = 24, **variables: str) -> Self:
@@ -102,12 +104,48 @@ class Screen:
         edge = "+" + "-" * self._screen.columns + "+"
         return "\n".join([edge, *(f"|{line}" for line in self.lines), edge])
 
-    def settle(self, quiet: float = 0.15, timeout: float = 10) -> str:
-        """Until nothing more is written for a moment; answers with the screen."""
-        until = time.monotonic() + timeout
-        while self._take(quiet) and time.monotonic() < until:
-            pass
+    def settle(self, timeout: float = 20) -> str:
+        """Until the program has taken every key and waits for the next one; answers with the screen."""
+        until, last, seen_waiting = time.monotonic() + timeout, time.monotonic(), False
+        while time.monotonic() < until:
+            if self._take(0.003):
+                last, seen_waiting = time.monotonic(), False
+                continue
+            waits = self._waits()
+            if waits is None and time.monotonic() > last + _QUIET_SEC:
+                break
+            # Twice: a key needs a moment through the kernel, in which another wake-up may have come.
+            if waits and seen_waiting:
+                break
+            seen_waiting = bool(waits)
         return self.text
+
+    def _waits(self) -> bool | None:
+        """Whether it sleeps until somebody types, since the last key; None if that cannot be told."""
+        process = Path("/proc", str(self.child.pid))
+        try:
+            place, children = (process / "wchan").read_text(), process / "task" / process.name / "children"
+            if children.read_text() or self._state(process) not in {"R", "D", "S"}:
+                return None  # another program may have the terminal
+        except OSError:
+            return None
+        if self._slept(process) != self._slept_before:
+            return bool(_WAITING.search(place))
+        # A line that is not complete yet wakes nobody.
+        return None if _WAITING_FOR_LINE.search(place) else False
+
+    def _state(self, process: Path) -> str:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0]
+
+    def _slept(self, process: Path | None = None) -> str:
+        """How often it has gone to sleep."""
+        process = process or Path("/proc", str(self.child.pid))
+        try:
+            return re.findall(
+                r"^voluntary_ctxt_switches:\s*(\d+)", (process / "status").read_text(), re.MULTILINE
+            )[0]
+        except (OSError, IndexError):
+            return ""
 
     def press(self, *keys: str) -> None:
         """Characters, or names of keys as the program has them."""
@@ -128,11 +166,13 @@ class Screen:
 
     def send(self, text: str | bytes) -> None:
         """At once, without waiting."""
+        self._slept_before = self._slept()
         self.child.send(text.encode() if isinstance(text, str) else text)
 
     def resize(self, columns: int, rows: int) -> None:
         self.settle()
         self._screen.resize(rows, columns)
+        self._slept_before = self._slept()
         self.child.setwinsize(rows, columns)
 
     def styles(self, row: int) -> list[tuple[str, Any]]:

@@ -96,7 +96,7 @@ def test_what_the_agent_does_to_git_does_not_matter(desk: Desk, script: str) -> 
 
 
 def test_a_failing_command_still_gives_a_plan(desk: Desk) -> None:
-    done = desk.run("with", "--", "sh", "-c", "echo half > half.txt; exit 7")
+    done = desk.process("with", "--", "sh", "-c", "echo half > half.txt; exit 7")
     assert done.returncode == 1
     assert "exit code 7" in done.stdout
     assert "ringi review p1" in done.stdout
@@ -104,7 +104,7 @@ def test_a_failing_command_still_gives_a_plan(desk: Desk) -> None:
 
 def test_a_deleted_copy_is_told(desk: Desk) -> None:
     before = desk.files()
-    done = desk.run("with", "--", "sh", "-c", 'rm -rf "$PWD"')
+    done = desk.process("with", "--", "sh", "-c", 'rm -rf "$PWD"')
     assert done.returncode == 1
     assert "gone" in done.stderr
     assert desk.files() == before
@@ -115,8 +115,8 @@ def test_one_lost_copy_does_not_keep_others_from_being_saved(
 ) -> None:
     monkeypatch.setenv("RINGI_WITH_SANDBOX", "off")  # in one it cannot reach its supervisor
     kill = 'kill -9 "$(ps -o ppid= -p $PPID | tr -d " ")"; sleep 1'  # its supervisor's parent is ringi
-    desk.run("with", "--", "sh", "-c", f"echo lost > work.txt; {kill}")
-    desk.run("with", "--", "sh", "-c", f"echo precious > work.txt; {kill}")
+    desk.process("with", "--", "sh", "-c", f"echo lost > work.txt; {kill}")
+    desk.process("with", "--", "sh", "-c", f"echo precious > work.txt; {kill}")
     written = (isolated / "cache").rglob("tree/work.txt")
     lost = next(path.parent for path in written if path.read_text() == "lost\n")
     subprocess.run(["rm", "-rf", str(lost)], check=True)
@@ -132,7 +132,9 @@ def test_nothing_is_written_into_a_repository_of_its_own(desk: Desk) -> None:
     inner.mkdir()
     Desk(inner).git("init", "-q")
     (inner / "f.txt").write_text("x\n")
-    done = desk.run("with", "--", "sh", "-c", "mkdir -p inner; echo z > inner/new.txt; echo y > outer.txt")
+    done = desk.process(
+        "with", "--", "sh", "-c", "mkdir -p inner; echo z > inner/new.txt; echo y > outer.txt"
+    )
     assert "not in the copy: inner" in done.stdout
     assert "not in the plan: inner/new.txt" in done.stdout
     assert desk.json("show")["state"]["previews"]["files"] == ["outer.txt"]
@@ -140,22 +142,24 @@ def test_nothing_is_written_into_a_repository_of_its_own(desk: Desk) -> None:
 
 
 def test_nothing_changed_makes_no_plan(desk: Desk) -> None:
-    done = desk.run("with", "--", "true")
+    done = desk.process("with", "--", "true")
     assert done.returncode == 0
     assert "no plan" in done.stdout
     assert desk.json("list") == []
 
 
 def test_a_missing_program_is_a_wrong_usage(desk: Desk) -> None:
-    done = desk.run("with", "--", "no-such-program-here")
+    done = desk.process("with", "--", "no-such-program-here")
     assert done.returncode == 2
     assert "no-such-program-here" in done.stderr
-    assert desk.run("with").returncode == 2
+    assert desk.process("with").returncode == 2
 
 
 def test_nothing_leads_back_from_the_copy(desk: Desk) -> None:
     script = 'echo "$PWD|$OLDPWD|$GIT_DIR" > where; pwd -P >> where'
-    done = desk.run("with", "sh", "-c", script, PWD=str(desk.root), OLDPWD="/x", GIT_DIR=f"{desk.root}/.git")
+    done = desk.process(
+        "with", "sh", "-c", script, PWD=str(desk.root), OLDPWD="/x", GIT_DIR=f"{desk.root}/.git"
+    )
     assert done.returncode == 0
     said, real = [
         line[3:] for line in desk.run("show", "--diff").stdout.splitlines() if line.startswith("  +/")
@@ -165,13 +169,15 @@ def test_nothing_leads_back_from_the_copy(desk: Desk) -> None:
 
 
 def test_options_after_the_command_are_its_own(desk: Desk) -> None:
-    done = desk.run("with", "sh", "-c", 'echo "$@" > words', "sh", "--check", "x", "--json", "--lang", "ja")
+    done = desk.process(
+        "with", "sh", "-c", 'echo "$@" > words', "sh", "--check", "x", "--json", "--lang", "ja"
+    )
     assert done.returncode == 0
     assert "+--check x --json --lang ja" in desk.run("show", "--diff").stdout
 
 
 def test_checks_run_in_the_copy_on_these_bytes(desk: Desk) -> None:
-    done = desk.run(
+    done = desk.process(
         "with", "--check", "grep -q hi new.txt", "--check", "exit 3", "--", "sh", "-c", "echo hi > new.txt"
     )
     assert done.returncode == 0
@@ -183,7 +189,7 @@ def test_checks_run_in_the_copy_on_these_bytes(desk: Desk) -> None:
 
 
 def test_a_check_that_changes_files_is_told_and_not_taken(desk: Desk) -> None:
-    done = desk.run("with", "--check", "echo more >> new.txt", "--", "sh", "-c", "echo hi > new.txt")
+    done = desk.process("with", "--check", "echo more >> new.txt", "--", "sh", "-c", "echo hi > new.txt")
     assert "checks changed files" in done.stdout
     applied(desk, "p1")
     assert (desk.root / "new.txt").read_text() == "hi\n"
@@ -193,14 +199,14 @@ def test_ignored_folders_stay_behind_unless_carried(desk: Desk) -> None:
     (desk.root / ".gitignore").write_text("node_modules/\n")
     (desk.root / "node_modules").mkdir()
     (desk.root / "node_modules" / "lib.js").write_text("lib\n")
-    done = desk.run("with", "--", "sh", "-c", "ls node_modules > listing 2>&1; true")
+    done = desk.process("with", "--", "sh", "-c", "ls node_modules > listing 2>&1; true")
     assert "node_modules" in done.stdout
     assert "--carry node_modules" in done.stdout
     assert "No such file" in desk.run("show", "p1", "--diff").stdout
     name = desk.agent("ls node_modules > listing; echo bad > node_modules/lib.js", "--carry", "node_modules")
     assert "+lib.js" in desk.run("show", name, "--diff").stdout
     assert (desk.root / "node_modules" / "lib.js").read_text() == "lib\n"
-    assert desk.run("with", "--carry", "../..", "--", "true").returncode == 6
+    assert desk.process("with", "--carry", "../..", "--", "true").returncode == 6
 
 
 @pytest.mark.req("PT-12")

@@ -147,7 +147,7 @@ def test_limits_refuse_by_name(desk: Desk) -> None:
     (desk.root / ".agent" / "config.yaml").write_text(
         "limits:\n  max_file_bytes: 10\n  forbidden_extensions: [.pem]\n"
     )
-    done = desk.run("with", "--", "sh", "-c", "echo 0123456789ab > big.txt; echo k > key.pem")
+    done = desk.process("with", "--", "sh", "-c", "echo 0123456789ab > big.txt; echo k > key.pem")
     assert "big.txt" in done.stdout
     assert ".pem" in done.stdout
     assert desk.json("show", "p1")["state"]["action_specs"][0]["validated"] is False

@@ -11,7 +11,7 @@ import pytest
 
 from ringi.cli.main import COMMANDS
 from tests.functional.desk import MENU, RINGI, Desk
-from tests.functional.mcp_desk import Talk
+from tests.functional.mcp_desk import RawClient
 from tests.helpers import fingerprint
 
 CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"
@@ -32,7 +32,7 @@ def runs(*calls: str) -> Callable[[Desk], None]:
 
 def works_beside(desk: Desk) -> None:
     desk.agent(COMMITS)
-    assert desk.run("with", "--", "sh", "-c", "exit 3").returncode != 0
+    assert desk.process("with", "--", "sh", "-c", "exit 3").returncode != 0
     desk.agent(CHANGE)
 
 
@@ -100,7 +100,7 @@ def approves(desk: Desk) -> None:
 
 
 def serves(desk: Desk) -> None:
-    talk = Talk(desk.root)
+    talk = RawClient(desk.root)
     with talk.process:
         talk.greet()
         talk.waiting_plan({"kind": "create", "path": "mcp.txt", "content": "from an agent\n"})

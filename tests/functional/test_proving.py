@@ -93,7 +93,7 @@ def test_typed_then_changed_then_undone(desk: Desk) -> None:
     seen = terminal.answer(r"\[y/n\]", "y")
     assert "one.txt goes away again" in seen
     assert "2 files go back to before p1" in seen
-    assert terminal.end() == (0, terminal.child.before)
+    assert terminal.end()[0] == 0
     done = desk.run("verify")
     assert done.returncode == 0
     assert "- one.txt: undone" in done.stdout
@@ -391,7 +391,7 @@ def test_a_standing_approval_covers_what_an_agent_did(desk: Desk, listed: RealKe
     change = "mkdir -p docs; echo words >> docs/a.md"
     failed = desk.agent(change, "--check", "false")
     assert desk.json("show", failed)["state"]["status"] == "pending_review"
-    said = desk.run("with", "--check", "true", "--", "sh", "-c", change)
+    said = desk.process("with", "--check", "true", "--", "sh", "-c", change)
     assert "A standing approval covers it." in said.stdout, said.stderr
     assert desk.run("execute", "p2").returncode == 0
     assert (desk.root / "docs/a.md").read_text() == "words\n"

@@ -169,6 +169,7 @@ def test_below_an_agent_a_typed_answer_is_refused(desk: Desk) -> None:
 
 
 @pytest.mark.req("PT-9")
+@pytest.mark.usefixtures("on_disk")
 def test_the_agent_itself_cannot_review(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has a terminal of its own, but it is not a person."""
     # In a sandbox it does not even see the plan.
@@ -188,9 +189,7 @@ def test_the_agent_itself_cannot_review(desk: Desk, monkeypatch: pytest.MonkeyPa
 def test_typed_ahead_does_not_answer(desk: Desk) -> None:
     name = desk.agent(CHANGE)
     terminal = desk.terminal("review", name, "--plain")
-    terminal.child.delaybeforesend = None
     terminal.child.send("a\n" * 3)
-    terminal.child.delaybeforesend = 0.3
     terminal.answer(MENU, "q")
     code, _ = terminal.end()
     assert code == 3

@@ -246,7 +246,7 @@ def test_words_typed_where_none_are_taken_press_no_keys(shop: Desk, screens: Scr
     screen.press("home", "c")
     screen.wait("comments are about lines")
     screen.type("all of this is wrong")
-    screen.settle(0.3)
+    screen.settle()
     assert screen.alive
     assert state(shop, name).status is PlanStatus.PENDING_REVIEW
     time.sleep(1.6)

@@ -291,7 +291,7 @@ def test_reject_sends_it_back_with_words(desk: Desk, quick: Quick) -> None:
         [*RINGI, "reject", name, "--feedback", "-"], cwd=desk.root, input="from a file\n", text=True,
         capture_output=True, check=True,
     )  # fmt: skip
-    assert f"{name} is sent back" in given.stdout
+    assert f"{name} sent back" in given.stdout
     assert quick("show", name)[1]["state"]["feedback"][-1]["text"] == "from a file"
 
 

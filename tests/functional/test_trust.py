@@ -149,9 +149,7 @@ def test_typed_ahead_does_not_answer(project: Desk) -> None:
     terminal.end()
     digest = project.json("trust", "--show")["digest"]
     terminal = project.terminal("trust")
-    terminal.child.delaybeforesend = None
     terminal.child.send(f"{digest[:6]}\n" * 3)
-    terminal.child.delaybeforesend = 0.3
     asked(terminal)
     terminal.type("no")
     assert terminal.end()[0] == 3
@@ -168,6 +166,7 @@ def test_without_a_terminal_nothing_is_trusted(project: Desk) -> None:
     assert not trusted_json().exists()
 
 
+@pytest.mark.usefixtures("on_disk")
 def test_an_agent_cannot_trust(project: Desk) -> None:
     code, seen = project.terminal("trust", CLAUDECODE="1").end()
     assert code == 3

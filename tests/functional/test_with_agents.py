@@ -53,7 +53,7 @@ def test_a_file_of_state_that_is_replaced_by_renaming(outside: HomeDesk) -> None
     (desk.home / "existing").write_text("mine")
     (desk.home / "link").symlink_to("existing")
     for count in (1, 2):
-        done = desk.run("with", "claude")
+        done = desk.process("with", "claude")
         assert done.returncode == 0, done.stdout
         assert json.loads((desk.home / ".claude.json").read_text()) == {"runs": count}
     assert (desk.home / ".claude" / "history").read_text() == "said\n"
@@ -83,14 +83,14 @@ def test_a_relative_program_is_the_one_that_the_person_sees(outside: HomeDesk) -
         "../ignored/agent.sh": f"ignored {desk.root}/ignored/agent.sh",
     }
     for number, (typed, ran) in enumerate(expected.items(), 1):
-        done = sub.run("with", typed)
+        done = sub.process("with", typed)
         assert done.returncode == 0, done.stderr
-        again = desk.run("with", "--resume", f"p{number}")  # from another place
+        again = desk.process("with", "--resume", f"p{number}")  # from another place
         assert again.returncode == 0, again.stderr
         diff = desk.run("show", f"p{number}", "--diff").stdout
         assert len(re.findall(rf"^ *\+{ran}$", diff, re.MULTILINE)) == 2, diff
         assert desk.json("show", f"p{number}")["plan"]["title"] == typed
-    done = sub.run("with", "./none.sh")
+    done = sub.process("with", "./none.sh")
     assert done.returncode == 2
     assert "./none.sh" in done.stderr
     assert len(desk.json("list")) == 3
@@ -100,12 +100,12 @@ def test_what_an_agent_leaves_for_itself_is_no_change(outside: HomeDesk) -> None
     desk = outside
     ignored = "git check-ignore .aider && touch .aider.chat.history.md .aiderx && echo x > x"
     desk.program("aider", f"#!/bin/sh\n{ignored}\n")
-    assert desk.run("with", "aider").returncode == 0
+    assert desk.process("with", "aider").returncode == 0
     assert desk.json("show")["state"]["previews"]["files"] == ["x"]
 
 
 def test_no_such_agent_says_how_to_go_on(outside: HomeDesk) -> None:
-    done = outside.run("with", "opencode", PATH="/usr/bin:/bin")
+    done = outside.process("with", "opencode", PATH="/usr/bin:/bin")
     assert done.returncode == 2
     assert "opencode" in done.stderr
     assert "PATH" in done.stderr
@@ -115,7 +115,7 @@ def test_no_such_agent_says_how_to_go_on(outside: HomeDesk) -> None:
 @walled
 def test_a_sandbox_that_is_required_and_not_there(outside: HomeDesk) -> None:
     outside.program("agent", "#!/bin/sh\necho x > x\n")
-    done = outside.run("with", "agent", RINGI_WITH_SANDBOX="required")
+    done = outside.process("with", "agent", RINGI_WITH_SANDBOX="required")
     assert done.returncode == 0
     assert "In a sandbox" in done.stdout
 
@@ -167,7 +167,7 @@ say(first); print(bridge.stdout.readline()[:40]); say(ready); say(call)
 print(bridge.stdout.readline()[:200])
 bridge.stdin.close(); print("ended", bridge.wait(30))
 """
-    done = desk.run("with", "--", sys.executable, "-c", client)
+    done = desk.process("with", "--", sys.executable, "-c", client)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ended 0" in done.stdout
     (plan,) = desk.json("list")
@@ -177,7 +177,7 @@ bridge.stdin.close(); print("ended", bridge.wait(30))
 
 def test_commit_is_wished_and_where_there_is_no_repository_it_is_said(desk: Desk) -> None:
     script = "echo x > x; git add x; git commit -qm 'Add x' -m 'Because of y.'"
-    done = desk.run("with", "--commit", "--", "sh", "-c", script)
+    done = desk.process("with", "--commit", "--", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     commit = desk.json("show", "p1")["state"]["commit"]
     assert commit["message"].split("\n\n") == ["Add x", "Because of y."]
@@ -197,7 +197,7 @@ def test_escapes_of_an_agent_do_not_reach_what_is_said_afterwards(desk: Desk) ->
 
 
 def test_an_agents_processes_are_gone_before_a_person_is_asked(desk: Desk) -> None:
-    done = desk.run(
+    done = desk.process(
         "with", "--", "sh", "-c", "setsid sleep 2718 & echo $! > pid; sleep 0.2", RINGI_WITH_SANDBOX="off"
     )
     assert "1 process it had left running was ended." in done.stdout

@@ -82,7 +82,7 @@ def test_an_agent_edits_tests_fails_mends_and_goes_on_with_feedback(outside: Hom
 
 def test_what_the_person_dropped_edited_and_said_comes_to_the_agent(outside: HomeDesk) -> None:
     desk = outside
-    assert desk.run("with", "claude").returncode == 0
+    assert desk.process("with", "claude").returncode == 0
     with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
         plan = workspace.plan
         plan.comment("p1", "app/hello.py", 2, "two words here", side=Side.NEW)
@@ -90,7 +90,7 @@ def test_what_the_person_dropped_edited_and_said_comes_to_the_agent(outside: Hom
         edited = NewContent(specs["NOTES.md"], "my notes\n")
         assert plan.amend("p1", [DropSpec(specs["TODO.md"]), edited]).ok
         (copy,) = of_agents(workspace)
-    done = desk.run("with", "--resume", "p1")
+    done = desk.process("with", "--resume", "p1")
     assert done.returncode == 0, done.stderr
     assert "Laid in, as you left it: NOTES.md, TODO.md" in done.stdout
     assert "It changed nothing more; p1 stays as it was." in done.stdout
@@ -104,7 +104,7 @@ def test_what_the_person_dropped_edited_and_said_comes_to_the_agent(outside: Hom
     assert desk.json("show", "p1")["plan"]["version"] == 2
     # What was told once is not told again, and the person's own version is what the agent goes on from.
     assert desk.run("reject", "p1", "--feedback", "a docstring, please").returncode in {0, 5}
-    assert desk.run("with", "--resume").returncode == 0
+    assert desk.process("with", "--resume").returncode == 0
     told = (desk.home / ".claude" / "told").read_text()
     assert "> a docstring, please" in told
     assert "two words here" not in told
@@ -116,9 +116,9 @@ def test_a_command_that_nobody_knows_gets_a_file(desk: Desk) -> None:
     script = (
         'if [ "$RINGI_FEEDBACK" ]; then cp "$RINGI_FEEDBACK" told; echo "$@" >> told; else echo 1 > n; fi'
     )
-    assert desk.run("with", "--", "sh", "-c", script, "sh").returncode == 0
+    assert desk.process("with", "--", "sh", "-c", script, "sh").returncode == 0
     desk.run("reject", "p1", "--feedback", "more of it")
-    done = desk.run("with", "--resume", "p1", "--", "and", "this")
+    done = desk.process("with", "--resume", "p1", "--", "and", "this")
     assert done.returncode == 0, done.stderr
     assert "$RINGI_FEEDBACK" in done.stdout
     diff = desk.run("show", "p1", "--diff").stdout
@@ -127,24 +127,24 @@ def test_a_command_that_nobody_knows_gets_a_file(desk: Desk) -> None:
 
 
 def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
-    nothing = desk.run("with", "--resume")
+    nothing = desk.process("with", "--resume")
     assert nothing.returncode == 2
     assert "nothing to resume" in nothing.stderr
     name = desk.agent("echo x > x.txt")
-    assert desk.run("with", "--resume", "p9").returncode == 2
+    assert desk.process("with", "--resume", "p9").returncode == 2
     with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
         (copy,) = of_agents(workspace)
         copy.note(supervisor=Supervisor.this_process(), command=("sh",), taken=False)
-        busy = desk.run("with", "--resume", name)
+        busy = desk.process("with", "--resume", name)
         assert "an agent is working in its copy" in busy.stderr
         copy.note(supervisor=None, taken=True)
         request = workspace.plan.ask(name)
         workspace.plan.approve(name, "hanako", proof=answer(request))
         workspace.plan.execute(name)
-    done = desk.run("with", "--resume", name)
+    done = desk.process("with", "--resume", name)
     assert done.returncode == 2
     assert "not open any more" in done.stderr
-    assert desk.run("with", "true").returncode == 0
+    assert desk.process("with", "true").returncode == 0
     assert not copy.folder.exists()  # done, so nobody needs it
 
 
@@ -165,7 +165,7 @@ def test_a_crash_is_gone_on_from(desk: Desk, isolated: Path, during: str) -> Non
     process.wait()
     plans = desk.json("list")
     assert len(plans) == (during == "checks")
-    done = desk.run("--json", "with", "--resume")
+    done = desk.process("--json", "with", "--resume")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["plan"]["number"] == 1
@@ -176,6 +176,6 @@ def test_a_crash_is_gone_on_from(desk: Desk, isolated: Path, during: str) -> Non
 
 def test_an_old_copy_that_is_wanted_is_not_removed(desk: Desk) -> None:
     name = desk.agent("echo x > x.txt")
-    done = desk.run("with", "--resume", name, RINGI_WITH_KEEP_DAYS="0")
+    done = desk.process("with", "--resume", name, RINGI_WITH_KEEP_DAYS="0")
     assert done.returncode == 0, done.stderr
     assert f"{name} stays as it was" in done.stdout

@@ -23,7 +23,7 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
 
 def said(desk: Desk, script: str, *options: str, **variables: str) -> dict[str, str]:
     """What the script wrote into its files, by name."""
-    done = desk.run("--json", "with", *options, "--", "sh", "-c", script, **variables)
+    done = desk.process("--json", "with", *options, "--", "sh", "-c", script, **variables)
     assert done.returncode == 0, done.stderr
     diff = desk.run("show", "--diff").stdout
     found: dict[str, str] = {}
@@ -106,7 +106,7 @@ def test_a_workspace_among_the_agents_own_places_stays_read_only(outside: HomeDe
     for command in (["init", "-q"], ["add", "mine", "link"], ["commit", "-q", "-m", "first"]):
         subprocess.run(["git", *command], cwd=root, check=True)
     outside.program("claude", f"#!/bin/sh\necho x > '{root}/mine'; echo y > '{root}/new'; echo z > done\n")
-    done = Desk(root).run("with", "claude")
+    done = Desk(root).process("with", "claude")
     assert "p1" in done.stdout, done.stdout
     assert (root / "mine").read_text() == "mine\n"
     assert not (root / "new").exists()
@@ -119,7 +119,7 @@ def test_homes_that_are_full_or_have_links_to_nowhere(outside: HomeDesk) -> None
         (outside.home / f"file{number}").touch()
     (outside.home / ".claude").symlink_to("/nowhere/claude")
     outside.program("claude", "#!/bin/sh\necho {} > ~/.claude.json; echo z > done\n")
-    done = outside.run("with", "claude")
+    done = outside.process("with", "claude")
     assert done.returncode == 0, done.stdout
     assert "p1" in done.stdout
     assert f"{outside.home}/.claude," not in done.stdout
@@ -133,7 +133,7 @@ def test_places_that_a_person_named_can_be_written(outside: HomeDesk) -> None:
         (home / folder).mkdir()
     script = f"echo x > ~/shared/file; touch '{desk.root}/left' ~/.ssh/left ~/left; touch done"
     wished = f"{home}/shared,{desk.root},~/.ssh,~/none"
-    done = desk.run("with", "--", "sh", "-c", script, RINGI_WITH_WRITABLE=wished)
+    done = desk.process("with", "--", "sh", "-c", script, RINGI_WITH_WRITABLE=wished)
     assert done.returncode == 0
     assert f"In a sandbox: it can write to its copy, a /tmp of its own, {home}/shared." in done.stdout
     assert (home / "shared" / "file").read_text() == "x\n"
@@ -199,7 +199,9 @@ def lives(identity: tuple[int, int]) -> bool:
 
 def test_without_a_sandbox_it_is_said(desk: Desk) -> None:
     elsewhere = desk.root.parent / "elsewhere"
-    done = desk.run("with", "--", "sh", "-c", f"echo x > '{elsewhere}'; echo y > y", RINGI_WITH_SANDBOX="off")
+    done = desk.process(
+        "with", "--", "sh", "-c", f"echo x > '{elsewhere}'; echo y > y", RINGI_WITH_SANDBOX="off"
+    )
     assert "NOT in a sandbox (with.sandbox is off)" in done.stdout
     assert elsewhere.exists()
 
@@ -207,7 +209,7 @@ def test_without_a_sandbox_it_is_said(desk: Desk) -> None:
 @walled
 def test_checks_run_behind_the_same_walls(desk: Desk) -> None:
     elsewhere = desk.root.parent / "elsewhere"
-    done = desk.run("with", "--check", f"touch '{elsewhere}'; pwd", "--", "sh", "-c", "echo y > y")
+    done = desk.process("with", "--check", f"touch '{elsewhere}'; pwd", "--", "sh", "-c", "echo y > y")
     assert done.returncode == 0
     assert not elsewhere.exists()
     assert desk.json("show")["state"]["checks"][0]["output"].rstrip().endswith("/tree")
@@ -215,7 +217,7 @@ def test_checks_run_behind_the_same_walls(desk: Desk) -> None:
 
 def test_a_copy_that_was_emptied_is_no_change(desk: Desk) -> None:
     before = desk.files()
-    done = desk.run("with", "--", "sh", "-c", 'rm -rf "$PWD"/* "$PWD"/.[a-z]*')
+    done = desk.process("with", "--", "sh", "-c", 'rm -rf "$PWD"/* "$PWD"/.[a-z]*')
     assert done.returncode == 1
     assert "gone" in done.stderr
     assert desk.json("list") == []

@@ -10,6 +10,7 @@ import itertools
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ringi.api import Workspace
@@ -20,15 +21,18 @@ from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, Mess
 from ringi.domain.risk import Risk
 from ringi.domain.versions import NewContent
 from ringi.integrations.signing import SignerList, SshSignatures
+from ringi.wiring.assemble import assemble
 from tests.fakes.models import Desk
 from tests.fakes.signing import RealKey
 from tests.helpers import (
     FILES,
+    Person,
     SetClock,
     answer,
     create,
     delete,
-    open_scratch,
+    environment_of,
+    make_files,
     rewire,
     set_clock,
     undo,
@@ -41,7 +45,7 @@ WEEK = 7 * 86400
 
 def make(tmp_path: Path) -> Path:
     """The plan's folder below .agent."""
-    with open_scratch(tmp_path, {**FILES, "docs/old.md": "old\n"}) as workspace:
+    with _opened(tmp_path, {**FILES, "docs/old.md": "old\n"}) as workspace:
         for path in ("README.md", "app/hello.py", "docs/old.md"):
             (workspace.places.root / path).chmod(0o644)
         plan_id = live(workspace)
@@ -52,17 +56,24 @@ def plan_folder(workspace: Workspace, plan_id: str) -> Path:
     return workspace.places.root / ".agent" / "logs" / "plans" / plan_id
 
 
-def always_the_same(workspace: Workspace) -> SetClock:
-    clock = set_clock(workspace)
+def _opened(tmp_path: Path, files: Mapping[str, str] = FILES) -> Workspace:
+    """With a clock and ids that are always the same."""
+    root = tmp_path / "ws"
+    (root / ".agent").mkdir(parents=True)
+    make_files(root, files)
+    assembly = assemble(
+        root, environment_of(tmp_path), person=Person(), clock=SetClock(), ids=_numbered(), at_once=True
+    )
+    return Workspace(assembly)
+
+
+def _numbered() -> Callable[[], str]:
     numbers = itertools.count(1)
-    workspace.ledger._ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"
-    workspace.ledger.set_meta("workspace_id", workspace.ledger._ids())
-    rewire(workspace, ids=workspace.ledger._ids)
-    return clock
+    return lambda: f"00000000-0000-4000-8000-{next(numbers):012}"
 
 
 def live(workspace: Workspace) -> str:
-    clock = always_the_same(workspace)
+    clock = set_clock(workspace)
     plan = workspace.plan
     plan_id = plan.propose(
         "# 挨拶を増やす\n\nSay more \u2013 in two languages.",
@@ -107,8 +118,9 @@ def make_signed(tmp_path: Path, folder: Path) -> None:
     key = RealKey(tmp_path, "key")
     folder.mkdir()
     (folder / "key.pub").write_text(key.public + "\n")
-    with open_scratch(tmp_path) as workspace:
-        clock = always_the_same(workspace)
+    with _opened(tmp_path) as workspace:
+        clock = set_clock(workspace)
+        # Not from a file, whose path would be told in the proof.
         listed = SignerList("allowed_signers", f"hanako {key.public}\n".encode())
         rewire(workspace, signatures=SshSignatures(lambda: [listed]))
         grants = workspace.grants
@@ -154,8 +166,7 @@ def _carried_out(workspace: Workspace, clock: SetClock, spec: ActionSpec, key: R
 
 def make_session(tmp_path: Path, folder: Path) -> None:
     """A planning session from its instruction over a reject to its run."""
-    numbers = itertools.count(1)
-    ids = lambda: f"00000000-0000-4000-8000-{next(numbers):012}"  # noqa: E731  # as in the ledger
+    ids = _numbered()
     desk = Desk(tmp_path / "state", ids=ids)
     desk.ledger.set_meta("workspace_id", ids())
     session_id = desk.at_review("ログインを追加")

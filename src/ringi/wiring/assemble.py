@@ -61,6 +61,7 @@ def assemble(
     supervisors: Callable[[], Sequence[tuple[int, str]]] = tuple,
     person: PersonChannel | None = None,
     clock: Clock | None = None,
+    ids: Callable[[], str] = new_id,
     on_progress: Progress = lambda _: None,
     at_once: bool = False,
 ) -> Assembly:
@@ -78,13 +79,13 @@ def assemble(
                 sink(event)
 
     ledger = Ledger(
-        places.state, clock=clock, ids=new_id, wait_sec=config.lock.wait_sec, after_commit=after_commit
+        places.state, clock=clock, ids=ids, wait_sec=config.lock.wait_sec, after_commit=after_commit
     )
     ledger.workspace_id()
     if ledger.meta("workspace") is None:
         ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
     who = person or TerminalPerson(environment, supervisors)
-    services = _services(places, config, environment, ledger, who, clock, on_progress)
+    services = _services(places, config, environment, ledger, who, clock, ids, on_progress)
     return Assembly(
         places=places,
         loaded=loaded,
@@ -104,6 +105,7 @@ def _services(
     ledger: Ledger,
     person: PersonChannel,
     clock: Clock,
+    ids: Callable[[], str],
     on_progress: Progress,
 ) -> Services:
     tree = Tree(OsFileSystem(), places.root)
@@ -111,7 +113,7 @@ def _services(
         store=ledger,
         tree=tree,
         clock=clock,
-        ids=new_id,
+        ids=ids,
         lock=FileLock(places.state / "lock", config.lock.wait_sec),
         person=person,
         rules=rules_of(config),

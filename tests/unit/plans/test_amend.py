@@ -300,7 +300,7 @@ def test_a_patch_cannot_say_what_is_no_text(ws):
 def test_content_that_is_not_allowed_leaves_the_plan_as_it_is(ws):
     plan_id = proposed(ws, create("x.txt", "x\n"), create("y.txt", "y\n"))
     before = ws.plan.get(plan_id)
-    parts = ws.plan._services
+    parts = ws.services
     strict = PlanTool(parts._replace(rules=parts.rules._replace(max_file_bytes=1000)))
     report = strict.amend(plan_id, [NewContent("s2", "x" * 1001)])
     assert not report.ok

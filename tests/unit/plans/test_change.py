@@ -395,7 +395,7 @@ def test_a_source_in_another_spelling_is_the_same_file(ws, source):
 def test_a_limit_that_is_tighter_now_is_told(ws):
     plan_id = patches.propose_patch(ws, "bigger", patch_of(ws, **{"pkg/base.py": "x = 1\n" * 20}))
     approve(ws, plan_id)
-    parts = ws.plan._services
+    parts = ws.services
     tight = PlanTool(parts._replace(rules=parts.rules._replace(max_file_bytes=10)))
     with untouched(ws.places.root), pytest.raises(InvalidSpecs):
         tight.execute(plan_id)

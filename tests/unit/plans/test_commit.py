@@ -373,7 +373,7 @@ def test_somebody_commits_while_the_checks_run(ws: Workspace, repo: Path):
 def check_with(
     workspace: Workspace, *, after: tuple[str, ...], on_failure: CheckFailure = CheckFailure.UNDO
 ) -> None:
-    parts = workspace.plan._services
+    parts = workspace.services
     rules = parts.rules._replace(checks=PlannedChecks((), after, on_failure))
     workspace.plan = PlanTool(parts._replace(rules=rules))
 
@@ -466,7 +466,7 @@ def test_a_crash_while_the_checks_ran(ws: Workspace, repo: Path, failing: CheckF
         raise SystemExit
 
     with pytest.raises(SystemExit):
-        PlanTool(ws.plan._services._replace(check=killed)).execute(plan_id)
+        PlanTool(ws.services._replace(check=killed)).execute(plan_id)
     ws.plan.recover()
     assert git(repo, "log", "--format=%s") == "first\n"
     assert outcome_of(ws.ledger.events(plan_id)) == CommitOutcome("", "it was cut off before the commit")
@@ -528,7 +528,7 @@ def test_a_commit_that_nobody_approved_is_a_contradiction(ws: Workspace):
     plan_id = proposed(ws, *CHANGE)
     approve(ws, plan_id)
     result = ws.plan.execute(plan_id)
-    committing._recorded(ws.plan._services, result, CommitOutcome("1" * 40))
+    committing._recorded(ws.services, result, CommitOutcome("1" * 40))
     assert ["nobody had approved one" in str(why) for why in Examination(ws).plan(plan_id).problems] == [True]
 
 

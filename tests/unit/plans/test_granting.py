@@ -96,7 +96,7 @@ def keys() -> MadeUpKeys:
 def ws(tmp_path: Path, keys: MadeUpKeys):
     person = Person(Text("this runs below an agent"))
     with open_scratch(tmp_path, person=person) as workspace:
-        parts = workspace.plan._services._replace(signatures=keys, commands=Sandbox(there=False))
+        parts = workspace.services._replace(signatures=keys, commands=Sandbox(there=False))
         rewire(workspace, **parts._asdict())
         yield workspace
 
@@ -116,7 +116,7 @@ def scope(**changes: object) -> GrantScope:
 
 
 def granted(ws: Workspace, keys: MadeUpKeys, wanted: GrantScope = SCOPE, days: float = 30) -> Grant:
-    until = ws.plan._services.clock.after(days * DAY)
+    until = ws.services.clock.after(days * DAY)
     subject = ws.grants.draft(wanted, until)
     return ws.grants.add(subject, "hanako", signed(ws, keys, subject))
 
@@ -141,7 +141,7 @@ def lines(count: int) -> str:
 
 def retry(ws: Workspace, plan_id: str, grant: Grant) -> None:
     """As a request that found the grant does."""
-    services = ws.plan._services
+    services = ws.services
     stored, again = services.store.plan(plan_id), services.store.requests(plan_id)[-1]
     subject = subject_now(services, stored.document, ALL_SPECS, again.expires_at)
     ws.grants.approve(stored, grant, again, codec.canonical(subject))
@@ -452,7 +452,7 @@ def test_grants_are_named_by_the_beginning_of_their_id(ws, keys):
         with pytest.raises(NotFound, match="standing approval") as caught:
             ws.grants.revoke(name)
         assert caught.value.details["see"] == "ringi grant list"
-    parts = ws.plan._services
+    parts = ws.services
     subject = parts.store.workspace_id()
     twins = iter([f"{grant.id[:6]}-one", f"{grant.id[:6]}-two"])
     rewire(ws, ids=lambda: next(twins))
@@ -486,7 +486,7 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
     rewire(ws, commands=boxed)
     grant = granted(ws, keys, scope(kinds=(SpecKind.RUN,), max_risk=Risk.MEDIUM, globs=("**",)))
     plan_id = proposed(ws, create("docs/a.md", "x\n"))
-    stored = ws.plan._services.store.plan(plan_id)
+    stored = ws.services.store.plan(plan_id)
     spec = stored.document.state.action_specs[0]
     # However a command became low: this is about the sandbox.
     run = msgspec.structs.replace(
@@ -507,7 +507,7 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
 @pytest.mark.parametrize("change", ["not validated", "no specs", "no requester", "reads elsewhere"])
 def test_plans_that_no_grant_covers(ws, keys, change: str):
     grant = granted(ws, keys, scope(kinds=(*CHANGES, SpecKind.READ)))
-    stored = ws.plan._services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ws.services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
     assert ws.grants.covering(stored) == grant
     document = stored.document
     spec = document.state.action_specs[0]
@@ -646,7 +646,7 @@ def test_a_grant_revoked_in_the_very_moment_of_its_use_is_not_used(ws, keys, tmp
 @pytest.mark.req("CP-9")
 def test_a_superseded_change_plan_is_not_covered(ws, keys):
     grant = granted(ws, keys)
-    stored = ws.plan._services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ws.services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
     facts = ChangeFacts(
         snapshot_id="s",
         basis=PlanBasis(Trigger.USER_REQUEST, ()),
@@ -707,7 +707,7 @@ def test_a_grant_signed_by_a_real_key(tmp_path: Path):
     lists = [SignerList("the list", f"hanako {key.public}\n".encode())]
     with open_scratch(tmp_path, person=Person(Text("nobody"))) as ws:
         rewire(ws, signatures=SshSignatures(lambda: lists))
-        subject = ws.grants.draft(SCOPE, ws.plan._services.clock.after(DAY))
+        subject = ws.grants.draft(SCOPE, ws.services.clock.after(DAY))
         grant = ws.grants.add(subject, "hanako", key.sign(ws.grants.statement(subject, "hanako")))
         assert key.public.startswith(grant.proof.key)
         plan_id = asked(ws, create("docs/a.md", "x\n"))

@@ -288,7 +288,7 @@ def test_a_folder_somebody_else_made_stays(workspace: Workspace):
     """An optional mkdir that came too late is no change of the plan, though a command ran in the folder."""
     root = workspace.places.root
     plan_id = approved(workspace, mkdir("d", optional=True), run("true", path="app"), create("x", "x\n"))
-    real = workspace.plan._services.tree.fs
+    real = workspace.services.tree.fs
 
     class Racing(type(real)):  # type: ignore[misc]
         def make_folder(self, at: int, name: str, mode: int) -> None:
@@ -296,9 +296,9 @@ def test_a_folder_somebody_else_made_stays(workspace: Workspace):
                 os.mkdir(name, mode, dir_fd=at)
             super().make_folder(at, name, mode)
 
-    workspace.plan._services.tree.fs = Racing()
+    workspace.services.tree.fs = Racing()
     result = workspace.plan.execute(plan_id)
-    workspace.plan._services.tree.fs = real
+    workspace.services.tree.fs = real
     assert statuses(result) == {"s1": "conflict", "s2": "done", "s3": "done"}
     undo(workspace, plan_id)
     assert (root / "d").is_dir()
@@ -335,7 +335,7 @@ def test_an_optional_spec_may_fail(workspace: Workspace):
         write("README.md", "x\n"),
     )
     (workspace.places.root / ".gitignore").write_text("a.txt\n")
-    real = workspace.plan._services.tree.fs
+    real = workspace.services.tree.fs
     made: list[str] = []
 
     class Racing(type(real)):  # type: ignore[misc]
@@ -347,9 +347,9 @@ def test_an_optional_spec_may_fail(workspace: Workspace):
                 os.close(descriptor)
             super().link(source, name, target, target_name)
 
-    workspace.plan._services.tree.fs = Racing()
+    workspace.services.tree.fs = Racing()
     result = workspace.plan.execute(plan_id)
-    workspace.plan._services.tree.fs = real
+    workspace.services.tree.fs = real
     assert statuses(result) == {"s1": "failed", "s2": "conflict", "s3": "done"}
     assert result.overall_success
     assert (workspace.places.root / "a.txt").read_text() == "theirs\n"

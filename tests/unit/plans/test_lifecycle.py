@@ -265,7 +265,7 @@ def test_plans_have_short_names_and_prefixes(ws):
 @pytest.mark.req("PT-4")
 def test_a_prefix_that_two_plans_share_is_named_with_both(ws):
     made = iter(["aaaa1111-0000-4000-8000-000000000001", "aaaa1111-0000-4000-8000-000000000002"])
-    tool = PlanTool(ws.plan._services._replace(ids=lambda: next(made)))
+    tool = PlanTool(ws.services._replace(ids=lambda: next(made)))
     tool.propose("One")
     tool.propose("Two")
     with pytest.raises(Ambiguous, match=r"000000000001, .*000000000002"):

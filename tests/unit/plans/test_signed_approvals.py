@@ -70,7 +70,7 @@ def keys() -> MadeUpKeys:
 def ws(tmp_path: Path, keys: MadeUpKeys):
     """Nobody sits at a terminal here: only a signature counts."""
     with open_scratch(tmp_path, person=Person(Text("this runs below an agent"))) as workspace:
-        workspace.plan = PlanTool(workspace.plan._services._replace(signatures=keys))
+        workspace.plan = PlanTool(workspace.services._replace(signatures=keys))
         yield workspace
 
 
@@ -254,7 +254,7 @@ def test_an_undo_is_signed_as_an_undo(ws, keys, root: Path):
     asked, _ = ws.plan.ask_undo(plan_id)
     with untouched(root), pytest.raises(WrongAnswer, match="signed to approve, not to undo"):
         ws.plan.undo(plan_id, "hanako", signed(ws, keys, asked))
-    text = statement_for(ws.plan._services, asked, "hanako", act=SignedAct.UNDO)
+    text = statement_for(ws.services, asked, "hanako", act=SignedAct.UNDO)
     assert ws.plan.undo(plan_id, "hanako", keys.sign("hers", text)).overall_success
     assert (root / "README.md").read_text() == "# Sample\n"
     given = ws.plan.outcome(plan_id)
@@ -474,7 +474,7 @@ def signing(tmp_path: Path, key: RealKey):
     lists = [SignerList("the list", f"hanako {key.public}\n".encode())]
     with open_scratch(tmp_path, person=Person(Text("this runs below an agent"))) as workspace:
         signatures = SshSignatures(lambda: lists)
-        workspace.plan = PlanTool(workspace.plan._services._replace(signatures=signatures))
+        workspace.plan = PlanTool(workspace.services._replace(signatures=signatures))
         yield workspace
 
 

@@ -56,7 +56,7 @@ def granted(ws: Workspace, keys: MadeUpKeys) -> str:
     """A plan that a standing approval covered."""
     kinds = (SpecKind.CREATE, SpecKind.WRITE)
     scope = GrantScope("user:hanako", ("docs/**",), kinds, Risk.LOW, 2, 10, 4, 20)
-    subject = ws.grants.draft(scope, ws.plan._services.clock.after(3600))
+    subject = ws.grants.draft(scope, ws.services.clock.after(3600))
     ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako")))
     plan_id = proposed(ws, create("docs/a.txt", "a\n"))
     ws.plan.ask(plan_id)
@@ -215,7 +215,7 @@ def test_a_standing_approval_is_checked_with_its_scope(ws, keys):
 def test_an_undo_by_signature(ws, keys):
     plan_id = executed(ws)
     asked, _ = ws.plan.ask_undo(plan_id)
-    text = statement_for(ws.plan._services, asked, "hanako", act=SignedAct.UNDO)
+    text = statement_for(ws.services, asked, "hanako", act=SignedAct.UNDO)
     assert ws.plan.undo(plan_id, "hanako", keys.sign("hers", text)).overall_success
     assert set(standing(ws, plan_id).values()) == {(UNDONE, "")}
     edit(
@@ -237,7 +237,7 @@ def test_what_a_command_wrote_is_recorded_not_approved(ws):
 
 def test_a_check_that_failed_may_take_the_plan_back(ws):
     planned = PlannedChecks(after=("make test",), on_failure=CheckFailure.UNDO)
-    parts = ws.plan._services
+    parts = ws.services
     failing = CheckResult("make test", 1, 0.1, "tree", "")
     ws.plan = PlanTool(
         parts._replace(rules=parts.rules._replace(checks=planned), check=lambda *_: (failing,))

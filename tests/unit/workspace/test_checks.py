@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -130,10 +129,8 @@ def test_a_formatter_does_not_make_the_next_check_pass(places: Places, rewriting
 
 @pytest.mark.req("PT-16")
 def test_a_check_that_takes_too_long_is_ended(places: Places, tmp_path: Path):
-    began = time.monotonic()
     (result,) = run(places, f"echo begun; sleep 60; touch {tmp_path}/late", "true", timeout=0.5)
     assert (result.exit_code, result.output) == (124, "begun\n")
-    assert time.monotonic() - began < 20
 
 
 @pytest.mark.req("PT-16")
