@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # every start would load documents that most commands never s
     from ringi.domain.project_state import ProjectState
     from ringi.domain.prompt import Budget, ModelAnswer, OnWorking, Prompt
     from ringi.domain.run import Run
-    from ringi.domain.session import LogEntry, PlanningSession, SessionFacts, SessionRef
+    from ringi.domain.session import LogEntry, PlanningSession, SessionFacts, SessionRef, SessionStatus
     from ringi.errors import RingiError
     from ringi.text import Text
 
@@ -250,6 +250,7 @@ class SessionStore(Log, Protocol):
         """The id that people mean: all of it, or its beginning, with or without `planning-`."""
 
     def session(self, session_id: str) -> StoredSession: ...
+    def session_ids(self) -> list[str]: ...
     def session_refs(self, *, open_only: bool = False) -> list[SessionRef]:
         """The newest first."""
 
@@ -346,6 +347,24 @@ class Upkeep(Protocol):
         """Files in `.agent/` that are not what the ledger says."""
 
     def write_anew(self) -> None: ...
+    def written_plans(self) -> list[Path]:
+        """Plans in `.agent/`, whatever the ledger says; regular files only."""
+
+    def written_sessions(self) -> list[Path]: ...
+    def written_logs(self, session_id: str) -> dict[SessionStatus, Path]: ...
+
+
+class LedgerFiles(Protocol):
+    """The ledger of a workspace that was moved, or that is damaged."""
+
+    def earlier(self) -> Path | None:
+        """Where the workspace was before, if its ledger still belongs there."""
+
+    def adopt(self) -> Path:
+        """The ledger belongs to this place now; answers with the earlier one. Raises NothingToAdopt."""
+
+    def set_aside(self) -> list[Path]:
+        """The damaged files, under their new names."""
 
 
 class WorkspaceLock(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import doctor
+from ringi.api.doctor import doctor_of
 from ringi.domain import codec
 from ringi.domain.run import RunPhase
 from ringi.domain.session import PlanningSession, SessionStatus
@@ -131,9 +131,9 @@ def test_killed_anywhere(tmp_path: Path):
     assert ends.count(-signal.SIGKILL) > KILLS // 2
     assert set(ends) == {0, -signal.SIGKILL}
     assert sum(key == "run" for _, key in have) > 1, "some came to their end"
-    list(doctor.repair(tmp_path / "ws", environment_of(tmp_path), _no_copy))
+    list(doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(_no_copy))
     assert [
-        str(one.text) for one in doctor.examine(tmp_path / "ws", environment_of(tmp_path)) if one.mend
+        str(one.text) for one in doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine() if one.mend
     ] == []
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import doctor
-from ringi.api.doctor import Mark
+from ringi.api.doctor import doctor_of
 from ringi.domain.plan import PlanStatus
 from ringi.errors import LedgerCorrupt, RingiError, StorageFailed
+from ringi.usecases.doctor import REPAIR, Finding, Mark
 from tests.helpers import (
     NOBODY,
     approve,
@@ -53,7 +53,7 @@ def mend(tmp_path: Path) -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(text) for text in doctor.repair(tmp_path / "ws", environment_of(tmp_path), no_copy)]
+    return [str(text) for text in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     assert caught.value.exit_code == 1
     assert "doctor --repair" in caught.value.hint
     assert path.read_bytes() == data
-    findings = doctor.examine(tmp_path / "ws", environment_of(tmp_path))
-    assert [finding.mend for finding in findings if finding.mark is Mark.BAD] == [doctor.REPAIR]
+    findings = doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
+    assert [finding.mend for finding in findings if finding.mark is Mark.BAD] == [REPAIR]
     with untouched(tmp_path / "ws"):
         said = mend(tmp_path)
     kept = next(path.parent.glob("ringi.db.damaged-*"))
@@ -112,8 +112,8 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     assert mend(tmp_path) == []
 
 
-def examined(tmp_path: Path) -> list[doctor.Finding]:
-    return doctor.examine(tmp_path / "ws", environment_of(tmp_path))
+def examined(tmp_path: Path) -> list[Finding]:
+    return doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -142,7 +142,7 @@ def test_an_empty_file_in_its_place_is_an_empty_ledger_that_doctor_notices(tmp_p
     ledger_of(tmp_path).write_bytes(b"")
     bad = [finding for finding in examined(tmp_path) if finding.mark is Mark.BAD]
     assert str(bad[0].text) == "the ledger has no plan, but .agent has 1"
-    assert bad[0].mend == doctor.REPAIR
+    assert bad[0].mend == REPAIR
     mend(tmp_path)
     with open_scratch(tmp_path) as ws:
         assert ws.plan.get_state(plan_id).status is PlanStatus.PROPOSED

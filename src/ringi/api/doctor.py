@@ -1,233 +1,25 @@
-"""What is well, what is not, and the command that mends it."""
-
-import contextlib
-import errno
-import os
-import shlex
-import shutil
-from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from ringi.api.takein import take_in, take_in_sessions, written_plans, written_sessions
-from ringi.api.workspace import Workspace, open_workspace
-from ringi.errors import LedgerCorrupt, RingiError
-from ringi.fs import OsFileSystem
-from ringi.store.moved import ADOPT, earlier_place, set_aside
-from ringi.store.moved import adopt as adopt_ledger
-from ringi.text import Text
-from ringi.usecases.agent_copies import abandoned, kept, remove_settled, size_of
+from ringi.api.workspace import open_workspace
+from ringi.store.moved import MovedLedger
+from ringi.usecases.doctor import Configuration, Doctor
 from ringi.wiring.config import load
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.places import Places, places_of
-
-REPAIR = "ringi doctor --repair"
-_SHOWN = 5
+from ringi.workspace.places import places_of
 
 
-class Mark(StrEnum):
-    GOOD = "good"
-    NOTE = "note"
-    BAD = "bad"
-
-
-class Finding(NamedTuple):
-    mark: Mark
-    text: Text
-    mend: Text | str = ""
-    """A command, or what to do if no command mends it."""
-
-
-def examine(root: Path, environment: Mapping[str, str]) -> list[Finding]:
+def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:
+    """For a workspace that may be damaged: it is opened only when the doctor looks into it."""
     places = places_of(root, environment)
-    findings = [*_tools(), *_configuration(root, environment), *_place(places)]
-    if any(finding.mend == ADOPT for finding in findings):
-        return findings
-    try:
-        with open_workspace(root, environment=environment) as workspace:
-            findings += [*_ledger(workspace), *_projections(workspace), *_file_system(workspace)]
-            findings += [*_copies(workspace), *_person(workspace)]
-    except LedgerCorrupt as error:
-        findings.append(Finding(Mark.BAD, _as_text(error), REPAIR))
-    except RingiError as error:
-        findings.append(Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details)))
-    return findings
 
-
-def _as_text(error: RingiError) -> Text:
-    return Text(error.message, **error.details)
-
-
-def _tools() -> Iterator[Finding]:
-    if shutil.which("git"):
-        yield Finding(Mark.GOOD, Text("git is installed"))
-    else:
-        yield Finding(Mark.BAD, Text("git is not installed"), "apt install git / brew install git")
-
-
-def _configuration(root: Path, environment: Mapping[str, str]) -> Iterator[Finding]:
-    try:
+    def configuration() -> Configuration:
         loaded = load(root, environment)
-    except RingiError as error:
-        yield Finding(Mark.BAD, _as_text(error), "ringi config check")
-        return
-    yield Finding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=len(loaded.files)))
-    for note in loaded.notes:
-        yield Finding(Mark.NOTE, note, "ringi config show")
-    if loaded.trust is not None and not loaded.trust.trusted:
-        yield Finding(
-            Mark.NOTE, Text("the project names commands or signers that nobody trusted"), "ringi trust"
-        )
+        untrusted = loaded.trust is not None and not loaded.trust.trusted
+        return Configuration(len(loaded.files), loaded.notes, untrusted)
 
-
-def _place(places: Places) -> Iterator[Finding]:
-    earlier = earlier_place(places.root, places.state)
-    if earlier is not None:
-        yield Finding(Mark.BAD, Text("this workspace was at {path} before", path=str(earlier.path)), ADOPT)
-    if places.state.is_relative_to(places.root):
-        yield Finding(
-            Mark.NOTE,
-            Text("the ledger lies inside the workspace: {path}", path=str(places.state)),
-            "RINGI_STATE_DIR=…",
-        )
-
-
-def _ledger(workspace: Workspace) -> Iterator[Finding]:
-    ledger = workspace.ledger
-    path = workspace.upkeep.require_sound()
-    yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
-    for result in workspace.recovered:
-        name = ledger.ref(result.plan_id).name
-        text = Text("an interrupted execution of {plan} was finished or rolled back", plan=name)
-        yield Finding(Mark.NOTE, text, f"ringi show {name}")
-    breaks = workspace.verify_log()
-    if breaks:
-        yield Finding(Mark.BAD, Text("the log is broken: {first}", first=breaks[0]), "ringi log --verify")
-    else:
-        yield Finding(Mark.GOOD, Text("the log is unbroken"))
-    if ledger.count() == 0 and (lost := len(list(written_plans(workspace.places.root)))):
-        text = Text("the ledger has no plan, but .agent has {count}", count=lost)
-        yield Finding(Mark.BAD, text, REPAIR)
-    if not ledger.session_ids() and (lost := len(list(written_sessions(workspace.places.root)))):
-        text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
-        yield Finding(Mark.BAD, text, REPAIR)
-
-
-def _projections(workspace: Workspace) -> Iterator[Finding]:
-    wrong = workspace.upkeep.differences()
-    if not wrong:
-        yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
-    for path in wrong[:_SHOWN]:
-        yield Finding(
-            Mark.BAD, Text("{path} is missing or was changed; it is not followed", path=path), REPAIR
-        )
-    if len(wrong) > _SHOWN:
-        yield Finding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)
-
-
-def _file_system(workspace: Workspace) -> Iterator[Finding]:
-    """Tried for real, in the folder that executions use."""
-    folder = workspace.places.root / ".agent" / "tmp"
-    fs = OsFileSystem()
-    try:
-        for place in (folder.parent, folder):
-            if place.is_symlink():
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f"doctor-{os.getpid()}"
-        probe.mkdir()
-        at = fs.open_root(probe)
-        try:
-            fs.create(at, "a", b"a", 0o600)
-            fs.link(at, "a", at, "b")
-            fs.create(at, "c", b"c", 0o600)
-            fs.exchange(at, "a", at, "c")
-            good = fs.read(at, "a")[0] == b"c"
-        finally:
-            fs.close(at)
-            shutil.rmtree(probe, ignore_errors=True)
-    except OSError as error:
-        text = Text("files cannot be exchanged atomically here: {why}", why=error.strerror or str(error))
-        yield Finding(Mark.BAD, text, f"ls -ld {folder}")
-        return
-    if good:
-        yield Finding(Mark.GOOD, Text("this file system can link and exchange files"))
-
-
-def _copies(workspace: Workspace) -> Iterator[Finding]:
-    for copy in abandoned(workspace):
-        text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
-        yield Finding(Mark.NOTE, text, REPAIR)
-    for one in kept(workspace):
-        facts = {
-            "path": str(one.copy.tree),
-            "plan": one.plan.name if one.plan else "",
-            "days": one.days,
-            "size": _megabytes(size_of(one.copy.folder)),
-        }
-        if one.copy.record.left_out:
-            text = Text("kept, because not all of it is in a plan: {path} ({days} days, {size} MB)", **facts)
-            yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(one.copy.folder))}")
-        elif one.settled:
-            text = Text("a copy that nobody needs any more: {path} ({days} days, {size} MB)", **facts)
-            yield Finding(Mark.NOTE, text, REPAIR)
-        else:
-            text = Text("the agent can go on with {plan} in {path} ({days} days, {size} MB)", **facts)
-            yield Finding(Mark.GOOD, text)
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:.1f}"
-
-
-def _person(workspace: Workspace) -> Iterator[Finding]:
-    if refusal := workspace.person.refusal():
-        yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
-    else:
-        yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
-
-
-def repair(
-    root: Path, environment: Mapping[str, str], take_copy: Callable[[Workspace, WorkCopy], Text]
-) -> Iterator[Text]:
-    """Mend what can be mended, and say each thing that was done."""
-    places = places_of(root, environment)
-    try:
-        workspace = open_workspace(root, environment=environment)
-        with contextlib.closing(workspace):
-            for _ in _ledger(workspace):
-                pass
-    except LedgerCorrupt:
-        for name in set_aside(places.state):
-            yield Text("the damaged ledger was kept as {path}", path=str(name))
-    with open_workspace(root, environment=environment) as workspace:
-        ledger = workspace.ledger
-        count, problems = take_in(places.root, ledger)
-        if count:
-            yield Text(
-                "{count} plans came back from .agent as proposed; approvals do not come back", count=count
-            )
-        yield from problems
-        count, problems = take_in_sessions(places.root, ledger)
-        if count:
-            yield Text(
-                "{count} planning sessions came back from .agent; approvals do not come back", count=count
-            )
-        yield from problems
-        if workspace.upkeep.differences():
-            workspace.upkeep.write_anew()
-            yield Text("the files in .agent were written anew")
-        yield from remove_settled(workspace)
-        for copy in abandoned(workspace):
-            try:
-                yield take_copy(workspace, copy)
-            except RingiError as error:
-                # One that cannot be read must not keep the others from being taken in.
-                yield Text("{path}: {why}", path=str(copy.tree), why=_as_text(error))
-
-
-def adopt(root: Path, environment: Mapping[str, str]) -> Text:
-    places = places_of(root, environment)
-    earlier = adopt_ledger(places.root, places.state)
-    return Text("the ledger of {path} now belongs to this workspace", path=str(earlier.path))
+    return Doctor(
+        places,
+        MovedLedger(places.root, places.state),
+        configuration,
+        lambda: open_workspace(root, environment=environment),
+    )

@@ -25,6 +25,7 @@ class Workspace(OpenWorkspace):
             assembly.places,
             assembly.environment,
             settings_of(assembly.loaded),
+            assembly.ledger,
             assembly.planning,
             assembly.extractor,
         )

@@ -73,11 +73,11 @@ def home(app: App) -> None:
 
 
 def _was_elsewhere(app: App) -> bool:
-    from ringi.store.moved import ADOPT, earlier_place  # noqa: PLC0415  # slow, and only where nothing is
+    from ringi.store.moved import MovedLedger  # noqa: PLC0415  # slow, and only where nothing is
 
-    if earlier := earlier_place(app.places.root, app.places.state):
-        app.ui.line(Text("This workspace was at {path} before.", path=str(earlier.path)), style="yellow")
-        app.ui.next_step(ADOPT)
+    if earlier := MovedLedger(app.places.root, app.places.state).earlier():
+        app.ui.line(Text("This workspace was at {path} before.", path=str(earlier)), style="yellow")
+        app.ui.next_step("ringi doctor --adopt")
     return earlier is not None
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from ringi.agents.record import Agent
-from ringi.api import doctor as clinic
-from ringi.api.workspace import Workspace
+from ringi.api.doctor import doctor_of
 from ringi.cli import agents_setup
 from ringi.cli.app import EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
 from ringi.cli.ask import ask
@@ -19,11 +18,13 @@ from ringi.text import Text
 from ringi.usecases import beside
 from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.agent_setup import present
+from ringi.usecases.doctor import Finding, Mark
 from ringi.usecases.prompter import is_yes
+from ringi.usecases.workspace import OpenWorkspace
 from ringi.wiring.setup import initialise, users_signers
 from ringi.workspace.copy import WorkCopy
 
-_MARKS = {clinic.Mark.GOOD: ("✓", "green"), clinic.Mark.NOTE: ("!", "yellow"), clinic.Mark.BAD: ("✗", "red")}
+_MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("✗", "red")}
 
 
 @click.command()
@@ -72,7 +73,7 @@ def init(app: App, key: str | None, principal: str, agents: str | None, undo: bo
         raise click.exceptions.Exit(EXIT_STALE)
     if app.ui.as_json:
         return
-    bad = [finding for finding in clinic.examine(root, app.environment) if finding.mark is clinic.Mark.BAD]
+    bad = [finding for finding in doctor_of(root, app.environment).examine() if finding.mark is Mark.BAD]
     for finding in bad:
         _show(app, finding)
     app.ui.next_step("ringi doctor" if bad else _start(wanted))
@@ -125,14 +126,13 @@ def _root_or_here(app: App) -> Path:
 @pass_app
 def doctor(app: App, repair: bool, adopt: bool) -> None:
     """Check that everything is well; each ✗ shows the fix."""
+    helper = doctor_of(app.root, app.environment)
     if adopt:
-        app.ui.line(clinic.adopt(app.root, app.environment), style="green")
+        app.ui.line(helper.adopt(), style="green")
     if repair:
-        for done in clinic.repair(
-            app.root, app.environment, lambda workspace, copy: _take(app, workspace, copy)
-        ):
+        for done in helper.repair(lambda workspace, copy: _take(app, workspace, copy)):
             app.ui.line(Text("mended: {what}", what=done), style="green")
-    findings = clinic.examine(app.root, app.environment)
+    findings = helper.examine()
     if app.ui.as_json:
         app.ui.document(
             [
@@ -143,18 +143,18 @@ def doctor(app: App, repair: bool, adopt: bool) -> None:
     else:
         for finding in findings:
             _show(app, finding)
-    if any(finding.mark is clinic.Mark.BAD for finding in findings):
+    if any(finding.mark is Mark.BAD for finding in findings):
         raise click.exceptions.Exit(1)
 
 
-def _show(app: App, finding: clinic.Finding) -> None:
+def _show(app: App, finding: Finding) -> None:
     mark, style = _MARKS[finding.mark]
     app.ui.line(f"{mark} {translated(finding.text)}", style=style)
     if finding.mend:
         app.ui.line(f"→ {shown(finding.mend)}", indent=4)
 
 
-def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:
+def _take(app: App, workspace: OpenWorkspace, copy: WorkCopy) -> Text:
     if copy.is_gone:
         copy.remove()
         return Text("a work copy that was empty is forgotten")

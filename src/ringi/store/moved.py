@@ -4,7 +4,7 @@ import contextlib
 import sqlite3
 import time
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ringi.domain import codec
 from ringi.domain.base import Versioned
@@ -13,53 +13,59 @@ from ringi.store import sql
 from ringi.store.connection import DATABASE
 from ringi.store.projection import IDENTITY
 
-ADOPT: Final = "ringi doctor --adopt"
 
-
-class Earlier(NamedTuple):
+class _Earlier(NamedTuple):
     path: Path
     state: Path
 
 
-def earlier_place(root: Path, own: Path) -> Earlier | None:
-    """Where the ledger of this workspace is, if the workspace came here from a place that is gone now.
+class MovedLedger:
+    """The ledger of a workspace that may have been somewhere else before."""
 
-    `own` is the folder that its ledger has, beside those of all other workspaces.
-    """
-    if (own / DATABASE).exists() and _meta(own, "head"):
+    def __init__(self, root: Path, state: Path) -> None:
+        """`state` is the folder that its ledger has here, beside those of all other workspaces."""
+        self._root = root
+        self._state = state
+
+    def earlier(self) -> Path | None:
+        """Where the workspace was, if that place is gone now and its ledger is still there."""
+        found = self._earlier()
+        return found.path if found else None
+
+    def _earlier(self) -> _Earlier | None:
+        own = self._state
+        if (own / DATABASE).exists() and _meta(own, "head"):
+            return None
+        identity = _identity(self._root)
+        if identity is None or not own.parent.is_dir():
+            return None
+        for state in sorted(own.parent.iterdir()):
+            if state != own and _meta(state, "workspace_id") == identity:
+                path = Path(_meta(state, "workspace") or "")
+                return None if path.exists() else _Earlier(path, state)
         return None
-    identity = _identity(root)
-    if identity is None or not own.parent.is_dir():
-        return None
-    for state in sorted(own.parent.iterdir()):
-        if state != own and _meta(state, "workspace_id") == identity:
-            path = Path(_meta(state, "workspace") or "")
-            return None if path.exists() else Earlier(path, state)
-    return None
 
+    def adopt(self) -> Path:
+        earlier, own = self._earlier(), self._state
+        if earlier is None:
+            raise NothingToAdopt(path=str(self._root))
+        if own.exists():
+            # Made by looking at the workspace at its new place; it holds nothing yet.
+            own.rename(_free(own.with_name(f"{own.name}.empty")))
+        earlier.state.rename(own)
+        with contextlib.closing(sqlite3.connect(own / DATABASE)) as database, database:
+            database.execute(sql.SET_META, ("workspace", str(self._root)))
+        return earlier.path
 
-def adopt(root: Path, own: Path) -> Earlier:
-    earlier = earlier_place(root, own)
-    if earlier is None:
-        raise NothingToAdopt(path=str(root))
-    if own.exists():
-        # Made by looking at the workspace at its new place; it holds nothing yet.
-        own.rename(_free(own.with_name(f"{own.name}.empty")))
-    earlier.state.rename(own)
-    with contextlib.closing(sqlite3.connect(own / DATABASE)) as database, database:
-        database.execute(sql.SET_META, ("workspace", str(root)))
-    return earlier
-
-
-def set_aside(state: Path) -> list[Path]:
-    """The damaged database and what belongs to it, under another name."""
-    kept = []
-    stamp = time.strftime("%Y%m%dT%H%M%S")
-    for suffix in ("", "-wal", "-shm"):
-        path = state / f"{DATABASE}{suffix}"
-        if path.exists():
-            kept.append(path.rename(_free(state / f"{DATABASE}.damaged-{stamp}{suffix}")))
-    return kept
+    def set_aside(self) -> list[Path]:
+        """The damaged database and what belongs to it, under another name."""
+        kept = []
+        stamp = time.strftime("%Y%m%dT%H%M%S")
+        for suffix in ("", "-wal", "-shm"):
+            path = self._state / f"{DATABASE}{suffix}"
+            if path.exists():
+                kept.append(path.rename(_free(self._state / f"{DATABASE}.damaged-{stamp}{suffix}")))
+        return kept
 
 
 def _free(path: Path) -> Path:

@@ -3,18 +3,24 @@
 import contextlib
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 
+from ringi.domain.session import SessionStatus
+from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.store import sql
 from ringi.store.connection import DATABASE, translated
 from ringi.store.ledger import Ledger
-from ringi.store.projection import Projection
+from ringi.store.projection import PLANS, Projection
+from ringi.store.sessionfiles import LOGS, SESSIONS, log_name
+from ringi.store.sessionrows import LOG_PHASES
 from ringi.store.verify import verify
 from ringi.text import Text
 
 
 class LedgerUpkeep:
-    def __init__(self, ledger: Ledger, projection: Projection, flush: Callable[[], None]) -> None:
+    def __init__(self, root: Path, ledger: Ledger, projection: Projection, flush: Callable[[], None]) -> None:
+        self._root = root
         self._ledger = ledger
         self._projection = projection
         self._flush = flush
@@ -55,3 +61,29 @@ class LedgerUpkeep:
 
     def write_anew(self) -> None:
         self._projection.rebuild(self._ledger)
+
+    def written_plans(self) -> list[Path]:
+        # Opening a pipe would wait for whoever put it there.
+        return list(filter(_is_regular, sorted(self._root.joinpath(*PLANS).glob("*/plan.json"))))
+
+    def written_sessions(self) -> list[Path]:
+        folder = self._root.joinpath(*SESSIONS)
+        if _leads_elsewhere(folder):
+            return []
+        return list(filter(_is_regular, sorted(folder.glob(f"{SESSION_PREFIX}*.json"))))
+
+    def written_logs(self, session_id: str) -> dict[SessionStatus, Path]:
+        folder = self._root.joinpath(*LOGS, session_id)
+        if _leads_elsewhere(folder):
+            return {}
+        files = {phase: folder / log_name(phase) for phase in LOG_PHASES}
+        return {phase: path for phase, path in files.items() if _is_regular(path)}
+
+
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _leads_elsewhere(folder: Path) -> bool:
+    """Below a link lies something that is not ours."""
+    return folder.is_symlink() or folder.parent.is_symlink()

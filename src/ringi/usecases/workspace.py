@@ -13,7 +13,7 @@ from ringi.errors import Busy, NotFound
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
-from ringi.ports import Clock, PersonChannel, Upkeep
+from ringi.ports import Clock, PersonChannel, SessionStore, Upkeep
 from ringi.text import Text
 from ringi.usecases.settings import Settings
 from ringi.workspace.places import Places
@@ -33,6 +33,7 @@ class OpenWorkspace:
         places: Places,
         environment: Mapping[str, str],
         settings: Settings,
+        sessions: SessionStore,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
     ) -> None:
@@ -42,6 +43,8 @@ class OpenWorkspace:
         self.places = places
         self.environment = environment
         self.settings = settings
+        self.sessions = sessions
+        """For use cases, as the services."""
         self.plan = PlanTool(services)
         self.versions = Versions(services)
         self.grants = Grants(services)

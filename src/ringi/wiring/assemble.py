@@ -90,7 +90,7 @@ def assemble(
         places=places,
         loaded=loaded,
         ledger=ledger,
-        upkeep=LedgerUpkeep(ledger, projection, later.flush),
+        upkeep=LedgerUpkeep(places.root, ledger, projection, later.flush),
         services=services,
         planning=lambda: _planning(ledger, services, loaded, places, environment),
         extractor=lambda: _extractor(services),

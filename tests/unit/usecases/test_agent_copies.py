@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.api import Workspace, open_workspace
-from ringi.api.doctor import Mark, examine
+from ringi.api.doctor import doctor_of
 from ringi.domain.plan import PlanStatus
 from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
@@ -15,6 +15,7 @@ from ringi.plans.tool import PlanTool
 from ringi.usecases import agent_copies, beside
 from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox
+from ringi.usecases.doctor import Mark
 from ringi.usecases.resume import find_copy, resume_in
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import SCRATCH
@@ -256,7 +257,7 @@ def test_the_doctor_names_what_is_kept(workspace: Workspace, repo: Path, tmp_pat
     old.note(ended_at=OLD)
     found = {
         (finding.mark, str(finding.mend).partition(" ")[0]): str(finding.text)
-        for finding in examine(repo, environment_of(tmp_path))
+        for finding in doctor_of(repo, environment_of(tmp_path)).examine()
         if "/tree" in str(finding.text)
     }
     assert len(found) == 3

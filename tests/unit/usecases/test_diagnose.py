@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ringi.api import Workspace, open_workspace
-from ringi.api.doctor import abandoned
 from ringi.domain.project_state import Diagnostic, Gap, GapCode, Severity
 from ringi.store.lock import FileLock
 from ringi.usecases import diagnose as diagnosing
+from ringi.usecases.agent_copies import abandoned
 from ringi.usecases.diagnose import Basis, Diagnosed, diagnose
 from ringi.usecases.settings import DiagnosticCommand as Command
 from ringi.wiring.config import executable

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ringi.api import doctor
-from ringi.api.doctor import Finding, Mark
+from ringi.api.doctor import doctor_of
 from ringi.domain import codec
 from ringi.domain.events import EventKind
 from ringi.domain.session import (
@@ -19,6 +18,8 @@ from ringi.domain.session import (
     SessionStatus,
     Tradeoffs,
 )
+from ringi.usecases.doctor import REPAIR, Finding, Mark
+from ringi.usecases.take_in import take_in_sessions
 from tests.helpers import environment_of, open_scratch
 from tests.unit.store.made_sessions import added, approved, id_of, log, question, saved, session
 
@@ -26,7 +27,7 @@ ONE = id_of(1)
 
 
 def examined(tmp_path: Path) -> list[Finding]:
-    return doctor.examine(tmp_path / "ws", environment_of(tmp_path))
+    return doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
 
 
 def bad(tmp_path: Path) -> list[tuple[str, str]]:
@@ -37,7 +38,7 @@ def mended(tmp_path: Path) -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(text) for text in doctor.repair(tmp_path / "ws", environment_of(tmp_path), no_copy)]
+    return [str(text) for text in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
 
 
 def file_of(tmp_path: Path, session_id: str = ONE) -> Path:
@@ -71,7 +72,7 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
         )
         added(ledger, 3, created_at="2026-03", status=SessionStatus.CANCELLED, planner_session_id="r")
     shutil.rmtree(tmp_path / "state")
-    assert ("the ledger has no planning session, but .agent has 3", doctor.REPAIR) in bad(tmp_path)
+    assert ("the ledger has no planning session, but .agent has 3", REPAIR) in bad(tmp_path)
     assert "3 planning sessions came back from .agent; approvals do not come back" in mended(tmp_path)
     with open_scratch(tmp_path) as ws:
         ledger = ws.ledger
@@ -171,7 +172,7 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs.rename(tmp_path / "logs")
     logs.symlink_to(tmp_path / "logs")
     with open_scratch(tmp_path) as ws:
-        assert doctor.take_in_sessions(tmp_path / "ws", ws.ledger) == (1, [])
+        assert take_in_sessions(ws) == (1, [])
         assert ws.ledger.session_logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     logs.unlink()
@@ -179,14 +180,14 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs.parent.rename(tmp_path / "all-logs")
     logs.parent.symlink_to(tmp_path / "all-logs")
     with open_scratch(tmp_path) as ws:
-        assert doctor.take_in_sessions(tmp_path / "ws", ws.ledger) == (1, [])
+        assert take_in_sessions(ws) == (1, [])
         assert ws.ledger.session_logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     folder = file_of(tmp_path).parent
     folder.rename(tmp_path / "sessions")
     folder.symlink_to(tmp_path / "sessions")
     with open_scratch(tmp_path) as ws:
-        assert doctor.take_in_sessions(tmp_path / "ws", ws.ledger) == (0, [])
+        assert take_in_sessions(ws) == (0, [])
 
 
 def test_paths_of_logs_are_not_believed(tmp_path: Path):
@@ -208,7 +209,7 @@ def test_a_session_that_the_ledger_has_is_not_taken_from_the_file(tmp_path: Path
     path.write_bytes(path.read_bytes().replace(b"Instruction", b"Evil"))
     (tmp_path / "ws" / ".agent" / "logs" / ONE / "design.log").write_text("edited\n")
     assert bad(tmp_path) == [
-        (f".agent/{name} is missing or was changed; it is not followed", doctor.REPAIR)
+        (f".agent/{name} is missing or was changed; it is not followed", REPAIR)
         for name in (f"planning-sessions/{ONE}.json", f"logs/{ONE}/design.log")
     ]
     assert mended(tmp_path) == ["the files in .agent were written anew"]

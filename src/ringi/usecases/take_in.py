@@ -1,7 +1,7 @@
 """When the ledger is lost, plans and planning sessions come back from `.agent/`; no approval does."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -9,74 +9,56 @@ import msgspec
 from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
-from ringi.domain.session import LogEntry, PlanningSession, ProjectFacts
-from ringi.domain.subject import SESSION_PREFIX, is_plan_id
+from ringi.domain.session import LogEntry, PlanningSession, ProjectFacts, SessionStatus
+from ringi.domain.subject import is_plan_id
 from ringi.errors import BadDocument, NotFound, RingiError, SessionRace, Unreadable
 from ringi.planning.save import with_paths
 from ringi.planning.take_in import read_session, taken
-from ringi.ports import NewEvent
-from ringi.store.ledger import Ledger
-from ringi.store.projection import PLANS
-from ringi.store.sessionfiles import LOGS, SESSIONS, log_name
-from ringi.store.sessionrows import LOG_PHASES
+from ringi.ports import NewEvent, Store
 from ringi.text import Text
+from ringi.usecases.workspace import OpenWorkspace
 
 _LARGEST = codec.MAX_DOCUMENT_BYTES
 
 
-def written_plans(root: Path) -> Iterator[Path]:
-    # Only regular files: opening a pipe would wait for whoever put it there.
-    found = sorted(root.joinpath(*PLANS).glob("*/plan.json"))
-    yield from filter(_is_regular, found)
-
-
-def written_sessions(root: Path) -> Iterator[Path]:
-    folder = root.joinpath(*SESSIONS)
-    # Below a link lies something that is not ours.
-    if not folder.is_symlink() and not folder.parent.is_symlink():
-        yield from filter(_is_regular, sorted(folder.glob(f"{SESSION_PREFIX}*.json")))
-
-
-def _is_regular(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
-
-
-def take_in(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
+def take_in(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     """How many plans came back, and why others did not. Plans the ledger has are left alone."""
+    root, store = workspace.places.root, workspace.services.store
     taken, problems = [], []
-    for path in written_plans(root):
+    for path in workspace.upkeep.written_plans():
         try:
             document = _read(path)
         except RingiError as error:
             problems.append(_problem(root, path, error))
             continue
         named = document.plan.id == path.parent.name and is_plan_id(document.plan.id)
-        if named and not _known(ledger, document.plan.id):
+        if named and not _known(store, document.plan.id):
             taken.append(document)
     for document in sorted(taken, key=lambda document: document.plan.created_at):
-        with ledger.transaction() as transaction:
+        with store.transaction() as transaction:
             event = NewEvent(EventKind.TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such plan")
             transaction.add_plan(document, event)
     return len(taken), problems
 
 
-def take_in_sessions(root: Path, ledger: Ledger) -> tuple[int, list[Text]]:
+def take_in_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     """How many planning sessions came back, and why others did not. Those the ledger has are left alone."""
-    known = set(ledger.session_ids())
+    root, sessions = workspace.places.root, workspace.sessions
+    known = set(sessions.session_ids())
     found, problems, count = [], [], 0
-    for path in written_sessions(root):
+    for path in workspace.upkeep.written_sessions():
         if path.stem not in known:
             try:
                 found.append(_read_session(path))
             except RingiError as error:
                 problems.append(_problem(root, path, error))
     for session in sorted(found, key=lambda session: session.created_at):
-        logs = _read_logs(root, session.session_id)
+        logs = _read_logs(workspace.upkeep.written_logs(session.session_id))
         state = with_paths(taken(session, ProjectFacts()), logs)
         reason = "from .agent, as the ledger had no such session"
         event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, reason)
         try:
-            with ledger.transaction() as transaction:
+            with sessions.transaction() as transaction:
                 transaction.add_session(state.session, state.facts, event, logs)
         except SessionRace:
             # Another process took it in just now.
@@ -97,18 +79,13 @@ def _read_session(path: Path) -> PlanningSession:
     return session
 
 
-def _read_logs(root: Path, session_id: str) -> list[LogEntry]:
-    """The logs as they stand there: they prove nothing, and would be gone otherwise."""
+def _read_logs(files: Mapping[SessionStatus, Path]) -> list[LogEntry]:
+    """The logs as they are there: they prove nothing, and would be gone otherwise."""
     entries: list[LogEntry] = []
-    folder = root.joinpath(*LOGS, session_id)
-    if folder.is_symlink() or folder.parent.is_symlink():
-        return entries
-    for phase in LOG_PHASES:
-        path = folder / log_name(phase)
-        if _is_regular(path):
-            with contextlib.suppress(Unreadable):
-                if data := _bytes_of(path):
-                    entries.append(LogEntry(phase, data.decode("utf-8", "backslashreplace")))
+    for phase, path in files.items():
+        with contextlib.suppress(Unreadable):
+            if data := _bytes_of(path):
+                entries.append(LogEntry(phase, data.decode("utf-8", "backslashreplace")))
     return entries
 
 
@@ -143,9 +120,9 @@ def _read(path: Path) -> PlanDocument:
     return msgspec.structs.replace(document, approval=None, result=None)
 
 
-def _known(ledger: Ledger, plan_id: str) -> bool:
+def _known(store: Store, plan_id: str) -> bool:
     try:
-        ledger.ref(plan_id)
+        store.ref(plan_id)
     except NotFound:
         return False
     return True

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import doctor
-from ringi.api.doctor import Finding, Mark
+from ringi import open_workspace
+from ringi.api.doctor import doctor_of
 from ringi.domain.plan import PlanStatus
 from ringi.errors import NewerVersion, NothingToAdopt
+from ringi.usecases.doctor import REPAIR, Finding, Mark
 from tests.helpers import (
     approved,
     assert_whole,
@@ -24,7 +25,7 @@ from tests.helpers import (
 
 
 def examined(tmp_path: Path, root: str = "ws", **variables: str) -> list[Finding]:
-    return doctor.examine(tmp_path / root, environment_of(tmp_path, **variables))
+    return doctor_of(tmp_path / root, environment_of(tmp_path, **variables)).examine()
 
 
 def bad(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -37,7 +38,7 @@ def mended(tmp_path: Path, root: str = "ws") -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(text) for text in doctor.repair(tmp_path / root, environment_of(tmp_path), no_copy)]
+    return [str(text) for text in doctor_of(tmp_path / root, environment_of(tmp_path)).repair(no_copy)]
 
 
 def database(tmp_path: Path) -> Path:
@@ -71,7 +72,7 @@ def test_files_written_out_are_compared_and_mended(tmp_path: Path, plan_id: str)
     (plans / plan_id / "plan.json").write_text("{}")
     (plans / "index.json").unlink()
     found = bad(examined(tmp_path))
-    assert [mend for _, mend in found] == [doctor.REPAIR] * 2
+    assert [mend for _, mend in found] == [REPAIR] * 2
     assert "plan.json is missing or was changed; it is not followed" in found[0][0]
     assert mended(tmp_path)
     assert bad(examined(tmp_path)) == []
@@ -174,7 +175,7 @@ def test_plans_come_back_as_proposed_and_nothing_a_person_decided_does(tmp_path:
         sent_back = proposed(ws, write("app/hello.py", "z\n"), title="Third")
         ws.plan.reject(sent_back, "why?")
     shutil.rmtree(tmp_path / "state")
-    assert ("the ledger has no plan, but .agent has 3", doctor.REPAIR) in bad(examined(tmp_path))
+    assert ("the ledger has no plan, but .agent has 3", REPAIR) in bad(examined(tmp_path))
     assert any("3 plans came back" in line for line in mended(tmp_path))
     with open_scratch(tmp_path) as ws:
         assert [ref.title for ref in ws.plan.list()] == ["Third", "A change", "A change"]
@@ -251,11 +252,11 @@ def test_a_moved_workspace_gets_its_ledger_back(tmp_path: Path, plan_id: str):
     (tmp_path / "ws").rename(tmp_path / "moved")
     found = bad(examined(tmp_path, "moved"))
     assert found == [(f"this workspace was at {tmp_path / 'ws'} before", "ringi doctor --adopt")]
-    text = str(doctor.adopt(tmp_path / "moved", environment_of(tmp_path)))
+    text = str(doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt())
     assert str(tmp_path / "ws") in text
     assert bad(examined(tmp_path, "moved")) == []
     (tmp_path / "moved").rename(tmp_path / "ws")
-    doctor.adopt(tmp_path / "ws", environment_of(tmp_path))
+    doctor_of(tmp_path / "ws", environment_of(tmp_path)).adopt()
     with open_scratch(tmp_path) as ws:
         assert ws.ledger.meta("workspace") == str(tmp_path / "ws")
         # The approval was given for this workspace, and it still is this workspace.
@@ -267,10 +268,10 @@ def test_a_workspace_looked_at_in_its_new_place_can_still_be_adopted(tmp_path: P
     (tmp_path / "ws").rename(tmp_path / "moved")
     (tmp_path / "moved").rename(tmp_path / "a")
     (tmp_path / "a").rename(tmp_path / "moved")
-    with doctor.open_workspace(tmp_path / "moved", environment=environment_of(tmp_path)) as ws:
+    with open_workspace(tmp_path / "moved", environment=environment_of(tmp_path)) as ws:
         assert ws.plan.list() == []
-    doctor.adopt(tmp_path / "moved", environment_of(tmp_path))
-    with doctor.open_workspace(tmp_path / "moved", environment=environment_of(tmp_path)) as ws:
+    doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt()
+    with open_workspace(tmp_path / "moved", environment=environment_of(tmp_path)) as ws:
         assert [ref.id for ref in ws.plan.list()] == [plan_id]
     assert len(list((tmp_path / "state").glob("*.empty"))) == 1
 
@@ -278,7 +279,7 @@ def test_a_workspace_looked_at_in_its_new_place_can_still_be_adopted(tmp_path: P
 def test_a_copied_workspace_is_not_adopted(tmp_path: Path, plan_id: str):
     shutil.copytree(tmp_path / "ws", tmp_path / "copy")
     with pytest.raises(NothingToAdopt):
-        doctor.adopt(tmp_path / "copy", environment_of(tmp_path))
+        doctor_of(tmp_path / "copy", environment_of(tmp_path)).adopt()
     assert not any(mend == "ringi doctor --adopt" for _, mend in bad(examined(tmp_path, "copy")))
     with open_scratch(tmp_path) as ws:
         assert [ref.id for ref in ws.plan.list()] == [plan_id]
@@ -286,15 +287,15 @@ def test_a_copied_workspace_is_not_adopted(tmp_path: Path, plan_id: str):
 
 def test_a_workspace_with_plans_of_its_own_adopts_nothing(tmp_path: Path, plan_id: str):
     shutil.copytree(tmp_path / "ws", tmp_path / "copy")
-    with doctor.open_workspace(tmp_path / "copy", environment=environment_of(tmp_path)) as ws:
+    with open_workspace(tmp_path / "copy", environment=environment_of(tmp_path)) as ws:
         mine = ws.plan.propose("Mine")
     shutil.rmtree(tmp_path / "ws")
     with pytest.raises(NothingToAdopt):
-        doctor.adopt(tmp_path / "copy", environment_of(tmp_path))
+        doctor_of(tmp_path / "copy", environment_of(tmp_path)).adopt()
     # And moved on, it finds its own ledger, not that of the folder it was copied from.
     (tmp_path / "copy").rename(tmp_path / "further")
-    doctor.adopt(tmp_path / "further", environment_of(tmp_path))
-    with doctor.open_workspace(tmp_path / "further", environment=environment_of(tmp_path)) as ws:
+    doctor_of(tmp_path / "further", environment_of(tmp_path)).adopt()
+    with open_workspace(tmp_path / "further", environment=environment_of(tmp_path)) as ws:
         assert [ref.id for ref in ws.plan.list()] == [mine]
 
 
@@ -305,7 +306,7 @@ def test_an_identity_that_cannot_be_read_is_none(tmp_path: Path, plan_id: str, d
     (tmp_path / "ws").rename(tmp_path / "moved")
     (tmp_path / "moved" / ".agent" / "workspace.json").write_bytes(data)
     with pytest.raises(NothingToAdopt):
-        doctor.adopt(tmp_path / "moved", environment_of(tmp_path))
+        doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt()
     assert not any(mend == "ringi doctor --adopt" for _, mend in bad(examined(tmp_path, "moved")))
 
 
@@ -315,4 +316,6 @@ def test_a_damaged_ledger_beside_it_does_not_stop_the_search(tmp_path: Path, pla
         (tmp_path / "state" / name / "ringi.db").write_bytes(b"broken" * 1000)
     (tmp_path / "state" / "file").write_text("")
     (tmp_path / "ws").rename(tmp_path / "moved")
-    assert "now belongs to this workspace" in str(doctor.adopt(tmp_path / "moved", environment_of(tmp_path)))
+    assert "now belongs to this workspace" in str(
+        doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt()
+    )

@@ -1,0 +1,241 @@
+"""What is well, what is not, and the command that mends it."""
+
+import errno
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from typing import NamedTuple
+
+from ringi.errors import LedgerCorrupt, RingiError
+from ringi.fs import OsFileSystem
+from ringi.ports import LedgerFiles
+from ringi.text import Text
+from ringi.usecases.agent_copies import abandoned, kept, remove_settled, size_of
+from ringi.usecases.take_in import take_in, take_in_sessions
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import Places
+
+REPAIR = "ringi doctor --repair"
+ADOPT = "ringi doctor --adopt"
+_SHOWN = 5
+
+
+class Mark(StrEnum):
+    GOOD = "good"
+    NOTE = "note"
+    BAD = "bad"
+
+
+class Finding(NamedTuple):
+    mark: Mark
+    text: Text
+    mend: Text | str = ""
+    """A command, or what to do if no command mends it."""
+
+
+class Configuration(NamedTuple):
+    """What is known of the configuration as a whole."""
+
+    files: int
+    notes: tuple[Text, ...]
+    untrusted: bool
+    """The project names commands or signers that nobody trusted."""
+
+
+TakeCopy = Callable[[OpenWorkspace, WorkCopy], Text]
+"""Makes a plan of an agent's copy that was left behind, and says so."""
+
+
+class Doctor:
+    def __init__(
+        self,
+        places: Places,
+        ledger_files: LedgerFiles,
+        configuration: Callable[[], Configuration],
+        opened: Callable[[], AbstractContextManager[OpenWorkspace]],
+    ) -> None:
+        """`configuration` and `opened` raise what is wrong with them."""
+        self._places = places
+        self._ledger_files = ledger_files
+        self._configuration = configuration
+        self._opened = opened
+
+    def examine(self) -> list[Finding]:
+        findings = [*_tools(), *self._settings(), *self._place()]
+        if any(finding.mend == ADOPT for finding in findings):
+            return findings
+        try:
+            with self._opened() as workspace:
+                findings += [*_ledger(workspace), *_projections(workspace), *_file_system(workspace)]
+                findings += [*_copies(workspace), *_person(workspace)]
+        except LedgerCorrupt as error:
+            findings.append(Finding(Mark.BAD, _as_text(error), REPAIR))
+        except RingiError as error:
+            findings.append(Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details)))
+        return findings
+
+    def repair(self, take_copy: TakeCopy) -> Iterator[Text]:
+        """Mend what can be mended, and say each thing that was done."""
+        try:
+            with self._opened() as workspace:
+                for _ in _ledger(workspace):
+                    pass
+        except LedgerCorrupt:
+            for name in self._ledger_files.set_aside():
+                yield Text("the damaged ledger was kept as {path}", path=str(name))
+        with self._opened() as workspace:
+            yield from _taken_in(workspace)
+            if workspace.upkeep.differences():
+                workspace.upkeep.write_anew()
+                yield Text("the files in .agent were written anew")
+            yield from remove_settled(workspace)
+            for copy in abandoned(workspace):
+                try:
+                    yield take_copy(workspace, copy)
+                except RingiError as error:
+                    # One that cannot be read must not keep the others from being taken in.
+                    yield Text("{path}: {why}", path=str(copy.tree), why=_as_text(error))
+
+    def adopt(self) -> Text:
+        earlier = self._ledger_files.adopt()
+        return Text("the ledger of {path} now belongs to this workspace", path=str(earlier))
+
+    def _settings(self) -> Iterator[Finding]:
+        try:
+            found = self._configuration()
+        except RingiError as error:
+            yield Finding(Mark.BAD, _as_text(error), "ringi config check")
+            return
+        yield Finding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=found.files))
+        for note in found.notes:
+            yield Finding(Mark.NOTE, note, "ringi config show")
+        if found.untrusted:
+            text = Text("the project names commands or signers that nobody trusted")
+            yield Finding(Mark.NOTE, text, "ringi trust")
+
+    def _place(self) -> Iterator[Finding]:
+        if (earlier := self._ledger_files.earlier()) is not None:
+            yield Finding(Mark.BAD, Text("this workspace was at {path} before", path=str(earlier)), ADOPT)
+        if self._places.state.is_relative_to(self._places.root):
+            text = Text("the ledger lies inside the workspace: {path}", path=str(self._places.state))
+            yield Finding(Mark.NOTE, text, "RINGI_STATE_DIR=…")
+
+
+def _as_text(error: RingiError) -> Text:
+    return Text(error.message, **error.details)
+
+
+def _tools() -> Iterator[Finding]:
+    if shutil.which("git"):
+        yield Finding(Mark.GOOD, Text("git is installed"))
+    else:
+        yield Finding(Mark.BAD, Text("git is not installed"), "apt install git / brew install git")
+
+
+def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:
+    path = workspace.upkeep.require_sound()
+    yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
+    for result in workspace.recovered:
+        name = workspace.plan_name(result.plan_id)
+        text = Text("an interrupted execution of {plan} was finished or rolled back", plan=name)
+        yield Finding(Mark.NOTE, text, f"ringi show {name}")
+    breaks = workspace.verify_log()
+    if breaks:
+        yield Finding(Mark.BAD, Text("the log is broken: {first}", first=breaks[0]), "ringi log --verify")
+    else:
+        yield Finding(Mark.GOOD, Text("the log is unbroken"))
+    if not workspace.plan.list(limit=1) and (lost := len(workspace.upkeep.written_plans())):
+        text = Text("the ledger has no plan, but .agent has {count}", count=lost)
+        yield Finding(Mark.BAD, text, REPAIR)
+    if not workspace.sessions.session_ids() and (lost := len(workspace.upkeep.written_sessions())):
+        text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
+        yield Finding(Mark.BAD, text, REPAIR)
+
+
+def _projections(workspace: OpenWorkspace) -> Iterator[Finding]:
+    wrong = workspace.upkeep.differences()
+    if not wrong:
+        yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
+    for path in wrong[:_SHOWN]:
+        yield Finding(
+            Mark.BAD, Text("{path} is missing or was changed; it is not followed", path=path), REPAIR
+        )
+    if len(wrong) > _SHOWN:
+        yield Finding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)
+
+
+def _file_system(workspace: OpenWorkspace) -> Iterator[Finding]:
+    """Tried for real, in the folder that executions use."""
+    folder = workspace.places.root / ".agent" / "tmp"
+    fs = OsFileSystem()
+    try:
+        for place in (folder.parent, folder):
+            if place.is_symlink():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f"doctor-{os.getpid()}"
+        probe.mkdir()
+        at = fs.open_root(probe)
+        try:
+            fs.create(at, "a", b"a", 0o600)
+            fs.link(at, "a", at, "b")
+            fs.create(at, "c", b"c", 0o600)
+            fs.exchange(at, "a", at, "c")
+            good = fs.read(at, "a")[0] == b"c"
+        finally:
+            fs.close(at)
+            shutil.rmtree(probe, ignore_errors=True)
+    except OSError as error:
+        text = Text("files cannot be exchanged atomically here: {why}", why=error.strerror or str(error))
+        yield Finding(Mark.BAD, text, f"ls -ld {folder}")
+        return
+    if good:
+        yield Finding(Mark.GOOD, Text("this file system can link and exchange files"))
+
+
+def _copies(workspace: OpenWorkspace) -> Iterator[Finding]:
+    for copy in abandoned(workspace):
+        text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
+        yield Finding(Mark.NOTE, text, REPAIR)
+    for one in kept(workspace):
+        facts = {
+            "path": str(one.copy.tree),
+            "plan": one.plan.name if one.plan else "",
+            "days": one.days,
+            "size": _megabytes(size_of(one.copy.folder)),
+        }
+        if one.copy.record.left_out:
+            text = Text("kept, because not all of it is in a plan: {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(one.copy.folder))}")
+        elif one.settled:
+            text = Text("a copy that nobody needs any more: {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.NOTE, text, REPAIR)
+        else:
+            text = Text("the agent can go on with {plan} in {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.GOOD, text)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:.1f}"
+
+
+def _person(workspace: OpenWorkspace) -> Iterator[Finding]:
+    if refusal := workspace.person.refusal():
+        yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
+    else:
+        yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
+
+
+def _taken_in(workspace: OpenWorkspace) -> Iterator[Text]:
+    count, problems = take_in(workspace)
+    if count:
+        yield Text("{count} plans came back from .agent as proposed; approvals do not come back", count=count)
+    yield from problems
+    count, problems = take_in_sessions(workspace)
+    if count:
+        yield Text("{count} planning sessions came back from .agent; approvals do not come back", count=count)
+    yield from problems
