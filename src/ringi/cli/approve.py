@@ -9,8 +9,8 @@ import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
-from ringi.cli.describing import describe, totals
 from ringi.cli.input import STDIN, read_named
+from ringi.cli.show import describe, totals
 from ringi.cli.versions import show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected

@@ -76,7 +76,7 @@ BY_SCRIPT: Final = {
     ),
     "specs": Entry("ringi.cli.specs:specs", Text("List the specs of a plan, or set them.")),
     "show": Entry(
-        "ringi.cli.showing:show", Text("Show a plan: what it changes, how risky it is, what became of it.")
+        "ringi.cli.show:show", Text("Show a plan: what it changes, how risky it is, what became of it.")
     ),
     "request": Entry("ringi.cli.approve:request", Text("Ask for an approval of a plan as it is now.")),
     "approve": Entry("ringi.cli.approve:approve", Text("Approve a plan exactly as it is shown.")),

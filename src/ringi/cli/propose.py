@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.describing import describe
 from ringi.cli.input import STDIN, read_named
+from ringi.cli.show import describe
 from ringi.cli.specs import (
     extracted_with_model,
     read_specs,

@@ -1,7 +1,8 @@
-"""What each tool is given. The schemas that clients see are made from these documents."""
+"""What each tool is given, and the JSON Schemas made from it and from the answers."""
 
 from typing import Annotated, Any, Final
 
+import msgspec
 from msgspec import Meta
 
 from ringi.domain.base import Document
@@ -215,3 +216,21 @@ SPEC_EXAMPLES: Final[list[dict[str, Any]]] = [
     {"kind": "run", "argv": ["make", "test"], "timeout_sec": 300},
     {"kind": "call", "tool": "tracker.close", "arguments": {"issue": 7}},
 ]
+
+
+def object_schema(kind: type[Document]) -> dict[str, Any]:
+    whole = msgspec.json.schema(kind)
+    definitions: dict[str, Any] = whole["$defs"]
+    own = definitions.pop(kind.__name__)
+    return {**own, "$defs": definitions} if definitions else own
+
+
+def input_schema(kind: type[Document]) -> dict[str, Any]:
+    """With words about the fields of a spec, and an example of each kind."""
+    schema = object_schema(kind)
+    spec = schema.get("$defs", {}).get("ActionSpec")
+    if spec is not None:
+        for name, words in SPEC_FIELDS.items():
+            spec["properties"][name]["description"] = words
+        spec["examples"] = SPEC_EXAMPLES
+    return schema

@@ -1,15 +1,23 @@
 """`ringi mcp`: the plan tool for agents that speak the Model Context Protocol."""
 
+import contextlib
+import os
+import socket
 import sys
+import threading
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Final, Protocol, TextIO
 
 import click
 
-from ringi.errors import NoExtra
-from ringi.text import Text
+from ringi.errors import NoExtra, Unreadable
+from ringi.text import Text, why_failed
+
+_CHUNK: Final = 65536
+_LAST_WORDS_SEC: Final = 5.0
+
 
 SOCKET = "RINGI_MCP_SOCKET"
 """Set for an agent that works in a sandbox: the server waits outside of it."""
@@ -49,9 +57,7 @@ def mcp(app: App, label: str, port: int | None, host: str) -> None:
     They propose, look, wait and carry out what you approved. Approving is yours alone; no tool does it.
     """
     if port is None and (path := app.environment.get(SOCKET)):
-        from ringi.mcp.pipe import lead  # noqa: PLC0415  # without the server, which is elsewhere
-
-        lead(path)
+        _lead(path)
         return
     if find_spec("mcp") is None:
         raise NoExtra(what=Text("The MCP server"), extra="mcp")
@@ -61,15 +67,44 @@ def mcp(app: App, label: str, port: int | None, host: str) -> None:
 
 
 def _on_stdio(app: App, label: str) -> bool:
-    from ringi.mcp import running  # noqa: PLC0415  # a second of imports
+    from ringi.mcp.serve import Settings  # noqa: PLC0415  # the SDK takes most of a second to load
+    from ringi.mcp.stdio import on_stdio  # noqa: PLC0415  # as above
 
-    return running.on_stdio(running.Settings(app.environment, app.start, label))
+    return on_stdio(Settings(app.environment, app.start, label))
 
 
 def _on_http(app: App, label: str, host: str, port: int) -> bool:
-    from ringi.mcp.loopback import listen  # noqa: PLC0415  # only for HTTP
+    from ringi.mcp.http import on_http  # noqa: PLC0415  # a web server beside the SDK
+    from ringi.mcp.serve import Settings  # noqa: PLC0415  # as above
 
-    listening, address = listen(host, port)
-    from ringi.mcp import running  # noqa: PLC0415  # a second of imports, once the address is fine
+    return on_http(Settings(app.environment, app.start, label), host, port, app.ui)
 
-    return running.on_http(running.Settings(app.environment, app.start, label), listening, address, app.ui)
+
+def _lead(path: str) -> None:
+    """Standard input and output to the server outside the sandbox, until either side ends."""
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with server:
+        try:
+            server.connect(path)
+        except OSError as error:
+            raise Unreadable(what=path, why=why_failed(error)) from None
+        # It waits for a client that may never say anything again.
+        threading.Thread(target=_to_server, args=(server,), daemon=True).start()
+        with contextlib.suppress(OSError):
+            while data := server.recv(_CHUNK):
+                _write(data)
+
+
+def _to_server(server: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := os.read(0, _CHUNK):
+            server.sendall(data)
+        # The client is done; what it asked for last is still answered.
+        server.settimeout(_LAST_WORDS_SEC)
+        server.shutdown(socket.SHUT_WR)
+
+
+def _write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]

@@ -1,13 +1,14 @@
-"""Streamable HTTP on this machine only, for whoever holds the user's token."""
+"""Streamable HTTP, at an address that only this machine can reach, for whoever holds the user's token."""
 
 import hmac
+import ipaddress
 import os
 import secrets
 import socket
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import uvicorn
 from mcp.server.lowlevel import Server
@@ -15,12 +16,53 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ringi.errors import StorageFailed
-from ringi.mcp.loopback import PATH, Address
-from ringi.mcp.serving import Ending, Talk
+from ringi.errors import NoPort, NotLocal, StorageFailed
+from ringi.mcp.serve import Ending, Settings, Talk, serve
 from ringi.mcp.stdio import LONGEST_MESSAGE
 from ringi.text import Text, why_failed
 from ringi.workspace.places import user_folder
+
+PATH: Final = "/mcp"
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.authority}{PATH}"
+
+    @property
+    def authority(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def authorities(self) -> list[str]:
+        """What a browser or a client may call this server."""
+        return [self.authority, f"localhost:{self.port}"]
+
+
+def listen(host: str, port: int) -> tuple[socket.socket, Address]:
+    """Raises NotLocal where others could reach it."""
+    host = "127.0.0.1" if host == "localhost" else host
+    try:
+        place = ipaddress.ip_address(host)
+    except ValueError:
+        raise NotLocal(address=host) from None
+    if not place.is_loopback:
+        raise NotLocal(address=host)
+    family = socket.AF_INET if place.version == 4 else socket.AF_INET6  # noqa: PLR2004  # of the protocol
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((str(place), port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise NoPort(port=port, why=why_failed(error)) from None
+    return listening, Address(str(place), listening.getsockname()[1])
+
 
 _MOST_CLIENTS: Final = 64
 _TOKEN_BYTES: Final = 32
@@ -139,3 +181,20 @@ def talking(server: Server[Any], listening: socket.socket, address: Address, tok
         await serving.serve(sockets=[listening])
 
     return talk
+
+
+class Printer(Protocol):
+    def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None: ...
+
+
+def on_http(settings: Settings, host: str, port: int, printer: Printer) -> bool:
+    listening, address = listen(host, port)
+    with listening:
+        token = token_of(settings.environment)
+        printer.line(Text("Serving on {address}", address=address.url))
+        if token.made:
+            header = f"Authorization: Bearer {token.value}"
+            printer.line(Text("Every request needs the header {header}", header=header), indent=2)
+        if token.place:
+            printer.line(Text("The token stands in {path}", path=str(token.place)), indent=2)
+        return serve(settings, lambda server: talking(server, listening, address, token.value))

@@ -1,24 +1,300 @@
-"""Planning sessions as tools: an agent hands on what its user says. None of them approves or rejects."""
+"""Planning sessions as tools: an agent hands on what its user says. None of them approves or rejects.
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+Their answers say what to ask the user, and what not to do for them.
+"""
 
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from ringi.domain.base import Document
 from ringi.domain.events import Actor
+from ringi.domain.session import DecisionPoint, QuestionType, SessionRef, SessionStatus, short
+from ringi.domain.session_view import (
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    DecisionPending,
+    FailedPending,
+    QuestionPending,
+    SessionView,
+    WorkPending,
+)
 from ringi.errors import BadDocument
-from ringi.mcp import arguments, planning_answers
-from ringi.mcp.toolkit import Hints, Tool
+from ringi.mcp import arguments
+from ringi.mcp.tools import Hints, Tool
 from ringi.text import Text
 
 if TYPE_CHECKING:
-    from ringi.domain.session_view import SessionView
     from ringi.planning.tool import PlanningTool
 
+_LONGEST_TITLE: Final = 200
+_LISTED: Final = 50
 
-def _start(tool: "PlanningTool", given: arguments.PlanningStart) -> "SessionView":
+
+class WaitsFor(StrEnum):
+    ANSWER = "answer"
+    DECISION = "decision"
+    APPROVAL = "approval"
+    """Of the person, in a terminal of their own; no tool gives it."""
+    MODEL = "model"
+    """It works for this session now."""
+    RESUME = "resume"
+    """The model failed or was stopped, and somebody has to let it go on."""
+    NOTHING = "nothing"
+    """The session is over."""
+
+
+class AskedQuestion(Document, frozen=True):
+    id: str
+    type: QuestionType
+    question: str
+    context: str
+    """Why it matters; may be empty."""
+    options: tuple[str, ...]
+    """None where there is nothing to choose from; other answers are fine as well."""
+    number: int
+    """From 1."""
+    of: int
+
+
+class OfferedOption(Document, frozen=True):
+    id: str
+    name: str
+    description: str
+    pros: tuple[str, ...]
+    cons: tuple[str, ...]
+    recommended: bool
+
+
+class AskedDecision(Document, frozen=True):
+    id: str
+    topic: str
+    options: tuple[OfferedOption, ...]
+    number: int
+    of: int
+
+
+class PlanningState(Document, frozen=True, kw_only=True):
+    session_id: str
+    title: str
+    status: SessionStatus
+    waits_for: WaitsFor
+    question: AskedQuestion | None = None
+    decision: AskedDecision | None = None
+    summary: str | None = None
+    """Markdown; what the person approves or rejects."""
+    error: str | None = None
+    """Why it failed."""
+    run_id: str | None = None
+    """Where it was approved."""
+    person_types: str
+    """What the person types, in a terminal of their own."""
+    next_step: str
+    model: str
+    tokens: int
+    cost_usd: float | None
+    """None where nobody knows the price."""
+
+
+class OpenSession(Document, frozen=True):
+    session_id: str
+    title: str
+    status: SessionStatus
+    questions_done: int
+    questions: int
+    decisions_done: int
+    decisions: int
+    created_at: str
+    updated_at: str
+
+
+class Sessions(Document, frozen=True):
+    session: PlanningState | None
+    """The one that was asked for."""
+    open_sessions: tuple[OpenSession, ...]
+    """Where none was named: those that can be gone on with, the newest first."""
+
+
+def title_of(instruction: str) -> str:
+    lines = instruction.strip().splitlines()
+    return lines[0][:_LONGEST_TITLE] if lines else ""
+
+
+def state(view: SessionView, *, working: bool) -> PlanningState:
+    return PlanningState(
+        session_id=view.session_id,
+        title=title_of(view.instruction),
+        status=view.status,
+        waits_for=waits_for(view, working=working),
+        person_types=f"ringi plan --resume {short(view.session_id)}",
+        next_step=next_step(view, working=working),
+        model=view.model,
+        tokens=view.usage.input_tokens + view.usage.output_tokens,
+        cost_usd=view.usage.cost_usd,
+        **_pending(view),
+    )
+
+
+def waits_for(view: SessionView, *, working: bool) -> WaitsFor:
+    match view.pending:
+        case QuestionPending():
+            return WaitsFor.ANSWER
+        case DecisionPending():
+            return WaitsFor.DECISION
+        case ApprovalPending():
+            return WaitsFor.APPROVAL
+        case WorkPending():
+            return WaitsFor.MODEL if working else WaitsFor.RESUME
+        case FailedPending():
+            return WaitsFor.RESUME
+        case ApprovedSession() | CancelledSession():
+            return WaitsFor.NOTHING
+
+
+def _pending(view: SessionView) -> dict[str, Any]:
+    match view.pending:
+        case QuestionPending(question, number, of):
+            asked = AskedQuestion(
+                question.id,
+                question.type,
+                question.question,
+                question.context or "",
+                question.options or (),
+                number,
+                of,
+            )
+            return {"question": asked}
+        case DecisionPending(decision, number, of):
+            return {
+                "decision": AskedDecision(decision.id, decision.topic, tuple(_options(decision)), number, of)
+            }
+        case ApprovalPending(summary):
+            return {"summary": summary}
+        case FailedPending(error):
+            return {"error": error}
+        case ApprovedSession(run_id):
+            return {"run_id": run_id}
+        case _:
+            return {}
+
+
+def _options(decision: DecisionPoint) -> list[OfferedOption]:
+    return [
+        OfferedOption(
+            option.id,
+            option.name,
+            option.description,
+            option.tradeoffs.pros,
+            option.tradeoffs.cons,
+            bool(option.recommendation),
+        )
+        for option in decision.options
+    ]
+
+
+def listed(refs: Sequence[SessionRef]) -> Sessions:
+    lines = [
+        OpenSession(
+            ref.session_id,
+            ref.title,
+            ref.status,
+            ref.questions_done,
+            ref.questions,
+            ref.decisions_done,
+            ref.decisions,
+            ref.created_at,
+            ref.updated_at,
+        )
+        for ref in refs[:_LISTED]
+    ]
+    return Sessions(None, tuple(lines))
+
+
+_NEXT: Final = {
+    WaitsFor.ANSWER: "Ask your user this, in their language; do not answer for them. Hand on what they say: "
+    "planning_answer. If they do not want to answer: planning_answer with skip: true",
+    WaitsFor.DECISION: "Show your user all the options with what speaks for and against them; the choice is "
+    "theirs. Hand it on, with their reason: planning_decide",
+    WaitsFor.APPROVAL: "Show your user the summary. Approving or rejecting it is theirs alone, no tool does "
+    "it: tell them to type, in a terminal of their own: ringi plan --resume {session}",
+    WaitsFor.MODEL: "The model still works for this session. Call planning_get; it waits for it.",
+    WaitsFor.RESUME: "Nothing your user said is lost. Let it go on: planning_answer with resume: true. If "
+    "that fails again, tell your user why; they can also type: ringi plan --resume {session}",
+}
+
+
+def next_step(view: SessionView, *, working: bool) -> str:
+    waits = waits_for(view, working=working)
+    if waits is WaitsFor.NOTHING:
+        return f"The session is {view.status}; nothing is left to do in it."
+    return _NEXT[waits].format(session=short(view.session_id))
+
+
+def session_text(found: PlanningState) -> str:
+    lines = [f"{short(found.session_id)} ({found.status}): {found.title}"]
+    if found.question:
+        lines += _question(found.question)
+    if found.decision:
+        lines += _decision(found.decision)
+    if found.summary is not None:
+        lines += ["The summary, as the model wrote it:", *_quoted(found.summary)]
+    if found.error is not None:
+        lines += ["It failed:", *_quoted(found.error)]
+    if found.run_id is not None:
+        lines.append(f"Approved; the run is {found.run_id}.")
+    return "\n".join([*lines, f"Next: {found.next_step}"])
+
+
+def _question(asked: AskedQuestion) -> Iterator[str]:
+    yield f"Question {asked.number} of {asked.of} to your user, {asked.id} ({asked.type}):"
+    yield from _quoted(asked.question)
+    if asked.context:
+        yield from _quoted(f"Why it matters: {asked.context}")
+    for number, option in enumerate(asked.options, 1):
+        yield from _quoted(f"{number}. {option}")
+
+
+def _decision(asked: AskedDecision) -> Iterator[str]:
+    yield f"Decision {asked.number} of {asked.of} for your user, {asked.id}:"
+    yield from _quoted(asked.topic)
+    for option in asked.options:
+        mark = " (recommended)" if option.recommended else ""
+        yield from _quoted(f"{option.id}: {option.name}{mark}. {option.description}")
+        yield from (line for pro in option.pros for line in _quoted(f"    + {pro}"))
+        yield from (line for con in option.cons for line in _quoted(f"    - {con}"))
+
+
+def _quoted(text: str) -> list[str]:
+    """Written by a model or a person, for the user: no line of it is mistaken for one of ours."""
+    return [f"> {line}" for line in text.splitlines()]
+
+
+def sessions_text(found: Sessions) -> str:
+    if found.session:
+        return session_text(found.session)
+    if not found.open_sessions:
+        return "No planning session is open. Next: planning_start."
+    return "\n".join(map(_line, found.open_sessions))
+
+
+def _line(one: OpenSession) -> str:
+    return (
+        f"{short(one.session_id)}  {one.title}  [{one.status}, {one.questions_done} of {one.questions} "
+        f"questions, {one.decisions_done} of {one.decisions} decisions]"
+    )
+
+
+def progress_text(seconds: float, tokens: int, note: Text | str) -> str:
+    told = f"The model works: {seconds:.0f} s, {tokens} tokens"
+    return f"{told}; {note}" if note else told
+
+
+def _start(tool: "PlanningTool", given: arguments.PlanningStart) -> SessionView:
     return tool.start(given.instruction, actor=Actor.AI)
 
 
-def _answer(tool: "PlanningTool", given: arguments.PlanningAnswer) -> "SessionView":
+def _answer(tool: "PlanningTool", given: arguments.PlanningAnswer) -> SessionView:
     if [bool(given.answer), given.skip, given.resume].count(True) != 1:
         why = Text("exactly one of answer, skip and resume is needed")
         raise BadDocument(what="The arguments of planning_answer", why=why)
@@ -29,7 +305,7 @@ def _answer(tool: "PlanningTool", given: arguments.PlanningAnswer) -> "SessionVi
     return tool.answer(given.session_id, given.answer, question_id=given.question_id, actor=Actor.AI)
 
 
-def _decide(tool: "PlanningTool", given: arguments.PlanningDecide) -> "SessionView":
+def _decide(tool: "PlanningTool", given: arguments.PlanningDecide) -> SessionView:
     return tool.decide(
         given.session_id, given.option, given.reason, decision_id=given.decision_id, actor=Actor.AI
     )
@@ -42,7 +318,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "decisions, a summary. Answers with the first question. All questions are for your user: ask them "
         "one at a time and hand on what they say; never answer for them. No file of the workspace changes.",
         arguments.PlanningStart,
-        planning_answers.PlanningState,
+        PlanningState,
         Hints(open_world=True),
         None,
         _start,
@@ -53,7 +329,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "answer. Answers with what comes next. With resume: true instead, a session that failed or was "
         "stopped goes on. Never answer for your user.",
         arguments.PlanningAnswer,
-        planning_answers.PlanningState,
+        PlanningState,
         Hints(open_world=True),
         None,
         _answer,
@@ -64,7 +340,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "the last decision comes a summary; approving it stays with the person, in a terminal of their "
         "own: no tool approves or rejects it.",
         arguments.PlanningDecide,
-        planning_answers.PlanningState,
+        PlanningState,
         Hints(open_world=True),
         None,
         _decide,
@@ -74,7 +350,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "The question, decision or summary that waits for your user. While the model works for the session, "
         "waits for it, `seconds` at most. Without session_id: the sessions that can be gone on with.",
         arguments.PlanningGet,
-        planning_answers.Sessions,
+        Sessions,
         Hints(read_only=True, idempotent=True),
         None,
     ),

@@ -1,31 +1,136 @@
-"""The tools, resources and the prompt, as the SDK serves them."""
+"""The tools, the resources and the prompt, as the SDK serves them."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
 
 import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
-from ringi.errors import BadDocument, RingiError
-from ringi.mcp import teaching
-from ringi.mcp.library import Context, Library
-from ringi.mcp.mistakes import Mistakes
-from ringi.mcp.worker import Workers
+from ringi.domain.codec import foreign
+from ringi.domain.session import short
+from ringi.domain.session_view import ApprovalPending
+from ringi.errors import BadDocument, RingiError, StorageFailed
+from ringi.mcp import answers, instructions, planning_tools, resources, tools
+from ringi.mcp.answers import Requested, clean, error_document, error_text
+from ringi.mcp.arguments import input_schema, object_schema
+from ringi.mcp.planning_tools import title_of
+from ringi.mcp.resources import TEMPLATES, Kind
+from ringi.mcp.tools import Answered, Caller, Tool, structured
+from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
+from ringi.mcp.worker import Worker, Workers
 from ringi.text import Text, visible
 
-if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
-    from ringi.mcp.leading import Leading, Led
-    from ringi.mcp.toolkit import Answered, Caller, Tool
-    from ringi.mcp.waiting import Client, Waiting
+
+class Mistakes:
+    """A mistake of ours is told as one, without its inside; what the system says is told in our words."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, RingiError | MCPError) or not isinstance(error, Exception):
+            return
+        if isinstance(error, OSError):
+            raise StorageFailed(
+                what=str(error.filename or "A file"), why=error.strerror or str(error)
+            ) from None
+        logging.getLogger(__name__).error("a mistake in ringi", exc_info=error)
+        raise MCPError(types.INTERNAL_ERROR, "This is a mistake in ringi, not yours.") from None
+
+
+Context = ServerRequestContext[Any, Any]
+RESOURCE_NOT_FOUND: Final = -32002
+
+
+class Library:
+    def __init__(self, reading: Worker, hidden: Callable[[], Iterable[str]]) -> None:
+        self._reading = reading
+        self._hidden = hidden
+
+    def serve_in(self, server: Server[Any]) -> None:
+        listing = types.PaginatedRequestParams
+        server.add_request_handler("resources/list", listing, self._list_resources)
+        server.add_request_handler("resources/templates/list", listing, self._list_templates)
+        server.add_request_handler("resources/read", types.ReadResourceRequestParams, self._read_resource)
+        server.add_request_handler("prompts/list", listing, self._list_prompts)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._get_prompt)
+
+    async def _list_resources(
+        self, _: Context, __: types.PaginatedRequestParams
+    ) -> types.ListResourcesResult:
+        try:
+            with Mistakes():
+                found = await self._reading.call(resources.listed)
+        except RingiError:  # without a workspace there is nothing to list; a call says why
+            found = [resources.LIST]
+        return types.ListResourcesResult(resources=[_resource(kind) for kind in found])
+
+    async def _list_templates(
+        self, _: Context, __: types.PaginatedRequestParams
+    ) -> types.ListResourceTemplatesResult:
+        made = [
+            types.ResourceTemplate(
+                uri_template=kind.uri, name=kind.name, description=kind.description, mime_type=kind.mime
+            )
+            for kind in TEMPLATES
+        ]
+        return types.ListResourceTemplatesResult(resource_templates=made)
+
+    async def _read_resource(
+        self, _: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            with Mistakes():
+                found = await self._reading.call(lambda workspace: resources.read(workspace, uri))
+        except RingiError as error:
+            told = error_document(error, self._hidden())["error"]
+            raise MCPError(RESOURCE_NOT_FOUND, told["message"], {"uri": uri, **told}) from None
+        if found is None:
+            raise MCPError(RESOURCE_NOT_FOUND, "There is no such resource.", {"uri": uri})
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=uri, mime_type=found.mime, text=found.text)]
+        )
+
+    async def _list_prompts(self, _: Context, __: types.PaginatedRequestParams) -> types.ListPromptsResult:
+        task = types.PromptArgument(name="task", description=instructions.TASK_DESCRIPTION, required=False)
+        prompt = types.Prompt(
+            name=instructions.FLOW_NAME,
+            title=instructions.FLOW_TITLE,
+            description=instructions.FLOW_DESCRIPTION,
+            arguments=[task],
+        )
+        return types.ListPromptsResult(prompts=[prompt])
+
+    async def _get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        if params.name != instructions.FLOW_NAME:
+            raise MCPError(types.INVALID_PARAMS, f"There is one prompt: {instructions.FLOW_NAME}")
+        words = instructions.flow((params.arguments or {}).get("task", ""))
+        message = types.PromptMessage(
+            role="user", content=types.TextContent(type="text", text=visible(words, keep="\t\n"))
+        )
+        return types.GetPromptResult(description=instructions.FLOW_DESCRIPTION, messages=[message])
+
+
+def _resource(kind: Kind) -> types.Resource:
+    return types.Resource(
+        uri=kind.uri, name=kind.name, description=visible(kind.description), mime_type=kind.mime
+    )
+
 
 _LONGEST_LABEL: Final = 100
 _QUIET_SEC: Final = 60.0
+TOOLS: Final[Mapping[str, Tool]] = {**tools.TOOLS, **planning_tools.TOOLS}
 # The same for every client and every time, and long.
 _FIXED: Final = frozenset({"tools/list", "prompts/list", "resources/templates/list"})
 
@@ -46,14 +151,14 @@ class PlanServer:
         self._workers = workers
         self._around = surroundings
         self._fixed: dict[tuple[str, str], dict[str, Any]] = {}
-        self._waiting: Waiting | None = None
-        self._leading: Leading | None = None
+        self._person = WaitForPerson(workers.reading)
+        self._model = WaitForModel(workers.reading, workers.planning)
         self._asked: dict[tuple[str, int], float] = {}
         self.server = self._make()
 
     def _make(self) -> Server[Any]:
         server: Server[Any] = Server(
-            "ringi", version=__version__, title="ringi", instructions=teaching.INSTRUCTIONS
+            "ringi", version=__version__, title="ringi", instructions=instructions.INSTRUCTIONS
         )
         listing, noted = types.PaginatedRequestParams, types.NotificationParams
         server.add_request_handler("tools/list", listing, self._list_tools)
@@ -82,14 +187,9 @@ class PlanServer:
             await self._workers.reading.call(lambda _: None)
 
     async def _list_tools(self, _: Context, __: types.PaginatedRequestParams) -> types.ListToolsResult:
-        from ringi.mcp.tools import TOOLS  # noqa: PLC0415  # see above
-
         return types.ListToolsResult(tools=[_described(name, tool) for name, tool in TOOLS.items()])
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        from ringi.mcp.tools import TOOLS, structured  # noqa: PLC0415  # see above
-        from ringi.mcp.wording import clean, error_text  # noqa: PLC0415  # see above
-
         tool = TOOLS.get(params.name)
         if tool is None:
             known = ", ".join(TOOLS)
@@ -103,9 +203,7 @@ class PlanServer:
             return _result(error_text(error, self._hidden()), is_error=True)
         return _result(clean(answered.text), structured(answered.document))
 
-    async def _answer(self, ctx: Context, name: str, tool: "Tool", raw: Mapping[str, Any]) -> "Answered":
-        from ringi.domain.codec import foreign  # noqa: PLC0415  # see above
-
+    async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Answered:
         # Through the one strict door for what comes from outside: numbers, depth, characters, unknown fields.
         what = f"The arguments of {name}"
         given: Any = foreign(_written(raw, what), tool.arguments, what)
@@ -120,17 +218,13 @@ class PlanServer:
             await self._tell_person(answered)
         return answered
 
-    def _caller(self, ctx: Context) -> "Caller":
-        from ringi.mcp.toolkit import Caller  # noqa: PLC0415  # see above
-
+    def _caller(self, ctx: Context) -> Caller:
         client = ctx.session.client_params
         label = self._around.label or (client.client_info.name if client else "")
         return Caller(visible(label)[:_LONGEST_LABEL], self._around.requester)
 
-    async def _tell_person(self, answered: "Answered") -> None:
+    async def _tell_person(self, answered: Answered) -> None:
         """And remember what the proposer knows now, for the wait that follows."""
-        from ringi.mcp.answers import Requested  # noqa: PLC0415  # see above
-
         made = answered.document
         assert isinstance(made, Requested)  # noqa: S101  # for the type checker
         answer, how = await self._workers.reading.call(
@@ -139,7 +233,7 @@ class PlanServer:
                 workspace.configuration.config.notify.how,
             )
         )
-        self._waiter().told(answer)
+        self._person.told(answer)
         if made.outcome is None and self._is_news(made.plan_id, made.version):
             self._around.asked(how, made.name, made.title)
 
@@ -149,51 +243,27 @@ class PlanServer:
         self._asked = {asked: at for asked, at in self._asked.items() if now - at < _QUIET_SEC}
         return self._asked.setdefault((plan_id, version), now) == now
 
-    def _waiter(self) -> "Waiting":
-        from ringi.mcp.waiting import Waiting  # noqa: PLC0415  # see above
+    async def _wait(self, ctx: Context, plan_id: str, seconds: float) -> Answered:
+        found = await self._person.wait(plan_id, seconds, _client(ctx))
+        return Answered(found, answers.waited_text(found))
 
-        if self._waiting is None:
-            self._waiting = Waiting(self._workers.reading)
-        return self._waiting
-
-    async def _wait(self, ctx: Context, plan_id: str, seconds: float) -> "Answered":
-        from ringi.mcp import wording  # noqa: PLC0415  # see above
-        from ringi.mcp.toolkit import Answered  # noqa: PLC0415  # see above
-
-        found = await self._waiter().wait(plan_id, seconds, _client(ctx))
-        return Answered(found, wording.waited(found))
-
-    def _leader(self) -> "Leading":
-        from ringi.mcp.leading import Leading  # noqa: PLC0415  # see above
-
-        if self._leading is None:
-            self._leading = Leading(self._workers.reading, self._workers.planning)
-        return self._leading
-
-    async def _plan(self, ctx: Context, tool: "Tool", given: Any) -> "Answered":
-        from ringi.mcp import planning_answers, planning_wording  # noqa: PLC0415  # see above
-        from ringi.mcp.toolkit import Answered  # noqa: PLC0415  # see above
-
-        leader, step = self._leader(), tool.step
+    async def _plan(self, ctx: Context, tool: Tool, given: Any) -> Answered:
+        model, step = self._model, tool.step
         if step is not None:
-            led = await leader.take(lambda planning: step(planning, given), given.seconds, _client(ctx))
-            await self._tell_of_session(led)
-            found = planning_wording.stated(led.view, working=led.working)
-            return Answered(found, planning_wording.session(found))
+            now = await model.take(lambda planning: step(planning, given), given.seconds, _client(ctx))
+            await self._tell_of_session(now)
+            found = planning_tools.state(now.view, working=now.working)
+            return Answered(found, planning_tools.session_text(found))
         if given.session_id:
-            led = await leader.look(given.session_id, given.seconds, _client(ctx))
-            shown = planning_answers.Sessions(planning_wording.stated(led.view, working=led.working), ())
+            now = await model.look(given.session_id, given.seconds, _client(ctx))
+            shown = planning_tools.Sessions(planning_tools.state(now.view, working=now.working), ())
         else:
-            shown = planning_answers.listed(await leader.open_sessions())
-        return Answered(shown, planning_wording.sessions(shown))
+            shown = planning_tools.listed(await model.open_sessions())
+        return Answered(shown, planning_tools.sessions_text(shown))
 
-    async def _tell_of_session(self, led: "Led") -> None:
+    async def _tell_of_session(self, now: SessionNow) -> None:
         """A summary waits for the person, who may be looking elsewhere."""
-        from ringi.domain.session import short  # noqa: PLC0415  # see above
-        from ringi.domain.session_view import ApprovalPending  # noqa: PLC0415  # see above
-        from ringi.mcp.planning_answers import title_of  # noqa: PLC0415  # see above
-
-        view = led.view
+        view = now.view
         if isinstance(view.pending, ApprovalPending) and self._is_news(view.session_id, 0):
             how = await self._workers.reading.call(
                 lambda workspace: workspace.configuration.config.notify.how
@@ -214,8 +284,7 @@ def _written(raw: Mapping[str, Any], what: str) -> bytes:
         raise BadDocument(what=what, why=Text("it is nested too deeply")) from None
 
 
-def _described(name: str, tool: "Tool") -> types.Tool:
-    from ringi.mcp.schemas import input_schema, object_schema  # noqa: PLC0415  # see above
+def _described(name: str, tool: Tool) -> types.Tool:
 
     return types.Tool(
         name=name,
@@ -242,9 +311,7 @@ def _result(
     return result if document is None else {**result, "structuredContent": document}
 
 
-def _client(ctx: Context) -> "Client":
-    from ringi.mcp.waiting import Client  # noqa: PLC0415  # see above
-
+def _client(ctx: Context) -> Client:
     async def progress(done: float, total: float | None, words: str) -> None:
         await ctx.session.report_progress(done, total, words)
 

@@ -13,8 +13,11 @@ import anyio.lowlevel
 import mcp_types as types
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
+
+from ringi.mcp.serve import Ending, Settings, Talk, serve
 
 LONGEST_MESSAGE: Final = 16 * 1024 * 1024
 _CHUNK: Final = 65536
@@ -156,3 +159,18 @@ async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tupl
         group.start_soon(speak)
         yield incoming, outgoing
         reading.cancel()
+
+
+def on_stdio(settings: Settings) -> bool:
+    wire = claim_wire()
+
+    def talk_of(server: Server[Any]) -> Talk:
+        async def talk(ending: Ending) -> None:
+            reading = anyio.CancelScope()
+            ending.by(reading.cancel)
+            async with messages(wire, reading) as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+
+        return talk
+
+    return serve(settings, talk_of)

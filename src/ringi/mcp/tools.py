@@ -1,7 +1,7 @@
 """The plan tool's calls as tools (PT-4). There is none that approves, and none that could be."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -9,12 +9,48 @@ from ringi.domain.answer import OutcomeKind
 from ringi.domain.approval import ApprovedPlan
 from ringi.domain.base import Document
 from ringi.errors import InvalidSpecs, NotYours
-from ringi.mcp import answers, arguments, planning_tools, wording
-from ringi.mcp.toolkit import Answered, Caller, Hints, Tool
+from ringi.mcp import answers, arguments
 from ringi.text import Text
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
+    from ringi.domain.session_view import SessionView
+    from ringi.planning.tool import PlanningTool
+
+
+class Caller(NamedTuple):
+    """Who asks, as far as the program can tell."""
+
+    label: str
+    """For people; the client says so itself."""
+    requester: Callable[[], str]
+    """As the program sees it; empty where it is the user whose process this is."""
+
+
+class Answered(NamedTuple):
+    document: Document
+    text: str
+
+
+class Hints(NamedTuple):
+    """Honest, and only hints: what a client may do by itself is its person's decision."""
+
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+
+
+class Tool(NamedTuple):
+    title: str
+    description: str
+    arguments: type[Document]
+    answer: type[Document]
+    hints: Hints
+    work: "Callable[[Workspace, Any, Caller], Answered] | None"
+    """None where the server itself waits."""
+    step: "Callable[[PlanningTool, Any], SessionView] | None" = None
+    """Of a planning session; what the model has to do comes after it."""
 
 
 _READS: Final = Hints(read_only=True, idempotent=True)
@@ -40,7 +76,7 @@ def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: 
     ref = workspace.plan.ref(plan_id)
     lines = tuple(map(answers.spec_line, report.normalized))
     found = answers.SpecReport(report.ok, report.issues, lines, plan_id, ref.name, ref.version, ref.status)
-    return Answered(found, wording.report(found))
+    return Answered(found, answers.report_text(found))
 
 
 def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
@@ -58,7 +94,7 @@ def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
 def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     name = workspace.plan_name(given.plan_id)
     found = answers.preview(workspace.plan.preview(given.plan_id), name)
-    return Answered(found, wording.preview(found, name))
+    return Answered(found, answers.preview_text(found, name))
 
 
 def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: Caller) -> Answered:
@@ -81,7 +117,7 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
         outcome=OutcomeKind.APPROVED if standing else None,
         person_types=f"ringi review {ref.name}",
     )
-    return Answered(found, wording.requested(found))
+    return Answered(found, answers.requested_text(found))
 
 
 def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
@@ -91,24 +127,24 @@ def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answ
     finally:
         workspace.flush()
     ref = workspace.plan.ref(plan_id)
-    text = wording.executed(ref.name, ref.status, result)
+    text = answers.executed_text(ref.name, ref.status, result)
     return Answered(answers.Executed(ref.name, ref.status, result), text)
 
 
 def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     stored = workspace.plan.stored(given.plan_id)
     found = answers.state(stored.document, f"p{stored.number}")
-    return Answered(found, wording.state(found))
+    return Answered(found, answers.state_text(found))
 
 
 def _get_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
     ref = workspace.plan.get_current()
-    return Answered(answers.Current(ref), wording.plan_line(ref) if ref else "No plan is the current one.")
+    return Answered(answers.Current(ref), answers.plan_line(ref) if ref else "No plan is the current one.")
 
 
 def _list(workspace: "Workspace", given: arguments.List, _: Caller) -> Answered:
     refs = tuple(workspace.plan.list(limit=given.limit, waiting=given.waiting))
-    text = "\n".join(map(wording.plan_line, refs)) or "There is no plan. Next: plan_propose."
+    text = "\n".join(map(answers.plan_line, refs)) or "There is no plan. Next: plan_propose."
     return Answered(answers.Plans(refs), text)
 
 
@@ -224,7 +260,6 @@ TOOLS: Final[Mapping[str, Tool]] = {
         Hints(idempotent=True),
         _clear_current,
     ),
-    **planning_tools.TOOLS,
 }
 
 

@@ -11,13 +11,13 @@ import anyio
 import pytest
 
 from ringi.errors import NoExtra, NoPort, NotLocal, StorageFailed
-from ringi.mcp import command, http, loopback
+from ringi.mcp import command, http
+from ringi.mcp.serve import Ending
 from ringi.mcp.server import PlanServer, Surroundings
-from ringi.mcp.serving import Ending
 from ringi.mcp.worker import Worker, Workers
 from tests.helpers import open_scratch, proposed, write
 
-ADDRESS = loopback.Address("127.0.0.1", 4711)
+ADDRESS = http.Address("127.0.0.1", 4711)
 RIGHT = [(b"host", b"127.0.0.1:4711"), (b"authorization", b"Bearer secret")]
 
 
@@ -48,14 +48,14 @@ def test_the_guard(headers: list[tuple[bytes, bytes]], status: int | None):
 def test_only_this_machine():
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org", "127.0.0.1.example.org", ""):
         with pytest.raises(NotLocal):
-            loopback.listen(host, 0)
+            http.listen(host, 0)
     for host in ("127.0.0.1", "localhost", "127.0.0.2"):
-        listening, address = loopback.listen(host, 0)
+        listening, address = http.listen(host, 0)
         with listening:
             assert address.port > 0
             with pytest.raises(NoPort):
-                loopback.listen(address.host, address.port)
-    assert loopback.Address("::1", 5).url == "http://[::1]:5/mcp"
+                http.listen(address.host, address.port)
+    assert http.Address("::1", 5).url == "http://[::1]:5/mcp"
 
 
 def test_the_token_is_made_once_and_for_the_user_alone(tmp_path: Path):
@@ -150,7 +150,7 @@ def test_a_client_that_goes_while_it_waits_leaves_nothing_running(tmp_path: Path
         Workers(reading, Worker(lambda: open_scratch(tmp_path)), Worker(lambda: open_scratch(tmp_path))),
         around,
     ).server
-    listening, address = loopback.listen("127.0.0.1", 0)
+    listening, address = http.listen("127.0.0.1", 0)
     ending = Ending()
     talk = http.talking(server, listening, address, "secret")
     threads = [

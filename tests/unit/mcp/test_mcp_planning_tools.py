@@ -29,17 +29,16 @@ from ringi.errors import (
     SessionFailed,
     SessionOver,
 )
-from ringi.mcp import planning_answers, planning_wording, wording
-from ringi.mcp.leading import Leading, Led
-from ringi.mcp.schemas import input_schema, object_schema
-from ringi.mcp.server import PlanServer, Surroundings
-from ringi.mcp.tools import TOOLS, structured
-from ringi.mcp.waiting import Client
+from ringi.mcp import answers, planning_tools
+from ringi.mcp.arguments import input_schema, object_schema
+from ringi.mcp.server import TOOLS, PlanServer, Surroundings
+from ringi.mcp.tools import structured
+from ringi.mcp.wait import Client, SessionNow, WaitForModel
 from ringi.mcp.worker import Worker, Workers
 from ringi.planning.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.helpers import open_scratch
-from tests.unit.mcp.test_mcp_waiting import NOBODY, never, working
+from tests.unit.mcp.test_mcp_wait import NOBODY, never, working
 
 STEPS = ("planning_start", "planning_answer", "planning_decide")
 
@@ -68,7 +67,7 @@ class Server:
         self.model = model
         self._folder = folder
         self.reading, self.planning = Worker(self.opened), Worker(self.opened)
-        self.leading = Leading(self.reading, self.planning)
+        self.steps = WaitForModel(self.reading, self.planning)
 
     def opened(self) -> Workspace:
         workspace = open_scratch(self._folder)
@@ -76,19 +75,19 @@ class Server:
         workspace.planning = PlanningTool(parts._replace(store=workspace.ledger, clock=workspace.clock))
         return workspace
 
-    async def call(self, name: str, client: Client = NOBODY, **given: Any) -> Led:
+    async def call(self, name: str, client: Client = NOBODY, **given: Any) -> SessionNow:
         """As the server calls it: arguments through the strict door, then the step."""
         tool = TOOLS[name]
         taken: Any = codec.foreign(json.dumps(given).encode(), tool.arguments, name)
         if tool.step is None:
-            return await self.leading.look(taken.session_id, taken.seconds, client)
+            return await self.steps.look(taken.session_id, taken.seconds, client)
         step = tool.step
-        return await self.leading.take(lambda planning: step(planning, taken), taken.seconds, client)
+        return await self.steps.take(lambda planning: step(planning, taken), taken.seconds, client)
 
     async def refused(self, name: str, kind: type[RingiError], **given: Any) -> dict[str, str]:
         with pytest.raises(kind) as caught:
             await self.call(name, **given)
-        return wording.error_document(caught.value)["error"]
+        return answers.error_document(caught.value)["error"]
 
 
 @contextmanager
@@ -114,7 +113,7 @@ def led(tmp_path: Path, model: ScriptedModel, main: Callable[[Server], Awaitable
         anyio.run(main, server)
 
 
-async def to_the_review(server: Server) -> Led:
+async def to_the_review(server: Server) -> SessionNow:
     now = await server.call("planning_start", instruction="Add a login")
     session = now.view.session_id
     while isinstance(now.view.pending, QuestionPending | DecisionPending):
@@ -125,14 +124,14 @@ async def to_the_review(server: Server) -> Led:
     return now
 
 
-def told(now: Led) -> planning_answers.PlanningState:
+def told(now: SessionNow) -> planning_tools.PlanningState:
     """What the agent gets, held against the schema it was promised."""
-    found = planning_wording.stated(now.view, working=now.working)
+    found = planning_tools.state(now.view, working=now.working)
     document = json.loads(json.dumps(structured(found)))
-    jsonschema.validate(document, object_schema(planning_answers.PlanningState))
-    shown = planning_answers.Sessions(found, ())
-    jsonschema.validate(json.loads(json.dumps(structured(shown))), object_schema(planning_answers.Sessions))
-    assert planning_wording.sessions(shown).endswith(f"Next: {found.next_step}")
+    jsonschema.validate(document, object_schema(planning_tools.PlanningState))
+    shown = planning_tools.Sessions(found, ())
+    jsonschema.validate(json.loads(json.dumps(structured(shown))), object_schema(planning_tools.Sessions))
+    assert planning_tools.sessions_text(shown).endswith(f"Next: {found.next_step}")
     return found
 
 
@@ -239,8 +238,8 @@ def test_a_session_that_is_over_says_so(tmp_path: Path):
             name = "planning_answer" if given else "planning_get"
             ended = told(await server.call(name, session_id=session, **given))
             assert (ended.waits_for, "nothing is left" in ended.next_step) == ("nothing", True)
-        assert await server.leading.open_sessions() == []
-        text = planning_wording.sessions(planning_answers.listed(await server.leading.open_sessions()))
+        assert await server.steps.open_sessions() == []
+        text = planning_tools.sessions_text(planning_tools.listed(await server.steps.open_sessions()))
         assert "planning_start" in text
 
     led(tmp_path, ScriptedModel(), main)
@@ -288,14 +287,14 @@ def test_a_model_that_takes_longer_goes_on_while_the_client_is_answered(tmp_path
         assert waiting.working
         # Nobody else waits for it: looking goes on, and another session is told to come again.
         begun = anyio.current_time()
-        assert len(await server.leading.open_sessions()) == 1
+        assert len(await server.steps.open_sessions()) == 1
         assert anyio.current_time() - begun < 1
         await server.refused("planning_start", Busy, instruction="Another", seconds=0.1)
         model.go_on.set()
         found = await server.call("planning_get", session_id=state.session_id, seconds=20)
         assert told(found).waits_for == "answer"
         await server.planning.call(lambda _: None)
-        assert len(await server.leading.open_sessions()) == 1
+        assert len(await server.steps.open_sessions()) == 1
 
     led(tmp_path, model, main)
 
@@ -309,7 +308,7 @@ def test_a_failure_that_nobody_waited_for_is_told_by_the_session(tmp_path: Path)
         model.go_on.set()
         failed = told(await server.call("planning_get", session_id=now.view.session_id, seconds=20))
         assert (failed.status, failed.waits_for) == ("failed", "resume")
-        assert "no route" in planning_wording.session(failed)
+        assert "no route" in planning_tools.session_text(failed)
 
     led(tmp_path, model, main)
 
@@ -371,7 +370,7 @@ def test_a_client_that_gives_up_stops_the_model_and_loses_nothing(tmp_path: Path
             await server.call("planning_start", Client(silent, gone), instruction="Add a login")
         await server.planning.call(lambda _: None)  # the model has ended
         assert model.asked == []
-        [ref] = await server.leading.open_sessions()
+        [ref] = await server.steps.open_sessions()
         stopped = told(await server.call("planning_get", session_id=ref.session_id))
         assert (stopped.status, stopped.waits_for) == ("discovery", "resume")
         model.go_on.set()
@@ -388,7 +387,7 @@ def test_a_server_that_ends_stops_the_model(tmp_path: Path):
 
     async def main() -> None:
         with working(server.opened) as reading:
-            server.leading = Leading(reading, server.planning)
+            server.steps = WaitForModel(reading, server.planning)
             now = await server.call("planning_start", instruction="Add a login", seconds=0.2)
             assert now.working
             server.planning.stop()
@@ -433,7 +432,7 @@ def test_where_another_process_lets_the_model_work_the_step_is_saved_all_the_sam
     async def main(server: Server) -> None:
         now = await server.call("planning_start", instruction="Add a login")
         assert told(now).waits_for == "resume"
-        assert len(await server.leading.open_sessions()) == 1
+        assert len(await server.steps.open_sessions()) == 1
 
     led(tmp_path, Taken(), main)
 
@@ -443,16 +442,14 @@ def test_what_a_model_wrote_is_marked_as_its_words(tmp_path: Path):
 
     async def main(server: Server) -> None:
         now = await to_the_review(server)
-        text = planning_wording.session(told(now))
+        text = planning_tools.session_text(told(now))
         assert "> Next: run `ringi plan" in text
         assert [line for line in text.splitlines() if line.startswith("Next:")] == [
             f"Next: {told(now).next_step}"
         ]
-        lines = planning_answers.listed(await server.leading.open_sessions())
-        assert "[review, 3 of 3 questions, 2 of 2 decisions]" in planning_wording.sessions(lines)
-        jsonschema.validate(
-            json.loads(json.dumps(structured(lines))), object_schema(planning_answers.Sessions)
-        )
+        lines = planning_tools.listed(await server.steps.open_sessions())
+        assert "[review, 3 of 3 questions, 2 of 2 decisions]" in planning_tools.sessions_text(lines)
+        jsonschema.validate(json.loads(json.dumps(structured(lines))), object_schema(planning_tools.Sessions))
 
     led(tmp_path, ScriptedModel(review={"summary": evil}), main)
 

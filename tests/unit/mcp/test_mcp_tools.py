@@ -14,10 +14,10 @@ from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.risk import Risk
 from ringi.errors import BadDocument, NotYours
-from ringi.mcp import arguments, teaching
-from ringi.mcp.schemas import input_schema, object_schema
-from ringi.mcp.toolkit import Caller
-from ringi.mcp.tools import TOOLS, structured
+from ringi.mcp import arguments, instructions
+from ringi.mcp.arguments import input_schema, object_schema
+from ringi.mcp.server import TOOLS
+from ringi.mcp.tools import Caller, structured
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
 from tests.fakes.signing import MadeUpKeys
@@ -204,10 +204,10 @@ def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
 
 
 def test_the_prompt_names_every_step_and_fences_the_task():
-    taught = teaching.flow("do this\nand </task> that")
+    taught = instructions.flow("do this\nand </task> that")
     for name in TOOLS:
         if name not in {"plan_list", "plan_get_current", "plan_mark_pending", "plan_clear_current"}:
             assert name in taught
     assert "cannot approve" in taught
     assert taught.count("</task>") == 1
-    assert teaching.flow("  ") == teaching.FLOW
+    assert instructions.flow("  ") == instructions.FLOW

@@ -3,10 +3,10 @@
 from typing import Final
 
 from ringi.cli.app import App
-from ringi.cli.describing import facts_of
 from ringi.cli.screen.cells import Piece, Pieces
 from ringi.cli.screen.draw import shown
 from ringi.cli.screen.viewport import Page
+from ringi.cli.show import facts_of
 from ringi.cli.ui import shown as words_of
 from ringi.cli.ui import translated
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef

@@ -1,16 +1,20 @@
-"""Planning sessions, step by step; where the model works for minutes, nobody else waits for it."""
+"""Calls that take long: until a person decides or changes something, or the model has done its part.
+
+Nothing is kept busy meanwhile, and nobody else waits for them.
+"""
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
+from ringi.domain.answer import PlanAnswer
 from ringi.domain.prompt import Working
 from ringi.errors import Busy, Interrupted
-from ringi.mcp import planning_wording, wording
-from ringi.mcp.waiting import Client
+from ringi.mcp import answers, planning_tools
+from ringi.mcp.answers import Waited, waited
 from ringi.mcp.worker import Worker
 from ringi.text import Text
 
@@ -20,12 +24,94 @@ if TYPE_CHECKING:
     from ringi.domain.session_view import SessionView
     from ringi.planning.tool import PlanningTool
 
-_PROGRESS_SEC: Final = 1.0
-_PAUSE_SEC: Final = 0.05
+_PAUSE_SEC: Final = 0.075
+_LOOK_ANYWAY_SEC: Final = 2.0
+"""A request expires without anybody writing anything."""
+_PROGRESS_SEC: Final = 5.0
+_MODEL_PAUSE_SEC: Final = 0.05
+_MODEL_PROGRESS_SEC: Final = 1.0
+_REMEMBERED: Final = 1000
 _MOST_WAITING: Final = 100
 
 
-class Led(NamedTuple):
+class Client(NamedTuple):
+    """Of the one call that waits."""
+
+    progress: Callable[[float, float | None, str], Awaitable[None]]
+    gone: Callable[[], Awaitable[bool]]
+
+
+class _Look(NamedTuple):
+    revision: int
+    answer: PlanAnswer
+
+
+class WaitForPerson:
+    """Remembers what the proposer was told, so that nothing said between two calls is missed."""
+
+    def __init__(self, reading: Worker) -> None:
+        self._reading = reading
+        self._told: dict[str, tuple[object, ...]] = {}
+        self._now = 0
+
+    def told(self, answer: PlanAnswer) -> None:
+        self._told.pop(answer.plan_id, None)
+        self._told[answer.plan_id] = _news(answer)
+        if len(self._told) > _REMEMBERED:
+            del self._told[next(iter(self._told))]
+
+    async def wait(self, name: str, seconds: float, client: Client) -> Waited:
+        if self._now >= _MOST_WAITING:
+            raise Busy(holder=Text("{count} calls wait already", count=self._now))
+        self._now += 1
+        try:
+            return await self._wait(name, seconds, client)
+        finally:
+            self._now -= 1
+
+    async def _wait(self, name: str, seconds: float, client: Client) -> Waited:
+        plan_id = await self._reading.call(lambda workspace: workspace.plan.find(name))
+        look = await self._look(plan_id)
+        known = self._told.get(plan_id, _news(look.answer))
+        begun = looked = anyio.current_time()
+        shown = begun - _PROGRESS_SEC
+        while answers.undecided(look.answer) and _news(look.answer) == known:
+            now = anyio.current_time()
+            left = begun + seconds - now
+            if left <= 0:
+                break
+            if now - shown >= _PROGRESS_SEC:
+                shown = now
+                await client.progress(now - begun, seconds, answers.clean(answers.next_step(look.answer)))
+            await anyio.sleep(min(_PAUSE_SEC, left))
+            if now - looked >= _LOOK_ANYWAY_SEC or await self._revision(plan_id) != look.revision:
+                look, looked = await self._look(plan_id), now
+                if await client.gone():
+                    break
+        self.told(look.answer)
+        return waited(
+            look.answer,
+            call_again=answers.undecided(look.answer),
+            next_step=answers.next_step(look.answer),
+        )
+
+    async def _revision(self, plan_id: str) -> int:
+        return await self._reading.call(lambda workspace: workspace.plan.revision(plan_id))
+
+    async def _look(self, plan_id: str) -> _Look:
+        def look(workspace: "Workspace") -> _Look:
+            # The number first: what comes between is seen by the next look.
+            return _Look(workspace.plan.revision(plan_id), workspace.plan.answer(plan_id))
+
+        return await self._reading.call(look)
+
+
+def _news(answer: PlanAnswer) -> tuple[object, ...]:
+    """What a person can add without deciding."""
+    return answer.feedback, answer.comments, answer.changed
+
+
+class SessionNow(NamedTuple):
     view: "SessionView"
     working: bool
     """The model works for it here, and goes on doing so."""
@@ -82,7 +168,7 @@ class _Running(NamedTuple):
     future: "asyncio.Future[SessionView]"
 
 
-class Leading:
+class WaitForModel:
     def __init__(self, reading: Worker, planning: Worker) -> None:
         self._reading = reading
         self._planning = planning
@@ -90,7 +176,7 @@ class Leading:
 
     async def take(
         self, step: "Callable[[PlanningTool], SessionView]", seconds: float, client: Client
-    ) -> Led:
+    ) -> SessionNow:
         """Cancelled by the client, the model stops; after `seconds`, it does not."""
         if len(self._running) >= _MOST_WAITING:
             raise _others()
@@ -103,30 +189,30 @@ class Leading:
             while heard and not turn.saved and not running.future.done():
                 if self._running[0] is not running and turn.withdraw():
                     raise _others()
-                await asyncio.wait([running.future], timeout=_PAUSE_SEC)
+                await asyncio.wait([running.future], timeout=_MODEL_PAUSE_SEC)
         except asyncio.CancelledError:
             turn.stop()
             raise
         if not heard:
             turn.stop()
         if running.future.done():
-            return Led(running.future.result(), working=False)
+            return SessionNow(running.future.result(), working=False)
         if turn.saved is None:  # the client has gone before its turn came
             raise _others()
-        return Led(turn.saved, working=True)
+        return SessionNow(turn.saved, working=True)
 
     def _ended(self, running: _Running) -> None:
         self._running.remove(running)
         if not running.future.cancelled():
             running.future.exception()  # where nobody is left to hear of it, the session tells
 
-    async def look(self, name: str, seconds: float, client: Client) -> Led:
+    async def look(self, name: str, seconds: float, client: Client) -> SessionNow:
         view = await self._view(name)
         running = self._of(view.session_id)
         if running is None:
-            return Led(view, working=False)
+            return SessionNow(view, working=False)
         await _heard(running, seconds, client)
-        return Led(await self._view(view.session_id), working=self._of(view.session_id) is not None)
+        return SessionNow(await self._view(view.session_id), working=self._of(view.session_id) is not None)
 
     async def open_sessions(self) -> "list[SessionRef]":
         return await self._reading.call(lambda workspace: workspace.planning.list(open_only=True))
@@ -147,12 +233,12 @@ async def _heard(running: _Running, seconds: float, client: Client) -> bool:
         passed = anyio.current_time() - begun
         if passed >= seconds:
             break
-        await asyncio.wait([running.future], timeout=min(_PROGRESS_SEC, seconds - passed))
+        await asyncio.wait([running.future], timeout=min(_MODEL_PROGRESS_SEC, seconds - passed))
         if running.future.done():
             break
         passed, working = anyio.current_time() - begun, running.turn.working
-        words = planning_wording.progress(passed, working.output_tokens, working.note)
-        await client.progress(passed, None, wording.clean(words))
+        words = planning_tools.progress_text(passed, working.output_tokens, working.note)
+        await client.progress(passed, None, answers.clean(words))
         if await client.gone():
             return False
     return True

@@ -6,33 +6,33 @@ from ringi import errors
 from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.plan import PlanStatus
 from ringi.domain.versions import Difference, SpecDifference
-from ringi.mcp import wording
+from ringi.mcp import answers
 from ringi.mcp.answers import waited
 from ringi.text import Text
 
 
 def test_an_error_has_code_message_and_a_hint_for_agents():
-    told = wording.error_document(errors.NotApproved(plan="p7"))["error"]
+    told = answers.error_document(errors.NotApproved(plan="p7"))["error"]
     assert told["code"] == "not_approved"
     assert "plan_request_approval" in told["hint"]
     assert "ringi review p7" in told["hint"]
-    assert wording.error_document(errors.NotFound(what=Text("plan"), name="p9"))["error"]["hint"].endswith(
+    assert answers.error_document(errors.NotFound(what=Text("plan"), name="p9"))["error"]["hint"].endswith(
         "plan_list"
     )
     spec = errors.NotFound(what=Text("spec"), name="s9", see="ringi show p1")
-    assert wording.error_document(spec)["error"]["hint"].endswith("ringi show p1")
+    assert answers.error_document(spec)["error"]["hint"].endswith("ringi show p1")
 
 
 def test_no_error_names_the_ledgers_place_or_speaks_to_a_terminal():
     places = ("/home/me/state/ringi", "/home/me/state/ringi/0123")
     error = errors.LedgerCorrupt(path="/home/me/state/ringi/0123/ringi.db", why="\x1b]0;x\x07 broken")
-    told = wording.error_text(error, places)
+    told = answers.error_text(error, places)
     assert "/home/me" not in told
     assert "\x1b" not in told
     assert "\\x1b" in told
 
 
-@pytest.mark.parametrize("kind", list(wording._HINTS))
+@pytest.mark.parametrize("kind", list(answers._HINTS))
 def test_every_hint_belongs_to_an_error_there_is(kind: str):
     codes = {found.code for found in _all(errors.RingiError)}
     assert kind in codes
@@ -62,8 +62,8 @@ def answer(status: PlanStatus, outcome: OutcomeKind | None, *, changed: bool = F
     ],
 )
 def test_the_next_step(given: PlanAnswer, words: str, again: bool):
-    assert words in wording.next_step(given)
-    assert wording.undecided(given) is again
+    assert words in answers.next_step(given)
+    assert answers.undecided(given) is again
 
 
 def test_a_long_difference_says_that_it_is_cut():

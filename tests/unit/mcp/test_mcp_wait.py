@@ -11,10 +11,9 @@ from mcp.shared.exceptions import MCPError
 
 from ringi.api import Workspace
 from ringi.errors import Busy, Interrupted, NotFound
-from ringi.mcp.library import Library
-from ringi.mcp.opening import Opening
-from ringi.mcp.running import requester_of
-from ringi.mcp.waiting import Client, Waiting
+from ringi.mcp.serve import Opening, requester_of
+from ringi.mcp.server import Library
+from ringi.mcp.wait import Client, WaitForPerson
 from ringi.mcp.worker import Worker
 from ringi.process.table import process_start
 from ringi.workspace.copy import Supervisor, WorkCopy
@@ -69,7 +68,7 @@ def test_it_returns_when_the_person_decides(tmp_path: Path):
     async def main(worker: Worker, person: Workspace, plan_id: str) -> None:
         begun = anyio.current_time()
         async with meanwhile(lambda: approve(person, plan_id)):
-            found = await Waiting(worker).wait("p1", 30, NOBODY)
+            found = await WaitForPerson(worker).wait("p1", 30, NOBODY)
         assert found.outcome == "approved"
         assert anyio.current_time() - begun < 5
 
@@ -78,7 +77,7 @@ def test_it_returns_when_the_person_decides(tmp_path: Path):
 
 def test_a_comment_wakes_it_and_is_told_once(tmp_path: Path):
     async def main(worker: Worker, person: Workspace, plan_id: str) -> None:
-        waiter = Waiting(worker)
+        waiter = WaitForPerson(worker)
         async with meanwhile(lambda: person.plan.comment(plan_id, "README.md", 1, "why?")):
             found = await waiter.wait("p1", 30, NOBODY)
         assert [one.text for one in found.comments] == ["why?"]
@@ -96,7 +95,7 @@ def test_whoever_has_gone_is_not_waited_for(tmp_path: Path):
 
     async def main(worker: Worker, _: Workspace, __: str) -> None:
         begun = anyio.current_time()
-        await Waiting(worker).wait("p1", 300, Client(silent, gone))
+        await WaitForPerson(worker).wait("p1", 300, Client(silent, gone))
         assert anyio.current_time() - begun < 10
 
     waiting(tmp_path, main)
@@ -105,7 +104,7 @@ def test_whoever_has_gone_is_not_waited_for(tmp_path: Path):
 def test_cancelling_leaves_nothing_behind(tmp_path: Path):
     async def main(worker: Worker, _: Workspace, __: str) -> None:
         with anyio.move_on_after(0.3) as scope:
-            await Waiting(worker).wait("p1", 300, NOBODY)
+            await WaitForPerson(worker).wait("p1", 300, NOBODY)
         assert scope.cancelled_caught
         looked = await worker.call(lambda workspace: workspace.ledger.count())
         assert looked == 1
@@ -117,7 +116,7 @@ def test_too_many_at_once_are_refused(tmp_path: Path):
     refused: list[Busy] = []
 
     async def main(worker: Worker, _: Workspace, __: str) -> None:
-        waiter = Waiting(worker)
+        waiter = WaitForPerson(worker)
 
         async def one() -> None:
             try:
@@ -141,7 +140,7 @@ def test_progress_is_told_at_once(tmp_path: Path):
         told.append((done, total, words))
 
     async def main(worker: Worker, _: Workspace, __: str) -> None:
-        await Waiting(worker).wait("p1", 0.2, Client(progress, never))
+        await WaitForPerson(worker).wait("p1", 0.2, Client(progress, never))
 
     waiting(tmp_path, main)
     assert [(total, "ringi review p1" in words) for _, total, words in told] == [(0.2, True)]
