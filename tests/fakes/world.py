@@ -51,7 +51,7 @@ class World:
     def __init__(self, state: Path, root: Path, fs: FileSystem, power: Power | None = None) -> None:
         self.fs = fs
         self.ledger = PoweredLedger(state, power or Power())
-        self.parts = Services(
+        self.services = Services(
             store=self.ledger,
             tree=Tree(fs, root),
             clock=SteppingClock(),
@@ -66,7 +66,7 @@ class World:
             check=lambda *_: (),
             analyse=lambda path: path,
         )
-        self.tool = PlanTool(self.parts)
+        self.tool = PlanTool(self.services)
 
     def __enter__(self) -> Self:
         return self

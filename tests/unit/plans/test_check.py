@@ -47,13 +47,13 @@ class Desk:
         self.world = world
         self.root = root
         self.real = check
-        self.parts = world.parts._replace(check=check)
+        self.services = world.services._replace(check=check)
 
     def plan(
         self, *specs: ActionSpec, before: tuple[str, ...] = (), after: tuple[str, ...] = ()
     ) -> StoredPlan:
-        self.parts = self.parts._replace(
-            rules=self.parts.rules._replace(checks=PlannedChecks(before, after)), check=self.real
+        self.services = self.services._replace(
+            rules=self.services.rules._replace(checks=PlannedChecks(before, after)), check=self.real
         )
         plan_id = self.world.tool.propose("A change")
         report = self.world.tool.set_action_specs(plan_id, specs)
@@ -62,7 +62,7 @@ class Desk:
 
     def dry(self, stored: StoredPlan) -> list[tuple[CheckPhase, int]]:
         with untouched(self.root):
-            results = check.dry(self.parts, stored)
+            results = check.dry(self.services, stored)
         return [(result.phase, result.exit_code) for result in results]
 
     def told(self, stored: StoredPlan) -> tuple[CheckResult, ...]:
@@ -106,11 +106,11 @@ def test_a_dry_run_tells_what_fails_and_raises_nothing(desk: Desk):
 def test_what_was_dry_is_what_comes_after(desk: Desk):
     """The same tree: the dry run spoke of the very bytes that the plan leaves."""
     stored = desk.plan(AFTER, create("new/a.sh", "a\n", mode="0755"), delete("README.md"), after=("true",))
-    (result,) = check.dry(desk.parts, stored)
+    (result,) = check.dry(desk.services, stored)
     make_files(desk.root, {"app/hello.py": "after\n", "new/a.sh": "a\n"})
     (desk.root / "new/a.sh").chmod(0o755)
     (desk.root / "README.md").unlink()
-    (real,) = check.run_after(desk.parts, PlannedChecks(after=("true",)))
+    (real,) = check.run_after(desk.services, PlannedChecks(after=("true",)))
     assert (result.phase, real.phase) == (D, A)
     assert result.tree == real.tree
 
@@ -139,7 +139,7 @@ def test_a_new_folder_is_nothing_to_lay(desk: Desk):
         return ()
 
     stored = desk.plan(ActionSpec(SpecKind.MKDIR, "empty"), delete("README.md"), after=("true",))
-    desk.parts = desk.parts._replace(check=listening)
+    desk.services = desk.services._replace(check=listening)
     assert desk.dry(stored) == []
     assert asked == [{"README.md": None}]
 
@@ -200,7 +200,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(desk: Desk):
 
 def test_a_rule_that_came_later_is_named(desk: Desk):
     stored = desk.plan(AFTER, after=("true",))
-    desk.parts = desk.parts._replace(rules=desk.parts.rules._replace(max_file_bytes=2))
+    desk.services = desk.services._replace(rules=desk.services.rules._replace(max_file_bytes=2))
     with pytest.raises(InvalidSpecs, match="2 are allowed"):
         desk.dry(stored)
 
@@ -221,13 +221,13 @@ def test_of_an_aborted_plan_only_the_remainder_is_laid_over(desk: Desk):
 
 def test_results_do_not_go_to_a_plan_that_has_other_specs_by_now(desk: Desk):
     stored = desk.plan(AFTER, after=("true",))
-    real = desk.parts.check
+    real = desk.services.check
 
     def slow(*asked) -> tuple[CheckResult, ...]:
         desk.world.tool.set_action_specs(stored.document.plan.id, [create("other.txt", "x\n")])
         return real(*asked)
 
-    desk.parts = desk.parts._replace(check=slow)
+    desk.services = desk.services._replace(check=slow)
     with pytest.raises(PlanChanged):
         desk.dry(stored)
     assert desk.told(stored) == ()
@@ -238,7 +238,7 @@ def test_a_check_before_that_fails_refuses_and_is_told(desk: Desk):
     stored = desk.plan(AFTER)
     checks = PlannedChecks(before=("true", "echo no; exit 9", "true"))
     with untouched(desk.root), pytest.raises(CheckFailed) as refused:
-        check.require_before(desk.parts, stored, checks)
+        check.require_before(desk.services, stored, checks)
     assert str(refused.value) == "Plan p1: echo no; exit 9 ended with exit code 9; nothing was changed"
     assert [(one.phase, one.exit_code, one.output) for one in desk.told(stored)] == [
         (B, 0, ""),
@@ -249,27 +249,27 @@ def test_a_check_before_that_fails_refuses_and_is_told(desk: Desk):
 @pytest.mark.req("PT-16")
 def test_checks_before_that_pass(desk: Desk):
     stored = desk.plan(AFTER)
-    results = check.require_before(desk.parts, stored, PlannedChecks(before=("grep -q hello app/*.py",)))
+    results = check.require_before(desk.services, stored, PlannedChecks(before=("grep -q hello app/*.py",)))
     assert [(one.phase, one.exit_code) for one in results] == [(B, 0)]
     assert desk.told(stored) == ()  # whoever executes keeps them
-    assert check.require_before(desk.parts, stored, PlannedChecks(after=("false",))) == ()
+    assert check.require_before(desk.services, stored, PlannedChecks(after=("false",))) == ()
 
 
 @pytest.mark.req("PT-16")
 def test_checks_after_see_the_workspace_and_raise_nothing(desk: Desk):
     (desk.root / "app/hello.py").write_text(HELLO + "# more\n")
     results = check.run_after(
-        desk.parts, PlannedChecks(after=("grep -q more app/hello.py", "exit 2", "true"))
+        desk.services, PlannedChecks(after=("grep -q more app/hello.py", "exit 2", "true"))
     )
     assert [(one.phase, one.exit_code) for one in results] == [(A, 0), (A, 2)]
-    assert check.run_after(desk.parts, PlannedChecks(before=("false",))) == ()
+    assert check.run_after(desk.services, PlannedChecks(before=("false",))) == ()
 
 
 def test_a_check_after_that_cannot_be_run_did_not_pass(desk: Desk):
     def broken(*_: object) -> tuple[CheckResult, ...]:
         raise CopyFailed(why="no room")
 
-    parts: Services = desk.parts._replace(check=broken)
+    parts: Services = desk.services._replace(check=broken)
     (result,) = check.run_after(parts, PlannedChecks(after=("make test",)))
     assert (result.command, result.exit_code, result.phase) == ("make test", check.CANNOT_RUN, A)
     assert "no room" in result.output
@@ -282,4 +282,4 @@ def test_an_interrupt_is_no_result(desk: Desk):
         raise Interrupted
 
     with pytest.raises(Interrupted):
-        check.run_after(desk.parts._replace(check=interrupted), PlannedChecks(after=("make test",)))
+        check.run_after(desk.services._replace(check=interrupted), PlannedChecks(after=("make test",)))

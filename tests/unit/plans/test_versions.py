@@ -452,7 +452,9 @@ def test_the_time_of_a_comparison_grows_with_the_number_of_specs(tmp_path):
                 world.tool.propose_specs(text, [create(name, text) for name in names]) for text in ("1", "2")
             )
             found: list[PlanComparison] = []
-            taken = steps_of(lambda: found.append(Versions(world.parts).compare(first, 1, other_plan=second)))
+            taken = steps_of(
+                lambda: found.append(Versions(world.services).compare(first, 1, other_plan=second))
+            )
             assert len(found[0].differences) == count
             return taken
 

@@ -20,7 +20,7 @@ from ringi.plans.extract.blocks import (
     read_above,
     read_info,
 )
-from ringi.plans.extract.commands import Shell
+from ringi.plans.extract.shell import Shell
 from ringi.text import Text
 
 _SHOWN: Final = 200

@@ -67,15 +67,15 @@ class Words:
 class Desk:
     def __init__(self, world: World, *said: object) -> None:
         self.words = Words(*said)
-        self.parts = world.parts._replace(
+        self.services = world.services._replace(
             model=lambda: ModelClient(self.words), model_budget=Budget(seconds=5.0, output_tokens=100)
         )
-        self.tool = PlanTool(self.parts)
-        self.extractor = Extractor(self.parts)
-        self.versions = Versions(self.parts)
+        self.tool = PlanTool(self.services)
+        self.extractor = Extractor(self.services)
+        self.versions = Versions(self.services)
 
     def extract(self, text: str = PLAN) -> Extraction:
-        return ask_model(self.parts, text, extract(text), None)
+        return ask_model(self.services, text, extract(text), None)
 
     def taken(self, text: str = PLAN) -> str:
         """The id of a plan that got the specs of parser and model."""
@@ -136,7 +136,7 @@ def test_the_model_gets_the_text_and_what_was_not_placed(world: World):
             asked.append(prompt)
             return super().ask(prompt, *others)
 
-    parts = world.parts._replace(model=lambda: Listening(Words(answer())))
+    parts = world.services._replace(model=lambda: Listening(Words(answer())))
     ask_model(parts, PLAN, extract(PLAN), None)
     [prompt] = asked
     assert prompt.purpose is Purpose.EXTRACTION
@@ -167,7 +167,7 @@ def test_a_text_that_is_placed_needs_no_model(world: World):
 
 def test_without_a_model_the_parsers_part_comes_back(world: World):
     plan_id = world.tool.propose(PLAN)
-    extractor = Extractor(world.parts)
+    extractor = Extractor(world.services)
     assert extractor.extract(plan_id, with_model=True) == extractor.extract(plan_id)
 
 

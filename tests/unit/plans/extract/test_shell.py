@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.domain.plan import SpecKind
-from ringi.plans.extract.commands import Words
 from ringi.plans.extract.content import extract
+from ringi.plans.extract.shell import Words
 
 pytestmark = pytest.mark.req("PT-14")
 
