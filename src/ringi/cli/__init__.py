@@ -1,11 +1,10 @@
 """The command line. `main` is what the installed program calls."""
 
+import gc
 import sys
 
 
 def main() -> int:
-    import gc  # noqa: PLC0415  # with the rest
-
     # Nothing becomes garbage while modules load; looking for it would cost a tenth of every start.
     gc.disable()
     if sys.argv[1:] == ["hook", "claude"]:

@@ -11,6 +11,7 @@ import click
 
 from ringi.cli.ui import Ui
 from ringi.text import Text, stored
+from ringi.workspace.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ringi.domain.execution import CommitOutcome
     from ringi.errors import RingiError
     from ringi.store.reading import PlanReader
-    from ringi.workspace.places import Places
 
 EXIT_PERSON_NEEDED: Final = 3
 EXIT_STALE: Final = 4
@@ -36,14 +36,10 @@ class App:
 
     @cached_property
     def root(self) -> Path:
-        from ringi.workspace.places import find_root  # noqa: PLC0415  # not needed to show help
-
         return find_root(self.start)
 
     @cached_property
-    def places(self) -> "Places":
-        from ringi.workspace.places import places_of  # noqa: PLC0415  # not needed to show help
-
+    def places(self) -> Places:
         return places_of(self.root, self.environment)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,12 +16,12 @@ from ringi.domain.risk import Risk
 from ringi.errors import NotFound
 from ringi.text import Text, visible
 from ringi.views import words
+from ringi.views.status import age, overlap_lines, session_phase, short_names, waiting_lines
 
 if TYPE_CHECKING:
     from ringi.domain.session import SessionRef
 
 _MOST: Final = 20
-_MOST_REASONS: Final = 3
 _LEAST_TITLE: Final = 12
 _LONGEST_PROPOSER: Final = 24
 _OWN_CHECKS: Final = ["ringi diagnostics"]
@@ -73,7 +73,7 @@ def home(app: App) -> None:
 
 
 def _was_elsewhere(app: App) -> bool:
-    from ringi.store.moved import MovedLedger  # noqa: PLC0415  # slow, and only where nothing is
+    from ringi.store.moved import MovedLedger  # noqa: PLC0415  # slow, and only if nothing is there
 
     if earlier := MovedLedger(app.places.root, app.places.state).earlier():
         app.ui.line(Text("This workspace was at {path} before.", path=str(earlier)), style="yellow")
@@ -91,8 +91,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
         _show_plan(app, ref, documents[ref.name])
         if len(waiting) > 1:
             _step(app, f"{_verb(ref)} {ref.name}")
-    for line in _overlaps(documents):
-        app.ui.line(line, style="yellow", indent=2)
+    app.ui.show(overlap_lines(documents))
     if len(waiting) > _MOST:
         app.ui.line(Text("and {count} more", count=len(waiting) - _MOST), indent=2)
         app.ui.next_step("ringi pending")
@@ -108,23 +107,11 @@ def _verb(ref: PlanRef) -> str:
 
 def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
     app.ui.line(_facts(ref, _columns(app)), style="bold" if ref.risk is Risk.HIGH else "", indent=2)
-    if ref.status is not PlanStatus.PENDING_REVIEW:
-        app.ui.line(words.STATUS[ref.status], indent=6)
-    _show_some(app, [Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
-                     for risk, reason in _reasons(ref, document)])  # fmt: skip
-    checks = sorted(document.state.checks, key=lambda result: result.exit_code == 0)
-    _show_some(app, [Text("tests: {result}", result=words.check(result)) for result in checks])
-
-
-def _show_some(app: App, lines: Sequence[Text]) -> None:
-    for line in lines[:_MOST_REASONS]:
-        app.ui.line(line, indent=6)
-    if len(lines) > _MOST_REASONS:
-        app.ui.line(Text("and {count} more", count=len(lines) - _MOST_REASONS), indent=6)
+    app.ui.show(waiting_lines(ref, document))
 
 
 def _facts(ref: PlanRef, columns: int | None) -> Text:
-    """One line; where it would be too long, the title is cut."""
+    """One line; if it would be too long, the title is cut."""
 
     def with_title(title: str) -> Text:
         return Text(
@@ -154,36 +141,6 @@ def _columns(app: App) -> int | None:
         return None
 
 
-def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text | str]]:
-    """Those of the highest risk first."""
-    specs = document.state.action_specs
-    if document.change and ref.risk not in {spec.risk for spec in specs}:
-        yield from ((document.change.risk.level, reason) for reason in document.change.risk.reasons)
-    for risk in reversed(Risk):
-        for spec in specs:
-            if spec.risk is risk:
-                yield from ((risk, words.reason(spec.base.path, given)) for given in spec.risk_reasons)
-
-
-def _overlaps(documents: dict[str, PlanDocument]) -> Iterator[Text]:
-    """Taking one of them makes the others stale."""
-    plans_of: dict[str, list[str]] = {}
-    for name, document in documents.items():
-        if document.state.previews and not (document.change and document.change.superseded_at):
-            for path in document.state.previews.files:
-                plans_of.setdefault(path, []).append(name)
-    together: dict[tuple[str, ...], list[str]] = {}
-    for path, names in plans_of.items():
-        if len(names) > 1:
-            together.setdefault(tuple(names), []).append(path)
-    for plans, paths in together.items():
-        yield Text(
-            "{plans} change the same files: {paths}",
-            plans=Text("{first} and {last}", first=", ".join(plans[:-1]), last=plans[-1]),
-            paths=words.some(sorted(paths), _MOST_REASONS),
-        )
-
-
 def _sent_back(app: App, plan_id: str) -> PlanRef | None:
     """A plan whose copy waits for the agent to go on with what a person said."""
     try:
@@ -205,8 +162,6 @@ def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
 def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
     if not planning:
         return
-    from ringi.views.status import age, session_phase, short_names  # noqa: PLC0415  # only if one is open
-
     app.ui.line(Text("{count} being planned", count=len(planning)), style="bold")
     names = short_names(ref.session_id for ref in planning)
     columns = _columns(app)
@@ -271,7 +226,7 @@ def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session |
 
 
 def _runs(supervisor: object) -> bool:
-    from ringi.process.table import process_start  # noqa: PLC0415  # only where there is a copy
+    from ringi.process.table import process_start  # noqa: PLC0415  # only if there is a copy
 
     match supervisor:
         case {"pid": int(pid), "start": str(start)}:

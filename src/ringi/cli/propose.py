@@ -128,7 +128,7 @@ def propose(
 
 
 class Source(NamedTuple):
-    """Where the change comes from; one is given, or none where a text comes first."""
+    """Where the change comes from; one is given, or none if a text comes first."""
 
     specs: str | None
     extract: bool

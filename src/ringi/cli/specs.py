@@ -129,7 +129,7 @@ def tell_unplaced(app: App, found: Extraction) -> None:
 
 
 def tell_report(app: App, report: ValidationReport, name: str) -> None:
-    """Each issue on its line; ends the command where there is one."""
+    """Each issue on its line; ends the command if there is one."""
     if report.ok:
         return
     for issue in report.issues:

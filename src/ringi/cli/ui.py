@@ -1,4 +1,4 @@
-"""Everything that people see goes through here: translated, filtered, coloured where a terminal wants it."""
+"""Everything that people see goes through here: translated, filtered, coloured if a terminal wants it."""
 
 import errno
 import os
@@ -124,7 +124,7 @@ class Ui:
         sys.stdout.write(codec.pretty(document).decode())
 
     def patch(self, patch: bytes) -> None:
-        """Its very bytes where a program reads them; on a terminal, what it would show is filtered."""
+        """Its very bytes if a program reads them; on a terminal, what it would show is filtered."""
         if sys.stdout.isatty():
             self.diff(patch.decode("utf-8", "backslashreplace"))
         else:

@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, Address]:
-    """Raises NotLocal where others could reach it."""
+    """Raises NotLocal if others could reach it."""
     host = "127.0.0.1" if host == "localhost" else host
     try:
         place = ipaddress.ip_address(host)
@@ -72,7 +72,7 @@ _FORBIDDEN, _UNAUTHORIZED, _MISDIRECTED = 403, 401, 421
 class Token(NamedTuple):
     value: str
     place: Path | None
-    """None where the user has no folder for it: then it holds until the server ends."""
+    """None if the user has no folder for it: it is then valid until the server ends."""
     made: bool
 
 
@@ -91,7 +91,7 @@ def token_of(environment: Mapping[str, str]) -> Token:
 
 
 def _made(place: Path, value: str) -> bool:
-    """False where there is one. Nobody who starts at the same time sees it without its content."""
+    """False if there is one. Nobody who starts at the same time sees it without its content."""
     if place.exists():
         return False
     draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}")

@@ -52,7 +52,7 @@ def _of(ref: PlanRef) -> tuple[Kind, Kind]:
 
 
 def read(workspace: "Workspace", uri: str) -> Found | None:
-    """None where the address means nothing here. Raises NotFound where there is no such plan."""
+    """None if the address means nothing here. Raises NotFound if there is no such plan."""
     if uri == PLANS:
         return Found(codec.pretty(workspace.plan.list(limit=_MOST)).decode(), JSON)
     found = _ONE.fullmatch(uri)

@@ -62,7 +62,7 @@ class Opening:
         return workspace
 
     def is_current(self) -> bool:
-        """Not where the ledger was replaced, or where somebody changed a setting or what is trusted."""
+        """Not if the ledger was replaced, or somebody changed a setting or what is trusted."""
         if self._ledger is None or self._settings != list(map(_stamp, self._files)):
             return False
         path, known = self._ledger
@@ -94,7 +94,7 @@ class Ending:
         self._end: Callable[[], object] = lambda: None
 
     def by(self, end: Callable[[], object]) -> None:
-        """Called where it talks."""
+        """Called in the thread that talks."""
         self._loop, self._end = asyncio.get_running_loop(), end
 
     def now(self) -> None:
@@ -177,7 +177,7 @@ def _surroundings(settings: Settings) -> Surroundings:
 
 
 def requester_of(parent: int, places: Places) -> str:
-    """An agent that `ringi with` started, where that is what started us; empty for the user."""
+    """The agent that `ringi with` started, if it started us; empty for the user."""
     from ringi.process.program import program_name  # noqa: PLC0415  # after a client was greeted
     from ringi.process.table import process_start  # noqa: PLC0415  # as above
     from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # as above

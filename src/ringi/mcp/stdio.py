@@ -131,7 +131,7 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 
 @asynccontextmanager
 async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """They end where the client closes its end, or `reading` is cancelled; answers still go out then."""
+    """They end when the client closes its end, or `reading` is cancelled; answers still go out then."""
     arriving, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, leaving = anyio.create_memory_object_stream[SessionMessage]()
     refusals = outgoing.clone()

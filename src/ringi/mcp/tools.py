@@ -24,7 +24,7 @@ class Caller(NamedTuple):
     label: str
     """For people; the client says so itself."""
     requester: Callable[[], str]
-    """As the program sees it; empty where it is the user whose process this is."""
+    """As the program sees it; empty if it is the user whose process this is."""
 
 
 class Answered(NamedTuple):
@@ -48,7 +48,7 @@ class Tool(NamedTuple):
     answer: type[Document]
     hints: Hints
     work: "Callable[[Workspace, Any, Caller], Answered] | None"
-    """None where the server itself waits."""
+    """None if the server itself waits."""
     step: "Callable[[PlanningTool, Any], SessionView] | None" = None
     """Of a planning session; what the model has to do comes after it."""
 
@@ -80,7 +80,7 @@ def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: 
 
 
 def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
-    """The plan's id. Raises where an agent of `ringi with` would change a plan that it did not propose.
+    """The plan's id. Raises if an agent of `ringi with` would change a plan that it did not propose.
 
     A standing approval of whoever proposed it must not cover what another one puts into it.
     """

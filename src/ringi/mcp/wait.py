@@ -204,7 +204,7 @@ class WaitForModel:
     def _ended(self, running: _Running) -> None:
         self._running.remove(running)
         if not running.future.cancelled():
-            running.future.exception()  # where nobody is left to hear of it, the session tells
+            running.future.exception()  # if nobody is left to hear of it, the session tells
 
     async def look(self, name: str, seconds: float, client: Client) -> SessionNow:
         view = await self._view(name)
@@ -227,7 +227,7 @@ class WaitForModel:
 
 
 async def _heard(running: _Running, seconds: float, client: Client) -> bool:
-    """Waits, and tells how far it is. False where the client has gone meanwhile."""
+    """Waits, and tells how far it is. False if the client has gone meanwhile."""
     begun = anyio.current_time()
     while not running.future.done():
         passed = anyio.current_time() - begun

@@ -1,16 +1,21 @@
-"""What is open, in a line each: planning sessions and runs, how far they are and what they are called."""
+"""What is open: plans that wait and why they need care, planning sessions and runs, how far they are."""
 
 import time
 from calendar import timegm
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
+from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
+from ringi.domain.risk import Risk
 from ringi.domain.run import Run, RunPhase
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.text import Text
+from ringi.views import words
+from ringi.views.lines import Line, Style, line
 
+_MOST_REASONS: Final = 3
 _SHORTEST: Final = 8
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
@@ -92,3 +97,53 @@ def age(moment: str) -> Text:
     if seconds < 2 * _DAY:  # so that there is no "1 days"
         return Text("{count} h ago", count=seconds // _HOUR)
     return Text("{count} days ago", count=seconds // _DAY)
+
+
+def waiting_lines(ref: PlanRef, document: PlanDocument) -> Iterator[Line]:
+    """Below the title of a plan that waits: why it is risky, and what its checks said."""
+    if ref.status is not PlanStatus.PENDING_REVIEW:
+        yield line(words.STATUS[ref.status], indent=6)
+    yield from _some(
+        [
+            Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
+            for risk, reason in _reasons(ref, document)
+        ]
+    )
+    failed_first = sorted(document.state.checks, key=lambda result: result.exit_code == 0)
+    yield from _some([Text("tests: {result}", result=words.check(result)) for result in failed_first])
+
+
+def _some(texts: Sequence[Text]) -> Iterator[Line]:
+    for text in texts[:_MOST_REASONS]:
+        yield line(text, indent=6)
+    if len(texts) > _MOST_REASONS:
+        yield line(Text("and {count} more", count=len(texts) - _MOST_REASONS), indent=6)
+
+
+def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text | str]]:
+    """Those of the highest risk first."""
+    specs = document.state.action_specs
+    if document.change and ref.risk not in {spec.risk for spec in specs}:
+        yield from ((document.change.risk.level, reason) for reason in document.change.risk.reasons)
+    for risk in reversed(Risk):
+        for spec in specs:
+            if spec.risk is risk:
+                yield from ((risk, words.reason(spec.base.path, given)) for given in spec.risk_reasons)
+
+
+def overlap_lines(documents: Mapping[str, PlanDocument]) -> Iterator[Line]:
+    """Plans by name that change the same files: taking one of them makes the others stale."""
+    plans_of: dict[str, list[str]] = {}
+    for name, document in documents.items():
+        if document.state.previews and not (document.change and document.change.superseded_at):
+            for path in document.state.previews.files:
+                plans_of.setdefault(path, []).append(name)
+    together: dict[tuple[str, ...], list[str]] = {}
+    for path, names in plans_of.items():
+        if len(names) > 1:
+            together.setdefault(tuple(names), []).append(path)
+    for plans, paths in together.items():
+        listed = Text("{first} and {last}", first=", ".join(plans[:-1]), last=plans[-1])
+        shared = words.some(sorted(paths), _MOST_REASONS)
+        same = Text("{plans} change the same files: {paths}", plans=listed, paths=shared)
+        yield line(same, Style.WARNING, indent=2)

@@ -22,7 +22,7 @@ class Otherwise(StrEnum):
     SKIP = "skip"
     """Questions are skipped; decisions stop."""
     RECOMMENDED = "recommended"
-    """Questions are skipped, and decisions take what is recommended; where nothing is, they stop."""
+    """Questions are skipped, and decisions take what is recommended; without a recommendation they stop."""
 
 
 class Reply(NamedTuple):
@@ -44,7 +44,7 @@ class Answers(NamedTuple):
     otherwise: Otherwise
 
     def to_question(self, questions: Sequence[Question], index: int) -> Reply | None:
-        """Raises BadAnswers where the file speaks of a question that does not exist."""
+        """Raises BadAnswers if the file speaks of a question that does not exist."""
         _require_known(self.answers, [question.id for question in questions], Text("question"))
         found = _found(self.answers, questions[index].id, index)
         if found is None and self.otherwise is not Otherwise.STOP:

@@ -201,7 +201,7 @@ class Dialogue:
     def command(
         self, text: str, options: Iterable[str] = ()
     ) -> "Callable[[Dialogue, SessionView], Step] | None":
-        """None where it is an answer."""
+        """None if it is an answer."""
         if (command := COMMANDS.get(plain(text))) is not None:
             return command
         words = slip(text, COMMANDS, options)
@@ -437,7 +437,7 @@ def plain(text: str) -> str:
 
 
 def slip(text: str, commands: Iterable[str], options: Iterable[str] = ()) -> Text | None:
-    """Why it is not taken; None where it can be an answer, as the words of an option are, or a path."""
+    """Why it is not taken; None if it can be an answer, such as an option's words or a path."""
     word = plain(text)
     known = [command for command in commands if command.startswith("/")]
     if word in known or word in {option.strip().lower() for option in options}:

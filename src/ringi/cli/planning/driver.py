@@ -67,7 +67,7 @@ class Driver:
         return actor_at(self.app)
 
     def refuses_agent(self) -> bool:
-        """Says why where an agent is at work: to reject and to cancel are a person's acts."""
+        """Says why, if an agent is at work: only a person rejects or cancels."""
         why = self.app.workspace.person.agent()
         if why is not None:
             self.ui.error(NoChannel(why=why, command=self.command))
@@ -127,7 +127,7 @@ class Driver:
 
 
 def actor_at(app: App) -> Actor:
-    """Who says what is said here: an agent, where one is known to be at work."""
+    """Who is speaking: an agent, if one is known to be at work."""
     return Actor.USER if app.workspace.person.agent() is None else Actor.AI
 
 

@@ -105,7 +105,7 @@ def _talk(driver: Driver, view: SessionView) -> int:
 
 
 def _chosen(app: App) -> str | None:
-    """One of the open sessions, by its number; None where there are none. Without a person, only the list."""
+    """One of the open sessions, by its number; None if there are none. Without a person, only the list."""
     refs = app.workspace.planning.list(open_only=True)
     if app.ui.as_json:
         app.ui.document(refs)

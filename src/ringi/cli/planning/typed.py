@@ -28,7 +28,7 @@ PROMPT: Final = "> "
 
 
 class Reminder:
-    """Said once, where nothing was answered for so long."""
+    """Said once, if nothing was answered for so long."""
 
     def __init__(self, after_sec: float, words: Text) -> None:
         self.after_sec = after_sec
@@ -44,7 +44,7 @@ class TypedLines:
         """Read and not yet used: the rest of a paste, or what stood in the line when something was said."""
 
     def ask(self, prompt: str, reminder: Reminder | None = None) -> str:
-        """An answer as it was typed, its lines joined. EOFError where the terminal is closed.
+        """An answer as it was typed, its lines joined. EOFError if the terminal is closed.
 
         A line that ends with a backslash goes on in the next one; lines that were pasted belong together.
         """
@@ -161,7 +161,7 @@ class TypedLines:
             signal.signal(signal.SIGCONT, before)
 
     def _write(self, prompt: str) -> None:
-        # A closed terminal is noticed where it is read from.
+        # A closed terminal is noticed when it is read from.
         with contextlib.suppress(OSError):
             self._ui.out.write(prompt)
             self._ui.out.flush()
