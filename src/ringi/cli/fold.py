@@ -29,7 +29,9 @@ def width(words: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """Filtered, and no wider than the room."""
+    """Filtered, and no wider than the room, with a mark if something is missing."""
+    if room <= 0:
+        return ""
     shown = visible(text, keep="")
     if width(shown) <= room:
         return shown

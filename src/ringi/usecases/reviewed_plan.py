@@ -165,7 +165,7 @@ def update(plan: ReviewedPlan) -> Text:
     if not report.ok:
         return Text("It does not fit your files as they are: {why}", why=report.issues[0])
     plan.look()
-    return Text("Measured against your files as they are; lines you wrote since may go.")
+    return Text("Updated to your files as they are now; it may delete lines you wrote meanwhile.")
 
 
 def is_dormant(plan: ReviewedPlan) -> bool:

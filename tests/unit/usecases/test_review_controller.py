@@ -341,7 +341,7 @@ def test_files_that_changed_since(workspace: Workspace, plan_id: str) -> None:
     sitting = Sitting(workspace, plan_id)
     sitting.plan.stale = ("many.txt",)
     assert sitting.review.do(Choice(ReviewAct.TAKE_BACK)) is None
-    assert sitting.heard("Measured against your files as they are")
+    assert sitting.heard("Updated to your files as they are now")
     assert sitting.document.plan.version == 2
     assert sitting.review.do(Choice(ReviewAct.APPLY)) is ReviewEnd.APPLY
 

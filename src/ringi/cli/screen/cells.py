@@ -104,7 +104,7 @@ def _clipped(text: str, column: int, start: int, end: int) -> tuple[str, int]:
 
 def pad(line: Pieces, columns: int) -> Pieces:
     """At least so wide, filled in the style of its end."""
-    missing = columns - sum(width(span.text) for span in line)
+    missing = columns - sum(width(piece.text) for piece in line)
     if missing <= 0:
         return line
     return (*line, Piece(" " * missing, line[-1].style if line else ""))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from ringi.cli.fold import cut
 from ringi.cli.screen.cells import Piece, Pieces, clip, pad, width
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
@@ -93,7 +94,7 @@ def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
 
 def _shortened(line: Pieces, columns: int) -> Pieces:
     """What does not fit is not cut without a sign; [i] shows all of it."""
-    if sum(width(span.text) for span in line) <= columns:
+    if sum(width(piece.text) for piece in line) <= columns:
         return line
     return (*clip(line, columns - 1), Piece("…"))
 
@@ -105,7 +106,7 @@ def _title(view: Viewport, columns: int) -> Pieces:
     name = f"{view.heading.ref.name} "
     facts = translated(_facts(document))
     room = columns - width(name) - width(risk_words) - 3
-    title = cut(visible(document.plan.title, keep=""), max(room - width(facts), min(room, columns // 3)))
+    title = cut(document.plan.title, max(room - width(facts), min(room, columns // 3)))
     facts = cut(facts, room - width(title))
     line = (
         Piece(name + title, "bold"),
@@ -199,14 +200,16 @@ def _code(section: Section, row: Row, left: int, room: int, highlights: Highligh
     coloured = highlights.line(section, row)
     if coloured is None:
         coloured = tuple(
-            Piece(span.text, style) for span in plain(row.data.decode("utf-8", "backslashreplace"))
+            Piece(piece.text, style) for piece in plain(row.data.decode("utf-8", "backslashreplace"))
         )
-    return _fitted(tuple(Piece(span.text, f"{span.style} {tint}".strip()) for span in coloured), left, room)
+    return _fitted(
+        tuple(Piece(piece.text, f"{piece.style} {tint}".strip()) for piece in coloured), left, room
+    )
 
 
 def _fitted(line: Pieces, left: int, room: int) -> Pieces:
     """From column `left` on, with a mark that says how much more there is."""
-    size = sum(width(span.text) for span in line) - left
+    size = sum(width(piece.text) for piece in line) - left
     if size <= room:
         return clip(line, room, start=left)
     more = f"…+{size - room + 6}"
@@ -263,11 +266,11 @@ def _status(view: Viewport, columns: int, rows: int) -> list[Pieces]:
     return [clip(row, columns) for line in lines for row in wrapped(line, columns)][:most]
 
 
-def _joined(spans: Sequence[Piece]) -> Pieces:
+def _joined(pieces: Sequence[Piece]) -> Pieces:
     line: list[Piece] = []
-    for span in spans:
+    for piece in pieces:
         line += [Piece(" · ")] if line else []
-        line.append(Piece(shown(span.text), span.style))
+        line.append(Piece(shown(piece.text), piece.style))
     return tuple(line)
 
 
@@ -283,12 +286,12 @@ def _page(view: Viewport, page: Page, columns: int, rows: int) -> list[Pieces]:
 
 @lru_cache(maxsize=1)
 def _wrapped_page(page: Page, columns: int) -> list[Pieces]:
-    return [section for line in page.lines for section in wrapped(line, columns)]
+    return [row for line in page.lines for row in wrapped(line, columns)]
 
 
 def wrapped(line: Pieces, columns: int) -> list[Pieces]:
     """In as many lines as it needs, cut between words if possible, the later ones indented."""
-    text = "".join(span.text for span in line)
+    text = "".join(piece.text for piece in line)
     if width(text) <= columns:
         return [line]
     first = line[0].text
@@ -318,11 +321,11 @@ def _fitting(text: str, start: int, room: int) -> int:
 
 def _between(line: Pieces, start: int, end: int) -> Pieces:
     found, at = [], 0
-    for span in line:
-        section = span.text[max(0, start - at) : max(0, end - at)]
-        at += len(span.text)
-        if section:
-            found.append(Piece(section, span.style))
+    for text, style in line:
+        part = text[max(0, start - at) : max(0, end - at)]
+        at += len(text)
+        if part:
+            found.append(Piece(part, style))
     return tuple(found)
 
 
@@ -337,13 +340,3 @@ def _one(text: Text, style: str, columns: int) -> Pieces:
 def shown(text: str) -> str:
     """One line that a terminal cannot misunderstand, as wide as it looks."""
     return visible(text.expandtabs(_TAB), keep="")
-
-
-def cut(text: str, columns: int) -> str:
-    """Not wider than that, with a mark if something is missing."""
-    text = shown(text)
-    if width(text) <= columns:
-        return text
-    return "".join(span.text for span in clip((Piece(text),), max(0, columns - 1))) + (
-        "…" if columns > 0 else ""
-    )

@@ -117,7 +117,7 @@ class _Lines:
     def __init__(self) -> None:
         self.text: list[str] = []
         self._lines: list[Pieces] = []
-        self._spans: list[Piece] = []
+        self._pieces: list[Piece] = []
         self._column = 0
 
     def take(self, tokens: Iterator[tuple[int, object, str]], until: float) -> bool:
@@ -136,22 +136,22 @@ class _Lines:
             if piece:
                 shown = _shown(piece, self._column)
                 self._column += width(shown)
-                _add(self._spans, shown, style)
+                _add(self._pieces, shown, style)
 
     def _end_line(self) -> None:
-        self._lines.append(tuple(self._spans))
-        self._spans, self._column = [], 0
+        self._lines.append(tuple(self._pieces))
+        self._pieces, self._column = [], 0
 
     def ended(self) -> list[Pieces]:
         self._end_line()
         return self._lines
 
 
-def _add(spans: list[Piece], text: str, style: str) -> None:
-    if spans and (spans[-1].style == style or text.isspace()):
-        spans[-1] = Piece(spans[-1].text + text, spans[-1].style)
+def _add(pieces: list[Piece], text: str, style: str) -> None:
+    if pieces and (pieces[-1].style == style or text.isspace()):
+        pieces[-1] = Piece(pieces[-1].text + text, pieces[-1].style)
     else:
-        spans.append(Piece(text, style))
+        pieces.append(Piece(text, style))
 
 
 def _shown(text: str, column: int) -> str:

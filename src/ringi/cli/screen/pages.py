@@ -44,10 +44,10 @@ def help_page() -> Page:
 def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:
     """As `ringi show` tells it."""
     lines = [*plan_lines(facts_of(app, ref, document, preview)), *filter(None, [total_line(document)])]
-    title, *rest = (_cells(line) for line in lines)
+    title, *rest = (_pieces(line) for line in lines)
     return Page(title, tuple(rest))
 
 
-def _cells(line: view.Line) -> Pieces:
-    spans = (Piece(shown(words_of(span.text)), span.style) for span in line.spans)
-    return (Piece(" " * line.indent), *spans)
+def _pieces(line: view.Line) -> Pieces:
+    pieces = (Piece(shown(words_of(span.text)), span.style) for span in line.spans)
+    return (Piece(" " * line.indent), *pieces)

@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.cli.fold import cut
 from ringi.cli.screen.cells import Piece, width
-from ringi.cli.screen.draw import Highlights, cut, screen, wrapped
+from ringi.cli.screen.draw import Highlights, screen, wrapped
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
 from ringi.cli.screen.pages import help_page
