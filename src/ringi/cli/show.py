@@ -3,29 +3,21 @@
 from gettext import gettext as _
 
 import click
-import msgspec
-from msgspec import UNSET
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.plans import tell_no_plans
 from ringi.cli.versions import show_comparison
-from ringi.domain.approval import Act
-from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import (
     ALL_SPECS,
-    OPEN,
     PlanDocument,
     PlanPreview,
     PlanRef,
-    SpecKind,
     SpecSelection,
 )
-from ringi.errors import NoCommit
-from ringi.plans.commit import Announced, outcome_of
 from ringi.text import Text
 from ringi.usecases import patches
-from ringi.views import words
-from ringi.views.plan import PlanFacts, next_step, plan_lines, total_line
+from ringi.usecases.plan_facts import facts_of
+from ringi.views.plan import next_step, plan_lines, total_line
 
 
 @click.command()
@@ -99,42 +91,9 @@ def _show_as(app: App, plan_id: str, form: str) -> None:
 
 
 def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:
-    app.ui.show(plan_lines(facts_of(app, ref, document, preview)))
+    app.ui.show(plan_lines(facts_of(app.workspace, ref, document, preview)))
 
 
 def totals(app: App, document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> None:
     if (line := total_line(document, selection)) is not None:
         app.ui.show([line])
-
-
-def facts_of(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> PlanFacts:
-    workspace, state = app.workspace, document.state
-    runs = any(spec.base.kind is SpecKind.RUN for spec in state.action_specs)
-    return PlanFacts(
-        ref,
-        document,
-        preview,
-        sandbox=words.sandbox(workspace.services.commands) if runs else None,
-        commit=_commit(app, document) if state.commit and state.status in OPEN else None,
-        approvals=workspace.plan.approvals(document.plan.id) if state.approvals else (),
-        last_result=_last_result(app, document) if state.executions else None,
-    )
-
-
-def _commit(app: App, document: PlanDocument) -> Announced | NoCommit | None:
-    try:
-        return app.workspace.plan.announced_commit(document.plan.id)
-    except NoCommit as error:
-        return error
-
-
-def _last_result(app: App, document: PlanDocument) -> ExecutionResult | None:
-    done = [
-        execution.result
-        for execution in app.workspace.plan.executions(document.plan.id)
-        if execution.result and execution.intent.kind is Act.EXECUTE
-    ]
-    if not done:
-        return None
-    outcome = outcome_of(app.workspace.log(document.plan.id)) if document.state.commit else None
-    return msgspec.structs.replace(done[-1], commit=outcome or UNSET)

@@ -6,11 +6,11 @@ from ringi.cli.app import App
 from ringi.cli.screen.cells import Piece, Pieces
 from ringi.cli.screen.draw import shown
 from ringi.cli.screen.viewport import Page
-from ringi.cli.show import facts_of
 from ringi.cli.ui import shown as words_of
 from ringi.cli.ui import translated
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef
 from ringi.text import Text
+from ringi.usecases.plan_facts import facts_of
 from ringi.views import lines as view
 from ringi.views.plan import plan_lines, total_line
 
@@ -43,7 +43,10 @@ def help_page() -> Page:
 
 def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:
     """As `ringi show` tells it."""
-    lines = [*plan_lines(facts_of(app, ref, document, preview)), *filter(None, [total_line(document)])]
+    lines = [
+        *plan_lines(facts_of(app.workspace, ref, document, preview)),
+        *filter(None, [total_line(document)]),
+    ]
     title, *rest = (_pieces(line) for line in lines)
     return Page(title, tuple(rest))
 

@@ -1,0 +1,48 @@
+"""Everything known about a plan beside its document, for whoever shows it."""
+
+import msgspec
+from msgspec import UNSET
+
+from ringi.domain.approval import Act
+from ringi.domain.execution import ExecutionResult
+from ringi.domain.plan import OPEN, PlanDocument, PlanPreview, PlanRef, SpecKind
+from ringi.errors import NoCommit
+from ringi.plans.commit import Announced, outcome_of
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.views import words
+from ringi.views.plan import PlanFacts
+
+
+def facts_of(
+    workspace: OpenWorkspace, ref: PlanRef, document: PlanDocument, preview: PlanPreview
+) -> PlanFacts:
+    state = document.state
+    runs = any(spec.base.kind is SpecKind.RUN for spec in state.action_specs)
+    return PlanFacts(
+        ref,
+        document,
+        preview,
+        sandbox=words.sandbox(workspace.services.commands) if runs else None,
+        commit=_commit(workspace, document) if state.commit and state.status in OPEN else None,
+        approvals=workspace.plan.approvals(document.plan.id) if state.approvals else (),
+        last_result=_last_result(workspace, document) if state.executions else None,
+    )
+
+
+def _commit(workspace: OpenWorkspace, document: PlanDocument) -> Announced | NoCommit | None:
+    try:
+        return workspace.plan.announced_commit(document.plan.id)
+    except NoCommit as error:
+        return error
+
+
+def _last_result(workspace: OpenWorkspace, document: PlanDocument) -> ExecutionResult | None:
+    done = [
+        execution.result
+        for execution in workspace.plan.executions(document.plan.id)
+        if execution.result and execution.intent.kind is Act.EXECUTE
+    ]
+    if not done:
+        return None
+    outcome = outcome_of(workspace.log(document.plan.id)) if document.state.commit else None
+    return msgspec.structs.replace(done[-1], commit=outcome or UNSET)
