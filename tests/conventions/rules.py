@@ -25,7 +25,7 @@ READS_ENVIRONMENT: Final = (
     "src/ringi/workspace/git.py",
     "src/ringi/workspace/shadow.py",
     "src/ringi/process/start.py",
-    "src/ringi/process/table.py",
+    "src/ringi/process/ancestors.py",
     "src/ringi/cli/claude_hook.py",  # a program of its own, which starts without the rest
     BOUNDARY,
 )

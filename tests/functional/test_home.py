@@ -18,7 +18,7 @@ from ringi.domain import codec
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
 from ringi.plans.tool import PlanTool
-from ringi.process.table import process_start
+from ringi.process.ancestors import process_start
 from ringi.workspace.copy_run import SCRATCH
 from ringi.workspace.places import places_of
 from tests.fakes.people import SeatedPerson

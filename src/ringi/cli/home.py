@@ -226,7 +226,7 @@ def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session |
 
 
 def _runs(supervisor: object) -> bool:
-    from ringi.process.table import process_start  # noqa: PLC0415  # only if there is a copy
+    from ringi.process.ancestors import process_start  # noqa: PLC0415  # only if there is a copy
 
     match supervisor:
         case {"pid": int(pid), "start": str(start)}:

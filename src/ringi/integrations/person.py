@@ -9,8 +9,8 @@ import pwd
 from collections.abc import Callable, Iterable, Mapping
 
 from ringi.agents.recognition import by_process, by_variable, is_ringi_with
+from ringi.process.ancestors import ancestors
 from ringi.process.environment import WITH_VARIABLE
-from ringi.process.table import ancestors
 from ringi.text import Text
 
 

@@ -29,7 +29,7 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.llm.backend import Call, Reply, RetryLater, Turn
-from ringi.process.run import Ran, at_most, last, run
+from ringi.process.capture import Ran, at_most, last, run
 from ringi.text import Text, why_failed
 
 PREFIX: Final = "command:"

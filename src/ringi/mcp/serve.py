@@ -178,8 +178,8 @@ def _surroundings(settings: Settings) -> Surroundings:
 
 def requester_of(parent: int, places: Places) -> str:
     """The agent that `ringi with` started, if it started us; empty for the user."""
+    from ringi.process.ancestors import process_start  # noqa: PLC0415  # as above
     from ringi.process.program import program_name  # noqa: PLC0415  # after a client was greeted
-    from ringi.process.table import process_start  # noqa: PLC0415  # as above
     from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # as above
 
     for copy in WorkCopy.all(places.copies):

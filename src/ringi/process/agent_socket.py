@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self
 
 _MOST_SERVERS: Final = 16
 _GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
-# Not where TMPDIR says: the sandbox of another agent has a /tmp of its own and shows everything else. And
+# Not in TMPDIR: the sandbox of another agent has a /tmp of its own and shows everything else. And
 # systems take no more than 104 to 108 bytes for the name of a socket.
 _OUT_OF_SIGHT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, which nobody else can open
 

@@ -1,4 +1,4 @@
-"""Which program a command means: the one that the person sees from where they stand."""
+"""Which program a command means: the one found from the person's own folder."""
 
 import os
 import re
@@ -37,10 +37,10 @@ def program_of(argv: Sequence[str], folder: Path, environment: Mapping[str, str]
 
 
 def from_here(argv: Sequence[str], here: Path, root: Path) -> tuple[str, ...]:
-    """The same command for whoever stands at the top of the workspace, or of a copy of it.
+    """The same command, to be run at the top of the workspace or of a copy of it.
 
-    Its program, and the script that an interpreter is given, are named from there; in full, where they lie
-    outside.
+    Its program, and the script that an interpreter is given, are named from there, or in full if they
+    lie outside.
     """
     words, top = list(argv), Path(os.path.realpath(root))
     for at in _relative(argv):
@@ -62,7 +62,7 @@ def in_copy(argv: Sequence[str], tree: Path, root: Path) -> tuple[str, ...]:
 
 
 def _relative(argv: Sequence[str]) -> Iterator[int]:
-    """Where in the command files of its own may stand. A program without a slash is looked for in PATH."""
+    """Which words of the command may name files. A program without a slash is looked for in PATH."""
     if "/" in argv[0] and not argv[0].startswith("/"):
         yield 0
     if _runs_a_file(argv) and not argv[1].startswith("/"):

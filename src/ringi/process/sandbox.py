@@ -47,7 +47,7 @@ class Mount(NamedTuple):
     sealed: bool = False
     """Nothing can be written there either."""
     source: str = ""
-    """What is seen there; the path itself, where nothing else is said."""
+    """What is seen there; empty for the path itself."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def _sockets() -> list[Path]:
 
 
 def _resolvers() -> Iterator[Mount]:
-    """What finding the address of a name needs, where it lies among the sockets."""
+    """What finding the address of a name needs, if it lies among the sockets."""
     yield _KEPT
     named = Path(os.path.realpath(_RESOLVER_FILE))
     for path in dict.fromkeys([*_RESOLVERS, named]):

@@ -24,7 +24,7 @@ _SUPERVISOR: Final = (
     "import sys; sys.path.append(sys.argv[1]); import supervisor; supervisor.main(*map(int, sys.argv[2:]))",
     str(Path(__file__).parent),
 )  # fmt: skip
-# Where its own libraries are, should they not be where the system looks. The rest is the command's alone.
+# Python itself may need them to start. All other variables are the command's alone.
 _LIBRARIES: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
 

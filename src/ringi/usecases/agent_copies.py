@@ -18,7 +18,7 @@ class Kept(NamedTuple):
 
     copy: WorkCopy
     plan: PlanRef | None
-    """None where there was nothing to make a plan of, or where the ledger has lost it."""
+    """None if there was nothing to make a plan of, or the ledger has lost it."""
     days: int
     too_old: bool
 
@@ -62,7 +62,7 @@ def plan_of(workspace: OpenWorkspace, copy: WorkCopy) -> PlanRef | None:
 
 
 def has_copy(workspace: OpenWorkspace, plan_id: str) -> bool:
-    """Whether an agent can go on with the plan where it left it."""
+    """Whether an agent can resume its work on the plan."""
     return any(copy.record.plan_id == plan_id for copy in of_agents(workspace))
 
 

@@ -154,7 +154,7 @@ def _hidden(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
 
 
 def _masked(env: Mapping[str, str]) -> list[Path]:
-    """Whatever file or socket a variable leads to: it may lie in a folder that has to be seen."""
+    """The files and sockets that variables name: they may lie in a folder that has to be seen."""
     home = Path(env.get("HOME", ""))
     values = [env[name].partition("/") for name in sorted(_LEADING_OUT & env.keys())]
     # As in `/tmp/tmux-0/default,1,0`, `unix:path=/run/bus,guid=1` and `unix:///run/docker.sock`.

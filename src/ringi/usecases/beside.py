@@ -34,7 +34,7 @@ class Taken(NamedTuple):
     """What became of an agent's work."""
 
     plan: PlanRef | None
-    """None where nothing changed, and there was no plan before."""
+    """None if nothing changed, and there was no plan before."""
     left_out: tuple[tuple[str, Text], ...] = ()
     problems: tuple[Text, ...] = ()
     checks: tuple[CheckResult, ...] = ()
@@ -42,7 +42,7 @@ class Taken(NamedTuple):
     again: bool = False
     """There was a plan before, and this is a new version of it, unless nothing is new."""
     new: bool = True
-    """False where the plan says all of it already."""
+    """False if the plan says all of it already."""
     empty: bool = False
     """The agent took back all that it had changed; its plan stays as it was."""
     overlaps: tuple[Overlap, ...] = ()
@@ -193,7 +193,7 @@ def _propose(
         left_out=[f"{path}: {why}" for path, why in difference.left_out],
         requester=f"with:{program_name(argv)}",
     )
-    # Before it has specs: who finds the copy after a crash goes on with this plan.
+    # Before it has specs: whoever finds the copy after a crash continues this plan.
     copy.note(plan_id=plan_id)
     validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)
     return plan_id, False, validated.problems

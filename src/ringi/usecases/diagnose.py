@@ -12,7 +12,7 @@ from ringi.domain.base import Versioned
 from ringi.domain.project_state import Diagnostic, Gap, GapCode
 from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
 from ringi.fs import replace_file
-from ringi.process.run import Ran, at_most
+from ringi.process.capture import Ran, at_most
 from ringi.text import Text
 from ringi.usecases.settings import DiagnosticCommand, DiagnosticSettings
 from ringi.usecases.workspace import OpenWorkspace

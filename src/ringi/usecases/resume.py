@@ -1,19 +1,24 @@
-"""An agent goes on in the copy it worked in, with what a person said about its plan."""
+"""Resumes an agent in the copy it worked in, and tells it what a person said about its plan.
 
-from collections.abc import Mapping, Sequence
+The message is for a program, so it is not translated. What the person wrote, and what a check printed, is
+quoted in it line by line and filtered as on a screen: it becomes a word of a command line.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
-from ringi.domain.answer import PlanAnswer
+from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.codec import digest
-from ringi.domain.plan import OPEN
+from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
+from ringi.domain.plan import OPEN, CheckResult, PlanStatus
+from ringi.domain.versions import Difference
 from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.text import Text
+from ringi.text import Text, visible
 from ringi.usecases.agent_copies import of_agents, plan_of
-from ringi.usecases.feedback import CUT_OFF, message_of
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import CopyChange, Supervisor, WorkCopy, put
 from ringi.workspace.copy_run import lay_over
@@ -35,7 +40,7 @@ class Resumption(NamedTuple):
     laid: tuple[str, ...]
     """What the person had dropped or edited and is in the copy now."""
     not_laid: tuple[str, ...]
-    """The same, where the agent's own copy of the file had gone on."""
+    """The same, but the agent had changed the file since."""
 
 
 def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
@@ -124,7 +129,7 @@ def _command(
 def _lay_in(
     workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The person's version of each file that they changed, where the copy still has the proposer's."""
+    """The person's version of each file they changed, if the copy still has the proposer's."""
     paths = {one.path for one in answer.changed}
     state = workspace.plan.get_state(answer.plan_id)
     if not paths or not state.amended_from:
@@ -165,3 +170,107 @@ def _before(change: CopyChange) -> tuple[bytes, int] | None:
     if change.before is None:
         return None
     return change.before, 0o755 if change.before_mode == "100755" else 0o644
+
+
+_MOST_DIFF: Final = 12_000
+_MOST_OUTPUT: Final = 4_000
+_DECIDED: Final[Mapping[OutcomeKind | None, str]] = {
+    OutcomeKind.APPROVED: "approved it, but it was not carried out yet",
+    OutcomeKind.DECLINED: "declined it",
+    OutcomeKind.CANCELLED: "did not decide; the question was taken back",
+    OutcomeKind.EXPIRED: "did not decide in time",
+}
+_UNDECIDED: Final = "has not decided yet"
+_CHANGED: Final = {
+    Difference.ADDED: "added",
+    Difference.REMOVED: "dropped",
+    Difference.CHANGED: "edited",
+}
+CUT_OFF: Final = (
+    "You were cut off while you worked in this folder; what you had changed is still here. Go on where you"
+    " were. When you end, the difference becomes a plan that a person looks at."
+)
+
+
+def message_of(answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str = "") -> str:
+    """All that is new since that moment, and the decision so far."""
+    feedback = [one for one in answer.feedback if one.timestamp > since]
+    first = (
+        f"A person looked at your change (plan {answer.name}, version {answer.version}) and"
+        f" {_decision(answer, feedback)}. Go on in this folder, where your change still is. When you end, the"
+        " difference becomes the next version of the same plan."
+    )
+    parts = [
+        first,
+        *_said(feedback),
+        *_comments([one for one in answer.comments if one.timestamp > since]),
+        *_changes(answer),
+        *_failed(checks),
+    ]
+    if len(parts) == 1:
+        parts.append("They said nothing more about it.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _decision(answer: PlanAnswer, feedback: Sequence[Feedback]) -> str:
+    """About the version that the agent left: an outcome of an earlier one was told with that."""
+    if answer.status is PlanStatus.APPROVED:
+        return _DECIDED[OutcomeKind.APPROVED]
+    if any(one.kind is FeedbackKind.DECLINED for one in feedback):
+        return _DECIDED[OutcomeKind.DECLINED]
+    if answer.outcome in {OutcomeKind.CANCELLED, OutcomeKind.EXPIRED}:
+        return _DECIDED[answer.outcome]
+    return _UNDECIDED
+
+
+def _said(feedback: Sequence[Feedback]) -> Iterator[str]:
+    if feedback:
+        yield "What they said:\n" + "\n".join(_quoted(one.text) for one in feedback)
+
+
+def _comments(comments: Sequence[LineComment]) -> Iterator[str]:
+    if comments:
+        yield "About single lines:\n" + "\n".join(map(_comment, comments))
+
+
+def _comment(one: LineComment) -> str:
+    before = " (as it was before your change)" if one.side is Side.OLD else ""
+    place, text, quote = map(_one_line, (one.path, one.text, one.quote))
+    return f"{place}:{one.line}: {text}\n    the line{before}: {quote}"
+
+
+def _changes(answer: PlanAnswer) -> Iterator[str]:
+    if not answer.changed:
+        return
+    lines = [f"- {_CHANGED[one.what]}: {_one_line(one.path)}" for one in answer.changed]
+    yield (
+        "What they changed in it themselves, which is theirs to decide; unless you had gone on with a file,"
+        " it is in this folder already:\n" + "\n".join(lines)
+    )
+    diff = "\n".join(one.diff.rstrip("\n") for one in answer.changed)
+    yield "From your version to theirs:\n" + _quoted(_beginning(diff, _MOST_DIFF))
+
+
+def _failed(checks: Sequence[CheckResult]) -> Iterator[str]:
+    for check in checks:
+        if check.exit_code:
+            output = check.output.strip()[-_MOST_OUTPUT:]
+            yield (
+                f"This check failed with exit code {check.exit_code}: {_one_line(check.command)}\n"
+                + _quoted(output)
+            )
+
+
+def _beginning(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    shown = text[:most].rpartition("\n")[0]
+    return f"{shown}\n… {len(text) - len(shown)} characters more"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {visible(line)}" for line in text.splitlines() or [""])
+
+
+def _one_line(text: str) -> str:
+    return visible(" ".join(text.split()))

@@ -33,7 +33,7 @@ _BRANCH: Final = re.compile(rb"ref: (refs/heads/[^\0\n\r]{1,1000})")
 
 
 class Checkout(NamedTuple):
-    """Where the person stands."""
+    """The branch, history and settings that the person works with."""
 
     branch: bytes
     """The full name of the branch; empty when the head is detached."""
@@ -139,7 +139,7 @@ def _line(commit: str | None) -> bytes:
 
 
 def head_of(git_dir: Path) -> str | None:
-    """The commit that a repository nobody trusts is at, from its plain files; None where in doubt."""
+    """The commit that a repository nobody trusts is at, from its plain files; None if in doubt."""
     if git_dir.is_symlink() or not git_dir.is_dir():
         return None
     head = read_small(git_dir / "HEAD").strip()

@@ -1,4 +1,4 @@
-"""Commands of a plan: run in the workspace, in a sandbox where there is one."""
+"""Commands of a plan: run in the workspace, in a sandbox if there is one."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.ports import Ran
 from ringi.process import sandbox
+from ringi.process.capture import last, run
 from ringi.process.environment import GIT_PLACES, SYSTEM_PATH
-from ringi.process.run import last, run
 from ringi.text import Text
 
 # Names of places, tools and tastes. Nothing that may hold a secret, as proxies do, or lead to one, as sockets
@@ -29,7 +29,6 @@ _HARMLESS: Final = frozenset(
         "VOLTA_HOME",
     }
 )  # fmt: skip
-# They would lead git from the workspace to another repository, even where a configuration names them.
 
 
 class CommandSettings(NamedTuple):
@@ -100,7 +99,7 @@ class WorkspaceCommands:
         return sandbox.arguments(mounts, cwd)
 
     def _folder(self, folder: str) -> Path:
-        # Looked at again where the command starts: it may have become a link since it was approved.
+        # Checked again now: it may have become a link since it was approved.
         plain = self._root / folder
         real = Path(os.path.realpath(plain))
         if not real.is_relative_to(self._root):
@@ -126,7 +125,7 @@ def _program(argv: Sequence[str], cwd: Path, path: str) -> str:
     name = argv[0] if argv else ""
     if not name or "\0" in name:
         raise NoSuchProgram(name=name)
-    # Not Path.is_file, which raises where a folder of PATH may not be searched.
+    # Not Path.is_file, which raises if a folder of PATH may not be searched.
     there = [candidate for candidate in _candidates(name, cwd, path) if os.path.isfile(candidate)]  # noqa: PTH113
     for candidate in there:
         if os.access(candidate, os.X_OK):

@@ -17,7 +17,7 @@ from ringi.domain.base import Document, Versioned
 from ringi.domain.codec import pretty, trusted
 from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
 from ringi.fs import replace_file
-from ringi.process.table import process_start
+from ringi.process.ancestors import process_start
 from ringi.text import Text, why_failed
 from ringi.workspace.carry import carriable, carry_over, erase, erase_later, private_folder
 from ringi.workspace.checkout import head_of, make_repository
@@ -106,7 +106,7 @@ class WorkCopy:
         self.tree = folder / "tree"
         self.record = record
         self.left_behind: tuple[str, ...] = ()
-        """Ignored files and folders that are not in the copy; known where it was made."""
+        """Ignored files and folders that are not in the copy; known to whoever made it."""
         self.nested: tuple[str, ...] = ()
         self.unreadable: tuple[str, ...] = ()
         around = Surroundings(
@@ -244,7 +244,7 @@ class WorkCopy:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """It is nobody else's until the block ends, however that is; Busy where it is somebody's.
+        """It is nobody else's until the block ends, however that is; Busy if it is somebody's.
 
         Whoever had it before may have noted something: the record is read again.
         """
@@ -304,6 +304,12 @@ class WorkCopy:
         named = tuple(sorted(left_out.items(), key=lambda pair: os.fsencode(pair[0])))
         return Difference(self.base, captured.tree, changes, named)
 
+    def began_with(self, paths: Sequence[str]) -> bool:
+        """Whether one of them was there when the copy was made."""
+        if any(path in self.record.own_files for path in paths):
+            return True
+        return bool(paths) and self._shadow.began_with([os.fsencode(path) for path in paths])
+
     def head_message(self) -> tuple[str, str] | None:
         """First line and further words of the newest commit in the copy. Nothing configured there is read."""
         git_dir = self.tree / ".git"
@@ -325,7 +331,7 @@ class WorkCopy:
     def remove(self, *, wait: bool = True) -> None:
         """The copy goes at once; what cannot be deleted now is deleted with the next one.
 
-        Without `wait` its files are deleted while the caller goes on, and after its end.
+        Without `wait` its files are deleted in the background, even after the caller's end.
         """
         left = [*self.folder.parent.glob(_REMOVED + "*")]
         if self.folder.is_dir() and not self.folder.is_symlink():
@@ -391,7 +397,7 @@ def _changed_own_files(copy: WorkCopy) -> list[str]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Of every file below it; of the folder itself, where it is none."""
+    """Of every file below it, or of the path itself if it is no folder."""
     if folder.is_symlink() or not folder.is_dir():  # what a link leads to is not ours to read
         return {folder.name: _facts(folder)} if os.path.lexists(folder) else {}
     paths = [Path(place, name) for place, _, names in os.walk(folder) for name in names]

@@ -16,8 +16,8 @@ from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.ports import Commands
+from ringi.process.capture import Limit, Ran, last, run, shell
 from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
-from ringi.process.run import Limit, Ran, last, run, shell
 from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
 from ringi.workspace.copy import Difference, Supervisor, WorkCopy
@@ -85,7 +85,7 @@ class CopyRun:
         errors: Limit | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Ran:
-        """A shell command. `env` stands in for the variables of `environment`."""
+        """A shell command. `env` replaces `environment`."""
         inside = self._enclosing(Invocation(shell(command), self.environment if env is None else env))
         with _in_words(self.copy.folder):
             return run(
@@ -145,12 +145,14 @@ class CopyRun:
             return Touched.NOTHING
         before = {change.path: change for change in self.difference.changes}
         after = {change.path: change for change in now.changes}
-        rewritten = now.left_out != self.difference.left_out or any(
+        rewritten = any(
             before.get(path) != after.get(path)
             for path in before.keys() | after.keys()
             if path in before or after[path].before is not None
         )
-        return Touched.REWRITTEN if rewritten else Touched.ADDED
+        # As a file that became a link.
+        left_out = [path for path, why in now.left_out if (path, why) not in self.difference.left_out]
+        return Touched.REWRITTEN if rewritten or self.copy.began_with(left_out) else Touched.ADDED
 
 
 class ScratchCopies:

@@ -3,7 +3,7 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -87,7 +87,7 @@ class Shadow(PrivateGit):
         return Git(self.git_dir, self.work_tree, index=index).run("ls-files", form, "-z")
 
     def _unlearn(self, git: Git, places: IndexPlaces) -> None:
-        """A repository that was made where the index knows plain files would be taken for plain files."""
+        """A repository made in a folder whose plain files the index knows would be taken for plain files."""
         top = os.fsencode(self.work_tree) + b"/"
         for name in places.folders:
             # Asked first, because it is asked of every folder.
@@ -109,7 +109,7 @@ def _personal_excludes(found: dict[tuple[str, str], str], folder: Path) -> bytes
 
 
 def _expanded(name: str) -> Path:
-    return Path(os.path.expanduser(name))  # noqa: PTH111  # that of pathlib raises where there is no home
+    return Path(os.path.expanduser(name))  # noqa: PTH111  # that of pathlib raises if there is no home
 
 
 def doubt(entry: "os.DirEntry[str]", laid_at: int) -> None:
@@ -159,7 +159,7 @@ class CopyShadow(PrivateGit):
 
     def _tracked(self) -> set[bytes]:
         """The files of the beginning, and what the agent has put under git."""
-        found = set(self.git.run("ls-tree", "-r", "-z", "--name-only", self._base).split(b"\0")) - {b""}
+        found = self._files_of_base()
         index = self.work_tree / ".git" / "index"
         if index.is_file():
             git = Git(self.git_dir, self.work_tree, index=index, time_limit=60)
@@ -170,6 +170,14 @@ class CopyShadow(PrivateGit):
 
     def _tracked_mark(self) -> bytes:
         return secrets.token_bytes(8)  # taken once or twice: not worth remembering
+
+    def began_with(self, paths: Sequence[bytes]) -> bool:
+        """Whether one of these, or something below it, was there in the beginning."""
+        folders = tuple(path + b"/" for path in paths)
+        return any(name in paths or name.startswith(folders) for name in self._files_of_base())
+
+    def _files_of_base(self) -> set[bytes]:
+        return set(self.git.run("ls-tree", "-r", "-z", "--name-only", self._base).split(b"\0")) - {b""}
 
     def changes(self, tree: str) -> Iterator[Raw]:
         out = self.git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", self._base, tree)

@@ -10,8 +10,8 @@ import pexpect
 import pytest
 
 import ringi
-from ringi.process import table
-from ringi.process.table import process_start
+from ringi.process import ancestors
+from ringi.process.ancestors import process_start
 
 PATIENCE = 30
 SOURCES = str(Path(ringi.__file__).parents[1])
@@ -194,7 +194,7 @@ class TestSupervisors:
             tmp_path / "supervisor",
             sys.executable,
             "import os, subprocess, sys\n"
-            "from ringi.process.table import process_start\n"
+            "from ringi.process.ancestors import process_start\n"
             "own = f'{os.getpid()}={process_start(os.getpid())}'\n"
             f"subprocess.run(['sh', '-c', '\"$0\" \"$@\"; exit 0', sys.executable, {str(ask_file)!r}, own])\n"
             "print('pid', os.getpid())",
@@ -230,9 +230,9 @@ class TestProcessStart:
     def test_the_list_of_processes_used_elsewhere_says_the_same(self) -> None:
         process = subprocess.Popen(["sleep", "1000"])
         try:
-            parent, start, argv = table._ps()[process.pid]
+            parent, start, argv = ancestors._ps()[process.pid]
             assert (parent, argv) == (os.getpid(), ("sleep", "1000"))
-            assert start == table._ps()[process.pid][1]
+            assert start == ancestors._ps()[process.pid][1]
         finally:
             process.kill()
             process.wait()

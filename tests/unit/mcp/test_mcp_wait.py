@@ -15,7 +15,7 @@ from ringi.mcp.serve import Opening, requester_of
 from ringi.mcp.server import Library
 from ringi.mcp.wait import Client, WaitForPerson
 from ringi.mcp.worker import Worker
-from ringi.process.table import process_start
+from ringi.process.ancestors import process_start
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.places import places_of
 from tests.helpers import approve, environment_of, open_scratch, proposed, write

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.process.run import Ran, at_most, last, run, shell
+from ringi.process.capture import Ran, at_most, last, run, shell
 from ringi.process.supervisor import read_stat
 
 PATIENCE = 60.0
@@ -70,7 +70,7 @@ def drivers() -> Iterator[list["subprocess.Popen[bytes]"]]:
 def driver(folder: Path, script: str) -> "subprocess.Popen[bytes]":
     """A ringi that runs one command."""
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom ringi.process.run import last, run, shell\n"
+        "import os, sys\nfrom pathlib import Path\nfrom ringi.process.capture import last, run, shell\n"
         "run(shell(sys.argv[1]), cwd=Path.cwd(), env=os.environ, timeout_sec=1000, output=last(100))\n"
     )
     return subprocess.Popen([sys.executable, "-c", code, script], cwd=folder, env=ENV)

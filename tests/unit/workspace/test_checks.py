@@ -10,7 +10,7 @@ import pytest
 from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.process.table import process_start
+from ringi.process.ancestors import process_start
 from ringi.text import Text
 from ringi.workspace.checks import CopyChecks
 from ringi.workspace.copy import WorkCopy

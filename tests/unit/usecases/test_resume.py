@@ -8,7 +8,7 @@ from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
 from ringi.domain.versions import Difference, SpecDifference
 from ringi.text import visible
-from ringi.usecases.feedback import message_of
+from ringi.usecases.resume import message_of
 
 
 def answer(**more: object) -> PlanAnswer:

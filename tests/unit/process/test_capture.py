@@ -18,7 +18,7 @@ import pexpect
 import pytest
 
 import ringi
-from ringi.process.run import Ran, at_most, last, run, shell
+from ringi.process.capture import Ran, at_most, last, run, shell
 from ringi.process.supervisor import end_group, read_stat
 from ringi.process.terminal import discard_pending_input, run_in_terminal
 
@@ -524,7 +524,7 @@ class TestCaptured:
             "from resource import RUSAGE_SELF, getrusage\n"
             "import os\n"
             "from pathlib import Path\n"
-            "from ringi.process.run import last, run, shell\n"
+            "from ringi.process.capture import last, run, shell\n"
             "def measured(command):\n"
             "    kept = last(16384)\n"
             "    done = run(shell(command), cwd=Path.cwd(), env=os.environ, timeout_sec=120, output=kept)\n"
@@ -553,7 +553,7 @@ class TestCaptured:
             "import os\n"
             "from pathlib import Path\n"
             "from ringi.errors import Interrupted\n"
-            "from ringi.process.run import last, run, shell\n"
+            "from ringi.process.capture import last, run, shell\n"
             "try:\n"
             "    command = 'echo $$ > pid; sleep 1000'\n"
             "    run(shell(command), cwd=Path.cwd(), env=os.environ, timeout_sec=100, output=last(100))\n"
