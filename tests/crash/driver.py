@@ -49,10 +49,10 @@ def _say(what: object) -> None:
 def _warm() -> None:
     """Imports that an execution would do, so that a child does nothing but execute."""
     from ringi.fs import calls
-    from ringi.store import verify
+    from ringi.store import integrity
 
     calls._exchange_function()
-    assert verify
+    assert integrity
 
 
 def _child(task: Mapping[str, Any], tell: int) -> None:

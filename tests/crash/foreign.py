@@ -8,7 +8,7 @@ from pathlib import Path
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import PlanStatus
 from ringi.errors import RingiError, Stale, StorageFailed
-from ringi.store.verify import verify
+from ringi.store.integrity import verify
 from tests.crash.scenarios import Scenario, laid_out
 from tests.fakes.hooked import Hook, HookedFileSystem
 from tests.fakes.world import World

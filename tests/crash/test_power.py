@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ringi.domain.plan import ActionSpec, PlanStatus
-from ringi.store.verify import verify
+from ringi.store.integrity import verify
 from tests.crash import scenarios
 from tests.crash.scenarios import Picture, Scenario
 from tests.fakes.power import (

@@ -29,7 +29,7 @@ import pytest
 from ringi.domain.execution import OpStatus
 from ringi.domain.plan import PlanStatus, SpecKind
 from ringi.fs import FileSystem
-from ringi.store.verify import verify
+from ringi.store.integrity import verify
 from tests.crash import scenarios
 from tests.crash.scenarios import Picture, Scenario, laid_out, taken
 from tests.fakes.world import World

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ringi.domain.events import LoggedEvent
     from ringi.domain.execution import CommitOutcome
     from ringi.errors import RingiError
-    from ringi.store.reading import PlanReader
+    from ringi.store.plans import PlanReader
 
 EXIT_PERSON_NEEDED: Final = 3
 EXIT_STALE: Final = 4
@@ -46,7 +46,7 @@ class App:
     def plans(self) -> "PlanReader":
         """For commands that only read: without what changes a workspace, they start in half the time."""
         if self._opened is None:
-            from ringi.store.reading import PlanReader  # noqa: PLC0415  # not needed to show help
+            from ringi.store.plans import PlanReader  # noqa: PLC0415  # not needed to show help
 
             reader = PlanReader(self.places.state, _WAIT_SEC)
             if not reader.any_unfinished():

@@ -9,11 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import Busy, InTheWay, LedgerCorrupt, NewerVersion, RingiError, StorageFailed
-from ringi.store import sql
+from ringi.errors import Ambiguous, Busy, InTheWay, LedgerCorrupt, NewerVersion, RingiError, StorageFailed
+from ringi.store.migrations import MIGRATIONS
 from ringi.text import Text
 
+GET_META: Final = "SELECT value FROM meta WHERE key = ?"
+SET_META: Final = (
+    "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
+
 DATABASE: Final = "ringi.db"
+Row = tuple[object, ...]
+_SHORTEST_NAME: Final = 4
+_OF_AN_ID: Final = frozenset("0123456789abcdef-")
 _PRIMARY_CODE: Final = 0xFF
 _PAUSE_SEC: Final = 0.01
 _CORRUPT: Final = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB])
@@ -76,11 +84,11 @@ def _prepare_patiently(database: sqlite3.Connection, wait_sec: float) -> None:
 def _prepare(database: sqlite3.Connection) -> None:
     # Before anything else, so that a damaged or newer file is not touched.
     version = _version(database)
-    if version > len(sql.MIGRATIONS):
-        raise NewerVersion(what=Text("The ledger"), found=version, known=len(sql.MIGRATIONS))
+    if version > len(MIGRATIONS):
+        raise NewerVersion(what=Text("The ledger"), found=version, known=len(MIGRATIONS))
     database.execute("PRAGMA journal_mode = WAL").fetchone()
     database.execute("PRAGMA synchronous = FULL")
-    if version < len(sql.MIGRATIONS):
+    if version < len(MIGRATIONS):
         _migrate(database)
 
 
@@ -88,7 +96,7 @@ def _version(database: sqlite3.Connection) -> int:
     found = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
     if found is None:
         return 0
-    row = database.execute(sql.GET_META, ("schema",)).fetchone()
+    row = database.execute(GET_META, ("schema",)).fetchone()
     if row and not str(row[0]).isdigit():
         raise sqlite3.DatabaseError(_NO_VERSION)
     return int(row[0]) if row else 0
@@ -98,13 +106,13 @@ def _migrate(database: sqlite3.Connection) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
         # Again under the lock: another process may have migrated meanwhile.
-        for number in range(_version(database), len(sql.MIGRATIONS)):
-            for statement in sql.MIGRATIONS[number]:
+        for number in range(_version(database), len(MIGRATIONS)):
+            for statement in MIGRATIONS[number]:
                 if isinstance(statement, str):
                     database.execute(statement)
                 else:
                     statement(database)
-        database.execute(sql.SET_META, ("schema", str(len(sql.MIGRATIONS))))
+        database.execute(SET_META, ("schema", str(len(MIGRATIONS))))
         database.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(sqlite3.Error):
@@ -135,3 +143,35 @@ def _in_our_words(error: sqlite3.DatabaseError | UnicodeDecodeError, path: str) 
     if isinstance(error, sqlite3.OperationalError):
         return StorageFailed(what=path, why=str(error))
     return None
+
+
+class Reader:
+    """An open ledger, to be read. Each kind of document adds its own queries."""
+
+    def __init__(self, folder: Path, wait_sec: float) -> None:
+        self.folder = folder
+        self.database = connect(folder, wait_sec)
+
+    def close(self) -> None:
+        self.database.close()
+
+    def meta(self, key: str) -> str | None:
+        found = self._select(GET_META, key)
+        return str(found[0][0]) if found else None
+
+    def _select(self, statement: str, *values: object) -> list[Row]:
+        with translated(self.folder):
+            return self.database.execute(statement, values).fetchall()
+
+    def _beginning_with(self, statement: str, name: str, typed: str, first: str) -> str | None:
+        """The one id that begins so; `typed` is the part that tells it from others."""
+        if len(typed) < _SHORTEST_NAME or not set(typed) <= _OF_AN_ID:
+            return None
+        found = [str(row[0]) for row in self._select(statement, first, first + "~")]
+        if len(found) > 1:
+            raise Ambiguous(name=name, candidates=", ".join(found))
+        return found[0] if found else None
+
+
+def as_bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()

@@ -7,7 +7,15 @@ from typing import Final
 from ringi.domain.codec import digest
 from ringi.errors import StorageFailed
 from ringi.fs import OsFileSystem, opened, replace_file
-from ringi.store import sql
+
+_KEEP_CONTENT: Final = (
+    "INSERT INTO contents (sha256, body, kept_until) VALUES (?, ?, ?)"
+    " ON CONFLICT (sha256) DO UPDATE SET kept_until = excluded.kept_until"
+    " WHERE excluded.kept_until > contents.kept_until"
+)
+_CONTENT: Final = "SELECT body FROM contents WHERE sha256 = ?"
+_OLD_CONTENTS: Final = "SELECT sha256, body IS NULL FROM contents WHERE kept_until < ?"
+_DROP_CONTENTS: Final = "DELETE FROM contents WHERE kept_until < ?"
 
 _FOLDER: Final = "contents"
 _LARGE: Final = 1024 * 1024
@@ -26,10 +34,10 @@ class Contents:
         if len(data) > _LARGE:
             self._write(sha256, data)
             body = None
-        database.execute(sql.KEEP_CONTENT, (sha256, body, kept_until))
+        database.execute(_KEEP_CONTENT, (sha256, body, kept_until))
 
     def get(self, database: sqlite3.Connection, sha256: str) -> bytes | None:
-        row = database.execute(sql.CONTENT, (sha256,)).fetchone()
+        row = database.execute(_CONTENT, (sha256,)).fetchone()
         if row is None:
             return None
         try:
@@ -52,10 +60,10 @@ class Contents:
             self._fs.sync_folder(folder)
 
     def forget(self, database: sqlite3.Connection, before: str) -> None:
-        old = database.execute(sql.OLD_CONTENTS, (before,)).fetchall()
+        old = database.execute(_OLD_CONTENTS, (before,)).fetchall()
         if not old:
             return
-        database.execute(sql.DROP_CONTENTS, (before,))
+        database.execute(_DROP_CONTENTS, (before,))
         for sha256, is_file in old:
             if is_file:
                 (self._folder / str(sha256)).unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import RingiError
-from ringi.store.chain import Changed
+from ringi.store.events import Changed
 from ringi.store.ledger import LedgerReader
 from ringi.store.projection import Projection
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from ringi.domain import codec
 from ringi.domain.base import Versioned
 from ringi.errors import NothingToAdopt, RingiError
-from ringi.store import sql
-from ringi.store.connection import DATABASE
+from ringi.store.connection import DATABASE, GET_META, SET_META
 from ringi.store.projection import IDENTITY
 
 
@@ -54,7 +53,7 @@ class MovedLedger:
             own.rename(_free(own.with_name(f"{own.name}.empty")))
         earlier.state.rename(own)
         with contextlib.closing(sqlite3.connect(own / DATABASE)) as database, database:
-            database.execute(sql.SET_META, ("workspace", str(self._root)))
+            database.execute(SET_META, ("workspace", str(self._root)))
         return earlier.path
 
     def set_aside(self) -> list[Path]:
@@ -95,7 +94,7 @@ def _meta(state: Path, key: str) -> str | None:
         return None
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
-            row = database.execute(sql.GET_META, (key,)).fetchone()
+            row = database.execute(GET_META, (key,)).fetchone()
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return None
     return str(row[0]) if row else None

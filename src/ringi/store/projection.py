@@ -15,10 +15,10 @@ from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, publish
 from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
-from ringi.store.chain import Changed
+from ringi.store.events import Changed
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import wait_for
-from ringi.store.sessionfiles import SessionFiles
+from ringi.store.session_files import SessionFiles
 from ringi.text import Text
 
 PLANS: Final = (AGENT_FOLDER, "logs", "plans")

@@ -8,13 +8,12 @@ from pathlib import Path
 from ringi.domain.session import SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import Busy, LedgerCorrupt, RingiError
-from ringi.store import sql
-from ringi.store.connection import DATABASE, translated
+from ringi.store.connection import DATABASE, SET_META, translated
+from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger
 from ringi.store.projection import PLANS, Projection
-from ringi.store.sessionfiles import LOGS, SESSIONS, log_name
-from ringi.store.sessionrows import LOG_PHASES
-from ringi.store.verify import verify
+from ringi.store.session_files import LOGS, SESSIONS, log_name
+from ringi.store.sessions import LOG_PHASES
 from ringi.text import Text
 
 
@@ -41,7 +40,7 @@ class LedgerUpkeep:
         with contextlib.suppress(Busy), translated(self._ledger.folder):
             self._ledger.database.execute("BEGIN IMMEDIATE")
             try:
-                self._ledger.database.execute(sql.SET_META, ("tried", "1"))
+                self._ledger.database.execute(SET_META, ("tried", "1"))
             finally:
                 with contextlib.suppress(sqlite3.Error):
                     self._ledger.database.execute("ROLLBACK")

@@ -12,8 +12,8 @@ from ringi.integrations.signing import SshSignatures
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, EventSink, PersonChannel, Upkeep
-from ringi.store.chain import Changed
 from ringi.store.connection import private_folder
+from ringi.store.events import Changed
 from ringi.store.later import Later
 from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock

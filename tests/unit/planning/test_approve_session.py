@@ -16,8 +16,8 @@ from ringi.domain.session import SessionStatus
 from ringi.domain.session_view import QuestionPending
 from ringi.errors import Busy, ModelDeclined, SessionFailed, SessionOver, SessionRace, WrongAnswer
 from ringi.ports import NewEvent
+from ringi.store.integrity import verify
 from ringi.store.lock import PassingLock
-from ringi.store.verify import verify
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import SteppingClock
 from tests.fakes.signing import MadeUpKeys

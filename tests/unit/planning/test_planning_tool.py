@@ -39,7 +39,7 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.planning.approve import enhanced_instruction
-from ringi.store.verify import verify
+from ringi.store.integrity import verify
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import AgentAtWork, NoTerminal
 

@@ -12,7 +12,7 @@ from ringi.domain.session import SessionStatus
 from ringi.domain.session_view import ApprovalPending, DecisionPending, FailedPending, WorkPending
 from ringi.errors import BadDocument
 from ringi.planning.take_in import changes
-from ringi.store.verify import verify
+from ringi.store.integrity import verify
 from tests.fakes.models import Desk
 
 

@@ -14,7 +14,7 @@ from ringi.domain.plan import PlanStatus, with_state
 from ringi.domain.project_state import Dependencies, ProjectState, StateSource
 from ringi.errors import Busy, LedgerCorrupt, LostRace, NewerVersion, NotFound, NothingToUndo, StorageFailed
 from ringi.ports import NewEvent
-from ringi.store import sql
+from ringi.store import connection, migrations
 from ringi.store.connection import connect, private_folder
 from ringi.store.contents import Contents
 from ringi.wiring.system import SystemClock
@@ -53,7 +53,9 @@ def test_made_from_nothing(tmp_path: Path):
     with contextlib.closing(connect(folder, 1)) as database:
         found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         assert found == TABLES
-        assert database.execute(sql.GET_META, ("schema",)).fetchone() == (str(len(sql.MIGRATIONS)),)
+        assert database.execute(connection.GET_META, ("schema",)).fetchone() == (
+            str(len(migrations.MIGRATIONS)),
+        )
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database.execute("PRAGMA synchronous").fetchone() == (2,)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -62,9 +64,9 @@ def test_made_from_nothing(tmp_path: Path):
 
 
 def test_a_migration_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    broken = (*sql.MIGRATIONS, ("CREATE TABLE extra (x)", "CREATE TABLE plans (x)"))
+    broken = (*migrations.MIGRATIONS, ("CREATE TABLE extra (x)", "CREATE TABLE plans (x)"))
     with monkeypatch.context() as patched:
-        patched.setattr(sql, "MIGRATIONS", broken)
+        patched.setattr(connection, "MIGRATIONS", broken)
         with pytest.raises(LedgerCorrupt):
             connect(tmp_path / "state", 1)
     with contextlib.closing(connect(tmp_path / "state", 1)) as database:
@@ -76,10 +78,10 @@ def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path, monkeypatch: pyte
     with open_scratch(tmp_path) as ws:
         plan_id = proposed(ws, write("README.md", "x\n"))
     with monkeypatch.context() as patched:
-        patched.setattr(sql, "MIGRATIONS", (*sql.MIGRATIONS, ("CREATE TABLE later (x TEXT)",)))
+        patched.setattr(connection, "MIGRATIONS", (*migrations.MIGRATIONS, ("CREATE TABLE later (x TEXT)",)))
         with open_scratch(tmp_path) as ws:
             assert ws.plan.get_state(plan_id).status is PlanStatus.PENDING_REVIEW
-            assert ws.ledger.meta("schema") == str(len(sql.MIGRATIONS))
+            assert ws.ledger.meta("schema") == str(len(connection.MIGRATIONS))
     with pytest.raises(NewerVersion):
         open_scratch(tmp_path)
 

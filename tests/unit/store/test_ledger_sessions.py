@@ -19,11 +19,11 @@ from ringi.domain.session import OPEN_SESSIONS, LogEntry, SessionFacts, SessionS
 from ringi.domain.subject import SubjectKind
 from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
 from ringi.ports import NewEvent, SessionStore
-from ringi.store import sql
+from ringi.store import connection, migrations
 from ringi.store.connection import DATABASE, connect
+from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger
-from ringi.store.reading import PlanReader
-from ringi.store.verify import verify
+from ringi.store.plans import PlanReader
 from tests.helpers import SetClock, open_scratch
 from tests.unit.store.made_sessions import (
     ANSWERED,
@@ -278,10 +278,10 @@ def test_a_ledger_from_before_has_no_session_and_can_have_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as patched:
-        patched.setattr(sql, "MIGRATIONS", sql.MIGRATIONS[:3])
+        patched.setattr(connection, "MIGRATIONS", migrations.MIGRATIONS[:3])
         connect(tmp_path, 1).close()
     with contextlib.closing(sqlite3.connect(tmp_path / DATABASE)) as database:
-        assert database.execute(sql.GET_META, ("schema",)).fetchone() == ("3",)
+        assert database.execute(connection.GET_META, ("schema",)).fetchone() == ("3",)
     reader = PlanReader(tmp_path, 1)
     with contextlib.closing(reader):
         assert reader.session_refs(open_only=True) == reader.session_refs() == []
@@ -294,7 +294,7 @@ def test_a_ledger_from_before_has_no_session_and_can_have_one(
 def test_a_list_without_sessions_loads_nothing_for_them(tmp_path: Path):
     connect(tmp_path, 1).close()
     script = (
-        "import sys; from pathlib import Path; from ringi.store.reading import PlanReader\n"
+        "import sys; from pathlib import Path; from ringi.store.plans import PlanReader\n"
         "before = set(sys.modules); found = PlanReader(Path(sys.argv[1]), 1).session_refs(open_only=True)\n"
         "assert found == [] and 'ringi.domain.session' not in sys.modules and set(sys.modules) == before"
     )

@@ -18,8 +18,8 @@ from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, SpecKind
 from ringi.domain.risk import Risk
 from ringi.ports import NewEvent
+from ringi.store.integrity import verify
 from ringi.store.ledger import LedgerReader
-from ringi.store.verify import verify
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, approved, create, delete, open_scratch, proposed, rewire, undo, write
 

@@ -1,24 +1,174 @@
-"""Whether the log and what it speaks of are as they were written."""
+"""Whether planning sessions and runs are as they were written.
+
+The words of the logs are outside the chain, which knows only how many entries there are.
+
+Whether the log and what it speaks of are as they were written.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalRequest, Statement, read_approval
+from ringi.domain.approval import Approval, ApprovalRequest, SessionSubject, Statement, read_approval
 from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import Grant
 from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
+from ringi.domain.run import Run
+from ringi.domain.session import PlanningSession, SessionFacts
 from ringi.domain.subject import SubjectKind
 from ringi.errors import RingiError
-from ringi.store import sql
-from ringi.store.connection import translated
+from ringi.store.connection import Row, as_bytes, translated
 from ringi.store.ledger import LedgerReader
-from ringi.store.planrows import Row, as_bytes, ref_of
-from ringi.store.sessionverify import SessionChain, approval_break, as_written
+from ringi.store.plans import ref_of
+from ringi.store.sessions import ref_of_session, saved
 from ringi.text import Text
+
+_EVENT_ROWS: Final = "SELECT seq, subject_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
+_GRANTED_BY: Final = "SELECT id, granted_by FROM approvals"
+# As bytes: what was tampered with need not be text.
+_APPROVAL_ROWS: Final = (
+    "SELECT id, subject_id, kind, CAST(document AS BLOB), spent_by FROM approvals ORDER BY at"
+)
+_EXECUTION_ROWS: Final = (
+    "SELECT id, plan_id, CAST(intent AS BLOB), CAST(result AS BLOB) FROM executions ORDER BY at"
+)
+_REQUEST_ROWS: Final = "SELECT id, plan_id, CAST(document AS BLOB) FROM requests ORDER BY at"
+_SAVED_PLANS: Final = (
+    "SELECT p.id, p.number, p.status, p.version, CAST(p.ref AS BLOB), CAST(p.document AS BLOB),"
+    " CAST(s.document AS BLOB) FROM plans p"
+    " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version ORDER BY p.number"
+)
+_COMMAND_ROWS: Final = (
+    "SELECT execution_id, spec_id, CAST(started AS BLOB), CAST(ended AS BLOB) FROM commands ORDER BY at"
+)
+_GRANT_ROWS: Final = "SELECT id, CAST(document AS BLOB), revoked_at FROM grants ORDER BY at"
+_SESSION_ROWS: Final = (
+    "SELECT at, id, revision, status, logs, CAST(ref AS BLOB), CAST(document AS BLOB), CAST(facts AS BLOB)"
+    " FROM sessions ORDER BY at"
+)
+_LOG_COUNTS: Final = "SELECT session_id, COUNT(*), MIN(seq), MAX(seq) FROM session_logs GROUP BY session_id"
+_RUN_ROWS: Final = "SELECT at, id, CAST(document AS BLOB) FROM runs ORDER BY at"
+
+T = TypeVar("T")
+
+
+def as_written(data: bytes, kind: type[T]) -> T | None:
+    """None where it is not what the program writes."""
+    try:
+        return codec.trusted(data, kind, "")
+    except RingiError:
+        return None
+
+
+class _Saves:
+    """What the log says of one session or run."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        """In the order in which they came."""
+        self.count = 0
+        self.seq = 0
+        self.document = ""
+
+    def note(self, event: Event) -> None:
+        self.count += 1
+        self.seq, self.document = event.seq, event.document
+
+
+class SessionChain:
+    def __init__(self, rows: Callable[[str], Iterator[Row]]) -> None:
+        self._rows = rows
+        self._sessions: dict[str, _Saves] = {}
+        self._runs: dict[str, _Saves] = {}
+        self._subjects: dict[int, str] = {}
+        """The session that each event speaks of."""
+        self._made: dict[str, str] = {}
+        """By the run: the session, as the log has it."""
+        self._approved: dict[str, tuple[str, str]] = {}
+        """By the run: the session, and the instruction that was approved."""
+
+    def note(self, event: Event) -> None:
+        kind, name = event.subject
+        if kind not in {SubjectKind.SESSION, SubjectKind.RUN}:
+            return
+        known = self._sessions if kind is SubjectKind.SESSION else self._runs
+        known.setdefault(name, _Saves(len(known) + 1)).note(event)
+        self._subjects[event.seq] = name
+        if event.event is EventKind.RUN_CREATED:
+            self._made.setdefault(name, event.reason)
+
+    def given(self, approval: Approval, seq: int, spent_by: object) -> bool:
+        """Whether the approval that event `seq` speaks of is that of its session, and made this run."""
+        subject = as_written(approval.subject.encode(), SessionSubject)
+        run_id, session_id = str(spent_by), approval.subject_id
+        if subject is None or subject.session_id != session_id or approval.spent_by not in {None, spent_by}:
+            return False
+        self._approved[run_id] = (session_id, subject.instruction)
+        return self._subjects.get(seq) == session_id and self._made.get(run_id) == session_id
+
+    def breaks(self) -> Iterator[Text]:
+        logs = {str(name): tuple(found) for name, *found in self._rows(_LOG_COUNTS)}
+        for *listed, document, facts in self._rows(_SESSION_ROWS):
+            session_id = str(listed[1])
+            saves = self._sessions.pop(session_id, _Saves(0))
+            yield from _session_breaks(listed, as_bytes(document), as_bytes(facts), saves)
+            count = listed[4]
+            if logs.pop(session_id, (0, 1, 0)) != (count, 1, count):
+                yield _logs_break(session_id)
+        yield from map(_logs_break, logs)
+        for session_id, saves in self._sessions.items():
+            yield Text(
+                "event {seq}: its planning session {session} is gone", seq=saves.seq, session=session_id
+            )
+        yield from self._run_breaks()
+
+    def _run_breaks(self) -> Iterator[Text]:
+        for at, run_id, document in self._rows(_RUN_ROWS):
+            data = as_bytes(document)
+            saves = self._runs.pop(str(run_id), _Saves(0))
+            run = as_written(data, Run)
+            named = run is not None and run.run_id == run_id
+            if run is None or codec.digest(data) != saves.document or not named or at != saves.number:
+                yield Text("run {run}: it is not what event {seq} says was saved", run=run_id, seq=saves.seq)
+            elif self._approved.get(run.run_id, _given_to(run)) != _given_to(run):
+                yield approval_break(run.planning_session_id)
+        for name, saves in self._runs.items():
+            yield Text("event {seq}: its run {run} is gone", seq=saves.seq, run=name)
+
+
+def _session_breaks(listed: list[object], document: bytes, facts: bytes, saves: _Saves) -> Iterator[Text]:
+    at, session_id, revision, status, logs, ref = listed
+    session = as_written(document, PlanningSession)
+    right = codec.digest(saved(document, facts, logs)) == saves.document
+    right &= as_written(facts, SessionFacts) is not None
+    if session is None or session.session_id != session_id or not right:
+        yield Text(
+            "planning session {session}: it is not what event {seq} says was saved",
+            session=session_id,
+            seq=saves.seq,
+        )
+        return
+    expected = [saves.number, saves.count, str(session.status), msgspec.json.encode(ref_of_session(session))]
+    if [at, revision, status, ref] != expected:
+        yield Text(
+            "planning session {session}: the list does not say what the session says", session=session_id
+        )
+
+
+def _given_to(run: Run) -> tuple[str, str]:
+    return run.planning_session_id, run.instruction
+
+
+def approval_break(session_id: object) -> Text:
+    return Text("planning session {session}: its approval was changed or put in", session=session_id)
+
+
+def _logs_break(session_id: object) -> Text:
+    return Text("planning session {session}: log entries were removed or put in", session=session_id)
 
 
 def verify(ledger: LedgerReader) -> list[Text]:
@@ -61,7 +211,7 @@ class _Chain:
 
     def breaks(self) -> Iterator[Text]:
         previous, expected = FIRST_PREVIOUS, 1
-        for number, plan_id, document, hash_ in self._rows(sql.EVENT_ROWS):
+        for number, plan_id, document, hash_ in self._rows(_EVENT_ROWS):
             data, seq = as_bytes(document), number if isinstance(number, int) else 0
             if seq != expected:
                 yield Text("event {seq}: {count} events before it are missing", seq=seq, count=seq - expected)
@@ -97,7 +247,7 @@ class _Chain:
             self._revoked[event.document] = event.at
 
     def documents(self) -> Iterator[Text]:
-        for *listed, document, specs in self._rows(sql.SAVED_PLANS):
+        for *listed, document, specs in self._rows(_SAVED_PLANS):
             plan_id, number = str(listed[0]), listed[1]
             data = as_bytes(document)
             seq, expected, at = self._documents.pop(plan_id, (0, "", ""))
@@ -124,7 +274,7 @@ class _Chain:
 
     def executions(self) -> Iterator[Text]:
         """Intents and results, each in the order of the log."""
-        for row_id, plan_id, intent, result in self._rows(sql.EXECUTION_ROWS):
+        for row_id, plan_id, intent, result in self._rows(_EXECUTION_ROWS):
             read = as_written(as_bytes(intent), ExecutionIntent)
             right = read is not None and (read.id, read.plan_id) == (row_id, plan_id)
             right &= self._follows(as_bytes(intent), "intents")
@@ -139,7 +289,7 @@ class _Chain:
 
     def commands(self) -> Iterator[Text]:
         """Starts in the order of the log. A person may have told an end much later, but after its start."""
-        for execution_id, spec_id, started, ended in self._rows(sql.COMMAND_ROWS):
+        for execution_id, spec_id, started, ended in self._rows(_COMMAND_ROWS):
             start = as_written(as_bytes(started), CommandStart)
             key = (execution_id, spec_id)
             right = start is not None and (start.execution_id, start.spec_id) == key
@@ -152,8 +302,8 @@ class _Chain:
                 yield Text("execution {id}: a command was changed or put in", id=execution_id)
 
     def approvals(self) -> Iterator[Text]:
-        granted = {row[0]: row[1] for row in self._rows(sql.GRANTED_BY)}
-        for row_id, subject_id, kind, document, spent_by in self._rows(sql.APPROVAL_ROWS):
+        granted = {row[0]: row[1] for row in self._rows(_GRANTED_BY)}
+        for row_id, subject_id, kind, document, spent_by in self._rows(_APPROVAL_ROWS):
             data, order = as_bytes(document), f"approvals of a {kind}"
             approval = _read(data)
             right = approval is not None and (approval.id, *approval.about) == (row_id, kind, subject_id)
@@ -168,7 +318,7 @@ class _Chain:
                 yield _changed(subject_id)
 
     def grants(self) -> Iterator[Text]:
-        for row_id, document, revoked_at in self._rows(sql.GRANT_ROWS):
+        for row_id, document, revoked_at in self._rows(_GRANT_ROWS):
             data = as_bytes(document)
             grant = as_written(data, Grant)
             right = grant is not None and grant.id == row_id and self._follows(data, "grants")
@@ -204,7 +354,7 @@ class _Chain:
         return right
 
     def requests(self) -> Iterator[Text]:
-        for row_id, plan_id, document in self._rows(sql.REQUEST_ROWS):
+        for row_id, plan_id, document in self._rows(_REQUEST_ROWS):
             request = as_written(as_bytes(document), ApprovalRequest)
             key = (str(plan_id), request.digest if request else "")
             right = request is not None and (request.id, request.subject_id) == (row_id, plan_id)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from ringi.domain import codec
 from ringi.domain.run import RunPhase
 from ringi.domain.session import SessionStatus
+from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger, LedgerReader
-from ringi.store.verify import verify
 from tests.helpers import SetClock, open_scratch
 from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, run, saved
 

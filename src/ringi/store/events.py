@@ -1,8 +1,8 @@
 """The chain of events, which every transaction lengthens, and what a transaction leaves to be shown."""
 
 import sqlite3
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 from ringi.domain import codec
 from ringi.domain.approval import Approval
@@ -10,8 +10,14 @@ from ringi.domain.base import Document
 from ringi.domain.events import FIRST_PREVIOUS, Counts, Event, LoggedEvent
 from ringi.domain.subject import Subject
 from ringi.ports import Clock, NewEvent, StoredPlan, StoredSession
-from ringi.store import sql
+from ringi.store.connection import SET_META, Reader, as_bytes
 from ringi.store.contents import Contents
+
+_LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
+_ADD_EVENT: Final = "INSERT INTO events (seq, subject_id, document, hash) VALUES (?, ?, ?, ?)"
+_EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
+_EVENTS_OF: Final = "SELECT document, hash FROM events WHERE subject_id = ? AND seq > ? ORDER BY seq"
+_HAS_EVENT: Final = "SELECT 1 FROM events WHERE hash = ? ORDER BY seq DESC LIMIT 1"
 
 
 class Changed:
@@ -61,11 +67,11 @@ class EventLog:
         self.changed = Changed()
 
     def last_hash(self) -> str:
-        row = self._database.execute(sql.LAST_EVENT).fetchone()
+        row = self._database.execute(_LAST_EVENT).fetchone()
         return str(row[1]) if row else FIRST_PREVIOUS
 
     def _add_event(self, about: About, now: str, new: NewEvent) -> None:
-        row = self._database.execute(sql.LAST_EVENT).fetchone()
+        row = self._database.execute(_LAST_EVENT).fetchone()
         seq, previous = row or (0, FIRST_PREVIOUS)
         event = Event(
             seq=seq + 1,
@@ -83,9 +89,9 @@ class EventLog:
         )
         data = codec.canonical(event)
         logged = LoggedEvent(event, codec.digest(data))
-        self._database.execute(sql.ADD_EVENT, (event.seq, event.subject_id, data.decode(), logged.hash))
+        self._database.execute(_ADD_EVENT, (event.seq, event.subject_id, data.decode(), logged.hash))
         # The end of the chain stands elsewhere too, so that a log cut short is noticed.
-        self._database.execute(sql.SET_META, ("head", f"{event.seq} {logged.hash}"))
+        self._database.execute(SET_META, ("head", f"{event.seq} {logged.hash}"))
         self.changed.events.append(logged)
 
 
@@ -97,3 +103,24 @@ def evidence_of(document: Document) -> str:
 
 def text_of(document: Document) -> str:
     return codec.canonical(document).decode()
+
+
+class Events(Reader):
+    def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]:
+        if subject_id is None:
+            found = self._select(_EVENTS, after)
+        else:
+            found = self._select(_EVENTS_OF, subject_id, after)
+        for document, hash_ in found:
+            yield LoggedEvent(codec.trusted(as_bytes(document), Event, "event"), str(hash_))
+
+    def last_seq(self) -> int:
+        found = self._select(_LAST_EVENT)
+        return int(str(found[0][0])) if found else 0
+
+    def last_hash(self) -> str:
+        found = self._select(_LAST_EVENT)
+        return str(found[0][1]) if found else FIRST_PREVIOUS
+
+    def has_event(self, hash_: str) -> bool:
+        return bool(self._select(_HAS_EVENT, hash_))

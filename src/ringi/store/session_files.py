@@ -14,7 +14,7 @@ from ringi.fs import OsFileSystem, publish
 from ringi.ports import StoredSession
 from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
 from ringi.store.ledger import LedgerReader
-from ringi.store.sessionrows import LOG_PHASES
+from ringi.store.sessions import LOG_PHASES
 
 SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")
 LOGS: Final = (AGENT_FOLDER, "logs")

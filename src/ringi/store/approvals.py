@@ -1,0 +1,61 @@
+"""Requests and approvals of every kind of subject."""
+
+import sqlite3
+from typing import Final
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.approval import Approval, ApprovalRequest, read_approval
+from ringi.domain.session import short
+from ringi.errors import SessionRace
+from ringi.store.connection import Reader, as_bytes
+from ringi.store.events import EventLog, text_of
+
+_ADD_REQUEST: Final = (
+    "INSERT INTO requests (id, plan_id, at, document)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM requests), ?)"
+)
+_REQUESTS: Final = "SELECT document FROM requests WHERE plan_id = ? ORDER BY at"
+_ADD_APPROVAL: Final = (
+    "INSERT INTO approvals (id, subject_id, kind, granted_by, at, document)"
+    " VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
+)
+_GRANTED: Final = "SELECT document, spent_by FROM approvals WHERE granted_by = ? ORDER BY at"
+_APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE subject_id = ? ORDER BY at"
+_SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
+
+
+class Approvals(Reader):
+    def requests(self, subject_id: str) -> tuple[ApprovalRequest, ...]:
+        found = self._select(_REQUESTS, subject_id)
+        return tuple(codec.trusted(as_bytes(row[0]), ApprovalRequest, "approval request") for row in found)
+
+    def approvals(self, subject_id: str) -> tuple[Approval, ...]:
+        return self._approvals(_APPROVALS, subject_id)
+
+    def granted(self, grant_id: str) -> tuple[Approval, ...]:
+        return self._approvals(_GRANTED, grant_id)
+
+    def _approvals(self, statement: str, name: str) -> tuple[Approval, ...]:
+        return tuple(
+            msgspec.structs.replace(read_approval(as_bytes(document)), spent_by=spent_by)
+            for document, spent_by in self._select(statement, name)
+        )
+
+
+class ApprovalWrites(EventLog):
+    def add_request(self, request: ApprovalRequest) -> None:
+        self._database.execute(_ADD_REQUEST, (request.id, request.subject_id, text_of(request)))
+
+    def add_approval(self, approval: Approval) -> None:
+        kind, subject_id = approval.about
+        values = (approval.id, subject_id, kind, approval.proof.grant or None, text_of(approval))
+        try:
+            self._database.execute(_ADD_APPROVAL, values)
+        except sqlite3.IntegrityError:
+            # A session is approved once.
+            raise SessionRace(session=short(subject_id)) from None
+
+    def spend(self, approval_id: str, used_by: str) -> None:
+        self._database.execute(_SPEND, (used_by, approval_id))

@@ -1,0 +1,183 @@
+"""How the ledger's tables came to be what they are. Append; never change what was released.
+
+The types and the grammar are those PostgreSQL shares with SQLite.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any, Final
+
+Step = str | Callable[[sqlite3.Connection], None]
+
+
+def _fields(document: object) -> dict[str, Any]:
+    """Empty if it cannot be read: whoever verifies the ledger is told."""
+    try:
+        found = json.loads(str(document))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def move_session_approvals(database: sqlite3.Connection) -> None:
+    """In the order of the log, as those of plans are."""
+    rows = database.execute("SELECT id, approval FROM sessions WHERE approval IS NOT NULL").fetchall()
+    if not rows:
+        return
+    places = {str(hash_): seq for seq, hash_ in database.execute("SELECT seq, hash FROM events")}
+    found = [(_fields(document), str(session_id), document) for session_id, document in rows]
+    found.sort(key=lambda one: places.get(str(one[0].get("after_event")), 0))
+    for fields, session_id, document in found:
+        approval_id, run_id = fields.get("id", session_id), fields.get("run_id")
+        database.execute(
+            "INSERT INTO approvals (id, subject_id, kind, at, document, spent_by)"
+            " VALUES (?, ?, 'session', (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?, ?)",
+            (str(approval_id), session_id, document, run_id),
+        )
+
+
+def name_grants(database: sqlite3.Connection) -> None:
+    """Events about grants named them in their reason only."""
+    rows = database.execute("SELECT seq, document FROM events WHERE subject_id = ''").fetchall()
+    for seq, document in rows:
+        grant_id = str(_fields(document).get("reason", "")).partition(" ")[0]
+        database.execute("UPDATE events SET subject_id = ? WHERE seq = ?", (grant_id, seq))
+
+
+MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (
+    (
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """CREATE TABLE plans (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            revision INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            ref TEXT NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        "CREATE INDEX plans_status ON plans (status, number)",
+        """CREATE TABLE specs (
+            plan_id TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            PRIMARY KEY (plan_id, version)
+        )""",
+        """CREATE TABLE events (
+            seq INTEGER PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            document TEXT NOT NULL,
+            hash TEXT NOT NULL
+        )""",
+        "CREATE INDEX events_plan ON events (plan_id, seq)",
+        """CREATE TABLE requests (
+            id TEXT PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        "CREATE INDEX requests_plan ON requests (plan_id, at)",
+        """CREATE TABLE approvals (
+            id TEXT PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            spent_by TEXT
+        )""",
+        "CREATE INDEX approvals_plan ON approvals (plan_id, at)",
+        """CREATE TABLE executions (
+            id TEXT PRIMARY KEY,
+            plan_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            intent TEXT NOT NULL,
+            result TEXT
+        )""",
+        "CREATE INDEX executions_plan ON executions (plan_id, at)",
+        "CREATE INDEX executions_unfinished ON executions (at) WHERE result IS NULL",
+        """CREATE TABLE contents (
+            sha256 TEXT PRIMARY KEY,
+            body BLOB,
+            kept_until TEXT NOT NULL
+        )""",
+        "CREATE INDEX contents_kept ON contents (kept_until)",
+    ),
+    (
+        # One row: the newest.
+        """CREATE TABLE project_state (
+            id INTEGER PRIMARY KEY,
+            snapshot_id TEXT NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        # Change plans that a newer project state would supersede.
+        """CREATE TABLE open_changes (
+            plan_id TEXT PRIMARY KEY,
+            snapshot_id TEXT NOT NULL
+        )""",
+    ),
+    (
+        """CREATE TABLE commands (
+            execution_id TEXT NOT NULL,
+            spec_id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            started TEXT NOT NULL,
+            ended TEXT,
+            PRIMARY KEY (execution_id, spec_id)
+        )""",
+        """CREATE TABLE grants (
+            id TEXT PRIMARY KEY,
+            at INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            revoked_at TEXT
+        )""",
+        # What open plans change, so that two on the same file are pointed out.
+        """CREATE TABLE open_paths (
+            path TEXT NOT NULL,
+            plan_id TEXT NOT NULL,
+            PRIMARY KEY (path, plan_id)
+        )""",
+        "CREATE INDEX open_paths_plan ON open_paths (plan_id)",
+        "ALTER TABLE approvals ADD COLUMN granted_by TEXT",
+        "CREATE INDEX approvals_granted ON approvals (granted_by) WHERE granted_by IS NOT NULL",
+    ),
+    (
+        # `at` is the order in which they came; `logs` counts the rows of session_logs.
+        """CREATE TABLE sessions (
+            at INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            revision INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            logs INTEGER NOT NULL,
+            ref TEXT NOT NULL,
+            document TEXT NOT NULL,
+            facts TEXT NOT NULL,
+            approval TEXT
+        )""",
+        "CREATE INDEX sessions_status ON sessions (status, at)",
+        # `ends` is how long the phase's log is with this entry: a file's length tells what it lacks.
+        """CREATE TABLE session_logs (
+            session_id TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            phase TEXT NOT NULL,
+            ends INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            PRIMARY KEY (session_id, seq)
+        )""",
+        "CREATE INDEX session_logs_phase ON session_logs (session_id, phase, ends)",
+        """CREATE TABLE runs (
+            at INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            document TEXT NOT NULL
+        )""",
+    ),
+    (
+        # What is approved has a kind; the approvals of sessions join those of plans.
+        "ALTER TABLE approvals RENAME COLUMN plan_id TO subject_id",
+        "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
+        "CREATE UNIQUE INDEX approvals_once ON approvals (subject_id) WHERE kind = 'session'",
+        "ALTER TABLE events RENAME COLUMN plan_id TO subject_id",
+        move_session_approvals,
+        name_grants,
+        "ALTER TABLE sessions DROP COLUMN approval",
+    ),
+)

@@ -1,0 +1,29 @@
+"""The newest project state, and the change plans that it supersedes."""
+
+from typing import Final
+
+from ringi.domain import codec
+from ringi.domain.project_state import ProjectState
+from ringi.store.connection import Reader, as_bytes
+from ringi.store.events import EventLog, text_of
+
+_SET_STATE: Final = (
+    "INSERT INTO project_state (id, snapshot_id, document) VALUES (1, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET snapshot_id = excluded.snapshot_id, document = excluded.document"
+)
+_STATE: Final = "SELECT document FROM project_state WHERE id = 1"
+_OTHER_CHANGES: Final = "SELECT plan_id FROM open_changes WHERE snapshot_id <> ? ORDER BY plan_id"
+
+
+class States(Reader):
+    def project_state(self) -> ProjectState | None:
+        """The newest that was captured or pushed."""
+        found = self._select(_STATE)
+        return codec.trusted(as_bytes(found[0][0]), ProjectState, "project state") if found else None
+
+
+class StateWrites(EventLog):
+    def set_state(self, state: ProjectState) -> list[str]:
+        self._database.execute(_SET_STATE, (state.snapshot_id, text_of(state)))
+        rows = self._database.execute(_OTHER_CHANGES, (state.snapshot_id,))
+        return [str(row[0]) for row in rows]
