@@ -711,7 +711,7 @@ def test_every_kind_of_spec_is_shown_for_what_it_is(shop: Desk, screens: Screens
         "permission bits become 0755",
         r"run echo 'a b' '\x1b[2J'",
         "at most 5 s",
-        "optional: where it fails",
+        "optional: if it fails",
     ):
         assert words in seen, words
     screen.press("n", "d")

@@ -66,7 +66,7 @@ FROM_REQUEST: Final = {
     ),
     "status": Entry(
         "ringi.cli.status:status",
-        Text("Show the open planning sessions and the runs, or where one of them stands."),
+        Text("Show the open planning sessions and the runs, or one of them."),
     ),
 }
 BY_SCRIPT: Final = {

@@ -16,7 +16,7 @@ _QUIET_SEC: Final = 0.3
 """So long nothing is shown: whoever answers at once needs no progress."""
 _TICK_SEC: Final = 0.25
 _PATIENCE_SEC: Final = 5.0
-"""Where the line cannot be rewritten, one is written after so long."""
+"""If the line cannot be rewritten, one is written after so long."""
 
 
 class Progress:

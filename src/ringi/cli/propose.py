@@ -258,7 +258,7 @@ def _changes(app: App, source: Source) -> list[Changed]:
 
 
 def _from_root(app: App, path: str) -> str:
-    """A path as it is typed is meant from the folder one stands in."""
+    """A path is typed relative to the current folder."""
     if path.startswith("/"):
         return path
     here = app.start.resolve().relative_to(app.root).as_posix()

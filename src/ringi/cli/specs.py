@@ -25,7 +25,7 @@ class SpecList(Document, frozen=True):
 
 @click.command()
 @click.argument("plan")
-@click.option("--file", "source", metavar="FILE|-", help="Set the specs that stand in this JSON.")
+@click.option("--file", "source", metavar="FILE|-", help="Set the specs in this JSON.")
 @click.option("--extract", is_flag=True, help="Set the specs that the plan's own text holds.")
 @click.option("--with-model", is_flag=True, help="With --extract: ask the model about what was not placed.")
 @pass_app

@@ -46,7 +46,7 @@ _MARKS = {Mark.GOOD: ("âœ“", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("â
 def init(app: App, key: str | None, principal: str, agents: str | None, undo: bool) -> None:
     """Make this folder a workspace.
 
-    Writes a commented configuration where there is none, and looks whether all is well. For the agents that
+    Writes a commented configuration if there is none, and checks that all is well. For the agents that
     it finds, it offers to write their own configuration: you see the difference first.
     """
     if (key is not None) + (agents is not None) + undo > 1:

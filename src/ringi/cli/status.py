@@ -1,4 +1,4 @@
-"""`ringi status`: planning sessions that are open, runs, and where one of them stands."""
+"""`ringi status`: the open planning sessions and the runs, or one of them."""
 
 from gettext import gettext as _
 from typing import Any, Final
@@ -27,7 +27,7 @@ _MOST_RUNS: Final = 20
 )
 @pass_app
 def status(app: App, name: str | None) -> None:
-    """Show the open planning sessions and the runs, or where one of them stands."""
+    """Show the open planning sessions and the runs, or one of them."""
     if name is None:
         _show_all(app)
         return

@@ -88,7 +88,7 @@ def _show(app: App, verdict: Verdict) -> None:
 
 
 def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> None:
-    """Every line as it stands there; where it was trusted once, with what came and what went."""
+    """Every line as it is; if it was trusted once, with what came and what went."""
     ui = app.ui
     same = before is not None and before.sha256 == part.sha256
     title = Text("{name}", name=part.name)

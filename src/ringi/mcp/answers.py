@@ -86,7 +86,7 @@ class DiffPart(Document, frozen=True):
     reasons: tuple[RiskReason, ...]
     diff: str
     cut: bool
-    """The whole diff stands in the resource."""
+    """The whole diff is in the resource."""
 
 
 class Preview(Document, frozen=True):
@@ -97,7 +97,7 @@ class Preview(Document, frozen=True):
     """Files that changed since the specs were set."""
     overlaps: tuple[Overlap, ...]
     resource: str
-    """Where all diffs stand in full."""
+    """All diffs in full."""
 
 
 class Requested(Document, frozen=True):
@@ -110,7 +110,7 @@ class Requested(Document, frozen=True):
     selection: SpecSelection
     expires_at: str
     outcome: OutcomeKind | None
-    """approved where a standing approval answered at once; null while a person has to answer."""
+    """approved if a standing approval answered at once; null while a person has to answer."""
     person_types: str
     """What the person types, in a terminal of their own."""
 
@@ -136,7 +136,7 @@ class State(Document, frozen=True):
     comments: tuple[LineComment, ...]
     executions: tuple[ExecutionLink, ...]
     amended_from: int | UnsetType = UNSET
-    """Your version, where the person dropped or edited parts of it since."""
+    """Your version, if the person dropped or edited parts of it since."""
 
 
 class Current(Document, frozen=True):
@@ -258,11 +258,11 @@ def _shortened(changed: Iterable[SpecDifference], name: str) -> Iterable[SpecDif
 _MOST_LINES: Final = 100
 _LEDGER: Final = "(the ledger)"
 
-# Where the hint of an error names a command that people type and agents have a tool for.
+# Instead of hints that name a command for people, if agents have a tool for it.
 _HINTS: Final = {
     "ambiguous": "Give more characters of the id, or its short name (p7).",
     "bad_document": "Compare the arguments with the tool's input schema; nothing was changed.",
-    "bad_transition": "From {current} it can go to: {allowed}. See how it stands: plan_get_state",
+    "bad_transition": "From {current} it can go to: {allowed}. See its state: plan_get_state",
     "busy": "Wait a moment, then make the same call again.",
     "lost_race": "Make the same call again; it will see the newer plan.",
     "invalid_specs": "Set corrected specs: plan_set_action_specs",
@@ -274,7 +274,7 @@ _HINTS: Final = {
     "already_done": "It is done; see plan_get_state. For more changes propose another plan.",
     "session_failed": "Nothing your user said is lost. Once the cause is gone, go on: planning_answer with "
     "resume: true. Or your user types: ringi plan --resume {session}",
-    "session_race": "See where it stands now: planning_get",
+    "session_race": "See its state now: planning_get",
     "session_over": "Begin another one, if your user wants that: planning_start",
     "bad_instruction": "Say in a sentence what your user wants to change: planning_start",
     "bad_answer": "See what is asked: planning_get. Then ask your user again.",

@@ -140,7 +140,7 @@ class PlanningAnswer(Document, frozen=True):
         str,
         Meta(
             max_length=100,
-            description='The question that was answered ("q-1"). Refused where another one is asked by now.',
+            description='The question that was answered ("q-1"). Refused if another one is asked by now.',
         ),
     ] = ""
     resume: Annotated[
@@ -164,7 +164,7 @@ class PlanningDecide(Document, frozen=True):
         str,
         Meta(
             max_length=100,
-            description='What was decided ("d-1"). Refused where another decision is asked for by now.',
+            description='What was decided ("d-1"). Refused if another decision is asked for by now.',
         ),
     ] = ""
     seconds: WorkSeconds = USUAL_WAIT_SEC
@@ -175,7 +175,7 @@ class PlanningGet(Document, frozen=True):
         str,
         Meta(
             max_length=100,
-            description="The planning session; left out: those that can be gone on with.",
+            description="The planning session; left out: those that can be resumed.",
         ),
     ] = ""
     seconds: WorkSeconds = USUAL_WAIT_SEC

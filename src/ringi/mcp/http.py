@@ -196,5 +196,5 @@ def on_http(settings: Settings, host: str, port: int, printer: Printer) -> bool:
             header = f"Authorization: Bearer {token.value}"
             printer.line(Text("Every request needs the header {header}", header=header), indent=2)
         if token.place:
-            printer.line(Text("The token stands in {path}", path=str(token.place)), indent=2)
+            printer.line(Text("The token is in {path}", path=str(token.place)), indent=2)
         return serve(settings, lambda server: talking(server, listening, address, token.value))

@@ -6,7 +6,7 @@ INSTRUCTIONS: Final = """\
 ringi is the gate between you and this repository: you propose exact changes, a person approves those \
 very bytes, ringi writes them. Flow: plan_propose, plan_set_action_specs, plan_preview, \
 plan_request_approval, plan_wait, plan_execute. Only a person can approve, in a terminal of their own; \
-never try to do it for them. Where it is not clear what your user wants, lead them through a planning \
+never try to do it for them. If it is not clear what your user wants, lead them through a planning \
 session: planning_start, planning_answer, planning_decide. Its questions are for them."""
 
 FLOW_NAME: Final = "ringi_flow"
@@ -38,9 +38,9 @@ You cannot approve, and no tool can. Do not run `ringi approve` or `ringi review
 person, do not look for a way around: what is approved is bound to its bytes and checked again before \
 anything is written.
 
-Where the task is large or not clear, plan it with your user first: planning_start, then hand on their \
+If the task is large or not clear, plan it with your user first: planning_start, then hand on their \
 answers (planning_answer) and their choices (planning_decide), one at a time and never your own. \
-planning_get says where a session stands. The person approves the summary in their terminal."""
+planning_get shows the state of a session. The person approves the summary in their terminal."""
 
 
 def flow(task: str) -> str:

@@ -52,7 +52,7 @@ class AskedQuestion(Document, frozen=True):
     context: str
     """Why it matters; may be empty."""
     options: tuple[str, ...]
-    """None where there is nothing to choose from; other answers are fine as well."""
+    """Empty if there is nothing to choose from; other answers are fine as well."""
     number: int
     """From 1."""
     of: int
@@ -87,14 +87,14 @@ class PlanningState(Document, frozen=True, kw_only=True):
     error: str | None = None
     """Why it failed."""
     run_id: str | None = None
-    """Where it was approved."""
+    """If it was approved."""
     person_types: str
     """What the person types, in a terminal of their own."""
     next_step: str
     model: str
     tokens: int
     cost_usd: float | None
-    """None where nobody knows the price."""
+    """None if nobody knows the price."""
 
 
 class OpenSession(Document, frozen=True):
@@ -113,7 +113,7 @@ class Sessions(Document, frozen=True):
     session: PlanningState | None
     """The one that was asked for."""
     open_sessions: tuple[OpenSession, ...]
-    """Where none was named: those that can be gone on with, the newest first."""
+    """If none was named: those that can be resumed, the newest first."""
 
 
 def title_of(instruction: str) -> str:
@@ -325,7 +325,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
     ),
     "planning_answer": Tool(
         "Hand on your user's answer",
-        "What your user said to the question that is asked now, or skip: true where they do not want to "
+        "What your user said to the question that is asked now, or skip: true if they do not want to "
         "answer. Answers with what comes next. With resume: true instead, a session that failed or was "
         "stopped goes on. Never answer for your user.",
         arguments.PlanningAnswer,
@@ -346,9 +346,9 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _decide,
     ),
     "planning_get": Tool(
-        "See where a planning session stands",
+        "See the state of a planning session",
         "The question, decision or summary that waits for your user. While the model works for the session, "
-        "waits for it, `seconds` at most. Without session_id: the sessions that can be gone on with.",
+        "waits for it, `seconds` at most. Without session_id: the sessions that can be resumed.",
         arguments.PlanningGet,
         Sessions,
         Hints(read_only=True, idempotent=True),

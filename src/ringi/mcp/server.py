@@ -307,7 +307,7 @@ def _result(
 ) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
     result: dict[str, Any] = {"content": content, "isError": is_error, "resultType": "complete"}
-    # Not for errors: some clients hold whatever stands there against the tool's output schema.
+    # Not for errors: some clients hold whatever is there against the tool's output schema.
     return result if document is None else {**result, "structuredContent": document}
 
 

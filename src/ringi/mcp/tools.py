@@ -212,14 +212,14 @@ TOOLS: Final[Mapping[str, Tool]] = {
     "plan_execute": Tool(
         "Carry out an approved plan",
         "Carry out exactly what a person approved, and nothing else. Fails without an approval, or "
-        "where a file changed since; nothing is changed then.",
+        "if a file changed since; nothing is changed then.",
         arguments.OfPlan,
         answers.Executed,
         Hints(destructive=True, open_world=True),
         _execute,
     ),
     "plan_get_state": Tool(
-        "See how a plan stands",
+        "See the state of a plan",
         "Status, specs (without their contents), selection, approvals, totals, checks, feedback and "
         "comments.",
         arguments.OfPlan,
@@ -229,7 +229,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
     ),
     "plan_get_current": Tool(
         "The current plan",
-        "The plan that was proposed last and not carried out yet; null where there is none.",
+        "The plan that was proposed last and not carried out yet; null if there is none.",
         arguments.Nothing,
         answers.Current,
         _READS,

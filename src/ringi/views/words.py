@@ -184,7 +184,7 @@ def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> I
     if mode := _new_mode(spec):
         yield Text("permission bits become {mode}", mode=mode)
     if spec.base.optional:
-        yield Text("optional: where it fails, the rest goes on")
+        yield Text("optional: if it fails, the rest continues")
 
 
 def sandbox(commands: "Commands") -> Text:

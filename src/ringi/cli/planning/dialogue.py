@@ -50,7 +50,7 @@ _HELP: Final = (
 )
 
 Step = SessionView | int
-"""Where the session stands now, or how the command ends."""
+"""The session as it is now, or the exit code."""
 
 
 class Dialogue:
@@ -225,7 +225,7 @@ def _option_typed(text: str) -> str:
 
 
 def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
-    """By its number, its letter, its id or its name, in this order: what stands on the screen comes first."""
+    """By its number, its letter, its id or its name, in this order: what is on the screen comes first."""
     words = text.strip().casefold()
     options = decision.options
     numbers = [str(number) for number in range(1, len(options) + 1)]
@@ -417,7 +417,7 @@ ACTS: Final[Mapping[str, Callable[[SessionReview], SessionView | int | None]]] =
 }
 
 
-# What is explained stands in a column of its own.
+# What is explained has a column of its own.
 _EXPLAINED: Final = re.compile(r"(\S+ {2,})(.+)")
 
 

@@ -117,7 +117,7 @@ class TypedLines:
         return bool(self._kept) or self._ready(0)
 
     def _unfinished(self) -> bytes:
-        """What stands in the line so far; for a moment the terminal hands over what has no end yet."""
+        """What is in the line so far; for a moment the terminal hands over what has no end yet."""
         try:
             usual = termios.tcgetattr(self._fd)
             at_once = [*usual[:3], usual[3] & ~termios.ICANON, *usual[4:]]
