@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from tools import catalog
 
 from ringi.agents.recognition import PRIVATE_VARIABLES
+from tests.helpers import copied
 
 # No deadlines: a busy machine is no failure.
 settings.register_profile(
@@ -162,13 +163,6 @@ def first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("hooks", "info"):
         (folder / ".git" / name).mkdir(exist_ok=True)
     return folder
-
-
-def copied(repository: Path, to: Path) -> Path:
-    shutil.copytree(repository, to, symlinks=True)
-    # The index also remembers the inodes of the files it lists.
-    subprocess.run(["git", "update-index", "-q", "--refresh"], cwd=to, check=True)
-    return to
 
 
 @pytest.fixture

@@ -91,6 +91,13 @@ def make_files(root: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
+def copied(repository: Path, to: Path) -> Path:
+    shutil.copytree(repository, to, symlinks=True)
+    # The index also remembers the inodes of the files it lists.
+    subprocess.run(["git", "update-index", "-q", "--refresh"], cwd=to, check=True)
+    return to
+
+
 def open_scratch(
     tmp_path: Path,
     files: Mapping[str, str | bytes] = FILES,

@@ -1,6 +1,5 @@
 """A desk whose home does not lie below /tmp, which is another one in the sandbox."""
 
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import pytest
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
 from tests.functional.desk import Desk
+from tests.helpers import copied
 
 BWRAP = sandbox.find(SYSTEM_PATH)
 WALLS = BWRAP is not None and sandbox.trouble(BWRAP) is None
@@ -33,16 +33,14 @@ class HomeDesk(Desk):
 
 
 @contextmanager
-def home_desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
+def home_desk(monkeypatch: pytest.MonkeyPatch, repository: Path) -> Iterator[HomeDesk]:
+    """With a copy of the repository."""
     with tempfile.TemporaryDirectory(prefix="ringi-test-", dir="/var/tmp") as folder:
         base = Path(folder).resolve()
         desk = HomeDesk(base)
-        for made in (desk.root / "app", desk.home, desk.programs):
-            made.mkdir(parents=True)
-        (desk.root / "README.md").write_text("# Sample\n")
-        (desk.root / "app" / "hello.py").write_text('def hello():\n    return "hello"\n')
-        for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
-            subprocess.run(["git", *command], cwd=desk.root, check=True)
+        for made in (desk.home, desk.programs):
+            made.mkdir()
+        copied(repository, desk.root)
         monkeypatch.setenv("HOME", str(desk.home))
         for kind in ("STATE", "CACHE", "CONFIG", "DATA"):
             monkeypatch.delenv(f"XDG_{kind}_HOME", raising=False)

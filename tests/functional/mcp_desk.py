@@ -60,7 +60,7 @@ class RawClient:
         self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
         return self._number
 
-    def hear(self, number: int | None, seconds: float = 30) -> dict[str, Any]:
+    def hear(self, number: int | None, seconds: float = 90) -> dict[str, Any]:
         """The answer to this request; others are kept for when they are asked for."""
         while number not in self._kept:
             message = self._heard.get(timeout=seconds)

@@ -228,7 +228,7 @@ def test_a_cancelled_call_stops_the_model_and_loses_nothing(talk, agent: Agent):
     [left] = client.fine("planning_get")["open_sessions"]
     assert left["status"] == "discovery"
     # It would have gone on for ever.
-    stopped = client.fine("planning_get", session_id=left["session_id"], seconds=20)["session"]
+    stopped = client.fine("planning_get", session_id=left["session_id"], seconds=60)["session"]
     assert stopped["waits_for"] == "resume"
     agent.unmark("hold")
     now = client.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)

@@ -67,12 +67,12 @@ class Service:
         return self.fault if self.fault is not None and purpose == self.phase else ANSWERS[purpose]
 
 
-def opened(repo: Path, server: ModelServer, model: str) -> Workspace:
+def opened(repo: Path, server: ModelServer, model: str, patience: str = "1.5") -> Workspace:
     environment = {
         **os.environ,
         **server.environment(),
         "RINGI_MODEL": model,
-        "RINGI_LLM_TIMEOUT_SEC": "1.5",
+        "RINGI_LLM_TIMEOUT_SEC": patience,
     }
     return open_workspace(repo, environment=environment, person=SeatedPerson(), at_once=True)
 
@@ -96,31 +96,33 @@ def test_a_fault_ends_as_specified_and_the_session_goes_on(repo: Path, name: str
     # Every fault in every phase would take long; which phase it meets does not matter to the adapter.
     phase = ["discovery", "design", "review"][(list(FAULTS).index(name) + model.startswith("a")) % 3]
     service = Service(phase, fault)
-    with ModelServer(service) as server, opened(repo, server, model) as workspace:
-        session_id = workspace.planning.start("Add a login").session_id
-        with pytest.raises(SessionFailed) as caught:
-            lead(workspace, session_id)
-        assert words in str(caught.value)
-        session = workspace.planning.get(session_id).session
-        assert session.status is SessionStatus.FAILED
-        assert session.error_message
-        assert words in session.error_message
-        answers = [question.answer for question in session.questions]
-        written = json.loads((repo / ".agent/planning-sessions" / f"{session_id}.json").read_bytes())
-        assert (written["status"], written["errorMessage"]) == ("failed", session.error_message)
-        log = (repo / ".agent" / written[f"{phase}LogPath"]).read_text()
-        assert "Traceback (most recent call last)" in log
-        assert "ringi.errors" in log
-        everything = str(caught.value) + log + json.dumps(written)
-        assert OPENAI_KEY not in everything
-        assert ANTHROPIC_KEY not in everything
+    with ModelServer(service) as server:
+        with opened(repo, server, model) as workspace:
+            session_id = workspace.planning.start("Add a login").session_id
+            with pytest.raises(SessionFailed) as caught:
+                lead(workspace, session_id)
+            assert words in str(caught.value)
+            session = workspace.planning.get(session_id).session
+            assert session.status is SessionStatus.FAILED
+            assert session.error_message
+            assert words in session.error_message
+            answers = [question.answer for question in session.questions]
+            written = json.loads((repo / ".agent/planning-sessions" / f"{session_id}.json").read_bytes())
+            assert (written["status"], written["errorMessage"]) == ("failed", session.error_message)
+            log = (repo / ".agent" / written[f"{phase}LogPath"]).read_text()
+            assert "Traceback (most recent call last)" in log
+            assert "ringi.errors" in log
+            everything = str(caught.value) + log + json.dumps(written)
+            assert OPENAI_KEY not in everything
+            assert ANTHROPIC_KEY not in everything
         service.fault = None
-        workspace.planning.resume(session_id)
-        lead(workspace, session_id)
-        session = workspace.planning.get(session_id).session
-        assert (session.status, session.error_message) == (SessionStatus.REVIEW, None)
-        assert [question.answer for question in session.questions][: len(answers)] == answers
-        assert workspace.verify_log() == []
+        with opened(repo, server, model, "60") as workspace:
+            workspace.planning.resume(session_id)
+            lead(workspace, session_id)
+            session = workspace.planning.get(session_id).session
+            assert (session.status, session.error_message) == (SessionStatus.REVIEW, None)
+            assert [question.answer for question in session.questions][: len(answers)] == answers
+            assert workspace.verify_log() == []
 
 
 @pytest.mark.req("IP-12")

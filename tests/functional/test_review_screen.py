@@ -382,6 +382,18 @@ def test_withdrawn_or_decided_elsewhere(shop: Desk, screens: Screens) -> None:
     assert screen.exit_code == 0
 
 
+def test_an_answer_typed_at_once_is_heard(shop: Desk, screens: Screens) -> None:
+    propose(shop, ActionSpec(SpecKind.DELETE, "many.txt"))
+    screen = screens.review("p1")
+    screen.wait(MENU)
+    screen.press("a")
+    found = re.search("type ([0-9a-f]{6}):", screen.wait("type [0-9a-f]{6}:"))
+    assert found
+    screen.send(f"{found[1]}\r")
+    assert screen.exit_code == 0
+    assert not (shop.root / "many.txt").exists()
+
+
 def test_keys_typed_ahead_answer_nothing(shop: Desk, screens: Screens) -> None:
     name = propose(shop, TWO_HUNKS)
     screen = screens.review(name)

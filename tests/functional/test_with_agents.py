@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -42,8 +43,8 @@ except OSError:
 
 
 @pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
-    with home_desk(monkeypatch) as desk:
+def outside(monkeypatch: pytest.MonkeyPatch, first_commit: Path) -> Iterator[HomeDesk]:
+    with home_desk(monkeypatch, first_commit) as desk:
         yield desk
 
 

@@ -46,8 +46,8 @@ CHECK = f"{sys.executable} -c 'import app.hello as h; assert h.hello() == chr(10
 
 
 @pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
-    with home_desk(monkeypatch) as desk:
+def outside(monkeypatch: pytest.MonkeyPatch, first_commit: Path) -> Iterator[HomeDesk]:
+    with home_desk(monkeypatch, first_commit) as desk:
         desk.program("claude", AGENT)
         monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         yield desk

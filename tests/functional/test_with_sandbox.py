@@ -16,8 +16,8 @@ from tests.functional.desk import RINGI, Desk
 
 
 @pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[HomeDesk]:
-    with home_desk(monkeypatch) as desk:
+def outside(monkeypatch: pytest.MonkeyPatch, first_commit: Path) -> Iterator[HomeDesk]:
+    with home_desk(monkeypatch, first_commit) as desk:
         yield desk
 
 

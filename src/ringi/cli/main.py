@@ -42,7 +42,7 @@ START: Final = {
     ),
     "trust": Entry(
         "ringi.cli.trust:trust",
-        Text("Allow the commands, the model and the signers that the project itself names."),
+        Text("Allow the commands, the model, the patterns and the signers that the project itself names."),
     ),
     "config": Entry("ringi.cli.settings:config", Text("Show or check the configuration.")),
     "mcp": Entry("ringi.mcp.command:mcp", Text("Serve the plan tool to agents over MCP.")),
@@ -170,16 +170,19 @@ def _in_words(command: click.Command) -> click.Command:
     """The command with its help in the reader's language."""
     if not gettext.find(DOMAIN, LOCALES):  # English: nothing to do, and nothing to load for it
         return command
+    from copy import copy  # noqa: PLC0415  # see above
     from inspect import cleandoc  # noqa: PLC0415  # see above
 
+    # A copy: the next call in this process may be in another language.
+    command = copy(command)
     if command.help:
         command.help = _(cleandoc(command.help))
+    command.params = [copy(parameter) for parameter in command.params]
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.help:
             parameter.help = _(parameter.help)
     if isinstance(command, click.Group):
-        for name in command.commands:
-            _in_words(command.commands[name])
+        command.commands = {name: _in_words(below) for name, below in command.commands.items()}
     return command
 
 
@@ -214,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = hoisted(list(sys.argv[1:] if arguments is None else arguments))
     environment = dict(os.environ)
     speak(arguments, environment)
-    _in_words(cli)
+    spoken = _in_words(cli)
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -222,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     as_json = "--json" in arguments[: _end_of_ours(arguments)]
     try:
-        code = cli.main(arguments, prog_name="ringi", standalone_mode=False, obj=environment)
+        code = spoken.main(arguments, prog_name="ringi", standalone_mode=False, obj=environment)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except RingiError as error:

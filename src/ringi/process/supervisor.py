@@ -142,8 +142,9 @@ class Command:
         failed: int,
     ) -> None:
         try:
-            # Python itself ignores the last two.
-            for number in (*heard, signal.SIGPIPE, signal.SIGXFSZ):
+            # A shell without job control ignores interrupts for whatever it starts with `&`; Python itself
+            # ignores the last two.
+            for number in (*heard, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             if at_terminal:
                 os.login_tty(0)

@@ -463,7 +463,7 @@ STATES = st.sampled_from(["none", "tracked", "staged", "changed", "both", "remov
 CHANGES = st.sampled_from(["none", "write", "delete"])
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(STATES, CHANGES), min_size=1, max_size=5))
 def test_whatever_is_staged_only_the_plans_own_paths_go_along(
     tmp_path_factory: pytest.TempPathFactory, files: list[tuple[str, str]]

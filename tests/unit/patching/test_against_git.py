@@ -12,7 +12,7 @@ from ringi.patching.patch import Kind, Patch, dump
 from ringi.patching.rework import reverse
 from tests.unit.patching.generated import Git, Tree, Trees, trees
 
-EXAMPLES = 5000 if os.environ.get("RINGI_CAMPAIGN") == "full" else 80
+EXAMPLES = 5000 if os.environ.get("RINGI_CAMPAIGN") == "full" else 40
 WAYS = [
     ["--no-renames"],
     ["-M"],

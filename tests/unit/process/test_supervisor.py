@@ -219,6 +219,17 @@ class TestAsWithoutASupervisor:
         ignored = int(ran.text.split()[1], 16)
         assert not ignored & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGTERM - 1 | 1 << signal.SIGCHLD - 1)
 
+    @on_linux
+    def test_an_interrupt_is_heard_even_if_we_ignore_it(self, tmp_path: Path) -> None:
+        """As below a shell that starts us with `&`."""
+        words = ["grep", "SigIgn", "/proc/self/status"]
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            ran = run(words, cwd=tmp_path, env=ENV, timeout_sec=PATIENCE, output=last(1000))
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert not int(ran.text.split()[1], 16) & 1 << signal.SIGINT - 1
+
     @pytest.mark.parametrize("word", ["a\0b", "\ud800"])
     def test_characters_that_no_system_takes(self, tmp_path: Path, word: str) -> None:
         with pytest.raises(ValueError, match=r"null byte|surrogates"):

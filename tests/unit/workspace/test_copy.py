@@ -819,7 +819,7 @@ def edit(tree: Path, edits) -> None:
             continue  # the name is taken by something of another kind, or nothing is there
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=EDITS, dirty=EDITS, after=EDITS, in_git=st.booleans())
 def test_the_difference_turns_the_base_into_the_final_tree(tmp_path, before, dirty, after, in_git):
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
