@@ -35,24 +35,24 @@ T = TypeVar("T")
 
 
 class Kind(StrEnum):
-    """A kind of change. If two fit equally well, the earlier one is meant."""
+    """A kind of change."""
 
-    MIGRATION = "migration"
-    PERFORMANCE = "performance"
-    DOCS = "docs"
     TESTS = "tests"
-    RELEASE = "release"
+    DOCS = "docs"
     DEPENDENCY = "dependency"
     BUILD = "build"
-    ENCRYPTION = "encryption"
     SECURITY = "security"
-    PURGE = "purge"
-    REMOVAL = "removal"
+    MIGRATION = "migration"
     RENAME = "rename"
-    REFACTOR = "refactor"
-    BUG = "bug"
-    UI = "ui"
+    PURGE = "purge"
+    RELEASE = "release"
+    ENCRYPTION = "encryption"
     FEATURE = "feature"
+    BUG = "bug"
+    REFACTOR = "refactor"
+    PERFORMANCE = "performance"
+    REMOVAL = "removal"
+    UI = "ui"
     GENERAL = "general"
 
 

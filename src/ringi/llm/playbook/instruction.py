@@ -21,6 +21,12 @@ _VERB_COUNTS: Final = 2
 _NEAR_THE_END: Final = 16
 _LEAST: Final = 2
 """A single word that may mean anything is not enough."""
+_FIRST_MEANT: Final = (
+    Kind.MIGRATION, Kind.PERFORMANCE, Kind.DOCS, Kind.TESTS, Kind.RELEASE, Kind.DEPENDENCY, Kind.BUILD,
+    Kind.ENCRYPTION, Kind.SECURITY, Kind.PURGE, Kind.REMOVAL, Kind.RENAME, Kind.REFACTOR, Kind.BUG, Kind.UI,
+    Kind.FEATURE,
+)  # fmt: skip
+"""If two fit equally well as the main kind, the earlier one is meant."""
 _BESIDE: Final = (
     Kind.FEATURE, Kind.BUG, Kind.REFACTOR, Kind.RENAME, Kind.PERFORMANCE, Kind.TESTS, Kind.DOCS,
     Kind.DEPENDENCY, Kind.RELEASE, Kind.BUILD, Kind.PURGE, Kind.REMOVAL, Kind.ENCRYPTION, Kind.SECURITY,
@@ -245,7 +251,7 @@ def _main(head: str, said: frozenset[Said]) -> Kind | None:
 
 
 def _best(scores: Mapping[Kind, int]) -> Kind | None:
-    best = max(scores, key=lambda kind: (scores[kind], -list(Kind).index(kind)))
+    best = max(scores, key=lambda kind: (scores[kind], -_FIRST_MEANT.index(kind)))
     return best if scores[best] >= _LEAST else None
 
 
