@@ -10,7 +10,6 @@ import click
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
 from ringi.cli.input import STDIN, read_named
-from ringi.cli.show import describe, totals
 from ringi.cli.versions import show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
@@ -18,9 +17,11 @@ from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
 from ringi.usecases.agent_copies import has_copy
+from ringi.usecases.plan_facts import facts_of
 from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
 from ringi.views import words
 from ringi.views.approval import proof
+from ringi.views.plan import plan_lines, total_line
 
 _TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}
 
@@ -141,12 +142,12 @@ def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *,
         for part in preview.diffs:
             ui.diff(part.diff)
             ui.line()
-    describe(app, ref, document, preview)
+    ui.show(plan_lines(facts_of(app.workspace, ref, document, preview)))
     delta = None if diff else app.workspace.versions.delta(plan_id)
     if delta is not None and delta.differences:
         ui.line(Text("Since the version that was approved last:"), indent=2)
         show_comparison(app, delta, most=LONGEST_DIFF)
-    totals(app, document, selection)
+    ui.show(filter(None, [total_line(document, selection)]))
     asked = tool.ask(plan_id, selection, seen=document)
     outcome = tool.outcome(plan_id)
     return _Asked(ref.name, document, asked, outcome if isinstance(outcome, ApprovedPlan) else None)

@@ -6,16 +6,17 @@ from typing import Final
 from ringi.cli import editor
 from ringi.cli.app import App
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter
-from ringi.cli.show import describe, totals
 from ringi.cli.versions import show_comparison
 from ringi.domain.plan import PlanPreview, PlanStatus
 from ringi.domain.versions import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
+from ringi.usecases.plan_facts import facts_of
 from ringi.usecases.review_prompter import Choice, ReviewAct, RunningChecks
 from ringi.usecases.reviewed_plan import ReviewedPlan, preview_of
 from ringi.views.diff import Row, RowKind
 from ringi.views.lines import Span, Style
+from ringi.views.plan import plan_lines, total_line
 
 _CHOICES: Final = Text("[a]pply  [d]rop  [e]dit  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
 _WHOLE: Final = Text("[a]pply  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
@@ -140,8 +141,8 @@ class DialoguePrompter(LinePrompter):
             if part.diff:
                 ui.diff(part.diff, most=LONGEST_DIFF)
                 ui.line()
-        describe(self._app, plan.ref, plan.document, self._preview)
-        totals(self._app, plan.document)
+        self.show_info()
+        ui.show(filter(None, [total_line(plan.document)]))
         if said is not None:
             ui.line(said.text, style=said.style)
 
@@ -150,7 +151,9 @@ class DialoguePrompter(LinePrompter):
 
     def show_info(self) -> None:
         if self._preview is not None:
-            describe(self._app, self._plan.ref, self._plan.document, self._preview)
+            plan = self._plan
+            facts = facts_of(self._app.workspace, plan.ref, plan.document, self._preview)
+            self._app.ui.show(plan_lines(facts))
 
     def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
         return editor.edit(path, data, self._app.environment)

@@ -8,16 +8,14 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.plans import tell_no_plans
 from ringi.cli.versions import show_comparison
 from ringi.domain.plan import (
-    ALL_SPECS,
     PlanDocument,
     PlanPreview,
     PlanRef,
-    SpecSelection,
 )
 from ringi.text import Text
 from ringi.usecases import patches
 from ringi.usecases.plan_facts import facts_of
-from ringi.views.plan import next_step, plan_lines, total_line
+from ringi.views.plan import next_step, plan_lines
 
 
 @click.command()
@@ -92,8 +90,3 @@ def _show_as(app: App, plan_id: str, form: str) -> None:
 
 def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:
     app.ui.show(plan_lines(facts_of(app.workspace, ref, document, preview)))
-
-
-def totals(app: App, document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> None:
-    if (line := total_line(document, selection)) is not None:
-        app.ui.show([line])
