@@ -31,6 +31,7 @@ def figures() -> Iterator[Figure]:
     with scratch() as first, scratch() as second:
         yield from one_file(*first)
         yield from whole_way(*second)
+    yield from statements()
     yield from sync_calls()
     yield from many_specs()
 
@@ -117,6 +118,17 @@ def alternate(rounds: int, *clocks: Callable[[], float]) -> list[float]:
             os.sync()
             taken.append(clock())
     return [statistics.median(taken) for taken in times]
+
+
+def statements() -> Iterator[Figure]:
+    """What the ledger is asked to do for one plan, from its proposal to its result."""
+    with scratch() as (root, environment), opened(root, environment) as workspace:
+        go_whole_way(workspace, 0)
+        asked: list[str] = []
+        workspace.ledger.database.set_trace_callback(asked.append)
+        go_whole_way(workspace, 1)
+        workspace.ledger.database.set_trace_callback(None)
+    yield Figure("SQL statements of the whole way of a one-file plan", len(asked), 35, unit="")
 
 
 def sync_calls() -> Iterator[Figure]:

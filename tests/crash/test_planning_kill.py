@@ -24,7 +24,7 @@ CALLS = 150_000
 
 # One that has everything loaded; what it forks goes on with the session that is open, or begins one.
 DRIVER = """
-import json, os, signal, sys
+import json, os, signal, sys, tempfile
 from ringi.api import open_workspace
 from ringi.domain.approval import TypedAnswer
 from tests.fakes.people import SeatedPerson
@@ -73,6 +73,12 @@ def child(calls):
     with open_workspace(root, environment=environment, person=SeatedPerson(), at_once=True) as workspace:
         lead(workspace.planning)
 
+# What a first session loads is loaded before anybody is killed.
+with tempfile.TemporaryDirectory() as folder:
+    os.mkdir(folder + "/.agent")
+    aside = {**environment, "RINGI_STATE_DIR": folder + "/state"}
+    with open_workspace(folder, environment=aside, person=SeatedPerson(), at_once=True) as workspace:
+        workspace.planning.go_on(workspace.planning.start("Make it better").session_id)
 with open_workspace(root, environment=environment, at_once=True) as workspace:
     workspace.planning.list()
 for line in sys.stdin:

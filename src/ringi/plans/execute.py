@@ -46,7 +46,7 @@ from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.steps import end_command
 from ringi.plans.units import numbered
-from ringi.ports import NewEvent, StoredCommand, StoredPlan, Transaction
+from ringi.ports import NewEvent, StoredCommand, StoredIntent, StoredPlan, Transaction
 from ringi.text import Text
 from ringi.workspace.stage import emptied_by
 from ringi.workspace.tree import differing, found_at
@@ -62,9 +62,10 @@ def execute(services: Services, plan_id: str) -> ExecutionResult:
         _recover(services)
         stored = services.store.plan(plan_id)
         refuse_superseded(stored)
-        approval = _approval(services, stored)
-        specs = _remaining(services, stored, approval)
-        _require_runnable(services, stored, specs)
+        executions = services.store.executions(plan_id)
+        approval = _approval(services, stored, executions)
+        specs = _remaining(services, stored, executions, approval)
+        _require_runnable(stored, specs, cut_off(services, executions))
         planned = stored.document.state.planned_checks
         checked = check.require_before(services, stored, planned) if approval and planned else ()
         contents = _contents(services, stored, specs)
@@ -93,7 +94,7 @@ def _afterwards(
     return commit.commit(services, approval, result)
 
 
-def _approval(services: Services, stored: StoredPlan) -> Approval | None:
+def _approval(services: Services, stored: StoredPlan, executions: Sequence[StoredIntent]) -> Approval | None:
     """None for a plan that only reads: there is nothing to approve in it."""
     document, name = stored.document, f"p{stored.number}"
     status, found = document.state.status, None
@@ -106,7 +107,7 @@ def _approval(services: Services, stored: StoredPlan) -> Approval | None:
             _send_to_review(services, stored, EventKind.APPROVAL_EXPIRED)
             raise
     reading = status in {*_RUNNABLE, PlanStatus.PENDING_REVIEW} and only_reads(document.state.action_specs)
-    if found and _was_undone(services, document.plan.id, found):
+    if found and _was_undone(executions, found):
         # What a person took back is not done again without being asked.
         _send_to_review(services, stored, EventKind.FOUND_STALE)
         raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
@@ -139,21 +140,23 @@ def _moved(services: Services, document: PlanDocument) -> Text | None:
     return None
 
 
-def _was_undone(services: Services, plan_id: str, approval: Approval) -> bool:
-    executions = services.store.executions(plan_id)
+def _was_undone(executions: Sequence[StoredIntent], approval: Approval) -> bool:
     used = [n for n, one in enumerate(executions) if one.intent.approval_id == approval.id]
     return bool(used) and any(one.intent.kind is Act.UNDO for one in executions[used[0] :])
 
 
 def _remaining(
-    services: Services, stored: StoredPlan, approval: Approval | None
+    services: Services,
+    stored: StoredPlan,
+    executions: Sequence[StoredIntent],
+    approval: Approval | None,
 ) -> tuple[ActionSpecExt, ...]:
     """The approved specs, without those that were carried out under this approval."""
     specs = stored.document.state.action_specs
     if approval is None:
         return specs
     done: set[str] = set()
-    for execution in services.store.executions(stored.document.plan.id):
+    for execution in executions:
         if execution.result and execution.intent.approval_id == approval.id:
             ended = execution.result.results
             failed = {outcome.spec_id for outcome in ended if outcome.status is not OpStatus.DONE}
@@ -166,9 +169,11 @@ def _remaining(
     return tuple(spec for spec in selected(specs, approval.selection) if spec.id not in done)
 
 
-def _require_runnable(services: Services, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> None:
+def _require_runnable(
+    stored: StoredPlan, specs: Sequence[ActionSpecExt], commands: Sequence[StoredCommand]
+) -> None:
     name = f"p{stored.number}"
-    unknown = {command.start.spec_id: command for command in cut_off(services, stored.document.plan.id)}
+    unknown = {command.start.spec_id: command for command in commands}
     for spec in specs:
         if spec.id in unknown:
             command = " ".join(unknown[spec.id].start.argv)
@@ -177,11 +182,11 @@ def _require_runnable(services: Services, stored: StoredPlan, specs: Sequence[Ac
             raise NoTool(plan=name, spec=spec.id, tool=spec.base.tool or "")
 
 
-def cut_off(services: Services, plan_id: str) -> list[StoredCommand]:
-    """Commands of the plan that were started and have no end."""
+def cut_off(services: Services, executions: Sequence[StoredIntent]) -> list[StoredCommand]:
+    """Commands of these executions that were started and have no end."""
     return [
         command
-        for execution in services.store.executions(plan_id)
+        for execution in executions
         if execution.intent.steps
         for command in services.store.commands(execution.intent.id)
         if command.end is None
@@ -300,7 +305,14 @@ def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> Non
         name = f"p{stored.number}"
         if refusal := services.person.refusal():
             raise NoChannel(why=refusal, command=f"ringi recover {name}")
-        found = next((one for one in cut_off(services, plan_id) if one.start.spec_id == spec_id), None)
+        found = next(
+            (
+                one
+                for one in cut_off(services, services.store.executions(plan_id))
+                if one.start.spec_id == spec_id
+            ),
+            None,
+        )
         if found is None:
             raise NotFound(what=Text("command without an end"), name=spec_id, see=f"ringi show {name}")
         end = CommandEnd(

@@ -100,11 +100,11 @@ def record(
         kept=kept,
     )
     with services.store.transaction() as transaction:
-        _save(services, transaction, result)
+        _save(transaction, result)
     return result
 
 
-def _save(services: Services, transaction: Transaction, result: ExecutionResult) -> None:
+def _save(transaction: Transaction, result: ExecutionResult) -> None:
     stored = transaction.plan(result.plan_id)
     state = stored.document.state
     link = ExecutionLink(result.execution_id, str(result.kind), result.finished_at, result.overall_success)
@@ -112,8 +112,8 @@ def _save(services: Services, transaction: Transaction, result: ExecutionResult)
     if result.kind is Act.EXECUTE:
         target = PlanStatus.COMPLETED if result.overall_success else PlanStatus.ABORTED
         status = PLAN_MACHINE.advance(status, target)
-        if result.overall_success and services.store.current() == result.plan_id:
-            transaction.set_current(None)
+        if result.overall_success:
+            transaction.clear_current(result.plan_id)
         checks = state.planned_checks and state.planned_checks.after
         if result.overall_success and (checks or state.commit):
             transaction.set_checking(result.plan_id)

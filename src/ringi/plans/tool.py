@@ -289,7 +289,7 @@ class PlanTool:
 
     def cut_off(self, plan_id: str) -> tuple[CommandStart, ...]:
         """Commands of the plan that were started and have no end."""
-        return tuple(command.start for command in execute.cut_off(self._services, self._id(plan_id)))
+        return tuple(command.start for command in execute.cut_off(self._services, self.executions(plan_id)))
 
     def get(self, plan_id: str) -> PlanDocument:
         return self._services.store.plan(self._id(plan_id)).document

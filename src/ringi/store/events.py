@@ -57,22 +57,53 @@ class About(NamedTuple):
     risk_score: float = 0.0
 
 
+class Known:
+    """What a process wrote last. If another wrote since, its next row is refused, and it reads again."""
+
+    def __init__(self) -> None:
+        self.last_event: tuple[int, str] | None = None
+        self.plans: int | None = None
+        """How many there are."""
+
+
 class EventLog:
     """The chain of events, and what a transaction adds to it."""
 
-    def __init__(self, database: sqlite3.Connection, contents: Contents, clock: Clock) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, contents: Contents, clock: Clock, known: Known | None = None
+    ) -> None:
         self._database = database
         self._contents = contents
         self._clock = clock
+        self.known = known or Known()
+        self._sure = False
         self.changed = Changed()
 
     def last_hash(self) -> str:
-        row = self._database.execute(_LAST_EVENT).fetchone()
-        return str(row[1]) if row else FIRST_PREVIOUS
+        return self._last()[1]
+
+    def _last(self) -> tuple[int, str]:
+        """Of the log. Read once: nobody else can lengthen it before this transaction ends."""
+        if not self._sure:
+            row = self._database.execute(_LAST_EVENT).fetchone()
+            self.known.last_event, self._sure = row or (0, FIRST_PREVIOUS), True
+        return self.known.last_event or (0, FIRST_PREVIOUS)
 
     def _add_event(self, about: About, now: str, new: NewEvent) -> None:
-        row = self._database.execute(_LAST_EVENT).fetchone()
-        seq, previous = row or (0, FIRST_PREVIOUS)
+        if self.known.last_event is None:
+            self._last()
+        try:
+            self._insert_event(about, now, new)
+        except sqlite3.IntegrityError:
+            if self._sure:
+                raise
+            # Another process lengthened the log since this one did.
+            self._last()
+            self._insert_event(about, now, new)
+        self._sure = True
+
+    def _insert_event(self, about: About, now: str, new: NewEvent) -> None:
+        seq, previous = self.known.last_event or (0, FIRST_PREVIOUS)
         event = Event(
             seq=seq + 1,
             at=now,
@@ -92,6 +123,7 @@ class EventLog:
         self._database.execute(_ADD_EVENT, (event.seq, event.subject_id, data.decode(), logged.hash))
         # The end of the chain stands elsewhere too, so that a log cut short is noticed.
         self._database.execute(SET_META, ("head", f"{event.seq} {logged.hash}"))
+        self.known.last_event = event.seq, logged.hash
         self.changed.events.append(logged)
 
 

@@ -13,7 +13,7 @@ from ringi.ports import Clock, Ids
 from ringi.store.approvals import Approvals
 from ringi.store.connection import SET_META, as_bytes, translated
 from ringi.store.contents import Contents
-from ringi.store.events import Changed, Events
+from ringi.store.events import Changed, Events, Known
 from ringi.store.executions import Executions
 from ringi.store.grants import GrantRows
 from ringi.store.plans import PlanReader
@@ -66,17 +66,20 @@ class Ledger(LedgerReader):
         self._clock = clock
         self._ids = ids
         self._after_commit = after_commit
+        self._known = Known()
+        self._workspace_id: str | None = None
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
         with translated(self.folder):
             self.database.execute("BEGIN IMMEDIATE")
-            transaction = LedgerTransaction(self.database, self._contents, self._clock)
+            transaction = LedgerTransaction(self.database, self._contents, self._clock, self._known)
             try:
                 yield transaction
                 self._contents.flush()
                 self.database.execute("COMMIT")
             except BaseException:
+                self._known = Known()
                 # A failed COMMIT may have rolled back already.
                 with contextlib.suppress(sqlite3.Error):
                     self.database.execute("ROLLBACK")
@@ -91,14 +94,15 @@ class Ledger(LedgerReader):
 
     def set_meta(self, key: str, value: str) -> None:
         self._select(SET_META, key, value)
+        self._workspace_id = None
 
     def workspace_id(self) -> str:
         """Made once per ledger; an approval names it, so that it counts nowhere else."""
-        found = self.meta("workspace_id")
-        if found is None:
-            self._select(_ADD_META, "workspace_id", self._ids())
-            found = self.meta("workspace_id") or ""
-        return found
+        if self._workspace_id is None:
+            if self.meta("workspace_id") is None:
+                self._select(_ADD_META, "workspace_id", self._ids())
+            self._workspace_id = self.meta("workspace_id") or ""
+        return self._workspace_id
 
     def forget_bytes(self, before: str) -> None:
         """Only tidying up: what cannot be forgotten now is forgotten the next time."""

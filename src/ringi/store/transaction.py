@@ -22,6 +22,7 @@ from ringi.store.runs import RunWrites
 from ringi.store.sessions import SessionWrites
 
 _DROP_META: Final = "DELETE FROM meta WHERE key = ?"
+_DROP_VALUE: Final = "DELETE FROM meta WHERE key = ? AND value = ?"
 _ADD_PLAN: Final = (
     "INSERT INTO plans (number, id, revision, status, version, ref, document) VALUES (?, ?, 1, ?, ?, ?, ?)"
 )
@@ -51,12 +52,23 @@ class LedgerTransaction(SessionWrites, RunWrites, ApprovalWrites, GrantWrites, E
     def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan:
         _note_paths(self._database, document, None)
         document = _write_specs(self._database, document, None)
-        number = self._database.execute(COUNT_PLANS).fetchone()[0] + 1
-        stored, now = StoredPlan(document, revision=1, number=number), self._clock.now()
-        text = _without_specs(document)
-        self._database.execute(_ADD_PLAN, (number, document.plan.id, *_listed(stored, now), text))
+        now, text = self._clock.now(), _without_specs(document)
+        try:
+            stored = self._insert_plan(document, text, now)
+        except sqlite3.IntegrityError:
+            # Another process made one since this one did.
+            self.known.plans = None
+            stored = self._insert_plan(document, text, now)
         self.changed.new.add(document.plan.id)
         return self._saved(stored, text, now, events)
+
+    def _insert_plan(self, document: PlanDocument, text: str, now: str) -> StoredPlan:
+        if self.known.plans is None:
+            self.known.plans = int(self._database.execute(COUNT_PLANS).fetchone()[0])
+        stored = StoredPlan(document, revision=1, number=self.known.plans + 1)
+        self._database.execute(_ADD_PLAN, (stored.number, document.plan.id, *_listed(stored, now), text))
+        self.known.plans = stored.number
+        return stored
 
     def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
         _note_paths(self._database, document, stored.document)
@@ -78,6 +90,10 @@ class LedgerTransaction(SessionWrites, RunWrites, ApprovalWrites, GrantWrites, E
 
     def set_current(self, plan_id: str | None) -> None:
         self._set_meta("current", plan_id)
+
+    def clear_current(self, plan_id: str) -> None:
+        """If this is the current one, none is."""
+        self._database.execute(_DROP_VALUE, ("current", plan_id))
 
     def set_checking(self, plan_id: str | None) -> None:
         self._set_meta("checking", plan_id)

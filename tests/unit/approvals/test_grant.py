@@ -562,7 +562,7 @@ def test_a_grant_changed_in_the_ledger_covers_nothing(ws, keys, what: str):
     elif what == "put in":
         database.execute("DELETE FROM events WHERE subject_id = ?", (grant.id,))
     elif what == "workspace":
-        database.execute("UPDATE meta SET value = 'another' WHERE key = 'workspace_id'")
+        ws.ledger.set_meta("workspace_id", "another")
     else:
         wider = grant.subject.replace('"files_total":5', '"files_total":500')
         changed = msgspec.structs.replace(grant, subject=wider)

@@ -82,7 +82,6 @@ def test_a_key_that_left_the_list_proves_nothing(ws, keys):
         ("UPDATE approvals SET document = replace(document, 'Add a login', 'Add two')", "was changed"),
         ("UPDATE runs SET document = replace(document, 'Add a login', 'Add two')", "got something else"),
         ("UPDATE approvals SET spent_by = 'another'", "run another is not in the ledger"),
-        ("UPDATE meta SET value = 'another' WHERE key = 'workspace_id'", "another workspace"),
         ("UPDATE approvals SET document = 'x'", "approval"),
     ],
 )
@@ -90,6 +89,13 @@ def test_hands_in_the_ledger(ws, keys, statement: str, words: str):
     session_id = signed(ws, keys)
     ws.ledger.database.execute(statement)
     assert words in said(ws, session_id)
+
+
+@pytest.mark.req("IP-9")
+def test_an_approval_of_another_workspace(ws, keys):
+    session_id = signed(ws, keys)
+    ws.ledger.set_meta("workspace_id", "another")
+    assert "another workspace" in said(ws, session_id)
 
 
 @pytest.mark.req("IP-9")
