@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import Final, Self, TextIO
 
+from ringi.cli.app import App
 from ringi.cli.fold import folded, width
 from ringi.cli.ui import Ui, translated
 from ringi.domain.prompt import Working
@@ -76,6 +77,10 @@ class Progress:
         with contextlib.suppress(OSError, ValueError):
             self._out.write(words)
             self._out.flush()
+
+
+def progress_on(app: App) -> Progress:
+    return Progress(app.ui, rewrites=app.ui.out.isatty() and app.environment.get("TERM") != "dumb")
 
 
 def _blank(line: str) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.input import read_named
-from ringi.cli.progress import Progress
+from ringi.cli.progress import progress_on
 from ringi.cli.ui import translated
 from ringi.domain import codec
 from ringi.domain.base import Document
@@ -63,9 +63,8 @@ def _set_extracted(app: App, plan_id: str, *, with_model: bool) -> None:
 
 def extracted_with_model(app: App, plan_id: str) -> Extraction:
     """Where the model fails, the plan stays as it is, and what the parser alone can do is named."""
-    rewrites = app.ui.out.isatty() and app.environment.get("TERM") != "dumb"
     try:
-        with Progress(app.ui, rewrites=rewrites) as progress:
+        with progress_on(app) as progress:
             return app.workspace.extractor.extract(plan_id, with_model=True, on_working=progress)
     except ModelFailed:
         name = app.workspace.plan_name(plan_id)

@@ -110,7 +110,7 @@ def _show_session(app: App, session_id: str) -> None:
         app.ui.show(feedback_lines(stored.facts))
     app.ui.show(pending_lines(stored, view.pending))
     driver.tell_approval()
-    driver.tell_given()
+    driver.tell_agents_part()
     driver.tell_totals(view)
     if session.status in OPEN_SESSIONS:
         app.ui.next_step(driver.command)

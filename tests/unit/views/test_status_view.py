@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ringi.cli.input import LEAST, require_long
 from ringi.domain.session import SessionRef, SessionStatus
-from ringi.store import sessionreading
+from ringi.store import connection
 from ringi.views.status import age, session_phase, short_names
 
 
@@ -30,7 +30,7 @@ def ref(status: SessionStatus, *counts: int) -> SessionRef:
 
 
 def test_enough_of_an_id_is_what_is_looked_for() -> None:
-    assert sessionreading._SHORTEST_NAME == LEAST
+    assert connection._SHORTEST_NAME == LEAST
     for name in ("abcd", "planning-abcd", "x" * 50):
         require_long(name)
     for name in ("", "abc", "planning-", "PLANNING-abc", "\x1b[2"):

@@ -105,7 +105,7 @@ class Dialogue:
 
     def _step(self, view: SessionView) -> Step:
         try:
-            view = self.driver.worked(view)
+            view = self.driver.run_model(view)
             match view.pending:
                 case QuestionPending():
                     return self._question(view, view.pending)
@@ -322,7 +322,7 @@ class SessionReview:
     def show(self) -> None:
         if self.shown.pending is not None:
             self.ui.show(review_lines(self.shown.stored, self.shown.pending))
-            self.driver.tell_given()
+            self.driver.tell_agents_part()
 
 
 def _act(answer: str) -> "Callable[[SessionReview], SessionView | int | None] | None":

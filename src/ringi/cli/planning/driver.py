@@ -10,7 +10,7 @@ from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import LinePrompter, require_terminal, signed
 from ringi.cli.fold import cut
 from ringi.cli.planning.answers import Answers, Reply, refuse
-from ringi.cli.progress import Progress
+from ringi.cli.progress import progress_on
 from ringi.domain.approval import Proof, SignedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.session import SessionRef
@@ -73,14 +73,13 @@ class Driver:
             self.ui.error(NoChannel(why=why, command=self.command))
         return why is not None
 
-    def worked(self, view: SessionView) -> SessionView:
+    def run_model(self, view: SessionView) -> SessionView:
         """Until a person is needed: what failed is tried again, and the model does what is due."""
         if isinstance(view.pending, FailedPending):
             view = self.tool.resume(self.session_id)
         if not isinstance(view.pending, WorkPending):
             return view
-        rewrites = self.ui.out.isatty() and self.app.environment.get("TERM") != "dumb"
-        with Progress(self.ui, rewrites=rewrites) as progress:
+        with progress_on(self.app) as progress:
             return self.tool.go_on(self.session_id, progress)
 
     def view(self) -> SessionView:
@@ -104,7 +103,7 @@ class Driver:
         if (words := totals(view.usage)) is not None:
             self.ui.line(words, style=Style.FAINT)
 
-    def tell_given(self) -> None:
+    def tell_agents_part(self) -> None:
         """What an agent said in it, before a person decides about it."""
         self.ui.show(agent_lines(self.app.workspace.log(self.session_id)))
 
@@ -208,18 +207,18 @@ def _done(driver: Driver, view: SessionView, order: Order) -> SessionView:
     tool, session_id = driver.tool, driver.session_id
     if order.cancel:
         return tool.cancel(session_id)
-    view = driver.worked(view)
+    view = driver.run_model(view)
     if order.answers is not None:
         try:
             return _answered_all(driver, view, order.answers)
         except BadAnswers as error:
             raise _kept(driver, error) from None
     if order.answer is not None:
-        return driver.worked(_answered(driver, view, order))
+        return driver.run_model(_answered(driver, view, order))
     if order.skip:
-        return driver.worked(tool.skip(session_id, question_id=order.to, actor=driver.actor))
+        return driver.run_model(tool.skip(session_id, question_id=order.to, actor=driver.actor))
     if order.reject is not None:
-        return driver.worked(tool.reject(session_id, order.reject))
+        return driver.run_model(tool.reject(session_id, order.reject))
     if order.approve and not isinstance(view.pending, ApprovalPending | ApprovedSession):
         tool.request(session_id)  # says what is asked instead
     return view
@@ -252,12 +251,12 @@ def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionV
                 reply = given.to_question(session.questions, number - 1)
                 if reply is None:
                     return view
-                view = driver.worked(_replied(driver, question.id, reply))
+                view = driver.run_model(_replied(driver, question.id, reply))
             case DecisionPending(decision=decision, number=number):
                 reply = given.to_decision(session.decisions, number - 1)
                 if reply is None:
                     return view
-                view = driver.worked(_decided(driver, decision.id, reply))
+                view = driver.run_model(_decided(driver, decision.id, reply))
             case _:
                 return view
 
@@ -297,7 +296,7 @@ def _approved(driver: Driver, key: Path | None) -> SessionView:
         return shown.view
     if key is None or not driver.ui.as_json:
         driver.ui.show(review_lines(shown.stored, shown.pending))
-        driver.tell_given()
+        driver.tell_agents_part()
     if key is not None:
         proof: Proof = driver.signed(key, shown.digest)
     else:
@@ -335,7 +334,7 @@ def _tell_next(driver: Driver, view: SessionView) -> None:
         case DecisionPending():
             ui.next_step(f"{driver.command} --answer OPTION --reason …")
         case ApprovalPending():
-            driver.tell_given()
+            driver.tell_agents_part()
             ui.line(Text("A person approves it in a terminal of their own, or with a key:"), indent=2)
             ui.next_step(driver.command)
             ui.next_step(f"{driver.command} --approve --sign KEY")
