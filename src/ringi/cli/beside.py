@@ -159,7 +159,7 @@ class _Session:
             if resumption is None:
                 copy.remove()
             else:
-                copy.mark_taken()
+                copy.note(taken=True)
             raise error if isinstance(error, NoSuchProgram) else NoSuchProgram(name=argv[0]) from None
         _tell_ended(self._ui, ended, argv[0])
         return ended

@@ -239,9 +239,6 @@ class WorkCopy:
                 found.append(cls.open(path.parent))
         return found
 
-    def mark_taken(self) -> None:
-        self.note(taken=True)
-
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """It is nobody else's until the block ends, however that is; Busy if it is somebody's.

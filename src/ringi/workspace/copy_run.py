@@ -204,7 +204,7 @@ class ScratchCopies:
             on_progress=self._on_progress,
         )
         # What a command writes must not become a plan after a crash.
-        copy.mark_taken()
+        copy.note(taken=True)
         if not self._files:
             return CopyRun(copy, self._environment)
         lay_over(Tree(OsFileSystem(), copy.tree), self._files)

@@ -96,7 +96,7 @@ def test_a_copy_that_somebody_needs_never_goes(workspace: Workspace, why: str) -
     copy.note(ended_at=OLD)
     if why == "running":
         copy.note(supervisor=Supervisor.this_process(), command=("agent",), taken=False)
-        copy.mark_taken()
+        copy.note(taken=True)
     elif why == "not taken":
         copy.note(taken=False)
     elif why == "of a check":
