@@ -291,7 +291,10 @@ def recover(services: Services) -> list[ExecutionResult]:
 
 
 def _recover(services: Services) -> list[ExecutionResult]:
-    results = commit.finish(services, Recovery(services).run())
+    results = Recovery(services).run()
+    if services.store.checking() is None:
+        return results
+    results = commit.finish(services, results)
     check.finish(services)
     return results
 
