@@ -39,7 +39,8 @@ def assert_none(found: Iterable[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [rules.sizes, rules.talking, rules.environment, rules.broad_except, rules.writing]
+    "rule",
+    [rules.sizes, rules.talking, rules.reaching, rules.environment, rules.broad_except, rules.writing],
 )
 def test_sources_keep(rule: Rule):
     assert_kept(rule, SOURCES)
@@ -97,6 +98,8 @@ MANY_METHODS = "class C:\n" + "".join(f"    def m{n}(self): ...\n" for n in rang
         (rules.talking, HERE, "import click"),
         (rules.talking, HERE, "from click import echo"),
         (rules.talking, HERE, "sys.stdout.write('x')"),
+        (rules.reaching, "src/ringi/mcp/list.py", "workspace.services.store"),
+        (rules.reaching, "src/ringi/cli/list.py", "app.workspace.ledger.refs()"),
         (rules.environment, HERE, "os.environ['X']"),
         (rules.environment, HERE, "os.getenv('X')"),
         (rules.environment, "src/ringi/cli/list.py", "from os import environ"),

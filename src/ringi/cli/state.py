@@ -30,7 +30,7 @@ def capture(app: App) -> None:
 @pass_app
 def show(app: App) -> None:
     """Show the newest project state, and whether the files are still like that."""
-    newest = app.workspace.services.store.project_state()
+    newest = app.workspace.project_state()
     if newest is None:
         raise NoState
     if app.ui.as_json:

@@ -19,6 +19,7 @@ from ringi.usecases.settings import Settings
 from ringi.workspace.places import Places
 
 if TYPE_CHECKING:  # most workspaces are opened without
+    from ringi.domain.project_state import ProjectState
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
 
@@ -70,6 +71,10 @@ class OpenWorkspace:
     @property
     def clock(self) -> Clock:
         return self.services.clock
+
+    def project_state(self) -> "ProjectState | None":
+        """The newest that was captured."""
+        return self.services.store.project_state()
 
     def plan_name(self, plan_id: str) -> str:
         """What people call it: p7."""
