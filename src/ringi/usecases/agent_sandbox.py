@@ -32,7 +32,8 @@ _LEADING_OUT: Final = frozenset(
 )  # fmt: skip
 # The last one holds sockets by which keys can be typed into a terminal of the person's.
 _SECRET: Final = (".ssh", ".gnupg", ".screen")
-_TMP: Final = Path(os.path.realpath("/tmp"))  # noqa: S108  # only compared with
+# The sandbox has these of its own, empty.
+_REPLACED: Final = tuple(Path(os.path.realpath(path)) for path in ("/tmp", "/dev/shm"))  # noqa: S108  # only compared with
 # The agent may call `ringi mcp`.
 _OURS: Final = (Path(sys.executable), Path(__file__).parents[1])
 
@@ -186,12 +187,12 @@ def _make(place: Place) -> None:
 
 
 def _seen_with(program: Path) -> list[Path]:
-    """What has to be laid into the sandbox's own /tmp so that the program is there."""
+    """What has to be laid into the sandbox's own /tmp and /dev/shm so that the program is there."""
     found = []
     for path in dict.fromkeys([program, Path(os.path.realpath(program))]):
         folder = Path(os.path.realpath(path.parent))
         if (folder.parent / "pyvenv.cfg").is_file():  # an environment of Python is more than its programs
             folder = folder.parent
-        if folder.is_relative_to(_TMP):
-            found.append(path if folder == _TMP else folder)
+        if any(folder.is_relative_to(own) for own in _REPLACED):
+            found.append(path if folder in _REPLACED else folder)
     return found
