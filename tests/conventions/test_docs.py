@@ -31,6 +31,11 @@ PROOFS = ROOT / "docs" / "design" / "0018-proofs.md"
 LONGEST_SEC = 120
 SENTENCE_ENDS = ("。", "\uff09", ")")
 HELP = frozenset({"-h", "--help"})
+OURS = frozenset(
+    [path.name for path in (ROOT / "src" / "ringi").iterdir() if path.is_dir()]
+    + ["src", "tests", "tools", "bench", "docs", "requirements"]
+)
+"""First parts of a path that names something of this repository."""
 
 by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 in_both = pytest.mark.parametrize("folder", [DOCS, DOCS / "ja"], ids=["en", "ja"])
@@ -248,6 +253,7 @@ def test_python_on_the_page_runs_and_changes_nothing(folder: Path, repo: Path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="the tour signs with ssh-keygen")
+@pytest.mark.usefixtures("on_disk")
 def test_transcript_is_what_the_tour_prints(tmp_path: Path):
     ran = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "try.py")],
@@ -308,6 +314,39 @@ def test_links_lead_somewhere(page: Path):
     targets = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose(read(page)))
     inside = [target.partition("#")[0] for target in targets if "://" not in target]
     assert [target for target in inside if target and not (page.parent / target).exists()] == []
+
+
+def paths_in(text: str) -> Iterator[str]:
+    """Spans that name a file or a folder of the source tree, as `plans/execute.py`, `store/`, `errors.py`."""
+    for span in re.findall(r"`([^`\s]+)`", prose(text)):
+        first, slash, _ = span.partition("/")
+        if (slash and first in OURS) or re.fullmatch(r"\w+\.py", span):
+            yield span
+
+
+def is_there(path: str, page: Path) -> bool:
+    return any(
+        next(place.glob(path), None) is not None for place in (ROOT, ROOT / "src" / "ringi", page.parent)
+    )
+
+
+@by_name
+def test_every_path_on_a_page_exists(page: Path):
+    assert [path for path in paths_in(read(page)) if not is_there(path, page)] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["plans/execute.py", "store/", "src/ringi/errors.py", "ports.py", "tests/crash/"]
+)
+def test_a_path_that_exists_is_found(path: str):
+    assert list(paths_in(f"See `{path}`.")) == [path]
+    assert is_there(path, ARCHITECTURE)
+
+
+@pytest.mark.parametrize("path", ["plans/executing.py", "plans/nothing/", "tests/nothing/", "nothing.py"])
+def test_a_path_that_does_not_exist_is_missed(path: str):
+    assert list(paths_in(f"See `{path}`.")) == [path]
+    assert not is_there(path, ARCHITECTURE)
 
 
 def test_every_decision_is_in_the_index():
