@@ -164,7 +164,7 @@ class WorkCopy:
             captured = shadow.rebuild()
             made = cls._lay_out(shadow, captured, cache, first)
         try:
-            made._take_along(shadow, captured, carried, on_progress)  # noqa: SLF001  # of this class
+            _take_along(made, shadow, captured, carried, on_progress)
         except BaseException:
             made.remove()
             raise
@@ -206,20 +206,6 @@ class WorkCopy:
             made.remove()
             raise
         return made
-
-    def _take_along(
-        self,
-        shadow: Shadow,
-        captured: Captured,
-        carried: tuple[str, ...],
-        on_progress: Callable[[Text], None],
-    ) -> None:
-        self.nested, self.unreadable = captured.nested, captured.unreadable
-        self.left_behind = tuple(name for name in shadow.ignored() if not _below(name.rstrip("/"), carried))
-        for name in carried:
-            on_progress(Text("Carrying {path}", path=name))
-            carry_over(shadow.work_tree, self.tree, name)
-        self.note(carried=carried)
 
     @classmethod
     def open(cls, folder: Path) -> "WorkCopy":
@@ -339,6 +325,21 @@ class WorkCopy:
                 erase_later(gone)
         for path in left:
             erase(path)
+
+
+def _take_along(
+    copy: WorkCopy,
+    shadow: Shadow,
+    captured: Captured,
+    carried: tuple[str, ...],
+    on_progress: Callable[[Text], None],
+) -> None:
+    copy.nested, copy.unreadable = captured.nested, captured.unreadable
+    copy.left_behind = tuple(name for name in shadow.ignored() if not _below(name.rstrip("/"), carried))
+    for name in carried:
+        on_progress(Text("Carrying {path}", path=name))
+        carry_over(shadow.work_tree, copy.tree, name)
+    copy.note(carried=carried)
 
 
 def put(path: Path, data: bytes) -> None:
