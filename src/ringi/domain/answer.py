@@ -1,4 +1,4 @@
-"""What a person made of a plan, put together for whoever proposed it."""
+"""A person's answer to a plan, summarised for whoever proposed it."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from ringi.domain.versions import SpecDifference
 
 
 class OutcomeKind(StrEnum):
-    """Of a request for an approval (rule 3)."""
+    """What became of a request for approval (rule 3)."""
 
     APPROVED = "approved"
     DECLINED = "declined"
@@ -24,10 +24,10 @@ class PlanAnswer(Document, frozen=True):
     version: int
     status: PlanStatus
     outcome: OutcomeKind | None
-    """None while a person can still answer, or where nobody was asked."""
+    """None while a person can still answer, or if nobody was asked."""
     note: str = ""
-    """The person's own, with an approval."""
+    """What the person wrote with an approval."""
     feedback: tuple[Feedback, ...] = ()
     comments: tuple[LineComment, ...] = ()
     changed: tuple[SpecDifference, ...] = ()
-    """What the person dropped or edited of the version that was proposed."""
+    """What the person dropped or edited in the proposed version."""

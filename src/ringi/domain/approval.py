@@ -1,4 +1,4 @@
-"""What exactly a person approves, how it is proven, and what can become of a request (rules 2 to 4)."""
+"""What exactly a person approves, how it is proven, and how a request can end (rules 2 to 4)."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -21,7 +21,7 @@ from ringi.domain.plan import (
 from ringi.domain.subject import Subject, SubjectKind
 
 NAMESPACE: Final = "ringi-approval"
-"""Of every SSH signature; one made for something else is no approval."""
+"""The namespace of every SSH signature; one made for another purpose is not an approval."""
 
 
 class FileChange(Document, frozen=True):
@@ -30,13 +30,13 @@ class FileChange(Document, frozen=True):
     before: FileState | None
     after: FileState | None
     unit: int | UnsetType = UNSET
-    """Changes with the same number are done wholly or not at all; set where they are carried out."""
+    """Changes with the same number are done together or not at all; set when they are carried out."""
     optional: bool | UnsetType = UNSET
-    """If its unit fails, the others go on."""
+    """If its unit fails, the others continue."""
 
     @property
     def folder(self) -> FileState | None:
-        """What is made or removed, where that is a folder."""
+        """The folder that is made or removed, if it is one."""
         state = self.after or self.before
         return state if state and state.folder else None
 
@@ -68,10 +68,10 @@ class SubjectSpec(Document, frozen=True):
 
 
 class CommitSubject(Document, frozen=True):
-    """The commit that follows, as far as it can be known beforehand."""
+    """The commit that follows, as far as it is known in advance."""
 
     branch: str
-    """Empty where HEAD is detached."""
+    """Empty if HEAD is detached."""
     parent: str
     """The commit it is made on; empty for the first one."""
     message: str
@@ -90,12 +90,12 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     changes: tuple[FileChange, ...]
     expires_at: str
     undoes: str | None = None
-    """The execution that an undo takes back."""
+    """The execution that an undo reverts."""
     snapshot_id: str | UnsetType = UNSET
     """The one project state that a change plan is valid for."""
     checks: PlannedChecks | UnsetType = UNSET
     sandboxed: bool | UnsetType = UNSET
-    """Whether the commands run in a sandbox; set where there are commands."""
+    """Whether the commands run in a sandbox; set if there are commands."""
     commit: CommitSubject | UnsetType = UNSET
 
 
@@ -141,7 +141,7 @@ class Statement(Versioned, frozen=True, kw_only=True):
     digest: str
     """SHA-256 of what is approved or granted."""
     after_event: str
-    """Hash of the last event when it was signed, so that a rewritten past contradicts the signature."""
+    """Hash of the last event at the time of signing, so that rewritten history contradicts the signature."""
     approver: str
     at: str
     note: str = ""
@@ -162,7 +162,7 @@ class ProofRecord(Document, frozen=True):
     strength: Strength
     user: str
     channel: str
-    """Where the answer came from: the terminal's name, or the list that the key stands in."""
+    """Where the answer came from: the terminal's name, or the list that contains the key."""
     answer: str
     statement: str | UnsetType = UNSET
     signature: str | UnsetType = UNSET
@@ -171,11 +171,11 @@ class ProofRecord(Document, frozen=True):
     key: str | UnsetType = UNSET
     """The public key, so that the signature can be checked without any list."""
     grant: str | UnsetType = UNSET
-    """The id of the standing approval that covered it; statement and signature are that one's."""
+    """The id of the standing approval that covered it, which has the statement and the signature."""
     grant_subject: str | UnsetType = UNSET
-    """What was signed then, verbatim."""
+    """What was signed, verbatim."""
     used_files: int | UnsetType = UNSET
-    """What it took of the budget."""
+    """What it used of the budget."""
     used_lines: int | UnsetType = UNSET
 
 
@@ -213,12 +213,12 @@ class Approval(Versioned, frozen=True, kw_only=True):
     """What was approved, verbatim: the canonical JSON of an ApprovalSubject or a SessionSubject."""
     proof: ProofRecord
     after_event: str
-    """Hash of the event before it, so that a rewritten past contradicts the approval."""
+    """Hash of the event before it, so that rewritten history contradicts the approval."""
     note: str = ""
     spent_by: str | None = None
     """The execution it was used for, or the run it became; not part of what is hashed."""
     written_as: str | UnsetType = UNSET
-    """The document itself, if an earlier version of the program wrote it in another form."""
+    """The document as stored, if an earlier version of the program wrote it in another form."""
 
     @property
     def about(self) -> Subject:
@@ -226,14 +226,14 @@ class Approval(Versioned, frozen=True, kw_only=True):
 
     @property
     def evidence(self) -> str:
-        """The hash under which the log knows it."""
+        """The hash by which the log refers to it."""
         if self.written_as:
             return codec.digest(self.written_as.encode())
         return codec.digest(codec.canonical(msgspec.structs.replace(self, spent_by=None)))
 
 
 class SessionApproval(Versioned, frozen=True, kw_only=True):
-    """How the approvals of planning sessions were written once."""
+    """The form in which earlier versions stored approvals of planning sessions."""
 
     id: str
     session_id: str
@@ -251,7 +251,7 @@ class _Form(msgspec.Struct):
 
 
 def read_approval(data: bytes) -> Approval:
-    """From the bytes that were stored, whichever form they have."""
+    """From the stored bytes, in either form."""
     if not codec.trusted(data, _Form, "approval").session_id:
         return codec.trusted(data, Approval, "approval")
     old = codec.trusted(data, SessionApproval, "approval")

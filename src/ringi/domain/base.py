@@ -12,11 +12,11 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CamelDocument(Document, frozen=True, rename="camel"):
-    """Spelled as the specification of change plans spells its fields."""
+    """Field names in camelCase, as in the specification of change plans."""
 
 
 class Versioned(Document, frozen=True, kw_only=True):
-    """A document that stands alone in a file or a row. An absent version means 1."""
+    """A document in a file or a row of its own. An absent version means 1."""
 
     schema_version: Annotated[int, msgspec.Meta(ge=1)] = 1
 

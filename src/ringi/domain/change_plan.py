@@ -50,7 +50,7 @@ class PlanExplanation(CamelDocument, frozen=True):
 
 
 class ChangeFacts(Document, frozen=True):
-    """What a plan carries that is a change plan; the rest of the document is the plan itself."""
+    """What makes a plan a change plan; the rest of the document is the plan itself."""
 
     snapshot_id: str
     """The only project state it is valid for."""

@@ -1,4 +1,4 @@
-"""A plan as the specification of change plans writes it down (CP-1)."""
+"""A plan in the form of the specification of change plans (CP-1)."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -77,7 +77,7 @@ def change_plan_of(document: PlanDocument) -> ChangePlan | None:
 
 def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
     if superseded_at:
-        # Nobody decided; the project went on.
+        # Nobody decided; the project changed.
         return ApprovalState(ChangeApproval.REJECTED, milliseconds(superseded_at))
     if state.status in _DECIDED:
         when = milliseconds(state.approvals[-1].timestamp) if state.approvals else None
@@ -88,5 +88,5 @@ def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
 
 
 def milliseconds(moment: str) -> int:
-    """Since 1970, of a moment as documents write it."""
+    """A document's timestamp in milliseconds since 1970."""
     return int(datetime.fromisoformat(moment).timestamp() * 1000)

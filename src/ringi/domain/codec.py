@@ -16,7 +16,7 @@ T = TypeVar("T")
 NOT_TEXT: Final = Text("it contains half a character (a lone surrogate)")
 
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
-# Beyond this neither the ledger nor every reader of JSON keeps a whole number exact.
+# Beyond this the ledger and some JSON readers lose precision.
 _LARGEST_NUMBER: Final = 2**63 - 1
 _SHA256_LENGTH: Final = 64
 _SURROGATE: Final = re.compile(rb"\\u[dD][89abcdefABCDEF]")
@@ -42,7 +42,7 @@ def digest(data: bytes) -> str:
 
 
 def blob_id(data: bytes, *, like: str) -> str:
-    """The name git gives to these bytes, in the hash that the other name is made with."""
+    """The name git gives to these bytes, with the same hash algorithm as the other name."""
     kind = hashlib.sha256 if len(like) == _SHA256_LENGTH else hashlib.sha1
     return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
@@ -122,7 +122,7 @@ def _number(written: str) -> float:
 
 
 def _whole_number(written: str) -> int:
-    # Its length first: Python itself refuses to read thousands of digits.
+    # Check the length first: Python refuses to parse thousands of digits.
     if len(written) > len(str(-_LARGEST_NUMBER)) or abs(number := int(written)) > _LARGEST_NUMBER:
         _no_number(written)
     return number

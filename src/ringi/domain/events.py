@@ -71,7 +71,7 @@ class Event(Versioned, frozen=True, kw_only=True):
     event: EventKind
     subject_id: str = msgspec.field(name="plan_id")
     subject_kind: SubjectKind | UnsetType = UNSET
-    """Events of before do not have it."""
+    """Absent from older events."""
     actor: Actor
     reason: str
     counts: Counts

@@ -1,4 +1,4 @@
-"""What is about to be written, and what became of it (PT-5, PT-12)."""
+"""What an execution will write, and what became of it (PT-5, PT-12)."""
 
 from enum import StrEnum
 
@@ -12,9 +12,9 @@ from ringi.domain.plan import SpecKind
 class OpStatus(StrEnum):
     DONE = "done"
     UNDONE = "undone"
-    """Ours was taken back because another file of the group could not be written."""
+    """Rolled back because another file of the group could not be written."""
     CONFLICT = "conflict"
-    """Somebody else wrote here; theirs was left alone."""
+    """Somebody else wrote here; their version was left alone."""
     FAILED = "failed"
     UNTOUCHED = "untouched"
     UNKNOWN = "unknown"
@@ -28,11 +28,11 @@ class FileOpOutcome(Document, frozen=True):
     detail: str = ""
     exit_code: int | UnsetType = UNSET
     output: str | UnsetType = UNSET
-    """What a command printed or a reading found, as far as it is kept."""
+    """What a command printed or a read found, up to the limit."""
 
 
 class Step(Document, frozen=True):
-    """Something to do between the files: a command, or a reading."""
+    """A step between the files: a command or a read."""
 
     unit: int
     """Its place among the units of files."""
@@ -47,7 +47,7 @@ class Step(Document, frozen=True):
 
 
 class CommandStart(Versioned, frozen=True, kw_only=True):
-    """Committed before a command starts. Without its end, nobody knows what it did."""
+    """Recorded before a command starts. Without a recorded end, nobody knows what it did."""
 
     execution_id: str
     plan_id: str
@@ -55,10 +55,10 @@ class CommandStart(Versioned, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     sandboxed: bool
     snapshot_id: str
-    """Of the workspace right before."""
+    """Snapshot of the workspace right before."""
     started_at: str
     done: tuple[int, ...] = ()
-    """The units of files that were done by then: the command may change them again."""
+    """The units of files finished by then: the command may change them again."""
 
 
 class CommandEnd(Versioned, frozen=True, kw_only=True):
@@ -69,14 +69,14 @@ class CommandEnd(Versioned, frozen=True, kw_only=True):
     """None if a person said how it ended."""
     output: str
     cut: bool
-    """More was printed than is kept."""
+    """It printed more than is kept."""
     timed_out: bool
     duration_sec: float
     ended_at: str
     effects: tuple[FileChange, ...] = ()
-    """What differs in the tree since right before; what git ignores is not looked at."""
+    """What changed in the tree while it ran, without ignored files."""
     beyond: tuple[str, ...] = ()
-    """Links and other changes that an undo cannot bring back."""
+    """Links and other changes that an undo cannot restore."""
     settled_by: str = ""
     """The person who said how it ended."""
 
@@ -86,7 +86,7 @@ class CommandEnd(Versioned, frozen=True, kw_only=True):
 
 
 class ExecutionIntent(Versioned, frozen=True, kw_only=True):
-    """Committed before the first file changes: all that recovery needs, besides the bytes it names."""
+    """Recorded before the first file changes: all that recovery needs, besides the bytes it names."""
 
     id: str
     kind: Act
@@ -95,17 +95,17 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     approval_id: str
     changes: tuple[FileChange, ...]
     new_folders: tuple[str, ...]
-    """Folders that were not there and are made, outermost first."""
+    """Folders to be made, outermost first."""
     started_at: str
     emptied: tuple[str, ...] | UnsetType = UNSET
-    """Folders that go if nothing is left in them."""
+    """Folders to be removed if they become empty."""
     steps: tuple[Step, ...] | UnsetType = UNSET
     refused: tuple[str, ...] | UnsetType = UNSET
     """Files that an undo leaves as they are, because somebody wrote to them since."""
 
 
 class CommitOutcome(Document, frozen=True):
-    """What became of the commit that a plan was to end with."""
+    """The result of the commit that a plan asked for."""
 
     commit: str
     """Its id; empty if none was made."""
@@ -125,5 +125,5 @@ class ExecutionResult(Versioned, frozen=True, kw_only=True):
     finished_at: str
     recovered: bool = False
     kept: tuple[str, ...] = ()
-    """Files outside the workspace's own names that hold bytes somebody else wrote meanwhile."""
+    """Files in the stage with bytes that somebody else wrote meanwhile."""
     commit: CommitOutcome | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""What the proposer of a plan is told."""
+"""Feedback to the proposer of a plan."""
 
 from enum import StrEnum
 
@@ -12,24 +12,22 @@ class FeedbackKind(StrEnum):
     AMENDED = "amended"
     """The person dropped or edited parts of it."""
     NOT_APPROVED = "not_approved"
-    """Some specs were approved, these were not."""
+    """Some specs were approved, but not these."""
 
 
 class Amended(Document, frozen=True, omit_defaults=True):
     """How much a person dropped or edited of a plan."""
 
     version: int
-    """The one that it made."""
+    """The new version."""
     files: int = 0
     hunks: int = 0
     lines: int = 0
     contents: int = 0
-    """Files that are no text and hold something else now."""
+    """Files that are not text and changed."""
 
 
 class Feedback(Document, frozen=True):
-    """What the proposer is told."""
-
     timestamp: str
     text: str
     kind: FeedbackKind | UnsetType = UNSET
@@ -47,10 +45,10 @@ class LineComment(Document, frozen=True):
     timestamp: str
     path: str
     line: int
-    """From 1, in the file as it is (old) or as the plan would leave it (new)."""
+    """From 1, in the current file (old) or in the file as the plan would leave it (new)."""
     side: Side
     text: str
     quote: str
-    """The line itself, as it was when they said it."""
+    """The line itself, as it was at that time."""
     version: int
-    """The plan's, of which they spoke."""
+    """The version of the plan that the comment is about."""

@@ -7,7 +7,7 @@ from ringi.domain.risk import Risk
 
 
 class GrantScope(Document, frozen=True):
-    """What is signed, beside the dates and the workspace."""
+    """What is signed, besides the dates and the workspace."""
 
     requester: str
     """with:claude for an agent that `ringi with` starts, or user:hanako."""
@@ -43,7 +43,7 @@ class Grant(Versioned, frozen=True, kw_only=True):
 
 
 class GrantUse(Document, frozen=True):
-    """What one approval took of the budget."""
+    """What one approval used of the budget."""
 
     approval_id: str
     plan_id: str
@@ -53,7 +53,7 @@ class GrantUse(Document, frozen=True):
 
 
 class GrantState(Document, frozen=True):
-    """A grant with what became of it, as `grant list` shows it."""
+    """A grant and its current state, as `grant list` shows it."""
 
     grant: Grant
     scope: GrantScope

@@ -1,4 +1,4 @@
-"""What a model answers with. Every length is bounded: a small model would never stop otherwise."""
+"""What a model answers with. Every length is bounded: otherwise a small model would never stop."""
 
 from typing import Annotated, Literal
 
@@ -66,7 +66,7 @@ _Words = Annotated[tuple[Annotated[str, Meta(max_length=1000)], ...], Meta(max_l
 
 
 class NewSpec(Document, frozen=True):
-    """A step of a plan's text; what its kind does not need is empty. A model names no outside tool."""
+    """A step of a plan's text; fields its kind does not need are empty. A model cannot name outside tools."""
 
     kind: Literal["create", "write", "patch", "delete", "move", "mkdir", "read", "analyze", "run"]
     path: _Path = ""
@@ -75,7 +75,7 @@ class NewSpec(Document, frozen=True):
     argv: _Words = ()
     description: Annotated[str, Meta(max_length=200)] = ""
     line: Annotated[int, Meta(ge=0)] = 0
-    """Of those that were not placed, the one that it is made of; 0 if it is none of them."""
+    """The number of the unplaced piece it is made from; 0 if none."""
 
 
 class NewSpecs(Document, frozen=True):

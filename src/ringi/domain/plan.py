@@ -1,7 +1,4 @@
-"""Plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5).
-
-What the text of a plan says to do (PT-14).
-"""
+"""The plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5), and what its text asks for (PT-14)."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -30,7 +27,7 @@ class PlanStatus(StrEnum):
 _P = PlanStatus
 PLAN_TRANSITIONS: Final[Mapping[PlanStatus, frozenset[PlanStatus]]] = {
     _P.PROPOSED: frozenset([_P.PENDING_REVIEW]),
-    # Sent back or declined: proposed. Only reading, so that there is nothing to approve: scheduled.
+    # Sent back or declined: proposed. It only reads, so there is nothing to approve: scheduled.
     _P.PENDING_REVIEW: frozenset([_P.APPROVED, _P.PROPOSED, _P.SCHEDULED]),
     # Stale: pending_review.
     _P.APPROVED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW]),
@@ -42,7 +39,7 @@ PLAN_TRANSITIONS: Final[Mapping[PlanStatus, frozenset[PlanStatus]]] = {
 }
 PLAN_MACHINE: Final = Machine("plan", PLAN_TRANSITIONS)
 OPEN: Final = frozenset([_P.PROPOSED, _P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
-"""Nothing of it is being carried out, and not all of it was."""
+"""It is not being carried out and not completed."""
 WAITING: Final = frozenset([_P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
 
 
@@ -62,7 +59,7 @@ class SpecKind(StrEnum):
 CHANGING: Final = frozenset(
     [SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE, SpecKind.MOVE, SpecKind.MKDIR]
 )
-"""Kinds whose effect on files is known beforehand, and approved by its hashes."""
+"""Kinds whose effect on files is known in advance and approved through its hashes."""
 ONLY_READING: Final = frozenset([SpecKind.READ, SpecKind.ANALYZE])
 
 
@@ -84,7 +81,7 @@ class ActionSpec(Document, frozen=True, omit_defaults=True):
     optional: bool = False
     encoding: Encoding = Encoding.UTF8
     mode: str | None = None
-    """Permission bits in octal, as "0755". None keeps the file's own, or the usual ones for a new file."""
+    """Permission bits in octal, such as "0755". None keeps the file's own, or the default for a new one."""
     group: str | None = None
     target: str | None = None
     argv: tuple[str, ...] = ()
@@ -128,7 +125,7 @@ class ActionSpecExt(Document, frozen=True):
     """The file as the proposer saw it; the plan is stale if it differs now."""
     after: FileState | None = None
     also: tuple[Touched, ...] | UnsetType = UNSET
-    """Further files: the one that a rename takes away, the one that a copy is made of."""
+    """Other files: the old path of a rename, the source of a copy."""
 
     @property
     def touched(self) -> tuple[Touched, ...]:
@@ -138,7 +135,7 @@ class ActionSpecExt(Document, frozen=True):
 
     @property
     def changed_paths(self) -> tuple[str, ...]:
-        """Those that are not as they were; the spec's own path always."""
+        """Paths that change; always includes the spec's own path."""
         return tuple(
             file.path for file in self.touched if file.path == self.base.path or file.before != file.after
         )
@@ -168,7 +165,7 @@ class Plan(Document, frozen=True):
     forked_from: str | UnsetType = UNSET
     """The id of the plan that this one was made from."""
     left_out: tuple[str, ...] = ()
-    """What the proposer changed and the plan cannot carry, each with the reason."""
+    """What the proposer changed but the plan cannot contain, each with the reason."""
 
 
 class ApprovalEntry(Document, frozen=True):
@@ -186,15 +183,15 @@ class DiffTotals(Document, frozen=True):
 
 class CheckPhase(StrEnum):
     BEFORE = "before"
-    """On the workspace as it was."""
+    """On the workspace before the plan."""
     DRY = "dry"
-    """On a copy that got the plan's changes, while the workspace stayed as it was."""
+    """On a copy with the plan's changes; the workspace was not touched."""
     AFTER = "after"
-    """On the workspace with the plan carried out."""
+    """On the workspace after the plan was carried out."""
 
 
 class CheckFailure(StrEnum):
-    """What becomes of a plan whose checks fail after it was carried out."""
+    """What happens to a plan whose checks fail after it was carried out."""
 
     KEEP = "keep"
     UNDO = "undo"
@@ -209,7 +206,7 @@ class PlannedChecks(Document, frozen=True):
 
 
 class CheckResult(Document, frozen=True):
-    """What a check said in the work copy about exactly the bytes named by `tree`."""
+    """The result of a check in a work copy, for exactly the bytes named by `tree`."""
 
     command: str
     exit_code: int
@@ -218,7 +215,7 @@ class CheckResult(Document, frozen=True):
     output: str
     """Its last lines."""
     phase: CheckPhase | UnsetType = UNSET
-    """Unset if the proposer's own copy was checked."""
+    """Unset if the check ran in the proposer's own copy."""
 
 
 class PlannedCommit(Document, frozen=True):
@@ -246,7 +243,7 @@ class PlanState(Document, frozen=True):
     checks: tuple[CheckResult, ...] = ()
     planned_checks: PlannedChecks | UnsetType = UNSET
     check_commands: tuple[str, ...] | UnsetType = UNSET
-    """What was run on the proposer's own copy, so that it can run again on a changed version."""
+    """What ran on the proposer's own copy, so that it can run again on a changed version."""
     commit: PlannedCommit | UnsetType = UNSET
     feedback: tuple[Feedback, ...] = ()
     executions: tuple[ExecutionLink, ...] = ()
@@ -254,24 +251,24 @@ class PlanState(Document, frozen=True):
     amended_from: int | UnsetType = UNSET
     """The proposer's own version, if the person dropped or edited parts of it since."""
     from_model: tuple[str, ...] | UnsetType = UNSET
-    """Ids of specs that a language model made of the plan's text; they are checked like any other."""
+    """Ids of specs that a language model extracted from the plan's text; they are checked like any other."""
 
 
 class PlanDocument(Versioned, frozen=True, kw_only=True):
-    """plan.json: the plan, its state, and where its approvals and its result stand."""
+    """plan.json: the plan, its state, and references to its approvals and its result."""
 
     plan: Plan
     state: PlanState
     approval: str | None = None
     result: str | None = None
     specs_sha256: str = ""
-    """Of the specs as the ledger keeps them, so that the log's hash of the plan covers them."""
+    """Hash of the specs as stored in the ledger, so that the log's hash of the plan covers them."""
     change: ChangeFacts | UnsetType = UNSET
     """What makes the plan a change plan."""
 
 
 class PlanRef(Document, frozen=True):
-    """A line of a list: enough to choose a plan by."""
+    """A line of a list, enough to choose a plan."""
 
     id: str
     number: int
@@ -296,7 +293,7 @@ class PlanRef(Document, frozen=True):
 
 
 class PlanIndex(Versioned, frozen=True, kw_only=True):
-    """index.json: the newest plans; older ones stand in pages named by their number."""
+    """index.json: the newest plans; older ones are in numbered pages."""
 
     recent: tuple[PlanRef, ...]
     count: int
@@ -347,7 +344,7 @@ class PlanPreview(Document, frozen=True):
 
 
 def title_of(content: str) -> str:
-    """The first line that says something, without Markdown's heading marks."""
+    """The first non-empty line, without Markdown's heading marks."""
     for line in content.splitlines():
         if stripped := line.strip().lstrip("#").strip():
             return stripped[:200]
@@ -362,12 +359,12 @@ def selected(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tupl
 
 
 def only_reads(specs: Sequence[ActionSpecExt]) -> bool:
-    """Nothing of it needs an approval."""
+    """Whether nothing in it needs an approval."""
     return bool(specs) and all(spec.base.kind in ONLY_READING for spec in specs)
 
 
 def comments_now(document: PlanDocument) -> tuple[LineComment, ...]:
-    """Those on what was proposed last; earlier ones were told, and their lines may be others by now."""
+    """Comments on the latest proposal; earlier ones were delivered, and their lines may have changed."""
     since = document.state.amended_from or document.plan.version
     return tuple(given for given in document.state.comments or () if given.version >= since)
 
@@ -377,16 +374,16 @@ def with_state(document: PlanDocument, **changes: object) -> PlanDocument:
 
 
 def risk_of(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Risk:
-    """The specification of change plans has criteria of its own; the higher risk counts."""
+    """Change plans have their own risk criteria; the higher risk counts."""
     risks = tuple(spec.risk for spec in selected(document.state.action_specs, selection))
     return highest((*risks, document.change.risk.level) if document.change else risks)
 
 
 class Unplaced(Document, frozen=True):
-    """Something that looks like an action and was not made one."""
+    """Text that looks like an action but did not become a spec."""
 
     line: int
-    """Of the text, from 1."""
+    """Line of the text, from 1."""
     text: str
     """That line, cut if it is long."""
     why: str
@@ -397,4 +394,4 @@ class Extraction(Document, frozen=True):
     """In the order of the text."""
     unplaced: tuple[Unplaced, ...]
     from_model: tuple[int, ...] = ()
-    """Which of the specs a language model made of what the parser could not place, counted from 0."""
+    """Which of the specs a language model made from what the parser could not place, counted from 0."""

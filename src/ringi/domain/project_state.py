@@ -1,4 +1,4 @@
-"""What is known about the project at one moment (CP-10): the facts that change plans rest on."""
+"""What is known about the project at one moment (CP-10): the facts that change plans are based on."""
 
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -38,13 +38,13 @@ LINK_MODE: Final = "120000"
 class StateFile(CamelDocument, frozen=True):
     path: str
     mode: str
-    """As git says it: 100644, 100755, or 120000 for a symbolic link."""
+    """As git writes it: 100644, 100755, or 120000 for a symbolic link."""
     oid: str
     """The git object id of its bytes."""
 
 
 class Unanalysed(CamelDocument, frozen=True):
-    """A source file of which it is not known what it uses."""
+    """A source file whose dependencies are unknown."""
 
     file: str
     why: str
@@ -60,15 +60,15 @@ class Dependencies(CamelDocument, frozen=True):
 class GapCode(StrEnum):
     UNREADABLE = "unreadable"
     NOT_CHECKED_OUT = "not_checked_out"
-    """A tracked file that a sparse checkout leaves away."""
+    """A tracked file that a sparse checkout leaves out."""
     UNTRUSTED = "untrusted"
     """A command of the project that no person has trusted."""
     TOOL_FAILED = "tool_failed"
-    """A trusted command that did not say what it found."""
+    """A trusted command whose output could not be read."""
     UNSAVED = "unsaved"
-    """An editor holds changes that are in no file."""
+    """An editor has unsaved changes."""
     EDITOR = "editor"
-    """The editor itself says that it does not know everything yet."""
+    """The editor itself says that its information is incomplete."""
 
 
 class Gap(CamelDocument, frozen=True):
@@ -115,16 +115,16 @@ class ProjectState(CamelDocument, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...]
     """Empty if it is complete."""
     settings: str = ""
-    """SHA-256 of the commands and globs it was captured with; with others it would be another state."""
+    """SHA-256 of the commands and globs it was captured with; others would give another state."""
 
 
 class EditorState(CamelDocument, frozen=True, kw_only=True):
-    """What an editor pushes: only what it alone can know. Everything else is captured from the files."""
+    """What an editor pushes: only what it alone knows. Everything else is captured from the files."""
 
     version: Literal["1.0"] = "1.0"
     editor: str
     snapshot_id: str | None = None
-    """The snapshot its diagnostics are about; the push is refused if the files are another one by now."""
+    """The snapshot its diagnostics are about; the push is refused if the files have changed since."""
     diagnostics: tuple[Diagnostic, ...] = ()
     unsaved: tuple[str, ...] = ()
     complete: bool = True

@@ -1,4 +1,4 @@
-"""What a language model is asked, and what its answer took."""
+"""What a language model is asked, and what its answer cost."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -31,14 +31,14 @@ class Prompt(NamedTuple):
     """Ours: what to do, and how to answer."""
     material: tuple[Material, ...]
     brief: Brief | None = None
-    """The same as a document, for the playbook, which reads no prompts."""
+    """The same as a document, for the playbook, which does not read prompts."""
 
 
 class Budget(NamedTuple):
-    """For one question."""
+    """Limits for one question."""
 
     seconds: float
-    """All its retries included."""
+    """Including all retries."""
     output_tokens: int
     """Of each answer."""
 
@@ -49,9 +49,9 @@ class Exchange(NamedTuple):
     request: str
     """The prompt as it was sent."""
     reply: str
-    """What came back, or as much as there was of it."""
+    """What came back, as far as it got."""
     problem: str = ""
-    """Why it was not good enough; empty if it was."""
+    """Why it was not accepted; empty if it was."""
 
 
 class ModelAnswer(NamedTuple, Generic[T]):
@@ -63,11 +63,11 @@ class ModelAnswer(NamedTuple, Generic[T]):
 
 
 class Working(NamedTuple):
-    """The progress of a call, for those who wait."""
+    """The progress of a call, for display."""
 
     elapsed_sec: float
     output_tokens: int
-    """As far as they are known; models that do not stream say nothing until the end."""
+    """As far as known; models that do not stream report nothing until the end."""
     note: Text | str = ""
     """Why it takes longer: the answer was asked for again, or the service said to wait."""
 

@@ -19,9 +19,9 @@ class ProvenFile(Document, frozen=True):
     path: str
     status: FileStanding
     since: str = ""
-    """The plan whose bytes are there now; empty where somebody else wrote to it."""
+    """The plan whose bytes are there now; empty if somebody else wrote to it."""
     command: str = ""
-    """The approved command that changed it: its bytes are recorded, nobody knew them beforehand."""
+    """The approved command that changed it: its bytes are recorded but were not known in advance."""
 
 
 class GivenProof(Document, frozen=True):
@@ -51,7 +51,7 @@ class ProvenExecution(Document, frozen=True):
     """Empty while it is being carried out."""
     overall_success: bool
     approval: GivenApproval | None
-    """None where there was nothing to approve, because it only read."""
+    """None if there was nothing to approve, because it only reads."""
 
 
 class ProvenCommit(Document, frozen=True):
@@ -59,7 +59,7 @@ class ProvenCommit(Document, frozen=True):
     as_approved: bool
     """Every file of the plan is in it with exactly the approved bytes."""
     notes: tuple[str, ...]
-    """What is otherwise: hooks and filters may change what is committed, and history may be rewritten."""
+    """What differs: hooks and filters may change what is committed, and history may be rewritten."""
 
 
 class ProvenSession(Versioned, frozen=True, kw_only=True):
@@ -67,30 +67,30 @@ class ProvenSession(Versioned, frozen=True, kw_only=True):
     run_id: str
     """What it became; empty if nobody approved it."""
     proven: bool
-    """Nothing contradicts: not that it was approved."""
+    """Nothing contradicts it; it need not have been approved."""
     approval: GivenApproval | None
     log_ok: bool
     problems: tuple[str, ...]
     forged: tuple[str, ...]
-    """Files in .agent that do not say what the ledger says."""
+    """Files in .agent that differ from the ledger."""
 
 
 class Proven(Versioned, frozen=True, kw_only=True):
     plan_id: str
     name: str
     proven: bool
-    """Nothing contradicts: not that it was carried out."""
+    """Nothing contradicts it; it need not have been carried out."""
     carried_out: bool
     executions: tuple[ProvenExecution, ...]
     unused: tuple[GivenApproval, ...]
-    """Approvals that nothing was carried out under."""
+    """Approvals under which nothing was carried out."""
     files: tuple[ProvenFile, ...]
     unrecorded: tuple[str, ...]
-    """Commands that were cut off, and links and the like that commands changed: nobody knows their bytes."""
+    """Interrupted commands, and links and the like that commands changed: their bytes are unknown."""
     log_ok: bool
     problems: tuple[str, ...]
     forged: tuple[str, ...]
-    """Files in .agent that do not say what the ledger says."""
+    """Files in .agent that differ from the ledger."""
     commit: ProvenCommit | UnsetType = UNSET
     sessions: tuple[ProvenSession, ...] | UnsetType = UNSET
-    """The approved planning sessions, if everything was to be looked at."""
+    """The approved planning sessions, if everything is verified."""

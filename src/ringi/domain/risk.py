@@ -17,7 +17,7 @@ class RiskCode(StrEnum):
     DELETE = "delete"
     LARGE_OVERWRITE = "large_overwrite"
     LARGE_REWRITE = "large_rewrite"
-    """Few lines or none, but many bytes."""
+    """Few or no lines, but many bytes."""
     CRITICAL_FILE = "critical_file"
     MUTABLE_STATE = "mutable_state"
     """A database or another file that a running program writes."""
@@ -25,9 +25,9 @@ class RiskCode(StrEnum):
     SECRET = "secret"  # noqa: S105
     HIDDEN_CHARACTERS = "hidden_characters"
     HIDDEN_NAME = "hidden_name"
-    """The file's own name holds characters that hide something."""
+    """The file's name contains characters that hide something."""
     UNSHOWN = "unshown"
-    """It is no text, and yet a program, or was a text before: what it holds is not seen."""
+    """It is not text, but it is a program or was text before: its content is not shown."""
     CRITICAL_SOURCE = "critical_source"
     """A critical file is renamed or copied."""
     COMMAND = "command"
@@ -35,7 +35,7 @@ class RiskCode(StrEnum):
     FOREIGN_COMMAND = "foreign_command"
     """A command that it does not."""
     TOOL_CALL = "tool_call"
-    """Something outside is changed."""
+    """It changes something outside."""
 
 
 class Category(StrEnum):

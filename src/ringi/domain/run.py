@@ -1,4 +1,4 @@
-"""The run: what a planning session is handed over to when it is approved (the planner session of IP)."""
+"""The run that an approved planning session becomes (the planner session of IP)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -25,7 +25,7 @@ RUN_TRANSITIONS: Final[Mapping[RunPhase, frozenset[RunPhase]]] = {
     _R.EXECUTING: frozenset([_R.INTEGRATING, *_STOPS]),
     _R.INTEGRATING: frozenset([_R.COMPLETED, *_STOPS]),
     _R.COMPLETED: frozenset(),
-    # Goes on in the phase that it stopped in.
+    # Resumes in the phase in which it stopped.
     _R.NEEDS_INPUT: frozenset([_R.PLANNING, _R.EXECUTING, _R.INTEGRATING, _R.CANCELLED, _R.FAILED]),
     _R.CANCELLED: frozenset(),
     _R.FAILED: frozenset(),
@@ -35,7 +35,7 @@ RUN_MACHINE: Final = Machine("run", RUN_TRANSITIONS)
 
 class Run(Versioned, frozen=True, kw_only=True):
     run_id: str
-    """20251214-210501-a1b2c3: when it began, and six digits that no other has."""
+    """20251214-210501-a1b2c3: when it began, and six random digits."""
     planning_session_id: str
     phase: RunPhase
     instruction: str

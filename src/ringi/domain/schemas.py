@@ -1,4 +1,4 @@
-"""The documents by the names `ringi schema` knows them by."""
+"""The documents, by their names in `ringi schema`."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -15,24 +15,24 @@ from ringi.errors import NewerVersion
 
 Language = Literal["en", "ja"]
 MOST_REJECTS: Final = 3
-"""The third one cancels the session."""
+"""The third rejection cancels the session."""
 MOST_MESSAGES: Final = 100
 _SHOWN: Final = len(SESSION_PREFIX) + 8
 _ID: Final = re.compile(SESSION_PREFIX + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def is_session(name: str) -> bool:
-    """Whether somebody who typed this means a planning session."""
+    """Whether what somebody typed means a planning session."""
     return name.startswith(SESSION_PREFIX)
 
 
 def is_session_id(text: str) -> bool:
-    """Whether it is one, whole and spelled as ours: it becomes the name of a file and of a folder."""
+    """Whether it is a whole session id in our exact form: it becomes the name of a file and a folder."""
     return _ID.fullmatch(text) is not None
 
 
 def short(session_id: str) -> str:
-    """What people type; sessions with the same beginning are told apart when it is looked up."""
+    """What people type; if several sessions match, the lookup reports it."""
     return session_id[:_SHOWN]
 
 
@@ -51,18 +51,18 @@ class SessionStatus(StrEnum):
 _S = SessionStatus
 SESSION_TRANSITIONS: Final[Mapping[SessionStatus, frozenset[SessionStatus]]] = {
     _S.DISCOVERY: frozenset([_S.DESIGN, _S.CANCELLED, _S.FAILED]),
-    # Where the position contradicts the answers: discovery.
+    # If the position contradicts the answers: discovery.
     _S.DESIGN: frozenset([_S.REVIEW, _S.DISCOVERY, _S.CANCELLED, _S.FAILED]),
     # Rejected, or without a summary: design.
     _S.REVIEW: frozenset([_S.APPROVED, _S.DESIGN, _S.DISCOVERY, _S.CANCELLED, _S.FAILED]),
     _S.APPROVED: frozenset([_S.CANCELLED, _S.FAILED]),
     _S.CANCELLED: frozenset(),
-    # Resumed in the phase that it failed in.
+    # Resumed in the phase in which it failed.
     _S.FAILED: frozenset([_S.DISCOVERY, _S.DESIGN, _S.REVIEW, _S.APPROVED, _S.CANCELLED]),
 }
 SESSION_MACHINE: Final = Machine("planning session", SESSION_TRANSITIONS)
 OPEN_SESSIONS: Final = frozenset([_S.DISCOVERY, _S.DESIGN, _S.REVIEW, _S.FAILED])
-"""Those that a person can go on with."""
+"""Those that a person can continue."""
 
 
 class QuestionType(StrEnum):
@@ -74,7 +74,7 @@ class QuestionType(StrEnum):
 
 
 HANDED_ON: Final = frozenset([QuestionType.CLARIFICATION, QuestionType.SCOPE, QuestionType.TECHNICAL])
-"""Types whose answers stand in the enhanced instruction; the summary has the others."""
+"""Types whose answers go into the enhanced instruction; the others go into the summary."""
 
 
 class Question(CamelDocument, frozen=True, kw_only=True):
@@ -86,9 +86,9 @@ class Question(CamelDocument, frozen=True, kw_only=True):
     """Why it matters."""
     options: tuple[str, ...] | UnsetType = UNSET
     answer: str | None = None
-    """None where it is not answered, or was skipped."""
+    """None if it is not answered, or was skipped."""
     answered_at: str | None = None
-    """Set where it was answered or skipped."""
+    """Set if it was answered or skipped."""
 
     @property
     def done(self) -> bool:
@@ -141,14 +141,14 @@ class ConversationMessage(CamelDocument, frozen=True, kw_only=True):
 
 
 class PlanningSession(CamelDocument, frozen=True, kw_only=True):
-    """Field by field as the specification has it; what else is known stands in SessionFacts."""
+    """Field by field as in the specification; SessionFacts has the rest."""
 
     schema_version: Annotated[int, Meta(ge=1)] = 1
     session_id: str
     instruction: str
     status: SessionStatus
     current_question_index: _Index = 0
-    """How many questions were dealt with."""
+    """How many questions were answered or skipped."""
     current_decision_index: _Index = 0
     questions: tuple[Question, ...]
     decisions: tuple[DecisionPoint, ...]
@@ -170,34 +170,34 @@ class PlanningSession(CamelDocument, frozen=True, kw_only=True):
 
 
 class ProjectFacts(CamelDocument, frozen=True):
-    """What can be seen of a project at a glance; questions and prompts are fitted to it."""
+    """What is visible of a project at a glance; questions and prompts adapt to it."""
 
     languages: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     """Folders or commands."""
     entries: tuple[str, ...] = ()
-    """Names at the top."""
+    """Names at the top level."""
 
 
 class SessionFacts(CamelDocument, frozen=True, kw_only=True):
-    """Beside the session, because its specification has no place for it."""
+    """Kept beside the session, because the specification has no field for it."""
 
     language: Language = "en"
-    """Of the instruction; questions come in it."""
+    """Language of the instruction, and so of the questions."""
     model: str = ""
-    """Which one answered last."""
+    """The model that answered last."""
     usage: TokenUsage = TokenUsage()
     failed_in: SessionStatus | None = None
     designed: bool = False
-    """Decision points were drawn up; there may be none to decide."""
+    """Decision points were made; there may be none."""
     feedback: tuple[str, ...] = ()
-    """Of every reject."""
+    """The feedback of every rejection."""
     project: ProjectFacts = ProjectFacts()
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):
-    """All that questions, decisions and a summary are made from."""
+    """The input for questions, decisions and a summary."""
 
     instruction: str
     language: Language = "en"

@@ -1,4 +1,4 @@
-"""What a session waits for, in one of a few ways: the answer of commands and of tools."""
+"""What a session is waiting for, as commands and tools report it."""
 
 from ringi.domain.base import CamelDocument
 from ringi.domain.prompt import Purpose
@@ -24,7 +24,7 @@ class ApprovalPending(CamelDocument, frozen=True, tag="approval", tag_field="kin
 
     summary: str
     rejects_left: int
-    """How often it can still be rejected; the last one cancels the session."""
+    """How many rejections are left; the last one cancels the session."""
 
 
 class WorkPending(CamelDocument, frozen=True, tag="work", tag_field="kind"):
@@ -34,7 +34,7 @@ class WorkPending(CamelDocument, frozen=True, tag="work", tag_field="kind"):
 
 
 class FailedPending(CamelDocument, frozen=True, tag="failed", tag_field="kind"):
-    """Goes on where it failed, once it is resumed."""
+    """Continues where it failed, once resumed."""
 
     error: str
 

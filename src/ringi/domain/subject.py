@@ -41,7 +41,7 @@ def is_plan_id(text: str) -> bool:
 
 
 def of_old_event(named: str, reason: str) -> Subject:
-    """Events did not always say what kind of thing they name, and about grants they named nothing."""
+    """Older events do not say what kind of subject they name, and about grants they name nothing."""
     if not named:
         return grant(reason.partition(" ")[0])
     if is_plan_id(named):

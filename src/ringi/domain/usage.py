@@ -2,13 +2,13 @@ from ringi.domain.base import CamelDocument
 
 
 class TokenUsage(CamelDocument, frozen=True):
-    """What calls to a language model took."""
+    """What calls to a language model cost."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """As far as prices are known; None if none is."""
+    """As far as prices are known; None if unknown."""
     duration_sec: float = 0.0
 
     def plus(self, other: "TokenUsage") -> "TokenUsage":

@@ -17,7 +17,7 @@ class DropHunks(Document, frozen=True, tag="drop_hunks"):
 
 
 class NewContent(Document, frozen=True, tag="new_content"):
-    """What the spec's file is to hold instead."""
+    """The new content of the spec's file."""
 
     spec_id: str
     content: str
@@ -37,10 +37,10 @@ class SpecDifference(Document, frozen=True):
     """What one spec does in one version and not in the other."""
 
     path: str
-    """For a command, what is run."""
+    """For a command, its command line."""
     what: Difference
     diff: str
-    """From what the earlier version would write to what the later one would."""
+    """From the earlier version's result to the later one's."""
 
 
 class PlanComparison(Document, frozen=True):

@@ -1,7 +1,7 @@
-"""What an editor applies: the WorkspaceEdit of the Language Server Protocol 3.17, in the parts we write.
+"""What an editor applies: the parts we write of the WorkspaceEdit of the Language Server Protocol 3.17.
 
-The four kinds of change stand in one list, and only three of them say their `kind`. A decoder of msgspec
-cannot tell such a union apart, an encoder need not: so edits are encoded like every document, with
+The four kinds of change are in one list, and only three of them have a `kind`. msgspec can encode such a
+union but not decode it: so edits are encoded like every document, with
 `msgspec.json.encode` or the codec, and read back with `read_workspace_edit`.
 """
 
@@ -26,7 +26,7 @@ class Position(CamelDocument, frozen=True, order=True):
 class Range(CamelDocument, frozen=True):
     start: Position
     end: Position
-    """The first place that is no longer part of it."""
+    """Exclusive."""
 
 
 class TextEdit(CamelDocument, frozen=True):
@@ -41,7 +41,7 @@ class VersionedDocument(CamelDocument, frozen=True):
 
 
 class TextDocumentEdit(CamelDocument, frozen=True):
-    """Every range is meant in the text before the first of the edits."""
+    """Every range refers to the text before the first of the edits."""
 
     text_document: VersionedDocument
     edits: tuple[TextEdit, ...]
@@ -79,7 +79,7 @@ DocumentChange = TextDocumentEdit | FileOperation
 
 class WorkspaceEdit(CamelDocument, frozen=True):
     document_changes: tuple[DocumentChange, ...]
-    """In the order in which they are carried out."""
+    """In the order in which they are applied."""
 
 
 class _Unsorted(CamelDocument, frozen=True):

@@ -1,4 +1,4 @@
-"""Files through descriptors: the one place with system calls on the workspace.
+"""Files through descriptors: the only module with system calls on the workspace.
 
 Everything is named by an open folder and one name in it, never by a path, and nothing follows a link.
 """

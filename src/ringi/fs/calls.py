@@ -23,7 +23,7 @@ class Kind(StrEnum):
     CHARACTER_DEVICE = "character device"
     BLOCK_DEVICE = "block device"
     OTHER = "other"
-    """Whatever else a system may know."""
+    """Anything else, such as a device."""
 
 
 _KINDS = {
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
 
 class NotRegular(OSError):
-    """The name is there but is no regular file."""
+    """The name exists but is not a regular file."""
 
 
 class FileChanged(OSError):
@@ -57,7 +57,7 @@ class FileChanged(OSError):
 
 
 class FileSystem(Protocol):
-    """What execution needs of a file system; the tests put one in its place that loses power."""
+    """What execution needs from a file system; tests replace it with one that loses power."""
 
     def open_root(self, path: Path) -> int: ...
     def open_folder(self, at: int, name: str) -> int: ...
@@ -104,7 +104,7 @@ class OsFileSystem:
         return os.listdir(at)
 
     def read(self, at: int, name: str) -> tuple[bytes, Entry]:
-        # O_NONBLOCK: opening a FIFO must not wait for a writer.
+        # O_NONBLOCK: do not wait for a writer when opening a FIFO.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             descriptor = os.open(name, flags, dir_fd=at)
@@ -177,7 +177,7 @@ class OsFileSystem:
         _sync(folder)
 
     def sync_everything(self, folder: int) -> None:
-        if sys.platform != "linux":  # no syncfs elsewhere; sync() alone does not reach the platter on macOS
+        if sys.platform != "linux":  # only Linux has syncfs; on macOS sync() alone does not reach the disk
             os.sync()
             _sync(folder)
             return
@@ -190,10 +190,10 @@ class OsFileSystem:
 
 
 def publish(at: int, name: str, data: bytes) -> None:
-    """Put the data under the name in one step, for readers who may look at any time.
+    """Replaces the file in one step; readers see the old bytes or the new ones.
 
-    The file that was there becomes the spare that the next call writes into: making a new file and renaming
-    it over the old one costs 30 times as much on ext4, which then writes the data out at once.
+    The old file becomes the spare that the next call writes into: renaming a new file over the old one
+    costs 30 times as much on ext4, which then flushes the data at once.
     """
     spare = f".{name}.spare"
     descriptor = _open_spare(at, spare)
@@ -224,7 +224,7 @@ def _open_spare(at: int, spare: str) -> int:
     except OSError as error:
         if error.errno not in {errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EACCES}:
             raise
-    # Not ours: a link would lead the bytes elsewhere.
+    # Not ours: through a link the bytes would end up elsewhere.
     os.unlink(spare, dir_fd=at)
     return os.open(spare, flags | os.O_EXCL, 0o644, dir_fd=at)
 

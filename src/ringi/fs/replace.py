@@ -6,9 +6,9 @@ from ringi.fs.calls import OsFileSystem, opened
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600, synced: bool = True) -> None:
-    """The file is as before or as after, whatever happens; its folder is there already.
+    """Replaces the file atomically; its folder must exist.
 
-    Without `synced`, a loss of power may leave it empty: for what can be made again.
+    Without `synced`, a loss of power may leave it empty: only for data that can be regenerated.
     """
     fs, fresh = OsFileSystem(), f".{path.name}.{os.urandom(4).hex()}"
     with opened(fs, fs.open_root(path.parent)) as folder:

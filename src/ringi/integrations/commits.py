@@ -1,7 +1,7 @@
 """Commits in the person's own repository, made the way their own `git commit` makes them.
 
-Looking runs nothing of the repository. Making a commit is the one place where its hooks, its filters, the
-person's identity and their signing key are used: because the person asked for a commit.
+Inspecting runs nothing from the repository. Only making a commit uses its hooks, its filters, the person's
+identity and their signing key: because the person asked for a commit.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from ringi.integrations.commits_git import (
 from ringi.ports import CommitOrder, CommitPlace
 from ringi.text import Text
 
-# In the order in which they run; the last two at any change of a ref, and of the index.
+# In the order in which they run; the last two run at any change of a ref, and of the index.
 _HOOKS: Final = (
     "pre-commit",
     "prepare-commit-msg",
@@ -83,7 +83,7 @@ class GitCommits:
         return self._git.line("rev-parse", "-q", "--verify", "HEAD^{commit}")
 
     def _repository(self) -> tuple[Path, tuple[str, ...]]:
-        """Its own folder, and its hooks."""
+        """Its git folder, and its hooks."""
         if not os.path.lexists(self._root / ".git"):
             raise NoCommit(why=Text("there is no git repository in {folder}", folder=str(self._root)))
         try:
@@ -96,7 +96,7 @@ class GitCommits:
         return Path(git_dir), self._hooks(self._root / hooks)
 
     def _hooks(self, folder: Path) -> tuple[str, ...]:
-        # Since git 2.54 a hook can be a setting.
+        # Since git 2.54 a hook can be a configuration setting.
         out = self._git.line("config", "-z", "--get-regexp", r"^hook\..*\.event$")
         named = {setting.partition("\n")[2] for setting in out.split("\0")}
         return tuple(name for name in _HOOKS if name in named or os.access(folder / name, os.X_OK))
@@ -115,7 +115,7 @@ class GitCommits:
         staged = self._git.look("diff-index", "--cached", "--name-only", "-z", head) if head else b""
         index = {name: os.fsdecode(entry.oid) for entry, _, name in known}
         for name in wanted.keys() & set(staged.split(b"\0")):
-            # After a commit the index has what was committed; what is in no file would be gone.
+            # After a commit the index has what was committed; staged content that is in no file would go.
             if not _holds(self._root / wanted[name], index.get(name, "")):
                 raise NoCommit(
                     why=Text(
@@ -126,7 +126,7 @@ class GitCommits:
         new = wanted.keys() - {name for _, _, name in known}
         if not new:
             return
-        # This command cannot be told to take names literally; so spelled, none looks like a pattern.
+        # This command has no option for literal names; written like this, none looks like a pattern.
         asked = listed([b"./" + name for name in sorted(new)])
         if out := self._git.look("check-ignore", "-z", "--stdin", stdin=asked, fine=(0, 1)):
             ignored = os.fsdecode(out.split(b"\0")[0]).removeprefix("./")
@@ -152,13 +152,13 @@ class GitCommits:
         if found is None:
             return CommitOutcome("", said or str(Text("git made no commit")))
         if found.parents != _parents(order.parent):
-            # Somebody committed between our look and git's own: ours would take back what they did.
+            # Somebody committed between our check and git's: our commit would revert theirs.
             return _withdrawn(self._git, found)
         notes = [*self._differences(found, tree, order), *self._follow(found.commit, order.files)]
         return CommitOutcome(found.commit, "; ".join(map(str, notes)))
 
     def _stage(self, index: Path, order: CommitOrder) -> str:
-        """An index with nothing but the parent and the plan's files; the person's own stays as it is."""
+        """An index with only the parent and the plan's files; the person's own stays as it is."""
 
         def git(*words: str, stdin: bytes = b"") -> bytes:
             return self._git.work(*words, stdin=stdin, GIT_INDEX_FILE=str(index))
@@ -176,7 +176,7 @@ class GitCommits:
         return git("write-tree").decode().strip()
 
     def find(self, parent: str, marks: Sequence[str]) -> str:
-        # On any branch: the person may have gone to another one since.
+        # On any branch: the person may have switched since.
         found = self._made(parent, marks, "--branches")
         return found.commit if found and found.parents == _parents(parent) else ""
 
@@ -184,11 +184,11 @@ class GitCommits:
         marked = [
             made for made in _since(self._git, parent, *where) if set(marks) <= set(made.message.split("\n"))
         ]
-        # One that was amended since comes later.
+        # An amended one comes later.
         return marked[-1] if marked else None
 
     def _newest(self, parent: str) -> Made | None:
-        """Where a hook took the marks out, its place says that it is the one."""
+        """If a hook removed the trailers, its position identifies it."""
         found = _since(self._git, parent)
         return found[0] if found and found[0].parents == _parents(parent) else None
 
@@ -235,7 +235,7 @@ def _withdrawn(git: PersonalGit, found: Made) -> CommitOutcome:
     why = str(Text("somebody else committed at the same moment"))
     try:
         git.work("update-ref", "HEAD", *found.parents[:1], found.commit)
-    except GitFailed as error:  # it is in the branch, and somebody has to know
+    except GitFailed as error:  # it is in the branch, so report it
         return CommitOutcome(found.commit, f"{why}; {error}")
     return CommitOutcome("", why)
 
@@ -250,13 +250,13 @@ def _since(git: PersonalGit, parent: str, *where: str) -> list[Made]:
 
 
 def _converted(git: PersonalGit, name: bytes, data: bytes) -> str:
-    """What git makes of these bytes at this path: line ends, encodings, filters."""
+    """These bytes as git would store them at this path: line ends, encodings, filters."""
     words = ("hash-object", "--stdin", f"--path={os.fsdecode(name)}")
     return git.work(*words, stdin=data).decode().strip()
 
 
 def _bring_index(git: PersonalGit, commit: str, always: Collection[bytes]) -> None:
-    """The commit's own entries; beside `always` only where nobody had staged anything else."""
+    """Updates the index to the commit: paths in `always`, and others only if nothing else is staged there."""
     words = ("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", commit)
     staged = {name: entry for entry, _, name in index_records(git.look("ls-files", "-s", "-z"))}
     chosen: dict[bytes, Entry] = {
@@ -269,7 +269,7 @@ def _bring_index(git: PersonalGit, commit: str, always: Collection[bytes]) -> No
     lines = [b"%s %s\t%s" % (new.mode, new.oid, name) for name, new in chosen.items()]
     _patiently(git, "update-index", "-z", "--index-info", stdin=listed(lines))
     there = [name for name, new in chosen.items() if new.mode != _GONE]
-    # Without it git would have to read these files again to see that they are as committed.
+    # Without it git would have to read these files again to see that they are unchanged.
     with contextlib.suppress(GitFailed):
         git.work(
             "--literal-pathspecs", "add", "--refresh", "--pathspec-from-file=-", "--pathspec-file-nul",

@@ -1,4 +1,4 @@
-"""Git in the person's own repository: to look, which runs nothing of theirs, or to work as they would."""
+"""Git in the person's own repository: to inspect, which runs nothing of theirs, or to work as they would."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from ringi.errors import Interrupted, NoCommit
 from ringi.text import Text
 
-# Who the person is and where their settings lie; every other variable would steer git elsewhere.
+# Who the person is and where their settings are; any other variable could steer git elsewhere.
 _PERSONAL: Final = frozenset(
     [
         *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")),
@@ -56,16 +56,16 @@ class PersonalGit:
         self._outside = os.pathsep.join(outside)
 
     def look(self, *words: str, stdin: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
-        # Not to be led into a repository that the workspace only lies in.
+        # Do not use a repository above the workspace.
         above = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
         return self._run(words, {**_LOOKING, **above, "PATH": self._outside}, stdin, fine)
 
     def line(self, *words: str) -> str:
-        """Empty where git has no answer."""
+        """Empty if git has no answer."""
         return os.fsdecode(self.look(*words, fine=(0, 1, 128))).strip()
 
     def work(self, *words: str, stdin: bytes = b"", **variables: str) -> bytes:
-        """With the person's own settings; filters that they name are run."""
+        """Uses the person's own settings and runs the filters they name."""
         return self._run(words, variables, stdin, (0,))
 
     def _run(
@@ -89,12 +89,12 @@ class PersonalGit:
         return done.stdout
 
     def commit(self, folder: Path, message: str) -> str | None:
-        """Of what `index` in the folder holds. None where it went well, else what git and the hooks said."""
+        """Commits the `index` in the folder. None if it went well, otherwise what git and the hooks said."""
         text, said = folder / "message", folder / "output"
         text.write_bytes(message.encode())
         # Verbatim, because this text was approved; a hook may still change it.
         words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "-q", "--cleanup=verbatim", "-F", str(text)]
-        # Into a file: whatever a hook leaves running must not keep us waiting for the end of a pipe.
+        # Into a file: a process that a hook leaves running would keep a pipe open.
         with said.open("wb") as output:
             process = subprocess.Popen(
                 [self._program(), *words],
@@ -116,7 +116,7 @@ class PersonalGit:
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
-    """Ctrl-C reaches git too; either way it is over before anybody looks what became of it."""
+    """Ctrl-C reaches git too; either way it has ended before we look at the result."""
     try:
         return process.wait(_HOOKS_SEC)
     except subprocess.TimeoutExpired:
@@ -142,7 +142,7 @@ def _end_of(output: Path) -> str:
 
 
 def _bound_to_us() -> Callable[[], None] | None:
-    """If this process dies, no commit follows behind its back."""
+    """If this process dies, git dies too and makes no commit."""
     if sys.platform != "linux":
         return None
     import ctypes  # noqa: PLC0415  # 5 ms that only a commit needs
@@ -195,7 +195,7 @@ def differences(out: bytes) -> Iterator[tuple[bytes, Entry, Entry]]:
 
 
 def blobs(out: bytes) -> dict[bytes, bytes]:
-    """What `cat-file --batch` answered; what is missing there is missing here."""
+    """The answers of `cat-file --batch`, without missing objects."""
     found, at = {}, 0
     while at < len(out):
         end = out.index(b"\n", at)

@@ -1,4 +1,4 @@
-"""A sign that something waits for a person. Failing to give it is no error, and we do not wait for it."""
+"""Notifies a person that something waits for them. Failure is not an error, and we do not wait."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ _TITLE: Final = "ringi"
 _LONGEST: Final = 500
 _WAIT_SEC: Final = 1.0
 _END_SEC: Final = 0.2
-# The words come as arguments of the script, never as a part of it.
+# The words are arguments of the script, never part of it.
 _SCRIPT: Final = (
     "on run argv",
     "display notification (item 2 of argv) with title (item 1 of argv)",
@@ -25,7 +25,7 @@ _SCRIPT: Final = (
 
 
 def notify(how: str, words: Text | str, *, environment: Mapping[str, str], output: int | None) -> None:
-    """As `notify.how` says: desktop, bell or off. The bell also if the desktop cannot show it."""
+    """As `notify.how` says: desktop, bell or off. Rings the bell if the desktop cannot show it."""
     if how == "desktop" and _on_desktop(visible(str(words), keep="")[:_LONGEST], environment):
         return
     if how in {"desktop", "bell"}:
@@ -42,7 +42,7 @@ def _on_desktop(words: str, environment: Mapping[str, str]) -> bool:
 
 
 def _send(program: str, words: str) -> list[str]:
-    # The body may hold markup and escapes there: what would be one is written out.
+    # The body may contain markup and escapes there, so escape them.
     plain = words.replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return [program, f"--app-name={_TITLE}", "--", _TITLE, plain]
 
@@ -88,7 +88,7 @@ def _ring(output: int | None) -> None:
 
 
 def _write(terminal: int) -> None:
-    """Only if the terminal takes it now: one that was stopped would block us."""
+    """Only if the terminal is ready: a stopped one would block us."""
     with contextlib.suppress(OSError):
         poll = select.poll()
         poll.register(terminal, select.POLLOUT)

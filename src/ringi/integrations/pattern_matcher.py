@@ -1,6 +1,6 @@
-"""Regular expressions that somebody configured, matched in a child process that can be killed.
+"""Configured regular expressions, matched in a child process that can be killed.
 
-Python's `re` can take for ever and cannot be interrupted. The child runs this very file, without the rest of
+Python's `re` can take forever and cannot be interrupted. The child runs this very file, without the rest of
 the program, so only the standard library may be imported here.
 """
 
@@ -21,15 +21,15 @@ from typing import Final
 
 Spans = list[tuple[int, int]]
 SECONDS: Final = 2.0
-"""Of processor time, for one text."""
+"""Seconds of processor time for one text."""
 _PATIENCE: Final = 30.0
-"""In seconds by the clock: a machine may be busy, and a child may be stopped."""
+"""Wall-clock seconds: a machine may be busy, and a child may be stopped."""
 _WINDOW: Final = 2_000
-"""In characters: an expression may take time with the square of them."""
+"""In characters: an expression may take quadratic time."""
 
 
 def spans(text: str, patterns: Sequence[re.Pattern[str]]) -> Spans:
-    """Line by line: group 1 if there is one, otherwise all that they match."""
+    """Line by line: group 1 if there is one, otherwise the whole match."""
     return [span for pattern in patterns for span in _matches(text, pattern)]
 
 
@@ -39,7 +39,7 @@ def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     while start < len(text):
         newline = text.find("\n", start)
         end = len(text) if newline < 0 else newline
-        # Each window begins in the middle of the one before: what one cuts off is whole in the other.
+        # Each window starts in the middle of the one before: what one cuts off is whole in the other.
         for at in range(start, max(start + 1, end - _WINDOW // 2), _WINDOW // 2):
             for match in pattern.finditer(text, at, min(at + _WINDOW, end)):
                 if match.end(group) > match.start(group) >= 0:
@@ -48,7 +48,7 @@ def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
 
 
 class PatternMatcher:
-    """Starts its child when it is first needed, and another one after one was killed."""
+    """Starts its child on first use, and again after it was killed."""
 
     def __init__(self, patterns: Sequence[str], *, seconds: float = SECONDS) -> None:
         self._patterns = tuple(patterns)
@@ -66,7 +66,7 @@ class PatternMatcher:
             except (OSError, ValueError):
                 self.close()
                 return None
-            except BaseException:  # interrupted: its answer must not be taken for that to the next text
+            except BaseException:  # interrupted: its answer must not be mistaken for the next text's
                 self.close()
                 raise
 
@@ -77,7 +77,7 @@ class PatternMatcher:
             child.kill()
             child.wait()
             for pipe in (child.stdin, child.stdout):
-                with contextlib.suppress(OSError):  # what was not sent any more is not missed
+                with contextlib.suppress(OSError):  # nobody needs what could not be sent
                     if pipe is not None:
                         pipe.close()
 
@@ -90,13 +90,13 @@ class PatternMatcher:
         return _line(child.stdout.fileno())
 
     def _started(self) -> subprocess.Popen[bytes]:
-        # -I, -S: no variable and no folder of the project decides what is imported there.
+        # -I, -S: no variable and no folder of the project affects its imports.
         self._child = child = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is meant for us; the child ends with its input
+            start_new_session=True,  # Ctrl-C is for us; the child ends when its input closes
         )
         atexit.register(self.close)
         assert child.stdin is not None  # noqa: S101  # a pipe
@@ -105,7 +105,7 @@ class PatternMatcher:
 
 
 def _line(descriptor: int) -> bytes:
-    """Raises ValueError or OSError if none comes."""
+    """Raises ValueError or OSError if there is none."""
     until = time.monotonic() + _PATIENCE
     pieces: list[bytes] = []
     with selectors.DefaultSelector() as selector:
@@ -121,9 +121,9 @@ def _line(descriptor: int) -> bytes:
 
 
 def serve() -> None:
-    """The child: the patterns first, then one text for each line."""
+    """Runs in the child: reads the patterns first, then one text per line."""
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process, whatever it computes
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the default kills the process, whatever it computes
     lines = iter(sys.stdin.buffer.readline, b"")
     seconds, *given = json.loads(next(lines))
     signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -1,7 +1,7 @@
-"""Whether a person sits at this terminal, as far as that can be told.
+"""Whether a person sits at this terminal, as far as we can tell.
 
-An agent that types an answer must not pass for a person. What it started is known by the variables that it
-sets for its children and by the processes above this one. Both can be hidden; the threat model says so.
+An agent that types an answer must not pass for a person. We recognise what an agent started by the variables
+that it sets and by the ancestors of this process. Both can be hidden; the threat model says so.
 """
 
 import os
@@ -15,7 +15,7 @@ from ringi.text import Text
 
 
 class TerminalPerson:
-    """`supervisors` yields the process number and `process_start` of every running `ringi with`."""
+    """`supervisors` yields the pid and `process_start` of every running `ringi with`."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class TerminalPerson:
     def _below_process(self) -> Text | None:
         supervisors = frozenset(self._supervisors())
         for ancestor in ancestors():
-            # By its words too: the agent could hide the place where it is recorded.
-            # In the sandbox `ringi with` is out of sight; what it started bwrap with is not.
+            # Also by its arguments: the agent could hide the record of the process.
+            # In the sandbox `ringi with` is invisible; the arguments it gave bwrap are not.
             ours = (ancestor.pid, ancestor.start) in supervisors or WITH_VARIABLE in ancestor.argv
             if ours or is_ringi_with(ancestor.argv):
                 return Text(

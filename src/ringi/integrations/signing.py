@@ -1,6 +1,6 @@
 """SSH signatures, made and checked by `ssh-keygen -Y`.
 
-What ssh-keygen decides is not decided here. Only the envelope is read, to say by name what is wrong with it.
+ssh-keygen decides. This module reads only the envelope, to say precisely what is wrong with it.
 """
 
 import base64
@@ -36,18 +36,18 @@ _MAX_SIGNATURE: Final = 65536  # the largest RSA keys need a tenth of it
 _MAX_LINES: Final = 100  # that list the same key
 _MAX_SHOWN: Final = 200
 _CHECK_SEC: Final = 30.0
-_SIGN_SEC: Final = 300.0  # a person looks for the key that is to be touched
+_SIGN_SEC: Final = 300.0  # time to find the key and touch it
 
 
 class SignerList(NamedTuple):
     where: str
-    """The file, as people call it."""
+    """The file's name, for people."""
     data: bytes
     """In the format of allowed_signers(5)."""
 
 
 class Envelope(NamedTuple):
-    """What stands around the signature itself, as PROTOCOL.sshsig of OpenSSH defines it."""
+    """What surrounds the signature itself, as PROTOCOL.sshsig of OpenSSH defines it."""
 
     blob: bytes
     key: bytes
@@ -68,7 +68,7 @@ class Envelope(NamedTuple):
 
     @property
     def armoured(self) -> str:
-        """Made anew, so that ssh-keygen reads nothing else than what was read here."""
+        """Encoded again, so that ssh-keygen reads exactly what was read here."""
         text = base64.b64encode(self.blob).decode()
         lines = (text[start : start + 70] for start in range(0, len(text), 70))
         return "\n".join([_BEGIN, *lines, _END, ""])
@@ -112,7 +112,7 @@ class SshSignatures:
 
 
 def fingerprint(path: Path, key: str, environment: Mapping[str, str]) -> str:
-    """Of the public key, which was read from the path. Raises SigningFailed if it is none."""
+    """Of the public key read from the path. Raises SigningFailed if it is not one."""
     try:
         shown = subprocess.run(
             ["ssh-keygen", "-l", "-E", "sha256", "-f", "-"],
@@ -136,12 +136,12 @@ def fingerprint(path: Path, key: str, environment: Mapping[str, str]) -> str:
 
 
 def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
-    """The signature with this key, or by the SSH agent where the key is a public one. Raises SigningFailed.
+    """The signature with this key, or by the SSH agent if the key is a public one. Raises SigningFailed.
 
-    At a terminal ssh-keygen itself asks for passphrases and touches there, and says what went wrong.
+    At a terminal, ssh-keygen itself asks for passphrases and touches, and prints what went wrong.
     """
     seated = os.isatty(0) or os.isatty(2)
-    # It would look for a window to ask in, because its input is no terminal.
+    # It would open a window to ask, because its input is not a terminal.
     never = {"SSH_ASKPASS_REQUIRE": "never"} if seated and "SSH_ASKPASS_REQUIRE" not in environment else {}
     try:
         made = subprocess.run(
@@ -150,7 +150,7 @@ def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
             input=message,
             stdout=subprocess.PIPE,
             stderr=None if os.isatty(2) else subprocess.PIPE,
-            start_new_session=not seated,  # without a terminal: nobody sits there to be waited for
+            start_new_session=not seated,  # without a terminal there is nobody to wait for
             timeout=_SIGN_SEC,
             check=False,
         )
@@ -175,7 +175,7 @@ def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
 
 
 def opened(signature: str) -> Envelope:
-    """Raises BadSignature where it is anything else than one whole signature."""
+    """Raises BadSignature if it is anything but one whole signature."""
     if len(signature) > _MAX_SIGNATURE:
         raise BadSignature(why=Text("it is too large"))
     lines = signature.strip("\r\n").replace("\r\n", "\n").split("\n")
@@ -214,12 +214,12 @@ def _string(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _lines(data: bytes, envelope: Envelope) -> list[bytes]:
-    """Those that may list the key, each to be asked by itself: ssh-keygen stops at the first that has it."""
+    """The lines that may list the key, each checked separately: ssh-keygen stops at the first match."""
     wanted = base64.b64encode(envelope.key)
     certified = "-cert-v01@" in envelope.key_type
     found = [
         line
-        for line in data.split(b"\n")  # and at nothing else: what ssh-keygen takes for a comment is one
+        for line in data.split(b"\n")  # not splitlines: lines must be those that ssh-keygen sees
         if not line.lstrip().startswith(b"#")
         and (wanted in line.split() or (certified and b"cert-authority" in line.lower()))
     ]
@@ -239,24 +239,24 @@ class _Check:
         self._signature.write_text(envelope.armoured, encoding="ascii")
 
     def principal(self, line: bytes) -> str | None:
-        """The first name of the line that the signature is good for."""
+        """The first name on the line that the signature is valid for."""
         self._list.write_bytes(line + b"\n")
         names = self._ask("find-principals", "-f", str(self._list))
         for name in [] if names is None else names.decode("utf-8", "surrogateescape").split("\n"):
-            # One with a ! excludes somebody and is nobody's name.
+            # A pattern with ! excludes somebody; it is not a name.
             if name and not name.startswith("!") and self._verifies(name):
                 return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         return None
 
     def genuine(self) -> bool:
-        """Whether the key that it names has signed this message, listed or not."""
+        """Whether the key in the envelope signed this message, listed or not."""
         return self._ask("check-novalidate", "-n", NAMESPACE) is not None
 
     def _verifies(self, name: str) -> bool:
         return self._ask("verify", "-f", str(self._list), "-I", name, "-n", NAMESPACE) is not None
 
     def _ask(self, what: str, *options: str) -> bytes | None:
-        """Its answer; None if it is no. Without the user's variables: no agent has a say in it."""
+        """Its answer; None if it refuses. Without the user's variables, so that no SSH agent is involved."""
         try:
             asked = subprocess.run(
                 [self._program, "-Y", what, *options, "-s", str(self._signature)],

@@ -1,1 +1,1 @@
-"""Differences between texts: read, applied, written, turned round. Text in, text out, on bytes."""
+"""Differences between texts: read, applied, written, reversed. Bytes in, bytes out."""

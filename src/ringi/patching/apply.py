@@ -14,22 +14,22 @@ from ringi.text import Text
 Read = Callable[[str], bytes | None]
 
 _PLUS, _MINUS, _SPACE, _MARK, _NEWLINE = b"+- \\\n"
-# For each sign, where a stretch of its lines ends, and what stands before each of them but the first.
+# For each sign, where a run of its lines ends, and what precedes each line but the first.
 _STRETCH: Final = {
     _PLUS: (re.compile(rb"\n[^+]").search, b"\n+"),
     _MINUS: (re.compile(rb"\n[^-]").search, b"\n-"),
     _SPACE: (re.compile(rb"\n[^ ]").search, b"\n "),
 }
-# Up to here, lines are passed one by one.
+# Up to here, lines are skipped one by one.
 _NEAR: Final = 64
 _PROBE: Final = 100
-# More hunks than this are looked at together.
+# More hunks than this are checked together.
 _MANY: Final = 16
 # Unless they are larger than this: lists of lines take memory.
 _LARGE: Final = 8 << 20
-# A file less than so many times as large as its hunks is cut into lines.
+# A file is split into lines if it is less than this many times as large as its hunks.
 _DENSE: Final = 4
-# Of the lines of a hunk and its header, by their first byte: those of the old side, of the new, the header.
+# Tables over the first byte of a line: 1 for a line of the old side, of the new side, for a header.
 _OLD, _NEW, _HEADER = (bytes(sign in signs for sign in range(256)) for signs in (b" -", b" +", b"@"))
 _SIGN: Final = itemgetter(0)
 _UNSIGNED: Final = itemgetter(slice(1, None))
@@ -40,13 +40,13 @@ _CREATED: Final = re.compile(
 ).match
 _SHOWN: Final = 60
 _REGULAR: Final = "100"
-# Compared one by one: to hash a kind takes longer.
+# Compared one by one: hashing an enum member takes longer.
 _ARRIVES: Final = (Kind.NEW, Kind.RENAMED, Kind.COPIED)
 
 
 class FileOutcome(NamedTuple):
     path: str
-    """Where the content stands afterwards, or stood if it is deleted."""
+    """Path of the content afterwards, or before if it is deleted."""
     old_path: str | None
     """Where it came from; None for a new file."""
     before: bytes | None
@@ -65,7 +65,7 @@ def apply_patch(patch: bytes, read: Read) -> dict[str, bytes | None]:
         try:
             others = _in_full(b"".join(rest), read)
         except (BadPatch, BinaryPatch, PatchMismatch):
-            pass  # said below, with the lines of the whole patch
+            pass  # reported below, with line numbers of the whole patch
         else:
             if result.keys().isdisjoint(others):
                 return result | others
@@ -78,15 +78,15 @@ def _in_full(patch: bytes, read: Read) -> dict[str, bytes | None]:
     for file in outcomes:
         if file.kind is Kind.RENAMED and file.old_path is not None:
             result[file.old_path] = None
-    # Afterwards: a path may be left by one file and taken by another.
+    # Checked at the end: one file may take a path that another has left.
     result.update((file.path, file.after) for file in outcomes)
     return result
 
 
 def _plain_files(patch: bytes, read: Read) -> tuple[dict[str, bytes | None], list[bytes]]:
-    """What becomes of the files of the usual form, and the rest of the patch, which must be read in full.
+    """The results for files in the usual form, and the rest of the patch, which must be parsed in full.
 
-    Nothing is refused here: whatever is unusual or does not fit is left to the rest.
+    Nothing is refused here: whatever is unusual or does not fit is left to the full parser.
     """
     result: dict[str, bytes | None] = {}
     rest: list[bytes] = []
@@ -112,7 +112,7 @@ def _plain_files(patch: bytes, read: Read) -> tuple[dict[str, bytes | None], lis
 
 
 def _sections(patch: bytes) -> Iterator[tuple[int, int]]:
-    """Where each file of a patch by git begins and ends; the first with all that stands before it."""
+    """Where each file of a patch by git begins and ends; the first includes what precedes it."""
     at = 0
     while end := patch.find(b"\n" + GIT, at) + 1:
         yield at, end
@@ -121,13 +121,13 @@ def _sections(patch: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _created(text: bytes, count: int) -> bytes | None:
-    """The content of a new file, from its lines without the first sign; None if they are not so many."""
+    """The content of a new file, from its lines without the first sign; None if the count is wrong."""
     data = text.replace(b"\n+", b"\n")
     return data if text.count(b"\n") == count == len(text) - len(data) + 1 else None
 
 
 def outcome(patch: Patch, read: Read) -> list[FileOutcome]:
-    """What becomes of every file, or an error and nothing."""
+    """The result for every file; on an error, none at all."""
     freed = {file.old_path for file in patch.files if file.kind is Kind.RENAMED}
     return [_outcome(file, read, freed) for file in patch.files]
 
@@ -155,7 +155,7 @@ def _special(mode: str | None) -> bool:
 
 
 def applied(path: str, hunks: tuple[Hunk, ...], data: bytes) -> bytes:
-    """The text with the hunks in it; `path` is for the words of an error."""
+    """The text with the hunks applied; `path` is for error messages."""
     if len(hunks) > _MANY:
         text = b"".join([b"@@ -%d,%d +%d,%d @@\n%s" % (*hunk[:4], hunk.body) for hunk in hunks])
         if (result := _together(text[:-1], data)) is not None:
@@ -185,7 +185,7 @@ def applied(path: str, hunks: tuple[Hunk, ...], data: bytes) -> bytes:
 
 
 def _together(text: bytes, data: bytes) -> bytes | None:
-    """The same for all hunks at once, from their text; None if it is unusual, too large or does not fit."""
+    """The same for all hunks at once; None if something is unusual, too large or does not fit."""
     if len(text) > _LARGE:
         return None
     signed = text.split(b"\n")
@@ -205,9 +205,9 @@ def _together(text: bytes, data: bytes) -> bytes | None:
 
 
 def _spans(headers: Iterable[bytes], hunks: list[bytes]) -> list[tuple[int, int, int]] | None:
-    """Of each hunk the lines before it, the old and the new ones; None if its header does not count them so.
+    """For each hunk how many lines precede it, its old and its new lines; None if its header is wrong.
 
-    A header comes without its first byte, of a hunk come the signs of its lines.
+    Headers come without their first byte; hunks come as the signs of their lines.
     """
     spans: list[tuple[int, int, int]] = []
     line = shift = 0
@@ -234,7 +234,7 @@ def _spans(headers: Iterable[bytes], hunks: list[bytes]) -> list[tuple[int, int,
 def _in_lines(
     spans: list[tuple[int, int, int]], old: list[bytes], new: list[bytes], data: bytes
 ) -> bytes | None:
-    """For hunks that make up much of a file: all of it is cut into lines."""
+    """For hunks that make up much of a file: splits all of it into lines."""
     lines = data.split(b"\n")
     last = lines.pop()  # it has no newline, so no hunk here can hold it
     result: list[bytes] = []
@@ -256,7 +256,7 @@ def _in_lines(
 def _in_text(
     spans: list[tuple[int, int, int]], old: list[bytes], new: list[bytes], data: bytes
 ) -> bytes | None:
-    """For hunks that are a small part of a file: only they are looked for."""
+    """For hunks that are a small part of a file: searches only for them."""
     pieces: list[bytes] = []
     at = line = old_at = new_at = 0
     for before, old_count, new_count in spans:
@@ -276,7 +276,7 @@ def _in_text(
 
 
 def _sides(body: bytes) -> tuple[bytes, bytes, bool]:
-    """The old and the new text of a hunk, and whether it says that the file ends with it."""
+    """The old and the new text of a hunk, and whether it claims the end of the file."""
     old: list[bytes] = []
     new: list[bytes] = []
     last = False
@@ -300,24 +300,24 @@ def _sides(body: bytes) -> tuple[bytes, bytes, bool]:
 
 
 def _found(data: bytes, at: int, lines: int, old: bytes) -> int:
-    """Where the old text stands, so many lines later and nowhere else; -1 if it does not."""
-    # To find its beginning and to count is quicker than to step from line to line.
+    """The offset of the old text, exactly that many lines later; -1 if it is not there."""
+    # Searching for it and counting lines is faster than stepping line by line.
     start = data.find(old[:_PROBE], at) if lines else at
     if start < 0 or data.count(b"\n", at, start) != lines or (start and data[start - 1] != _NEWLINE):
-        # The same text may stand somewhere before as well.
+        # The same text may also occur earlier.
         start = _forward(data, at, lines)
     return start if start >= 0 and data.startswith(old, start) else -1
 
 
 def _forward(data: bytes, at: int, lines: int) -> int:
-    """Where the line stands that comes so many lines later; -1 if no line can begin there."""
+    """The offset of the line that many lines later; -1 if no line begins there."""
     while lines > _NEAR:
         passed = data.count(b"\n", at, at + lines)
         if not passed:  # long lines, or the end
             break
         at += lines
         lines -= passed
-    # It may stand in the middle of a line by now: only line ends are counted.
+    # It may be in the middle of a line by now: only line ends are counted.
     for _ in range(lines):
         at = data.find(b"\n", at) + 1
         if not at:
@@ -326,7 +326,7 @@ def _forward(data: bytes, at: int, lines: int) -> int:
 
 
 def _explain(path: str, number: int, hunk: Hunk, data: bytes, start: int) -> NoReturn:
-    """Names the first line that is not as the hunk says."""
+    """Names the first line that differs from the hunk."""
     lines = hunk.lines
     at, line = start, hunk.old_at
     if start < 0:
@@ -366,7 +366,7 @@ def _fail_at(path: str, number: int, line: int, expected: bytes, found: bytes) -
 
 
 def shown(line: bytes) -> str:
-    """A line for the words of an error, cut if it is long."""
+    """A line for an error message, cut if it is long."""
     text = line.removesuffix(b"\n").decode("utf-8", "backslashreplace")
     return f"“{text}”" if len(text) <= _SHOWN else f"“{text[:_SHOWN]}…”"
 

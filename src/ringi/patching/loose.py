@@ -1,4 +1,4 @@
-"""Patches as models write them: what they say is read, what they count is not believed."""
+"""Patches as models write them: their lines are read, their line counts are not trusted."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,13 @@ _VERSION: Final = re.compile(rb"\d+\.\d+[\w.() -]*|").fullmatch
 
 class LooseHunk(NamedTuple):
     line: int
-    """Of the patch, for the words of an error."""
+    """Line of the patch, for error messages."""
     stated: int | None
-    """How many lines are said to stand before it in the old file."""
+    """How many lines precede it in the old file, as claimed."""
     lines: tuple[tuple[bytes, bytes], ...]
     """Sign and text, without the newline."""
     old_bare: bool
-    """The last old line is said to have no newline."""
+    """The patch says that the last old line has no newline."""
     new_bare: bool
 
 
@@ -48,7 +48,7 @@ def read_loosely(data: bytes) -> list[LooseFile]:
 
 
 def _blocks(lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """What stands between code fences, if the patch begins in one; all of it if not."""
+    """The text between code fences, if the patch begins in one; otherwise all of it."""
     opened = next((at for at, line in enumerate(lines) if _FENCE(line) or _begins(lines, at)), len(lines))
     if opened == len(lines) or not _FENCE(lines[opened]):
         yield 0, lines
@@ -61,7 +61,7 @@ def _blocks(lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _begins(lines: Sequence[bytes], at: int) -> bool:
-    """A file begins here."""
+    """Whether a file begins here."""
     return lines[at].startswith(_GIT) or _sides_at(lines, at)
 
 
@@ -134,18 +134,18 @@ class _Reader:
         body = self._lines[self._at : end]
         self._at = end
         if found and size and all(line.startswith(b"+") for line in body):
-            # It speaks of old lines and shows none: its number says as little as its count.
+            # It claims old lines but shows none, so its line number cannot be trusted either.
             stated = None
         return _hunk(self._first + at + 1, stated, body)
 
     def _counted(self, old_left: int, new_left: int) -> int | None:
-        """Where the hunk ends if its header counts right; None if it does not."""
+        """Where the hunk ends if the counts in its header are right; otherwise None."""
         at = self._at
         while old_left > 0 or new_left > 0:
             if self._ends(at):
                 return None
             sign = self._lines[at][:1]
-            old_left -= sign in b" -"  # an empty line is in everything
+            old_left -= sign in b" -"  # `in` is also true for an empty line
             new_left -= sign in b" +"
             at += 1
         if old_left or new_left:
@@ -158,7 +158,7 @@ class _Reader:
         at = self._at
         while not self._ends(at):
             at += 1
-        # Empty lines at the end may be of the hunk or of the text around it; without them it says the same.
+        # Empty lines at the end may belong to the text around it; dropping them changes nothing.
         while at > self._at and not self._lines[at - 1]:
             at -= 1
         return at
@@ -174,7 +174,7 @@ class _Reader:
         return self._signed_off(at)
 
     def _signed_off(self, at: int | None = None) -> bool:
-        """The end of a mail, as git writes it."""
+        """Whether this is the end of a mail, as git writes it."""
         at = self._at if at is None else at
         rest = self._lines[at + 1 : at + 3]
         return self._lines[at].rstrip() == b"--" and all(map(_VERSION, rest))

@@ -1,6 +1,6 @@
-"""A patch as models write it becomes an exact one. Its text must be in the file; only its numbers may lie.
+"""Makes a model's patch exact. Its text must be in the file; only its numbers may be wrong.
 
-Its hunks must fit in one way only, all of them and in their order; anything else is an error.
+All its hunks must fit, in order, in exactly one way; anything else is an error.
 """
 
 import re
@@ -26,7 +26,7 @@ from ringi.patching.patch import (
 from ringi.patching.render import Changed, Side, is_binary, render_change
 from ringi.text import Text
 
-# The prefixes that git itself gives; without one, the first folder of a name belongs to the name.
+# The prefixes that git itself uses; any other first folder belongs to the name.
 _PREFIXED: Final = re.compile(rb'(?:diff --git |--- )(?:"?[aciow12]/|/dev/null)').match
 
 
@@ -34,7 +34,7 @@ _NAMED: Final = 8
 
 
 class Piece(NamedTuple):
-    """A hunk to be placed: its old lines, and how many of them at both ends only show the place."""
+    """A hunk to place: its old lines, and how many of them at each end are only context."""
 
     number: int
     old: list[bytes]
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
     trail: int
     stated: int | None
     at_end: bool
-    """It says that its last line is the last of the file."""
+    """It claims that its last line is the last of the file."""
 
     @property
     def core(self) -> tuple[int, int]:
@@ -51,7 +51,7 @@ class Piece(NamedTuple):
 
 
 class _Lines:
-    """A text as lines that can be searched from either side in bulk."""
+    """A text as lines, searchable in bulk from either end."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self.count = len(lines)
@@ -62,7 +62,7 @@ class _Lines:
     @property
     def backward(self) -> "_Search":
         if self._backward is None:
-            # Turned round, because searching from the end is not linear for every text.
+            # Reversed, because searching from the end is not linear for every text.
             self._backward = _Search(self.forward.text[::-1])
         return self._backward
 
@@ -71,14 +71,14 @@ class _Lines:
 
 
 class _Search:
-    """Finds lines from where it last stood, so that many searches pass a text once."""
+    """Continues from the last match, so that many searches pass over a text once."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
         self._line = self._offset = 0
 
     def find(self, needle: bytes, line: int) -> int:
-        """The first line from `line` on at which it stands; -1 if there is none."""
+        """The first match at or after `line`; -1 if there is none."""
         while self._line > line:
             self._offset = self.text.rindex(b"\n", 0, self._offset)
             self._line -= 1
@@ -108,7 +108,7 @@ def places(path: str, lines: list[bytes], pieces: list[Piece]) -> list[int]:
 
 
 def _as_stated(lines: list[bytes], pieces: list[Piece]) -> bool:
-    """All line numbers are right: the patch says itself where it belongs."""
+    """If all line numbers are right, they say where the hunks belong."""
     end = 0
     for piece in pieces:
         at = piece.stated
@@ -148,7 +148,7 @@ def _at_end(text: _Lines, piece: Piece, begin: int) -> int:
 
 
 def _latest(text: _Lines, pieces: list[Piece]) -> list[int]:
-    """As the earliest, from the end of the text; they fit at least where those did."""
+    """Like the earliest, from the end of the text; they fit at least where the earliest did."""
     found: list[int] = []
     limit = text.count
     for piece in reversed(pieces):
@@ -188,7 +188,7 @@ def _explain(path: str, text: _Lines, piece: Piece) -> NoReturn:
             else Text("hunk {hunk} fits only before or inside the hunk before it", hunk=number)
         )
         raise PatchMismatch(path=path, why=why)
-    # As many lines as can be found together; the next one is what is wrong.
+    # The longest run of lines that is in the file; the next line is the wrong one.
     low, high = 0, len(piece.old)
     while high - low > 1:
         middle = (low + high) // 2
@@ -212,9 +212,9 @@ def _explain(path: str, text: _Lines, piece: Piece) -> NoReturn:
 def normalise(patch: bytes, read: Read) -> bytes:
     """The exact patch with the same changes, as `git diff` would write it.
 
-    Numbers, counts, prefixes and headers may be wrong or missing. Each hunk must stand in its file word for
-    word; where it stands must follow from its text and the order of the hunks alone, unless all line numbers
-    of a file are right.
+    Numbers, counts, prefixes and headers may be wrong or missing. Each hunk must be in its file word for
+    word. Its place must follow from its text and the order of the hunks alone, unless all line numbers of a
+    file are right.
     """
     exact = _exactly(patch, read)
     if exact is None:
@@ -277,7 +277,7 @@ def _loosely(patch: bytes, read: Read) -> Iterator[FileOutcome]:
 
 
 def _named(file: LooseFile, read: Read) -> _Named:
-    """Which file is meant: with the prefix taken off if it has the usual ones, else as it is there."""
+    """Which file is meant: without the usual prefixes if it has them, otherwise as written."""
     kind = _kind(file)
     pairs = list(_pairs(file, kind))
     if not pairs:
@@ -353,10 +353,10 @@ def _outcome(file: LooseFile, name: _Named, read: Read, freed: set[str]) -> File
 
 def _changed(path: str, hunks: tuple[LooseHunk, ...], data: bytes) -> bytes:
     lines = data.split(b"\n")
-    whole = not lines[-1]  # with a newline at its end, or empty
+    whole = not lines[-1]  # ends with a newline, or is empty
     if whole:
         lines.pop()
-    # A hunk that changes nothing cannot be wrong in any way that matters.
+    # A hunk that changes nothing does no harm, wherever it is.
     changing = [hunk for hunk in hunks if any(sign != b" " for sign, _ in hunk.lines)]
     if not changing:
         return data
@@ -393,7 +393,7 @@ def _old(hunk: LooseHunk) -> list[bytes]:
 
 
 def _check_ends(path: str, hunks: list[LooseHunk], *, whole: bool) -> None:
-    """A newline that a hunk says is missing must be missing; that it says nothing of it is no matter."""
+    """If a hunk says that the newline is missing, it must be missing; not saying so is fine."""
     for number, hunk in enumerate(hunks, 1):
         if hunk.old_bare and whole:
             why = Text("hunk {hunk} says that the file ends without a newline, and it does not", hunk=number)
@@ -401,7 +401,7 @@ def _check_ends(path: str, hunks: list[LooseHunk], *, whole: bool) -> None:
 
 
 def _lost_returns(lines: list[bytes], hunks: list[LooseHunk]) -> bool:
-    """Every line of the file ends with CR LF, and the patch does not know of it."""
+    """Whether every line of the file ends with CR LF but the patch has LF only."""
     return (
         bool(lines)
         and all(line.endswith(b"\r") for line in lines)

@@ -1,6 +1,6 @@
-"""Patches as git and diff write them, read strictly: what contradicts itself is refused, never guessed.
+"""Patches as git and diff write them, read strictly: contradictions are refused, never guessed.
 
-What the header of a hunk counts must be there, no line more and no line less.
+A hunk must have exactly the lines that its header counts.
 """
 
 import re
@@ -27,7 +27,7 @@ _START: Final = re.compile(
     re.MULTILINE,
 ).search
 GIT: Final = b"diff --git "
-# Nine of ten files: changed, with a plain name that every line repeats. The rest is read line by line.
+# The form of nine files in ten: changed, with a plain name repeated in every line. Others are read by line.
 USUAL: Final = re.compile(
     rb'diff --git a/([^\s"\0]+) b/\1\n(?:index ([0-9a-f]+\.\.[0-9a-f]+(?: ([0-7]{6}))?)\n)?'
     rb"--- a/\1\n\+\+\+ b/\1\n(?=@@ )"
@@ -51,7 +51,7 @@ class _Section(NamedTuple):
     end: int
     """Where its hunks begin."""
     line: bytes
-    """Of `diff --git`, what follows; empty without."""
+    """What follows `diff --git`; empty without it."""
     said: dict[bytes, bytes]
     sides: tuple[bytes, bytes] | None
     """The rest of the --- and +++ lines."""
@@ -61,7 +61,7 @@ class _Section(NamedTuple):
 
 
 def parse_patch(data: bytes) -> Patch:
-    """Refuses with BadPatch what cannot be read whole, and with BinaryPatch a file that is not text."""
+    """Raises BadPatch if any part cannot be read, and BinaryPatch for a file that is not text."""
     limit = data.rfind(b"\n") + 1
     marks = b"\n\\" in data
     files: list[FilePatch] = []
@@ -172,7 +172,7 @@ def _git_file(section: _Section) -> FilePatch:
 
 
 def _kind(section: _Section) -> tuple[Kind, bytes | None, bytes | None]:
-    """With the names that lines of their own give, without prefix."""
+    """Also returns the names from rename and copy lines, which have no prefix."""
     said = section.said
     kinds = []
     if b"new file mode" in said:
@@ -224,7 +224,7 @@ def _modes(section: _Section, kind: Kind) -> tuple[str | None, str | None]:
 def _sided(
     section: _Section, kind: Kind, old: bytes | None, new: bytes | None
 ) -> tuple[bytes | None, bytes | None]:
-    """The names of the --- and +++ lines; those that lines of their own gave must be the same."""
+    """The names of the --- and +++ lines; they must equal those from rename or copy lines."""
     names = [side_name(side)[0] for side in section.sides or ()]
     if None in names:
         section.fail(Text("the name of a file cannot be read"))
@@ -259,7 +259,7 @@ def _plain_file(section: _Section) -> FilePatch:
     if all(absent):
         section.fail(Text("a file cannot be two of new, deleted, renamed and copied"))
     named = [name for name in (old, new) if name != NOWHERE]
-    # As git does: a name in no folder has no prefix.
+    # Like git: a name without a folder has no prefix.
     if any(b"/" in name for name in named):
         stripped = [without_prefix(name) for name in named]
         if None in stripped:
@@ -279,7 +279,7 @@ def _path(section: _Section, raw: bytes) -> str:
 
 
 def _checked(section: _Section, file: FilePatch) -> FilePatch:
-    """Hunks and kind must go together."""
+    """Checks that the hunks fit the kind."""
     hunks = file.hunks
     if not hunks and section.sides:
         if section.data.startswith(b"@@", section.end):
@@ -299,14 +299,14 @@ def _checked(section: _Section, file: FilePatch) -> FilePatch:
 
 
 def _check_apart(data: bytes, files: list[FilePatch], starts: list[int]) -> None:
-    """Each file once: nothing in a patch may rest on what another part of it made."""
+    """Each file once: no part of a patch may depend on another part."""
     if len({file.path for file in files}) == len(files) and not any(
         file.kind is Kind.RENAMED for file in files
     ):
         return
     made: set[str] = set()  # written or deleted at this path
     gone: set[str] = set()  # renamed away or deleted
-    held: set[str] = set()  # must be there before, under this very name
+    held: set[str] = set()  # must exist before, under this very name
     for file, at in zip(files, starts, strict=True):
         leaves = {file.old_path} if file.kind in {Kind.RENAMED, Kind.DELETED} else set()
         stays = {file.path} if file.kind in {Kind.CHANGED, Kind.DELETED} else set()
@@ -317,7 +317,7 @@ def _check_apart(data: bytes, files: list[FilePatch], starts: list[int]) -> None
         held |= stays
 
 
-# More digits than any file has lines would only slow the reading of numbers.
+# More digits than any file has lines would only slow down parsing.
 _HEADER: Final = re.compile(
     rb"@@ -(\d{1,15})(?:,(\d{1,15}))? \+(\d{1,15})(?:,(\d{1,15}))? @@([^\n]*)\n"
 ).match
@@ -333,10 +333,10 @@ def line_of(data: bytes, at: int) -> int:
 def read_hunks(data: bytes, at: int, limit: int, *, marks: bool) -> tuple[tuple[Hunk, ...], int]:
     """The hunks from here on, and where they end.
 
-    `limit` is the end of the last whole line, `marks` whether any line is marked to have no newline.
+    `limit` is the end of the last whole line, `marks` whether any line is marked as having no newline.
     """
     hunks: list[Hunk] = []
-    # Over the bytes where they stand, without a call more than needed: here the time goes.
+    # The hot loop: works on the bytes in place with as few calls as possible.
     count = data.count
     old_end = shift = 0
     ended = False
@@ -389,7 +389,7 @@ def _refuse_hunk(data: bytes, at: int, hunk: Hunk, old_end: int, shift: int, *, 
 
 
 def _careful(data: bytes, start: int, limit: int, old_left: int, new_left: int) -> tuple[bytes, int]:
-    """Line by line, if what follows looks like a line of the hunk, or one is marked or was emptied."""
+    """Line by line, for hunks with marks, with lines that lost their space, or followed by a similar line."""
     lines: list[bytes] = []
     at, before = start, _NEWLINE
     while (old_left or new_left) or (at < limit and data[at] == _MARK and before != _MARK):
@@ -397,7 +397,7 @@ def _careful(data: bytes, start: int, limit: int, old_left: int, new_left: int) 
             _fail(data, at, Text("the patch ends inside a hunk"))
         end = data.index(b"\n", at) + 1
         sign = data[at]
-        if sign == _NEWLINE:  # git and diff can be told to leave out the space of an empty line
+        if sign == _NEWLINE:  # git and diff have an option to omit the space of an empty line
             lines.append(b" \n")
             sign = _SPACE
         elif sign == _MARK:
@@ -424,7 +424,7 @@ def _check_mark(data: bytes, at: int, before: int, old_left: int, new_left: int)
 
 
 def check_after(data: bytes, at: int) -> None:
-    """What follows the last hunk must not look like more of it: git would silently leave it out."""
+    """What follows the last hunk must not look like part of it: git would silently ignore it."""
     if found := _STRAY(data, at):
         if data[found.end() - 1] == ord("@"):
             _fail(data, at, Text("the header of a hunk cannot be read"))

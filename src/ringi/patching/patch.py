@@ -1,4 +1,4 @@
-"""A patch as data, file by file, and as bytes in the words of git."""
+"""A patch as data, file by file, and as bytes in git's format."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class Kind(StrEnum):
 
 
 class Hunk(NamedTuple):
-    """Lines that are replaced. A start counts from 1; for a side without lines it is the line before."""
+    """Replaced lines. A start counts from 1; for a side without lines it is the line before."""
 
     old_start: int
     old_count: int
@@ -32,7 +32,7 @@ class Hunk(NamedTuple):
 
     @property
     def old_at(self) -> int:
-        """How many lines of the old file stand before it."""
+        """How many lines of the old file precede it."""
         return self.old_start - 1 if self.old_count else self.old_start
 
     @property
@@ -40,30 +40,30 @@ class Hunk(NamedTuple):
         return self.new_start - 1 if self.new_count else self.new_start
 
     def moved(self, new_at: int) -> "Hunk":
-        """The same change, with so many lines before it in the new file."""
+        """The same change, with that many lines before it in the new file."""
         return self._replace(new_start=new_at + 1 if self.new_count else new_at)
 
 
 class FilePatch(NamedTuple):
     kind: Kind
     old_path: str | None
-    """None for a new file; names that are not UTF-8 as `os.fsdecode` gives them."""
+    """None for a new file; names that are not UTF-8 are as `os.fsdecode` gives them."""
     new_path: str | None
     """None for a deleted file."""
     old_mode: str | None = None
-    """As git says it, 100644 or 100755; None if the patch is silent."""
+    """As git writes it, 100644 or 100755; None if the patch does not say."""
     new_mode: str | None = None
     hunks: tuple[Hunk, ...] = ()
     likeness: bytes = b""
-    """As git says it: "similarity index 90%"."""
+    """As git writes it: "similarity index 90%"."""
     blobs: bytes = b""
-    """Of git's index line, what follows the word."""
+    """The rest of git's index line."""
     header: bytes = b""
-    """The lines before the hunks as they were read; empty when there were none or they no longer hold."""
+    """The lines before the hunks as read; empty if there were none or they are no longer true."""
 
     @property
     def path(self) -> str:
-        """The one to speak of: after the change, or before it for a deleted file."""
+        """The path to show: after the change, or before it for a deleted file."""
         return self.new_path or self.old_path or ""
 
 
@@ -81,7 +81,7 @@ _LETTERS: Final = {
 }  # fmt: skip
 _QUOTED: Final = re.compile(rb'"((?:[^"\\\n]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
 _ESCAPE: Final = re.compile(rb'\\([abfnrtv"\\]|[0-3][0-7]{2})')
-# Twice the longest path of any system, every byte escaped: a longer line names no files.
+# Two of the longest paths of any system with every byte escaped: a longer line is not a file name.
 _LONGEST: Final = 2 * 4 * 4096
 _STAMP: Final = re.compile(
     rb"(?P<day>1970-01-01|1969-12-31) (?P<hour>\d\d):(?P<minute>\d\d):00(?:\.0+)? (?P<zone>[-+]\d{4})\s*$"
@@ -103,7 +103,7 @@ def decoded(raw: bytes) -> str:
 
 
 def unquoted(raw: bytes) -> bytes | None:
-    """The whole of it as a name; None if a quoted one does not end with its quote."""
+    """All of it as one name; None if a quoted name does not end with its quote."""
     if not raw.startswith(b'"'):
         return raw
     found = _QUOTED.fullmatch(raw)
@@ -120,7 +120,7 @@ def side_name(raw: bytes) -> tuple[bytes | None, bytes]:
 
 
 def is_epoch(stamp: bytes) -> bool:
-    """`diff -N` gives a file that is not there the time 0."""
+    """`diff -N` gives a missing file the time 0."""
     found = _STAMP.match(stamp)
     if not found:
         return False
@@ -131,13 +131,13 @@ def is_epoch(stamp: bytes) -> bool:
 
 
 def without_prefix(name: bytes) -> bytes | None:
-    """As `git apply -p1` does; None if there is nothing to take off or nothing would be left."""
+    """As `git apply -p1` does; None if there is no prefix or nothing would be left."""
     _, slash, rest = name.partition(b"/")
     return rest if slash and rest else None
 
 
 def name_pairs(line: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Every way in which `diff --git` may name two files, without their prefixes."""
+    """Every way to split a `diff --git` line into two names, without their prefixes."""
     for left, right in whole_pairs(line):
         old, new = without_prefix(left), without_prefix(right)
         if old is not None and new is not None:
@@ -145,7 +145,7 @@ def name_pairs(line: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def whole_pairs(line: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """With what stands before them. There are several, because a plain name may hold spaces."""
+    """With their prefixes. There may be several, because a plain name may contain spaces."""
     if len(line) > _LONGEST:
         return
     if line.startswith(b'"'):
@@ -172,7 +172,7 @@ NO_NEWLINE: Final = b"\\ No newline at end of file\n"
 
 
 def dump(patch: Patch) -> bytes:
-    """The patch as bytes; for one that git wrote the very same, without the prose around it."""
+    """The patch as bytes; for one that git wrote, exactly the same, without the text around it."""
     return b"".join(piece for file in patch.files for piece in written(file))
 
 
@@ -192,7 +192,7 @@ def span(start: int, count: int) -> bytes:
 
 
 def header(file: FilePatch) -> Iterator[bytes]:
-    """In git's order, from what the patch knows."""
+    """In git's order, from the fields of the patch."""
     old, new = file.old_path or file.path, file.path
     yield b"diff --git %s %s\n" % (quoted("a/", old), quoted("b/", new))
     if file.kind is Kind.NEW:
@@ -221,6 +221,6 @@ def sides(file: FilePatch) -> tuple[bytes, bytes]:
 
 
 def _side(prefix: str, path: str) -> bytes:
-    # A name with a space ends with a tab, or git would cut it at the space.
+    # A tab after a name with a space, or git would cut it there.
     name = quoted(prefix, path)
     return name + b"\t" if " " in path and not name.startswith(b'"') else name

@@ -1,6 +1,6 @@
 """Unified diffs as `git apply` reads them, on bytes.
 
-Lines are matched by patience first, so that diffs follow what people moved and kept.
+Patience matching first, so that diffs follow what people moved and kept.
 """
 
 from bisect import bisect_left
@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from ringi.patching.patch import NO_NEWLINE, FilePatch, Hunk, Kind, header, sides, written
 
-# Above this, a stretch without a unique common line is taken as rewritten rather than compared for seconds.
+# A longer stretch without a unique common line counts as rewritten instead of being compared for seconds.
 _LARGEST_SQUARE: Final = 25_000_000
-# How often, on average, a line may be looked at for unique ones: some texts would need one round per line.
+# How often, on average, a line is visited in the search for unique ones: some texts need a round per line.
 _ROUNDS: Final = 40
 
 
@@ -24,7 +24,7 @@ class Block(NamedTuple):
 
 
 def matching_blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
-    """In order, not overlapping, ending with an empty block at both ends."""
+    """In order, without overlap; the last is an empty block at the end of both texts."""
     found: list[Block] = []
     work = [(0, len(old), 0, len(new))]
     patience = _ROUNDS * (len(old) + len(new))
@@ -79,7 +79,7 @@ def _take_suffix(
 def _unique_common(
     old: Sequence[bytes], new: Sequence[bytes], a_low: int, a_high: int, b_low: int, b_high: int
 ) -> list[tuple[int, int]]:
-    """Lines that stand once in each text, the longest run of them that keeps its order."""
+    """Lines that occur once in each text: their longest sequence in the same order."""
     places: dict[bytes, int] = {}
     for a in range(a_low, a_high):
         places[old[a]] = -1 if old[a] in places else a
@@ -132,7 +132,7 @@ def _compare_small(
 
 
 def _walk_back(rows: list[int], width: int) -> Iterator[tuple[int, int]]:
-    """A bit that is not set says that the subsequence grew there."""
+    """A clear bit means that the subsequence grew there."""
     a, b = len(rows), width
     while a and b:
         if rows[a - 1] >> b - 1 & 1:
@@ -162,7 +162,7 @@ _BINARY_PROBE: Final = 8000
 class Side(NamedTuple):
     data: bytes
     mode: str
-    """As git says it: 100644 or 100755."""
+    """As git writes it: 100644 or 100755."""
 
 
 class Rendered(NamedTuple):
@@ -173,13 +173,13 @@ class Rendered(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """One file; None stands for a file that is not there."""
+    """One file; None if it does not exist."""
 
     path: str
     old: Side | None
     new: Side | None
     old_path: str | None = None
-    """Where the old side stood, if it was renamed or copied."""
+    """The old path, if it was renamed or copied."""
     copied: bool = False
 
 
@@ -190,7 +190,7 @@ def is_binary(data: bytes) -> bool:
 def render_patch(changes: Iterable[Changed]) -> bytes:
     """One patch, files in the order of their paths; what did not change is left out.
 
-    A file that is not text is named in git's words; applying such a patch refuses it by that name.
+    A file that is not text is only named, as git does; applying such a patch refuses it.
     """
     return b"".join(render_change(change).diff for change in sorted(changes, key=_path) if _changes(change))
 
@@ -204,7 +204,7 @@ def _changes(change: Changed) -> bool:
 
 
 def render(path: str, old: Side | None, new: Side | None) -> Rendered:
-    """The difference of one file; None stands for a file that is not there."""
+    """The difference of one file; None for a file that does not exist."""
     return render_change(Changed(path, old, new))
 
 
@@ -282,7 +282,7 @@ def _hunks(a: list[bytes], b: list[bytes]) -> Iterator[Hunk]:
 
 
 def _groups(blocks: list[Block]) -> Iterator[list[tuple[int, int, int, int]]]:
-    """Changes that are near enough to share their context."""
+    """Groups changes that are close enough to share their context."""
     group: list[tuple[int, int, int, int]] = []
     a = b = 0
     for block in blocks:

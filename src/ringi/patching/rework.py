@@ -1,4 +1,4 @@
-"""Patches turned round, and with hunks left out."""
+"""Patches reversed, and with hunks left out."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -15,10 +15,10 @@ _STRETCHES: Final = re.compile(
 
 
 def reverse(patch: Patch, read: Callable[[str], bytes | None] | None = None) -> Patch:
-    """The patch that takes everything back.
+    """The patch that undoes everything.
 
-    To take a copy back is to delete it, and a deletion says the whole content: `read` gives the files
-    as the patch left them. Without it a patch with a copy cannot be turned round.
+    Undoing a copy deletes it, and a deletion contains the whole content: `read` gives the files as the
+    patch left them. Without `read`, a patch with a copy cannot be reversed.
     """
     return Patch(tuple(_reversed(file, read) for file in patch.files))
 
@@ -73,10 +73,10 @@ def _turned(hunk: Hunk) -> Hunk:
 
 
 def drop_hunks(patch: Patch, path: str, numbers: Collection[int]) -> Patch:
-    """The patch without these hunks of one file, counted from 1; the others stand where they stood.
+    """The patch without these hunks of one file, counted from 1; the others stay where they were.
 
     A file that is left without hunks is left out, unless its name or mode changes. A new or a deleted file
-    goes whole or not at all.
+    can only be dropped whole.
     """
     if not any(file.path == path for file in patch.files):
         raise NotFound(what=Text("file in the patch"), name=path, see="git apply --stat")
@@ -100,7 +100,7 @@ def _without(file: FilePatch, numbers: frozenset[int]) -> FilePatch | None:
         return None
     likeness = file.likeness if kept or file.kind is Kind.CHANGED else b"similarity index 100%"
     header = file.header if kept else b""
-    # The index line names the content that the whole patch makes; it no longer does.
+    # The index line names the result of the whole patch, so it is no longer true.
     return file._replace(
         hunks=tuple(_moved(kept)), likeness=likeness, blobs=b"", header=_without_index(header)
     )

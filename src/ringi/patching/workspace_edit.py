@@ -1,4 +1,4 @@
-"""Changed files as a WorkspaceEdit: whole lines are replaced, places are counted as editors count them.
+"""Changed files as a WorkspaceEdit: whole lines are replaced, positions are counted as editors do.
 
 The text of a file is all of its bytes: a byte order mark is its first character.
 """
@@ -32,17 +32,17 @@ _THIS_FILE: Final = DeleteOptions(recursive=False, ignore_if_not_exists=False)
 class EditedFile(NamedTuple):
     path: str
     old_path: str | None
-    """Where its content stood before, if it was renamed. A copy is a new file."""
+    """The old path, if it was renamed. A copy is a new file."""
     old: bytes | None
-    """None for a file that is to be created."""
+    """None for a file to create."""
     new: bytes | None
-    """None for a file that is to be deleted."""
+    """None for a file to delete."""
 
 
 def workspace_edit(changes: Sequence[EditedFile], base_uri: str) -> WorkspaceEdit:
-    """The files below the folder `base_uri`, in an order in which no step finds its place taken.
+    """The files below the folder `base_uri`, in an order in which no step finds its path taken.
 
-    Deleted files go first, then renamed ones, then edited and new ones.
+    Deletions come first, then renames, then edited and new files.
     """
     for change in changes:
         _check(change)
@@ -85,7 +85,7 @@ def _check(change: EditedFile) -> None:
 
 
 def _ordered(renamed: Sequence[EditedFile]) -> tuple[list[EditedFile], list[EditedFile]]:
-    """Each after those whose place it takes, and those that wait for each other, such as two that swap."""
+    """Each after the file whose path it takes; also returns those that wait for each other, as in a swap."""
     left = {change.old_path: change for change in sorted(renamed, key=_path)}
     result: list[EditedFile] = []
     for start in list(left):
@@ -102,14 +102,14 @@ def _ordered(renamed: Sequence[EditedFile]) -> tuple[list[EditedFile], list[Edit
 
 
 def _places(path: str) -> Iterator[str]:
-    """The path and the folders above it: none of them may still be a file."""
+    """The path and its parents: none of them may still be a file."""
     while path:
         yield path
         path = path.rpartition("/")[0]
 
 
 def _check_places(leaving: Sequence[EditedFile], coming: Sequence[EditedFile]) -> None:
-    """Git forgets an empty folder by itself, an editor does not."""
+    """Git removes an empty folder by itself; an editor does not."""
     gone = (change.old_path if _renames(change) else change.path for change in leaving)
     folders = {place for path in gone if path for place in _places(path.rpartition("/")[0])}
     for change in coming:
@@ -135,7 +135,7 @@ def _uri(base: str, path: str) -> str:
 
 
 def _edits(old: bytes, new: bytes) -> Iterator[TextEdit]:
-    # Of bytes, unlike of str, these are exactly the line ends of the protocol.
+    # For bytes, unlike str, these are exactly the line ends of the protocol.
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     a = b = 0
     for block in matching_blocks(before, after):
@@ -146,7 +146,7 @@ def _edits(old: bytes, new: bytes) -> Iterator[TextEdit]:
 
 
 def _position(lines: Sequence[bytes], at: int) -> Position:
-    """Where a line begins, or where the text ends."""
+    """The start of a line, or the end of the text."""
     if at and at == len(lines) and not lines[-1].endswith((b"\n", b"\r")):
         return Position(at - 1, len(lines[-1].decode().encode("utf-16-le")) // 2)
     return Position(at, 0)

@@ -1,4 +1,4 @@
-"""Which files matter more than others: what they are for, told from their names."""
+"""Which files are critical or change at run time, judged by their names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final

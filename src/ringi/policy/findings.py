@@ -1,4 +1,4 @@
-"""What added lines should not hold: secrets, and characters that hide something (PT-7).
+"""What added lines should not contain: secrets, and characters that hide something (PT-7).
 
 A finding says what was found and where. It never repeats a secret.
 """
@@ -15,14 +15,14 @@ from ringi.policy.leaks import secrets
 from ringi.text import Text
 
 Lines = Sequence[tuple[int, bytes]]
-"""The number of each line in the new file, and what it holds, with or without its line end."""
+"""Each line's number in the new file and its content, with or without the line end."""
 
 _NAMED: Final = 5
-"""So many lines are named for each kind of finding; a file may hold millions of them."""
+"""At most this many lines are named per kind of finding; a file may have millions."""
 
 
 def findings(added: Lines) -> tuple[RiskReason, ...]:
-    """Each kind of finding once, with the first lines that have it."""
+    """Each kind of finding once, with the first lines it is in."""
     if not added:
         return ()
     contents = [line.removesuffix(b"\n") for _, line in added]
@@ -40,12 +40,12 @@ def findings(added: Lines) -> tuple[RiskReason, ...]:
 
 
 def _lines_of(found: Iterable[tuple[Text, int]], ends: Sequence[int]) -> dict[Text, set[int]]:
-    """Of each kind, the lines that have it, counted from 0."""
+    """For each kind, the lines it is in, counted from 0."""
     result: dict[Text, set[int]] = {}
     last: Text | None = None
     start = end = 0
     for kind, at in found:
-        # A line can hold millions of them.
+        # A line can contain millions of them.
         if kind is last and start <= at < end:
             continue
         index = bisect_right(ends, at)
@@ -69,7 +69,7 @@ _CONTROL: Final = Text("a control character")
 _RETURN: Final = Text("a carriage return inside a line")
 
 _CONTROLS: Final = bytes([*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F])
-# To the end of the line: the first is enough.
+# To the end of the line: one finding per line is enough.
 _CONTROL_IN_LINE: Final = re.compile(rb"[" + re.escape(_CONTROLS) + rb"][^\n]*")
 _RETURN_IN_LINE: Final = re.compile(rb"\r(?!\n|\Z)[^\n]*")
 # The only flags that are spelled with tags: England, Scotland, Wales.
@@ -77,7 +77,7 @@ _FLAGS: Final = b"|".join(
     b"".join(chr(0xE0000 + ord(letter)).encode() for letter in name) for name in ("gbeng", "gbsct", "gbwls")
 )
 _JOINED_EMOJI: Final = rb"\xf0\x9f[\x80-\xbf]{2}(?:\xef\xb8\x8f)?\xe2\x80\x8d(?=\xf0\x9f)"
-# In UTF-8: these, C1 and soft hyphen, grapheme joiner, Arabic mark, fillers, zero widths, directions,
+# In UTF-8: C1 controls and soft hyphen, grapheme joiner, Arabic mark, fillers, zero widths, directions,
 # invisible operators, braille blank, variation selectors, byte order mark, annotation, shorthand and musical
 # controls, tags.
 _BEYOND_ASCII: Final = re.compile(
@@ -89,9 +89,9 @@ _BEYOND_ASCII: Final = re.compile(
 )
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NEAR: Final = 100
-"""So many bytes of the same line, before and after, tell which script it is written in."""
+"""How many bytes before and after, on the same line, are read to tell the script."""
 _SHORT: Final = 2
-"""Bytes. In other encodings than UTF-8 such a pair stands for something else often enough."""
+"""Bytes. In encodings other than UTF-8 such a pair often means something else."""
 _MOST_CUT: Final = 2 * 3
 _LONGEST: Final = 4
 """Bytes of one character."""
@@ -108,13 +108,13 @@ _IDEOGRAPHIC_SELECTORS: Final = range(0xE0100, 0xE01F0)
 _IDEOGRAPHS: Final = (range(0x3400, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x40000))
 _EMOJI: Final = range(0x1F000, 0x20000)
 _KEYCAPS: Final = frozenset(map(ord, "0123456789#*"))
-# What belongs to the letters before it.
+# Marks that belong to the letters before them.
 _OF_SCRIPT: Final = {
     **dict.fromkeys([0x180B, 0x180C, 0x180D, 0x180E, 0x180F], (range(0x1800, 0x18B0),)),
     **dict.fromkeys([0x17B4, 0x17B5], (range(0x1780, 0x1800),)),
     # Scripts without spaces: a line may break here.
     0x200B: (range(0x0E00, 0x10A0), range(0x1780, 0x1800), range(0x1950, 0x19E0), range(0xA9E0, 0xAA80)),
-    # Scripts whose letters join: they are kept apart, or joined, here.
+    # Scripts with joining letters: here they are kept apart or joined.
     **dict.fromkeys(
         [0x200C, 0x200D],
         (
@@ -127,7 +127,7 @@ _JOINER: Final = 0x200D
 
 
 def hidden(text: bytes, first_line: int) -> Iterator[tuple[Text, int]]:
-    """What each is, and where it stands; `first_line` is the number of the text's first line in its file."""
+    """What each is, and where; `first_line` is the number of the text's first line in its file."""
     if len(text.translate(None, _CONTROLS)) != len(text):
         yield from ((_CONTROL, match.start()) for match in _CONTROL_IN_LINE.finditer(text))
     if b"\r" in text:
@@ -144,7 +144,7 @@ def hidden(text: bytes, first_line: int) -> Iterator[tuple[Text, int]]:
 
 
 def _kind(text: bytes, start: int, end: int) -> Text | None:
-    """None if the text around it needs it."""
+    """None if the character is legitimate in the text around it."""
     code = ord(text[start:end].decode())
     if code in _TURNING:
         return _DIRECTION
@@ -173,7 +173,7 @@ def _kind_in_line(code: int, text: bytes, start: int, end: int) -> Text | None:
 
 
 def _near(text: bytes, start: int, end: int, size: int) -> tuple[str, str]:
-    """What stands before and after in the same line; characters cut at the edges are left out."""
+    """The text before and after on the same line, without characters cut at the edges."""
     before, after = text[max(0, start - size) : start], text[end : end + size]
     return (
         before.rpartition(b"\n")[2].decode("utf-8", "ignore"),
@@ -182,7 +182,7 @@ def _near(text: bytes, start: int, end: int, size: int) -> tuple[str, str]:
 
 
 def _broken(near: bytes) -> bool:
-    """Not UTF-8, even if characters at its edges were cut."""
+    """Whether it is not UTF-8, apart from characters cut at its edges."""
     return len(near.decode("utf-8", "ignore").encode()) < len(near) - _MOST_CUT
 
 
@@ -191,7 +191,7 @@ def _right_to_left(letter: str) -> bool:
 
 
 def _takes_selector(last: int, code: int) -> bool:
-    """One selector after a character that has variants; a row of them can carry a whole text unseen."""
+    """One selector after a character that has variants; a row of them can hide a whole text."""
     ideograph = any(last in block for block in _IDEOGRAPHS)
     if code in _IDEOGRAPHIC_SELECTORS:
         return ideograph

@@ -13,7 +13,7 @@ _PLAIN: Final = re.compile(r"[^*?\[]*")
 def matches(path: str, glob: str) -> bool:
     """A glob without a slash names a file in any folder, `x/**` everything below a folder x anywhere.
 
-    Upper and lower case count as the same.
+    Case does not matter.
     """
     path, glob = path.lower(), glob.lower()
     if glob.endswith("/**") and f"/{glob[:-2]}" in f"/{path}":
@@ -22,9 +22,9 @@ def matches(path: str, glob: str) -> bool:
 
 
 def within(path: str, globs: Sequence[str]) -> bool:
-    """Narrower than `matches`: from the top of the workspace, in their own case, and no * goes past a slash.
+    """Narrower than `matches`: from the top of the workspace, case-sensitive, and * never matches a slash.
 
-    Only ** stands for any number of folders. A glob without a slash names a file in any folder.
+    Only ** matches any number of folders. A glob without a slash names a file in any folder.
     """
     parts = path.split("/")
     return any(
@@ -33,19 +33,19 @@ def within(path: str, globs: Sequence[str]) -> bool:
 
 
 def _fits(parts: Sequence[str], globs: Sequence[str]) -> bool:
-    """Each place of the path that the globs so far can end at, glob by glob."""
+    """Tracks every position of the path that the pattern so far can end at."""
     ends = {0}
     for glob in globs:
         if glob == "**":
             ends = set(range(min(ends), len(parts) + 1)) if ends else ends
         else:
             ends = {end + 1 for end in ends if end < len(parts) and fnmatchcase(parts[end], glob)}
-    # What lies below a folder, not the folder itself.
+    # Everything below a folder, not the folder itself.
     return len(parts) in ends and not (globs[-1] == "**" and len(parts) == min(ends))
 
 
 class Globs:
-    """Says what `matches` says of any of them, in the time of a few."""
+    """Whether any of many globs matches, much faster than one by one."""
 
     def __init__(self, globs: Iterable[str]) -> None:
         lowered = [glob.lower() for glob in globs]
@@ -75,5 +75,5 @@ def _either(expressions: Iterable[str]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def globs(*given: Sequence[str]) -> Globs:
-    """Of all that is in these tuples; made once."""
+    """For all globs in these tuples; cached."""
     return Globs(glob for some in given for glob in some)

@@ -1,4 +1,4 @@
-"""Secrets in a text, told by their shape. Linear in its length, whatever it holds."""
+"""Finds secrets in a text by their shape, in linear time for any input."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from ringi.text import Text
 
-# Words for places where a secret goes, and what people type instead of one.
+# Placeholders: words for where a secret goes, and what people type instead of one.
 _PLACEHOLDER: Final = re.compile(
     rb"example|sample|placeholder|change.?me|changeit|dummy|fake|mock|test|todo|fixme|redacted|your|my[_-]|xxxx"
     rb"|\*\*\*|\.\.\.|foo|bar|12345|abcdef|password|passwd|secret|token|api.?key|insert|replace|here|null"
@@ -20,14 +20,14 @@ _EXAMPLE: Final = re.compile(
     rb"example|xxxx|1234567890|0123456789|abcdefgh|eyjzdwiioiixmjm0nty3odkwi|\.\.\.|\*\*\*"
 )
 _UNQUOTED_DIGITS: Final = 3
-# Names of places in lists, requests, versions, and types. `\Z` is the end of the name.
+# Names of indexes, requests, versions, and types. `\Z` is the end of the name.
 _NO_SECRET: Final = re.compile(
     rb"(?:next|page|pagination|continuation|forward|backward|client|request|idempotency|lock|change|update|input"
     rb"|output|action|resume|sync|product|publickey)[_-]?token\Z|::\w*\Z"
 )
 _LONGEST_NAME: Final = 32
 _LONGEST_BODY: Final = 16_384
-"""The largest private keys have less, in base64."""
+"""The largest private keys are shorter, in base64."""
 _BODY: Final = re.compile(
     rb"[A-Za-z0-9+/=]*(?:(?:\s|\\[nr])+(?:[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,15}={1,2}))*"
 )
@@ -36,18 +36,18 @@ _BODY: Final = re.compile(
 class _Shape(NamedTuple):
     kind: Text
     anchor: bytes
-    """Looked for first: a plain search is much faster than an expression."""
+    """Searched for first: a plain search is much faster than a regular expression."""
     pattern: re.Pattern[bytes]
-    """Group 1 is what would be random in a real one."""
+    """Group 1 is the part that is random in a real one."""
     placeholder: re.Pattern[bytes] = _EXAMPLE
     whole: bool = False
-    """All of the match is the secret, not only what is random."""
+    """The whole match is the secret, not only the random part."""
     closing: bytes = b""
-    """What ends a secret of many lines."""
+    """The end of a multi-line secret."""
 
 
 def _token(kind: Text, anchor: bytes, body: bytes, behind: bytes = rb"[A-Za-z0-9_-]") -> _Shape:
-    # The check of what stands before comes after the anchor, or the search could not begin with it.
+    # The look-behind comes after the anchor, so that the search can start with the anchor.
     start = re.escape(anchor)
     pattern = re.compile(start + rb"(?<!" + behind + start + rb")(" + body + rb")")
     return _Shape(kind, anchor, pattern, whole=not anchor.endswith(b"="))
@@ -56,7 +56,7 @@ def _token(kind: Text, anchor: bytes, body: bytes, behind: bytes = rb"[A-Za-z0-9
 class Leak(NamedTuple):
     kind: Text
     at: int
-    """Where the eye finds it: its name or its first line."""
+    """Where a reader finds it: its name or its first line."""
     start: int
     end: int
     """Of the secret itself."""
@@ -132,8 +132,8 @@ _SHAPES: Final = (
     ),
 )
 
-# In lower case. `token_url` names no token, so the word ends the name.
-# Possessive: no value is tried again at a shorter length.
+# In lower case. `token_url` is not a token, so the word must end the name.
+# Possessive quantifiers: never retry a value at a shorter length.
 _VALUE: Final = (
     rb"[0-9]?[\"'`]?\]?[ \t]{0,8}(?::[ \t]{0,4}[a-z_&][a-z0-9_ \[\]|.&]{0,40}=|:=|=>|[:=])[ \t]{0,8}"
     rb"(?:[rbuf@]{0,2}([\"'`])([^\s\"'`\\]{8,256}+)\1(?![ \t]{0,4}[+%.])"
@@ -177,7 +177,7 @@ def leaks(text: bytes) -> Iterator[Leak]:
                 continue
             start, end = match.start(0 if shape.whole else 1), match.end(1)
             if shape.closing:
-                # Looked for once, however many begin before it.
+                # Searched once, however many begin before it.
                 closing = closing if closing >= end or closing < 0 else text.find(shape.closing, end)
                 end = _body_end(text, end, closing)
             yield Leak(shape.kind, match.start(), start, end)
@@ -185,7 +185,7 @@ def leaks(text: bytes) -> Iterator[Leak]:
 
 
 def _body_end(text: bytes, end: int, closing: int) -> int:
-    """Of a secret of many lines; one that was cut off goes as far as it looks like one."""
+    """The end of a multi-line secret; a truncated one ends where it stops looking like one."""
     if 0 <= closing - end <= _LONGEST_BODY:
         return closing
     more = _BODY.match(text, end, end + _LONGEST_BODY)
@@ -215,5 +215,5 @@ def _secret(value: bytes, *, quoted: bool) -> bool:
     letters = lowered != value.upper()
     if quoted:
         return bool(digits) and letters
-    # Without quotes it may as well be a name.
+    # Without quotes it may just as well be a name.
     return digits >= _UNQUOTED_DIGITS and value not in (lowered, value.upper())

@@ -1,8 +1,8 @@
-"""Secrets taken out of what goes into a log (PP-17).
+"""Masks secrets in what is written to a log (PP-17).
 
-A finding in a plan must be worth a person's time; a log is read by many and kept for long. So more is taken
-for a secret here than in `leaks`: headers, addresses, and values of which only a part looks made up. What is
-a placeholder as a whole stays readable: masking it would hide a mistake and claim a secret that is none.
+A finding in a plan must be worth a person's time; a log is read by many and kept for long. So this masks
+more than `leaks` reports: headers, addresses, and values that only partly look like placeholders. A complete
+placeholder stays readable: masking it would hide a mistake and suggest a secret.
 """
 
 import json
@@ -23,12 +23,12 @@ _CONFIGURED: Final = Text("a configured secret")
 _ALL_OF_IT: Final = Text("all of it, because a pattern of logs.mask took too long")
 _OWN: Final = (_A_HEADER, _AN_ADDRESS, _A_VALUE, _A_KEY, _CONFIGURED, _ALL_OF_IT)
 _SHORTEST_KEY: Final = 8
-"""What is shorter is what people set for a service that wants none; it would tear words apart."""
+"""Shorter values are dummies for services without a key; masking them would tear words apart."""
 _ROUNDS: Final = 4
-"""If one secret is glued to another, the mark of the first uncovers the second."""
+"""Masking one secret may uncover another one next to it, so it is repeated."""
 
 Find = Callable[[str], Sequence[tuple[int, int]] | None]
-"""Where the configured patterns match; None if they were cut off before they had an answer."""
+"""Where the configured patterns match; None if they took too long."""
 
 
 class _Span(NamedTuple):
@@ -38,10 +38,10 @@ class _Span(NamedTuple):
 
 
 def masked(text: str, find: Find = lambda _: ()) -> str:
-    """The text with a mark in place of each secret, and everything else as it was.
+    """The text with a mark in place of each secret, otherwise unchanged.
 
-    Takes time in proportion to the text for the built-in shapes. If the configured patterns have no answer,
-    nothing of the text is let through.
+    The built-in shapes take linear time. If the configured patterns give no answer, the whole text is
+    masked.
     """
     for _ in range(_ROUNDS):
         before = text
@@ -56,7 +56,7 @@ def masked(text: str, find: Find = lambda _: ()) -> str:
 
 
 def hiding(values: Iterable[str]) -> Callable[[str], str]:
-    """Takes these very values out of a text, however they are escaped."""
+    """Masks exactly these values in a text, however they are escaped."""
     forms = {
         form
         for value in values
@@ -74,7 +74,7 @@ def hiding(values: Iterable[str]) -> Callable[[str], str]:
 
 
 def _mark(kind: Text) -> str:
-    # No name of a secret ends so: a mark is never taken for one.
+    # No secret's name ends like this, so a mark is never taken for one.
     return f"(masked: {kind})"
 
 
@@ -82,7 +82,7 @@ _MARKS: Final = re.compile("|".join(re.escape(_mark(kind)) for kind in sorted({*
 
 
 def _replaced(text: str, spans: Iterable[_Span]) -> str:
-    """Marks that stand there already stay as they are, whatever would match in them."""
+    """Existing marks stay as they are, whatever would match in them."""
     marks = [match.span() for match in _MARKS.finditer(text)]
     parts, at = [], 0
     for start, end, kind in _without(_united(spans), marks):
@@ -93,7 +93,7 @@ def _replaced(text: str, spans: Iterable[_Span]) -> str:
 
 
 def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """In order; of those that overlap, one that has the name of the first."""
+    """In order; overlapping ones become one, with the name of the first."""
     current: _Span | None = None
     for span in sorted(spans, key=itemgetter(0)):
         if current is None or span.start >= current.end:
@@ -122,9 +122,9 @@ def _without(spans: Iterable[_Span], marks: Sequence[tuple[int, int]]) -> Iterat
             yield _Span(at, end, kind)
 
 
-# The built-in shapes. In bytes, as `leaks` has them; each begins with a plain word, which is quick to find.
+# The built-in shapes, in bytes like those of `leaks`; each begins with a plain word, which is quick to find.
 
-# After a token ends as its shape says, what is glued to it may still be a part of it.
+# Characters right after a token may still be part of it.
 _GLUED: Final = re.compile(rb"[A-Za-z0-9_+/=~-]*")
 
 
@@ -138,7 +138,7 @@ def _built_in(text: str) -> list[_Span]:
 
 
 def _glued(data: bytes, end: int) -> int:
-    if data[end - 1 : end].isspace() or data.startswith(b"-----", end):  # a secret of many lines
+    if data[end - 1 : end].isspace() or data.startswith(b"-----", end):  # a multi-line secret
         return end
     more = _GLUED.match(data, end)
     return more.end() if more else end
@@ -157,10 +157,10 @@ _QUOTE: Final = rb"(?:\\{0,4}[\"'`])?"
 _SEPARATOR: Final = rb"\\{0,4}[\"'`]?\]?[ \t]{0,8}(?::=|=>|[:=,])[ \t]{0,8}b?" + _QUOTE
 _SCHEME: Final = rb"(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,4}"
 _PAIR: Final = rb"[\w.-]{1,64}=[!#-&(-:<-\[\]-_a-~]{6,4096}+"
-# What follows it is a sentence, unless it is written in the letters of a key.
+# What follows is prose, unless it looks like the characters of a key.
 _JAPANESE_SEPARATOR: Final = "(?:[:=]|\uff1a|\uff1d|は|が)(?:[ \t]|\u3000|「|『){0,4}".encode() + _QUOTE
 _SHOWN: Final = rb"[a-z0-9._~+/=!*-]"
-# Up to where another address begins: what is glued together is judged piece by piece.
+# Up to the next address: concatenated ones are judged one by one.
 _IN_ADDRESS: Final = rb"(?:[^\s&#\"'`<>{}()\[\]\\:]|:(?!//))"
 
 
@@ -168,9 +168,9 @@ class _Shape(NamedTuple):
     kind: Text
     anchor: bytes
     expression: bytes
-    """For lower case; group 1 is the value. Compiled when its anchor is found: few texts need many."""
+    """For lower-case text; group 1 is the value. Compiled when its anchor is found: few texts need many."""
     digits: bool
-    """Without one it may as well be a word."""
+    """Without a digit it may just as well be a word."""
 
 
 def _shape(kind: Text, anchor: bytes, rest: bytes, *, digits: bool = True) -> _Shape:
@@ -245,7 +245,7 @@ _NAMES: Final = (
 
 def _assignment(name: bytes) -> bytes:
     start = re.escape(name)
-    # A value is taken to its end and judged then: the search goes on behind it, whatever it was.
+    # Take a value to its end, then judge it; the search continues after it either way.
     return (
         start
         + rb"[0-9]?\\{0,4}[\"'`]?\]?(?:[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}|(?<=--"

@@ -14,7 +14,7 @@ from ringi.policy.findings import Lines, findings
 from ringi.text import Text, deceiving
 
 _RISK: Final = {RiskCode.MUTABLE_STATE: Risk.MEDIUM, RiskCode.COMMAND: Risk.MEDIUM}
-"""Every other reason is high."""
+"""All other reasons are high risk."""
 _SCORE: Final = {Risk.LOW: 0.1, Risk.MEDIUM: 0.5, Risk.HIGH: 0.9}
 _PER_SPEC: Final = 0.01
 _SPREAD: Final = 0.1
@@ -30,7 +30,7 @@ _TEXTS: Final = frozenset(
         ".xml", ".yaml", ".yml", ".zsh",
     }
 )  # fmt: skip
-"""Names of files that are text, if they are honest."""
+"""Extensions of text files, if the name is honest."""
 
 
 class Facts(NamedTuple):
@@ -39,10 +39,10 @@ class Facts(NamedTuple):
     exists: bool
     changed_lines: int
     changed_bytes: int
-    """A file of one long line, or of none at all, can change wholly in few lines."""
+    """A file of one long line, or none, can change completely in few lines."""
     added: Lines = ()
     unshown: bool = False
-    """A person cannot see what it will hold, and a program may do what it says."""
+    """A person cannot see the content, but a program may act on it."""
 
 
 class Thresholds(NamedTuple):
@@ -53,9 +53,9 @@ class Thresholds(NamedTuple):
 
 
 def is_unshown(path: str, old: bytes | None, new: bytes | None, mode: str) -> bool:
-    """Of a file that is no text, and so is not shown: whether it is one that somebody executes or reads.
+    """Whether a file that is not text, and so is not shown, is one that somebody executes or reads.
 
-    One byte that is no text is enough to hide a script from the eye, and shells run it all the same.
+    One non-text byte is enough to keep a script from being shown, and shells run it all the same.
     """
     if new is None or not is_binary(new):
         return False
@@ -93,9 +93,9 @@ def score(specs: Sequence[ActionSpecExt]) -> float:
 
 
 MANY_FILES: Final = 5
-"""More than these are medium."""
+"""More than this is medium."""
 VERY_MANY_FILES: Final = 20
-"""More than these are high."""
+"""More than this is high."""
 
 
 def change_risk(
@@ -115,7 +115,7 @@ def change_risk(
 
 
 def words(reason: RiskReason) -> str:
-    """A reason of `change_risk` as the document writes it."""
+    """A reason of `change_risk` as written in the document."""
     if reason.code is RiskCode.MANY_FILES:
         return str(Text("{count} files change", count=reason.subject))
     if reason.code is RiskCode.MUTABLE_STATE:
@@ -128,7 +128,7 @@ _REST: Final = "*"
 
 
 def allowed(argv: Sequence[str], globs: Sequence[str]) -> bool:
-    """Word by word, so that no glob reaches further than it seems; a last * stands for any further words."""
+    """Word by word, so that no glob matches more than it seems to; a final * matches any further words."""
     return any(_matches(argv, glob) for glob in globs)
 
 

@@ -1,1 +1,1 @@
-"""Commands as processes: started, supervised, sandboxed, and ended with all they started."""
+"""Commands as processes: started, supervised, sandboxed, and ended with all their children."""

@@ -1,4 +1,4 @@
-"""A socket through which an agent reaches servers outside of its sandbox, one for each connection."""
+"""A socket through which an agent reaches servers outside its sandbox, one server per connection."""
 
 import contextlib
 import shutil
@@ -12,13 +12,13 @@ from typing import Final, NamedTuple, Self
 
 _MOST_SERVERS: Final = 16
 _GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
-# Not in TMPDIR: the sandbox of another agent has a /tmp of its own and shows everything else. And
-# systems take no more than 104 to 108 bytes for the name of a socket.
+# Not in TMPDIR: the sandbox of another agent has a /tmp of its own, but everything else is visible there.
+# And a socket's path is limited to 104 to 108 bytes.
 _OUT_OF_SIGHT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, which nobody else can open
 
 
 class Server(NamedTuple):
-    """What answers a connection, which is its standard input and output."""
+    """Answers a connection, which is its standard input and output."""
 
     argv: tuple[str, ...]
     cwd: Path
@@ -26,7 +26,7 @@ class Server(NamedTuple):
 
 
 class AgentSocket:
-    """Without a socket if none can be made: the agent can work without."""
+    """Has no socket if none can be made: the agent can work without."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -72,16 +72,16 @@ class AgentSocket:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The descriptor that can be read when somebody knocks."""
+        """Readable when somebody connects."""
         return (self._listener.fileno(),) if self._listener else ()
 
     def serve(self) -> bool:
-        """Starts a server for whoever knocks; False if there is none."""
+        """Starts a server for the next connection; False if there is none."""
         if self._listener is None:
             return False
         try:
             connection, _ = self._listener.accept()
-        except OSError:  # whoever knocked has gone again
+        except OSError:  # the client has gone again
             return False
         self._servers = [server for server in self._servers if server.poll() is None]
         with connection:

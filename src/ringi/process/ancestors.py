@@ -1,4 +1,4 @@
-"""Which processes there are: their parents, words and starts, on Linux and elsewhere."""
+"""The running processes: their parents, arguments and start times, on Linux and elsewhere."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ class Ancestor(NamedTuple):
 
 
 def process_start(pid: int) -> str | None:
-    """With its number, tells a running process from every other one, also after a restart of the machine."""
+    """With its number, identifies a process uniquely, even across reboots."""
     if _has_proc():
         found = read_stat(pid)
         return None if found is None or found.dead else _linux_start(found.start)
@@ -27,7 +27,7 @@ def process_start(pid: int) -> str | None:
 
 
 def ancestors() -> Iterator[Ancestor]:
-    """From the parent upwards, as far as the system shows them."""
+    """From the parent upwards, as far as they are visible."""
     rows = {} if _has_proc() else _ps()
     pid, seen = os.getppid(), set[int]()
     while pid > 0 and pid not in seen:
@@ -60,7 +60,7 @@ def _arguments(pid: int) -> tuple[str, ...]:
 
 
 def _linux_start(ticks: int) -> str:
-    # Ticks count from the start of the machine, so they need to say which start.
+    # Ticks count from boot, so name the boot too.
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -69,8 +69,8 @@ def _linux_start(ticks: int) -> str:
 
 
 def _ps() -> dict[int, tuple[int, str, tuple[str, ...]]]:
-    """Parent, start time and argument words of every process, for systems without /proc."""
-    # Without the two variables the same moment would read differently in another person's shell.
+    """Parent, start time and arguments of every process, for systems without /proc."""
+    # Without the two variables the time would be formatted for the person's locale and zone.
     listed = subprocess.run(
         ["ps", "-axo", "pid=,ppid=,lstart=,command="],
         env={**os.environ, "LC_ALL": "C", "TZ": "UTC0"},

@@ -1,4 +1,4 @@
-"""Runs a command without a terminal, within limits of time and output, and leaves nothing of it behind."""
+"""Runs a command without a terminal, limits its time and output, and leaves no process behind."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from ringi.process.signals import StopSignals
 from ringi.process.start import Command, started
 
 TIMED_OUT: Final = 124
-_BEAT: Final = 0.25  # seconds between two reports to those who wait
+_BEAT: Final = 0.25  # seconds between two progress reports
 _CHUNK: Final = 65536
 _FULL_PIPE: Final = 64  # chunks: more than a pipe holds
 
@@ -21,7 +21,7 @@ _FULL_PIPE: Final = 64  # chunks: more than a pipe holds
 class Limit(NamedTuple):
     most_bytes: int
     end_only: bool
-    """More is not kept, from its beginning. Otherwise a command that prints more is ended."""
+    """Drops the beginning of a longer output. Otherwise a command that prints more is ended."""
 
 
 def at_most(most_bytes: int) -> Limit:
@@ -34,16 +34,16 @@ def last(most_bytes: int) -> Limit:
 
 class Ran(NamedTuple):
     exit_code: int
-    """128 + n after a death by signal n; 124 if its time was up."""
+    """128 + n if signal n killed it; 124 if its time was up."""
     duration_sec: float
     output: bytes
     errors: bytes
-    """Empty if they were to go to the output."""
+    """Empty if errors were sent to the output."""
     timed_out: bool
     cut: bool
     """It printed more than was kept."""
     too_long: bool
-    """It was ended for that."""
+    """It was ended because of that."""
 
     @property
     def text(self) -> str:
@@ -66,12 +66,12 @@ def run(
     mark: str = "",
     on_beat: Callable[[int], None] | None = None,
 ) -> Ran:
-    """Without a limit for `errors` they go to the output. What is `given` goes to standard input.
+    """Without a limit for `errors`, they go to the output. `given` is its standard input.
 
     `on_beat` is called several times a second with the number of bytes printed so far; whatever it raises
     ends the command and is passed on. The `mark` is that of `started`.
     Raises Interrupted after ending the command if SIGHUP, SIGINT or SIGTERM comes, OSError if the command
-    cannot be started, and ValueError for characters that no system takes.
+    cannot be started, and ValueError for characters that no system accepts.
     """
     began = time.monotonic()
     until = began + timeout_sec
@@ -115,7 +115,7 @@ def _listen(
     until: float,
     on_beat: Callable[[int], None] | None,
 ) -> None:
-    """Until the command ends, is to be ended, or has printed too much."""
+    """Reads until the command ends, must be ended, or has printed too much."""
     open_outputs = list(outputs)
     beat = 0.0
     while not command.over and signals.stop is None and not any(kept.full for kept in outputs):
@@ -127,7 +127,7 @@ def _listen(
             beat = now + _BEAT
         wait = until - now if on_beat is None else min(until, beat) - now
         ready, free = signals.wait([command, *open_outputs], stdin.waiting, max(0.0, wait))
-        # One that closed its output may go on.
+        # A command that closed its output may still run.
         open_outputs = [kept for kept in open_outputs if kept not in ready or kept.drain()]
         if free:
             stdin.pour()
@@ -156,7 +156,7 @@ class _Kept:
         return writer
 
     def drain(self) -> bool:
-        """All there is now, within reason: whoever still writes could do so for ever. False at the end."""
+        """Reads what is there now, but not forever: something may keep writing. False at end of file."""
         for _ in range(_FULL_PIPE):
             try:
                 data = os.read(self._reader, _CHUNK)
@@ -179,7 +179,7 @@ class _Kept:
 
 
 class _Given:
-    """What the command reads; it need not."""
+    """What the command can read; it may ignore it."""
 
     def __init__(self, data: bytes | None) -> None:
         self.reader = subprocess.DEVNULL
@@ -200,7 +200,7 @@ class _Given:
         self._open = []
 
     def started(self) -> None:
-        """The command has its own end by now."""
+        """The command has its own end of the pipe now."""
         if self._open:
             os.close(self._open.pop(0))
             self._finish_if_done()
@@ -214,7 +214,7 @@ class _Given:
             self._data = self._data[os.write(self._open[0], self._data[:_CHUNK]) :]
         except BlockingIOError:
             return
-        except BrokenPipeError:  # it answers without having read all of it
+        except BrokenPipeError:  # it did not read all of it
             self._data = self._data[:0]
         self._finish_if_done()
 

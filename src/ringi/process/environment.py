@@ -1,4 +1,4 @@
-"""Variables and folders that decide what a program means: which repository, which tools, whose command."""
+"""Variables and folders that affect which repository and which tools a program uses."""
 
 import os
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 WITH_VARIABLE: Final = "RINGI_WITH"
 """Names the work copy that a command runs in."""
 
-# Variables that would lead git to another repository than the one it is started in.
+# Variables that would point git to another repository than the one it is started in.
 GIT_PLACES: Final = frozenset(
     f"GIT_{name}"
     for name in (
@@ -14,7 +14,7 @@ GIT_PLACES: Final = frozenset(
         "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
     )
 )  # fmt: skip
-# Whoever can put a program into a folder of PATH must not decide which signatures count or what a sandbox is.
+# Someone who can put a program into PATH must not decide which signatures count or what a sandbox is.
 SYSTEM_PATH: Final = os.pathsep.join(
     ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]
 )

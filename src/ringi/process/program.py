@@ -39,13 +39,13 @@ def program_of(argv: Sequence[str], folder: Path, environment: Mapping[str, str]
 def from_here(argv: Sequence[str], here: Path, root: Path) -> tuple[str, ...]:
     """The same command, to be run at the top of the workspace or of a copy of it.
 
-    Its program, and the script that an interpreter is given, are named from there, or in full if they
-    lie outside.
+    Paths of its program, and of the script given to an interpreter, become relative to the top, or absolute
+    if they are outside.
     """
     words, top = list(argv), Path(os.path.realpath(root))
     for at in _relative(argv):
         path = here / words[at]
-        # A bare name at the top is the same there; it may also be that of a package.
+        # A bare name at the top stays as it is; it may also be the name of a package.
         if path.is_file() and ("/" in words[at] or Path(os.path.realpath(here)) != top):
             real = Path(os.path.realpath(path.parent), path.name)
             words[at] = f"./{real.relative_to(top)}" if real.is_relative_to(top) else str(real)
@@ -53,7 +53,7 @@ def from_here(argv: Sequence[str], here: Path, root: Path) -> tuple[str, ...]:
 
 
 def in_copy(argv: Sequence[str], tree: Path, root: Path) -> tuple[str, ...]:
-    """What git ignores is not in the copy: there the workspace's own file is meant."""
+    """Files that git ignores are not in the copy: use the workspace's own."""
     words = list(argv)
     for at in _relative(argv):
         if "/" in words[at] and not (tree / words[at]).exists() and (root / words[at]).is_file():
@@ -62,7 +62,7 @@ def in_copy(argv: Sequence[str], tree: Path, root: Path) -> tuple[str, ...]:
 
 
 def _relative(argv: Sequence[str]) -> Iterator[int]:
-    """Which words of the command may name files. A program without a slash is looked for in PATH."""
+    """Which words of the command may be paths. A program without a slash is searched in PATH."""
     if "/" in argv[0] and not argv[0].startswith("/"):
         yield 0
     if _runs_a_file(argv) and not argv[1].startswith("/"):

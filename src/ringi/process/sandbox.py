@@ -1,8 +1,8 @@
 """Bubblewrap: what a command in the sandbox can see, write and reach.
 
-The whole file system is read-only, but for a /tmp of its own and what is named; nothing outside is in sight
-as a process, and there are no capabilities. A command of a plan has no network and writes in the workspace;
-an agent has the network, because it calls its model, and writes in its copy.
+The whole file system is read-only, except a private /tmp and the named folders. Processes outside are
+invisible, and there are no capabilities. A command of a plan has no network and can write to the workspace;
+an agent has the network, because it calls its model, and can write to its copy.
 """
 
 import functools
@@ -20,13 +20,13 @@ from ringi.text import Text
 _PROBE_SEC: Final = 10.0
 _MAX_SHOWN: Final = 200
 _ISOLATION: Final = ("--unshare-all", "--cap-drop", "ALL", "--new-session", "--die-with-parent")
-# A session of its own as well, but with the terminal: see `for_agent`.
+# Also a session of its own, but with the terminal: see `for_agent`.
 _AGENT_ISOLATION: Final = ("--unshare-all", "--share-net", "--cap-drop", "ALL", "--die-with-parent")
-# Sockets of agents, containers and the desktop lie there, and a read-only mount does not stop a connection.
+# It has sockets of agents, containers and the desktop; a read-only mount does not prevent connecting.
 _SOCKETS: Final = (Path("/run"), Path("/var/run"))
 _RESOLVERS: Final = (Path("/run/systemd/resolve"), Path("/run/nscd"))
 _MOST_LAID: Final = 2000
-"""Entries of a home folder; bwrap takes 9,000 words."""
+"""Entries of a home folder; bwrap accepts 9,000 arguments."""
 _RESOLVER_FILE: Final = Path("/etc/resolv.conf")
 _TMP: Final = Path("/tmp")  # noqa: S108  # the sandbox has one of its own
 
@@ -45,9 +45,9 @@ class Mount(NamedTuple):
     path: Path
     how: How
     sealed: bool = False
-    """Nothing can be written there either."""
+    """It is not writable either."""
     source: str = ""
-    """What is seen there; empty for the path itself."""
+    """What is mounted there; empty for the path itself."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -66,17 +66,17 @@ _KEPT: Final = Mount(Path("/run/current-system"), How.READ_IF_THERE)  # the prog
 
 
 class AgentPlaces(NamedTuple):
-    """Real paths, without links. Whatever is deeper counts more."""
+    """Real paths, without links. The deeper path wins."""
 
     writable: tuple[Path, ...]
     """Its copy, its state, and what a person named."""
     read_only: tuple[Path, ...]
-    """What has to be seen although it may lie below /tmp or a hidden folder."""
+    """What must be visible although it may be below /tmp or a hidden folder."""
     hidden: tuple[Path, ...]
     masked: tuple[Path, ...] = ()
-    """Files that are there and empty."""
+    """Files that appear empty."""
     home: Path | None = None
-    """In its top the agent has to make files, and in nothing below it; they go with the sandbox."""
+    """The agent can create files directly in it, but not deeper; they vanish with the sandbox."""
 
 
 def mounts(root: Path, read_only: Iterable[Path], hidden: Iterable[Path]) -> tuple[Mount, ...]:
@@ -109,10 +109,10 @@ def agent_mounts(places: AgentPlaces) -> tuple[Mount, ...]:
 
 
 def _chosen(wanted: Iterable[Mount]) -> tuple[Mount, ...]:
-    """Whatever is deeper comes later, so that it is seen."""
+    """Deeper paths come later, so that they stay visible."""
     chosen: list[Mount] = []
     for mount in sorted(wanted, key=lambda mount: len(mount.path.parts)):
-        # In an empty folder there is nothing to hide, and hiding it would tell its name.
+        # An empty folder has nothing to hide, and hiding it would reveal its name.
         hides = mount.how is How.EMPTY or mount.source == os.devnull
         if not hides or sees(chosen, mount.path):
             chosen.append(mount)
@@ -130,7 +130,7 @@ def _sockets() -> list[Path]:
 
 
 def _resolvers() -> Iterator[Mount]:
-    """What finding the address of a name needs, if it lies among the sockets."""
+    """Files needed for name resolution, if they are among the sockets."""
     yield _KEPT
     named = Path(os.path.realpath(_RESOLVER_FILE))
     for path in dict.fromkeys([*_RESOLVERS, named]):
@@ -139,7 +139,7 @@ def _resolvers() -> Iterator[Mount]:
 
 
 def _relaid(home: Path | None, named: Iterable[Path]) -> Iterator[Mount]:
-    """The folder's own entries in a fresh one: its top can be written to, and what is in it cannot."""
+    """A fresh folder with the same entries: the top is writable, the entries are not."""
     entries = sorted(home.iterdir()) if home else []
     if home is None or len(entries) > _MOST_LAID:
         return
@@ -153,9 +153,9 @@ def _relaid(home: Path | None, named: Iterable[Path]) -> Iterator[Mount]:
 
 
 def arguments(chosen: Iterable[Mount], folder: Path, isolation: Sequence[str] = _ISOLATION) -> list[str]:
-    """For bwrap; the command follows."""
+    """For bwrap; the command comes after them."""
     chosen = tuple(chosen)
-    # At the end: folders for the mounts below had to be made in them.
+    # At the end: the mounts below need folders in them first.
     seals = [word for mount in chosen if mount.sealed for word in ("--remount-ro", str(mount.path))]
     laid = [word for mount in chosen for word in mount.words]
     return [*isolation, *laid, *seals, "--chdir", str(folder), "--"]
@@ -164,8 +164,8 @@ def arguments(chosen: Iterable[Mount], folder: Path, isolation: Sequence[str] = 
 def for_agent(bwrap: str, setsid: str, chosen: Iterable[Mount], folder: Path, copy: str) -> list[str]:
     """The words before an agent's own command.
 
-    The terminal becomes that of a session inside: a key that interrupts reaches the agent and not bwrap,
-    which would die of it and take the agent along.
+    A session inside gets the terminal: Ctrl-C reaches the agent and not bwrap, which would die and take the
+    agent with it.
     """
     return [bwrap, *arguments(chosen, folder, _marked(copy)), setsid, "-c"]
 
@@ -176,14 +176,13 @@ def for_check(bwrap: str, chosen: Iterable[Mount], folder: Path, copy: str) -> l
 
 
 def _marked(copy: str) -> tuple[str, ...]:
-    """Inside, bwrap is above every process, and nobody can take these words from it."""
+    """Inside, bwrap is an ancestor of every process, and nobody can change its arguments."""
     return (*_AGENT_ISOLATION, "--setenv", WITH_VARIABLE, copy)
 
 
 def mounts_of(root: Path, hidden: Iterable[Path]) -> tuple[Mount, ...]:
-    """As the file system is now. The workspace's `.agent` stays as it is, and so does its `.git`.
-
-    A hook that a command left there would run outside, as soon as the person uses git.
+    """For the file system as it is now. The workspace's `.agent` and `.git` stay read-only: a hook that a
+    command left there would run outside as soon as the person uses git.
     """
     kept = [root / ".agent", root / ".git"]
     read_only = [folder for folder in kept if folder.exists() and not folder.is_symlink()]
@@ -197,7 +196,7 @@ def find(path: str) -> str | None:
 
 @functools.cache
 def trouble(bwrap: str) -> Text | None:
-    """Why it does not work here: many containers and some systems forbid it. Tried once."""
+    """Why bwrap does not work here: many containers and some systems forbid it. Tried once."""
     argv = [bwrap, *arguments(_BASE, Path("/")), bwrap, "--version"]
     try:
         tried = subprocess.run(

@@ -1,4 +1,4 @@
-"""Signals as bytes in a pipe, so that waiting for a descriptor ends when one comes."""
+"""Signals as bytes in a pipe, so that a signal ends a wait for descriptors."""
 
 import contextlib
 import os
@@ -17,10 +17,10 @@ class HasDescriptor(Protocol):
 
 
 class SignalPipe:
-    """Only the main thread can listen to signals; in another one nothing comes."""
+    """Only the main thread receives signals; in another thread nothing arrives."""
 
     def __init__(self, listening: Iterable[int], *, leave_ignored: Container[int]) -> None:
-        """Of `leave_ignored`, one that was ignored stays so: nohup does that, and it is meant."""
+        """A signal in `leave_ignored` that was ignored stays ignored: nohup does that on purpose."""
         self._listening = tuple(listening)
         self._leave_ignored = leave_ignored
 
@@ -31,8 +31,8 @@ class SignalPipe:
         self._noted: set[int] = set()
         self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            # Written by the interpreter at once: our own handler may have to wait until `select` returns,
-            # for ever if the signal came just before it was called.
+            # The interpreter writes it at once: our own handler may have to wait until `select` returns,
+            # forever if the signal came just before the call.
             self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
             for number in self._listening:
                 before = signal.getsignal(number)
@@ -51,17 +51,17 @@ class SignalPipe:
         os.close(self._writer)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
-        # Also when another listener had the pipe for a while, as one that runs a command.
+        # Even if another listener had the pipe for a while, such as one that runs a command.
         self._noted.add(number)
 
 
 class StopSignals(SignalPipe):
-    """Notes what should stop us, while we wait for something else."""
+    """Records signals to stop while we wait for something else."""
 
     stop: int | None = None
-    """The first that came."""
+    """The first one."""
     again: bool = False
-    """Another one came: somebody is in a hurry."""
+    """There was another one: somebody is in a hurry."""
 
     def __init__(self, *more: int) -> None:
         super().__init__((*STOPPING, *more), leave_ignored=STOPPING)
@@ -73,7 +73,7 @@ class StopSignals(SignalPipe):
             self.stop = self.stop or number
 
     def taken(self) -> set[int]:
-        """The signals since this was last asked."""
+        """The signals since the last call."""
         noted, self._noted = self._noted, set()
         return noted
 
@@ -83,7 +83,7 @@ class StopSignals(SignalPipe):
         writing: Sequence[int | HasDescriptor] = (),
         seconds: float | None = None,
     ) -> tuple[list[int | HasDescriptor], list[int | HasDescriptor]]:
-        """Those that can be read and written; none if a signal came or the time is up."""
+        """The readable and writable ones; none if a signal came or the time is up."""
         ready, free, _ = select.select([*reading, self.reader], writing, [], seconds)
         if self.reader in ready:
             with contextlib.suppress(BlockingIOError):

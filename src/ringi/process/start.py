@@ -1,4 +1,4 @@
-"""Starts a command below a supervisor of its own, and hears from it how the command ended."""
+"""Starts a command under a supervisor of its own, which reports how the command ended."""
 
 import contextlib
 import errno
@@ -17,29 +17,29 @@ from ringi.process.supervisor import END, END_AT_ONCE, GRACE, PATIENCE, Stat, or
 
 _KILLED: Final = 128 + signal.SIGKILL
 _PAUSE: Final = 0.01
-_SLACK: Final = 5.0  # seconds that a supervisor may take beyond what it grants the processes
-# By itself, and without what a person's or a project's folders may hold under the same names: about 15 ms.
+_SLACK: Final = 5.0  # extra seconds for the supervisor, beyond what it gives the processes
+# Isolated from modules of the same names in a person's or a project's folders: about 15 ms.
 _SUPERVISOR: Final = (
     sys.executable, "-I", "-S", "-c",
     "import sys; sys.path.append(sys.argv[1]); import supervisor; supervisor.main(*map(int, sys.argv[2:]))",
     str(Path(__file__).parent),
 )  # fmt: skip
-# Python itself may need them to start. All other variables are the command's alone.
+# Python itself may need these to start. Only the command gets the other variables.
 _LIBRARIES: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
 
 class Leftovers(NamedTuple):
     ended: int = 0
-    """Processes that had to be ended, beside the command itself."""
+    """Processes that had to be ended, besides the command itself."""
     survivors: int = 0
-    """Processes that could not be ended, as those of another user."""
+    """Processes that could not be ended, for instance another user's."""
 
 
 class Command:
-    """A running command. Its descriptor can be read when there is something to hear."""
+    """A running command. Its descriptor is readable when there is a report."""
 
     exit_code: int | None = None
-    """128 + n after a death by signal n."""
+    """128 + n if signal n killed it."""
 
     def __init__(self, supervisor: "subprocess.Popen[bytes]", control: int, report: int, mark: bytes) -> None:
         self._supervisor = supervisor
@@ -64,7 +64,7 @@ class Command:
             what = what[os.write(self._control, what) :]
 
     def hear(self) -> None:
-        """Waits for the next report, and takes it in."""
+        """Waits for the next report and records it."""
         said = os.read(self._report, 4096)
         self._lost = not said
         *lines, self._heard = (self._heard + said).split(b"\n")
@@ -88,9 +88,9 @@ class Command:
                 raise OSError(errno.ECHILD, os.strerror(errno.ECHILD), _SUPERVISOR[0])
 
     def end(self, *, also: Sequence[int] = (), in_a_hurry: Callable[[], bool] = lambda: False) -> Leftovers:
-        """Ends the command and all it started, and waits for that; at once if somebody is in a hurry.
+        """Ends the command and all it started, and waits; at once if somebody is in a hurry.
 
-        That is asked again whenever one of the descriptors `also` can be read.
+        Checks the hurry again whenever one of the descriptors `also` is readable.
         """
         if not self._closed:
             self._tell(END)
@@ -118,7 +118,7 @@ class Command:
     def _close(self) -> None:
         self._closed = True
         if self._leftovers is None:
-            self._supervisor.kill()  # stopped, or gone already: somebody ended it to get away
+            self._supervisor.kill()  # stopped or already dead: somebody killed it to escape
             self._leftovers = _end_marked(self._pid, self._mark) if self._pid else Leftovers()
         self._supervisor.wait()
         os.close(self._control)
@@ -127,7 +127,7 @@ class Command:
             self.exit_code = _KILLED
 
     def _tell(self, what: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it is at it already
+        with contextlib.suppress(BrokenPipeError):  # it is ending already
             self.send(what)
 
 
@@ -143,16 +143,16 @@ def started(
     at_terminal: bool = False,
     mark: str = "",
 ) -> Iterator[Command]:
-    """The command, in a session of its own; when the block ends, so do all processes that came of it.
+    """The command, in a session of its own; all its processes end with the block.
 
-    With `at_terminal`, standard input is a terminal that becomes that of the session. The `mark` is something
-    in the environment that no other process has: it helps to find what is left if the supervisor was killed.
-    Raises OSError, and ValueError for characters that no system takes.
+    With `at_terminal`, standard input is a terminal that becomes the session's. The `mark` is something in
+    the environment that no other process has: it helps to find survivors if the supervisor was killed.
+    Raises OSError, and ValueError for characters that no system accepts.
     """
     wanted = order(_encoded(argv), _encoded_pairs(env), at_terminal=at_terminal)
     command = _supervised(cwd, (stdin, stdout, stderr), os.fsencode(mark))
     try:
-        with contextlib.suppress(BrokenPipeError):  # what became of it is read next
+        with contextlib.suppress(BrokenPipeError):  # its report is read next
             command.send(wanted)
         try:
             command.wait_for_start()
@@ -202,7 +202,7 @@ def _encoded_pairs(env: Mapping[str, str]) -> dict[bytes, bytes]:
 
 def _not_started(error: OSError, program: str, env: Mapping[str, str]) -> OSError:
     number = error.errno or 0
-    # Also said of a command that is nowhere, if one folder of the path may not be searched.
+    # Also the error for a missing command if a folder of PATH cannot be searched.
     denied = number == errno.EACCES and "/" not in program
     if denied and shutil.which(program, os.F_OK, env.get("PATH", os.defpath)) is None:
         number = errno.ENOENT
@@ -210,9 +210,9 @@ def _not_started(error: OSError, program: str, env: Mapping[str, str]) -> OSErro
 
 
 def _end_marked(pid: int, mark: bytes) -> Leftovers:
-    """What can be told to be a command's without its supervisor: its session, and what has its mark.
+    """Kills what we can find of a command without its supervisor: its session, and processes with its mark.
 
-    A process can shed both. All that is found is killed.
+    A process can shed both.
     """
     told: set[int] = set()
     until = time.monotonic() + PATIENCE
@@ -236,5 +236,5 @@ def _is_of(process: Stat, pid: int, mark: bytes) -> bool:
         return True
     try:
         return bool(mark) and mark in Path(f"/proc/{process.pid}/environ").read_bytes()
-    except OSError:  # gone meanwhile, or another user's
+    except OSError:  # already gone, or another user's
         return False

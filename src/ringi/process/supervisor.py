@@ -1,13 +1,13 @@
 """The supervisor of one command: a small process of ours between ringi and the command.
 
-Whatever the command orphans comes to it and not to init, however it was detached. The kernel's switch for
-that (PR_SET_CHILD_SUBREAPER) is one of a whole process, so each command has a supervisor of its own. It ends
-all of them when the command ends, when ringi says so, and when ringi is gone: the pipe that ringi holds then
-closes, even after `kill -9`. It never sees what the command prints.
+It adopts every orphan of the command instead of init, however it was detached. The kernel's switch for that
+(PR_SET_CHILD_SUBREAPER) applies to a whole process, so each command has a supervisor of its own. It ends all
+of them when the command ends, when ringi says so, and when ringi dies: then ringi's end of the pipe closes,
+even after `kill -9`. It never sees what the command prints.
 
-macOS has nothing like it: there the command's process group is ended, and what has left the group stays.
+macOS has nothing like it: there we end the command's process group, and processes that left the group stay.
 
-ringi starts this file for every command, by itself (see `start`): it imports little, and nothing of ours.
+ringi runs this file as a script for every command (see `start`), so it imports little, and nothing of ours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import time
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # typing itself takes longer to load than all of this
+if TYPE_CHECKING:  # importing typing takes longer than all of this
     from collections.abc import Callable
     from typing import Any
 
@@ -29,25 +29,25 @@ END, END_AT_ONCE = b".", b"!"
 _PAUSE = 0.01
 _SET_PARENT_DEATH_SIGNAL = 1
 _SET_CHILD_SUBREAPER = 36
-# To end the supervisor would set the command free. Only what comes over the pipe counts.
+# Killing the supervisor would free the command, so ignore signals. Only the pipe counts.
 _NOT_HEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _FOREVER = float("inf")
 
 
 class Stat:
-    """A process as Linux shows it; a number is used again, a number with its start time is not."""
+    """A process as Linux shows it; a pid is reused, a pid with its start time is not."""
 
     __slots__ = ("dead", "group", "name", "parent", "pid", "session", "start")
 
     def __init__(self, pid: int, line: bytes) -> None:
-        # The name may hold spaces and brackets; whatever follows its last bracket holds none.
+        # The name may hold spaces and brackets; what follows its last bracket has none.
         head, _, tail = line.rpartition(b")")
         fields = tail.split()
         self.pid = pid
         self.name = head.partition(b"(")[2].decode(errors="replace")
         self.parent, self.group, self.session = int(fields[1]), int(fields[2]), int(fields[3])
         self.start = int(fields[19])
-        # A process whose first thread has ended looks like a zombie while its other threads run.
+        # A process whose main thread has ended looks like a zombie while other threads run.
         self.dead = fields[0] in {b"Z", b"X"} and int(fields[17]) <= 1
 
     @property
@@ -64,7 +64,7 @@ def read_stat(pid: int) -> Stat | None:
 
 
 def processes() -> list[Stat]:
-    """Every process in sight; none if the system does not show them in /proc."""
+    """Every visible process; none without /proc."""
     try:
         names = os.listdir("/proc")  # noqa: PTH208  # see above
     except OSError:
@@ -95,7 +95,7 @@ def _order(control: int) -> tuple[list[bytes], dict[bytes, bytes], bool]:
 
 def _read(control: int, most: int) -> bytes:
     data = os.read(control, most)
-    if not data:  # ringi went away meanwhile
+    if not data:  # ringi died meanwhile
         sys.exit(1)
     return data
 
@@ -160,7 +160,7 @@ class Command:
 
     @staticmethod
     def _let_go() -> None:
-        """Its folder can be removed and its pipes closed while we are there."""
+        """Releases its folder and pipes, so that they can be removed and closed."""
         os.chdir("/")
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
@@ -181,7 +181,7 @@ class Command:
         os._exit(0)
 
     def _reap(self) -> bool:
-        """False if nothing is left: no child of ours means no process below us either."""
+        """False if nothing is left: without children we have no descendants either."""
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -195,7 +195,7 @@ class Command:
             return False
 
     def _end(self, *, at_once: bool) -> tuple[int, int]:
-        """How many had to be ended, apart from the command itself, and how many would not end."""
+        """How many had to be ended, besides the command itself, and how many survived."""
         told: set[tuple[int, int]] = set()
         forbidden: set[tuple[int, int]] = set()
         kill_at = 0.0 if at_once else _FOREVER
@@ -211,7 +211,7 @@ class Command:
                 if (late or process.identity not in told) and not _end(process, at_once=late):
                     forbidden.add(process.identity)
                 told.add(process.identity)
-            # From here, not from the start: with many processes the first look alone can take that long.
+            # From here, not from the start: with many processes the first scan alone can take that long.
             kill_at = min(kill_at, time.monotonic() + GRACE)
             give_up = min(give_up, max(kill_at, time.monotonic()) + PATIENCE)
             time.sleep(_PAUSE)
@@ -230,12 +230,12 @@ class Command:
     def _say(self, what: bytes) -> None:
         try:  # noqa: SIM105  # contextlib takes long to load
             os.write(self._report, what + b"\n")
-        except BrokenPipeError:  # ringi is gone; what is to be done here stays the same
+        except BrokenPipeError:  # ringi is gone; the work here stays the same
             pass
 
 
 def _adopt_orphans() -> Any:
-    """The C library; None if nothing can be adopted here."""
+    """The C library; None if this system cannot adopt orphans."""
     if sys.platform != "linux" or read_stat(os.getpid()) is None:
         return None
     import ctypes  # noqa: PLC0415  # only there
@@ -256,14 +256,14 @@ def _below(top: int) -> list[Stat]:
 
 
 def _end(process: Stat, *, at_once: bool) -> bool:
-    """False if that is forbidden."""
+    """False if we are not permitted to."""
     now = read_stat(process.pid)
     if now is None or now.identity != process.identity:
         return True
     try:
         os.kill(process.pid, signal.SIGKILL if at_once else signal.SIGTERM)
         if not at_once:
-            os.kill(process.pid, signal.SIGCONT)  # a stopped process acts on SIGTERM when it goes on
+            os.kill(process.pid, signal.SIGCONT)  # a stopped process handles SIGTERM when it continues
     except ProcessLookupError:
         return True
     except PermissionError:
@@ -272,7 +272,7 @@ def _end(process: Stat, *, at_once: bool) -> bool:
 
 
 def end_group(group: int, reap: Callable[[], object]) -> tuple[int, int]:
-    """The group counts as one process: whether it had to be ended, and whether it would not end."""
+    """Counts the group as one process: whether it had to be ended, and whether it survived."""
     signalled = 0
     for number, seconds in ((signal.SIGTERM, GRACE), (signal.SIGKILL, PATIENCE)):
         until = time.monotonic() + seconds
@@ -283,6 +283,6 @@ def end_group(group: int, reap: Callable[[], object]) -> tuple[int, int]:
                 reap()
                 os.killpg(group, 0)
                 time.sleep(_PAUSE)
-        except (ProcessLookupError, PermissionError):  # the second: on macOS, a group of zombies
+        except (ProcessLookupError, PermissionError):  # PermissionError: a group of zombies on macOS
             return signalled, 0
     return signalled, 1

@@ -1,4 +1,4 @@
-"""The person's terminal, and the one of its own that a command runs in: size, keys, and who reads them.
+"""The person's terminal, and the separate one that a command runs in: size, keys, and who reads them.
 
 The command never gets a descriptor of the person's terminal.
 """
@@ -22,21 +22,21 @@ from ringi.process.start import Command, started
 _CHUNK: Final = 65536
 _USUAL_SIZE: Final = (24, 80)
 _RESIZING: Final = frozenset([signal.SIGWINCH, signal.SIGCONT])
-# What a full-screen program leaves on when it is ended half-way, switched off without moving the cursor:
+# Turns off what a killed full-screen program leaves on, without moving the cursor:
 # colours, character sets, margins, hidden cursor; alternate screen; mouse and focus reports; bracketed paste.
 _SCREEN_RESET: Final = b"\x1b[!p\x1b[?47l\x1b[?1000;1002;1003;1004;1006l\x1b[?2004l\x1b[0m"
 
 
 class Ended(NamedTuple):
     exit_code: int
-    """128 + n after a death by signal n."""
+    """128 + n if signal n killed it."""
     duration_sec: float
     leftovers: int
     """Processes of the command that had to be ended."""
     signal: int | None = None
     """The signal to this process that ended the command."""
     survivors: int = 0
-    """Processes that could not be ended, as those of another user."""
+    """Processes that could not be ended, for instance another user's."""
 
 
 class Listener(Protocol):
@@ -45,7 +45,7 @@ class Listener(Protocol):
     @property
     def descriptors(self) -> tuple[int, ...]: ...
     def serve(self) -> bool:
-        """Called when a descriptor of `descriptors` can be read."""
+        """Called when one of `descriptors` is readable."""
 
 
 def run_in_terminal(
@@ -62,8 +62,8 @@ def run_in_terminal(
 
     If standard input is a terminal, what is typed there goes to the command; otherwise the command sees a
     terminal at which nobody types. SIGHUP, SIGINT and SIGTERM end the command and are reported, not raised.
-    A command that makes the terminal its own by itself says so by `takes_terminal`. The `mark` is that of
-    `started`, which also says what is raised if the command cannot be started.
+    `takes_terminal` says that the command takes control of the terminal itself. See `started` for `mark` and
+    for what is raised if the command cannot be started.
     """
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
@@ -71,7 +71,7 @@ def run_in_terminal(
         master, slave = os.openpty()
         os.set_blocking(master, False)
         stack.callback(os.close, master)
-        # Held until the end, so that a command which closes its terminal does not hang it up.
+        # Kept open until the end, so that a command that closes its terminal does not hang it up.
         held = stack.enter_context(contextlib.ExitStack())
         held.callback(os.close, slave)
         keyboard = 0 if os.isatty(0) else None
@@ -93,7 +93,7 @@ def run_in_terminal(
         while not command.over and signals.stop is None:
             _turn(command, signals, (typed, shown), listener)
             if signals.taken() & _RESIZING:
-                _make_raw(keyboard)  # a shell that had stopped us may have set it back
+                _make_raw(keyboard)  # a shell that had stopped us may have reset it
                 _copy_size((0, output), master)
         duration = time.monotonic() - began
         leftovers, survivors = command.end(also=[signals.reader], in_a_hurry=lambda: signals.again)
@@ -105,13 +105,13 @@ def run_in_terminal(
 
 
 def discard_pending_input(fd: int = 0) -> None:
-    """Forgets what was typed and not yet read; does nothing if there is no terminal."""
+    """Discards what was typed but not yet read; does nothing if there is no terminal."""
     with contextlib.suppress(termios.error):
         termios.tcflush(fd, termios.TCIFLUSH)
 
 
 def _dress(slave: int, keyboard: int | None, output: int) -> None:
-    """The person's own keys for erasing, interrupting and so on, and the size of their window."""
+    """Copies the person's keys for erasing, interrupting and so on, and the size of their window."""
     if keyboard is not None:
         with contextlib.suppress(termios.error):
             termios.tcsetattr(slave, termios.TCSANOW, termios.tcgetattr(keyboard))
@@ -141,7 +141,7 @@ def _raw(keyboard: int | None) -> Iterator[None]:
         yield
     finally:
         if keyboard is not None and before is not None:
-            # Not waiting for output to drain: a stopped terminal would hold us for ever.
+            # Do not wait for output to drain: a stopped terminal would block us forever.
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(keyboard, termios.TCSANOW, before)
 
@@ -153,7 +153,7 @@ def _make_raw(keyboard: int | None) -> None:
 
 
 class _Flow:
-    """One direction: the next bytes are read when the last ones are written. Either end may go away."""
+    """One direction: reads the next bytes when the last ones are written. Either end may go away."""
 
     def __init__(self, source: int | None, sink: int, pending: bytes = b"") -> None:
         self.source = source
@@ -167,7 +167,7 @@ class _Flow:
             data = os.read(self.source, _CHUNK)
         except BlockingIOError:
             return False
-        except OSError:  # Linux says so when the last one has closed a terminal
+        except OSError:  # what Linux raises once nobody has the terminal open
             data = b""
         if not data:
             self.source = None
@@ -179,16 +179,16 @@ class _Flow:
         if self.sink is None:
             return
         try:
-            # No more than what a sink that was found free takes without making us wait.
+            # No more than a ready sink accepts without blocking.
             self.pending = self.pending[os.write(self.sink, self.pending[: select.PIPE_BUF]) :]
         except BlockingIOError:
             return
-        except OSError:  # nobody looks any more; the command goes on
+        except OSError:  # nobody reads any more; the command continues
             self.sink, self.pending = None, b""
 
     def finish(self, signals: StopSignals) -> None:
-        """Moves what is still on its way; a signal ends waiting for a sink that takes nothing."""
-        for _ in range(64):  # more than a terminal holds; a survivor could write for ever
+        """Moves what is left; a signal ends the wait for a blocked sink."""
+        for _ in range(64):  # more than a terminal buffers; a survivor could write forever
             while self.pending and self.sink is not None:
                 _, free = signals.wait([], [self.sink], None if signals.stop is None else 0)
                 if free:
@@ -200,7 +200,7 @@ class _Flow:
 
 
 def _turn(command: Command, signals: StopSignals, flows: Sequence[_Flow], listener: Listener | None) -> None:
-    """Waits until something can be moved or heard, and does that."""
+    """Waits until a flow or a listener is ready, and serves it."""
     knocking = listener.descriptors if listener else ()
     sources = [flow.source for flow in flows if flow.source is not None and not flow.pending]
     waiting: list[int | HasDescriptor] = [command, *knocking, *sources]

@@ -1,4 +1,4 @@
-"""Folders that go into a work copy as they are, and folders that go away whatever was made of them."""
+"""Folders copied into a work copy as they are, and folders deleted whatever they contain."""
 
 import os
 import subprocess
@@ -40,19 +40,19 @@ def carry_over(source: Path, target: Path, name: str) -> None:
 
 
 def erase(path: Path) -> None:
-    """Closed folders and any depth included; no link is followed."""
+    """Also deletes folders without permissions, at any depth; follows no link."""
     for _ in range(2):
         _run("rm", "-rf", "--", str(path))
         if not os.path.lexists(path):
             return
-        # Folders only: a file may be a second name of one that lies elsewhere.
+        # Folders only: a file may be a hard link to one elsewhere.
         closed = ("-type", "d", "!", "-perm", "-700")
         _run("find", str(path), *closed, "-exec", "chmod", "u+rwx", "{}", ";")
     raise StorageFailed(what=str(path), why=Text("it cannot be deleted"))
 
 
 def erase_later(path: Path) -> None:
-    """Begins with it; nobody waits for the end."""
+    """Deletes in the background."""
     try:
         begun = subprocess.Popen(
             ["rm", "-rf", "--", str(path)],
@@ -62,9 +62,9 @@ def erase_later(path: Path) -> None:
             env=environment(),
             start_new_session=True,
         )
-    except OSError:  # whoever deletes the next one deletes this too
+    except OSError:  # the next deletion takes this one too
         return
-    begun.returncode = 0  # so that Python does not miss an end that nobody asks for
+    begun.returncode = 0  # or Python would warn that nobody waited for it
 
 
 def private_folder(folder: Path) -> None:

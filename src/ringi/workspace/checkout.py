@@ -16,7 +16,7 @@ _REFS: Final = ("refs/heads", "refs/tags", "refs/remotes")
 _PACKED: Final = b"# pack-refs with: sorted \n"
 _PERSON: Final = ("user.name", "user.email")
 _GUEST: Final = {"user.name": "ringi", "user.email": "ringi@localhost"}
-# Facts about the file system and about line ends. None of them can name a program.
+# Settings about the file system and line endings. None of them can name a program.
 _FACTS: Final = frozenset(
     [
         "core.autocrlf",
@@ -65,7 +65,7 @@ def checkout_of(shadow: Shadow) -> Checkout:
 
 def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
     found = settings(Git(git_dir, root, personal=True, time_limit=30), r"^(user\.(name|email)|core\.[a-z]+)$")
-    # Git prints the stronger scopes later.
+    # Git prints the scopes in order; the last one wins.
     person = {name: value for (_, name), value in found.items() if name in _PERSON}
     local = {name: value for (scope, name), value in found.items() if scope == "local" and name in _FACTS}
     return _GUEST | person | {name: value for name, value in local.items() if value in _PLAIN}
@@ -74,7 +74,7 @@ def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
 def make_repository(
     tree: Path, shadow: Shadow, index: Path, base: str, alternates: tuple[bytes, ...], excludes: bytes
 ) -> str | None:
-    """Lays `.git` into the tree and returns the commit it starts from."""
+    """Creates `.git` in the tree and returns the commit it starts from."""
     start = checkout_of(shadow)
     git_dir = tree / ".git"
     for folder in ("objects/info", "refs/heads", "refs/tags", "info"):
@@ -94,7 +94,7 @@ def make_repository(
         (git_dir / "packed-refs").write_bytes(_PACKED + refs)
     if commit:
         shutil.copyfile(index, git_dir / "index")
-        # Nobody else has been here since the files were laid: git need not doubt those of the last second.
+        # Nobody has touched the files since we wrote them: git need not recheck those of the last second.
         later = time.time() + 2
         os.utime(git_dir / "index", (later, later))
         git.run("read-tree", "-m", commit)
@@ -103,7 +103,7 @@ def make_repository(
 
 
 def _complete(git: Git, tree: Path) -> None:
-    """What the captured tree leaves out although the commit has it."""
+    """Files in the commit that the captured tree leaves out."""
     listing = git.run("ls-files", "-s", "-z").split(b"\0")
     paths = [(line[:6], line.partition(b"\t")[2]) for line in listing if line]
     for mode, path in paths:
@@ -120,7 +120,7 @@ def _config(chosen: Mapping[str, str], object_format: str) -> bytes:
         "core.repositoryformatversion": "1" if wide else "0",
         "core.bare": "false",
         "core.logallrefupdates": "true",
-        # Nothing may go on in the copy after the agent has ended.
+        # No background process may run in the copy after the agent has ended.
         "gc.auto": "0",
         "maintenance.auto": "false",
     } | dict(chosen)
@@ -139,7 +139,7 @@ def _line(commit: str | None) -> bytes:
 
 
 def head_of(git_dir: Path) -> str | None:
-    """The commit that a repository nobody trusts is at, from its plain files; None if in doubt."""
+    """The current commit of an untrusted repository, read from its plain files; None if in doubt."""
     if git_dir.is_symlink() or not git_dir.is_dir():
         return None
     head = read_small(git_dir / "HEAD").strip()

@@ -1,4 +1,4 @@
-"""The commands that are to succeed before or after a plan is executed."""
+"""The commands that must succeed before or after a plan is executed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,9 +12,9 @@ from ringi.workspace.places import Places
 
 
 class CopyChecks:
-    """The commands run one after another in one copy, until one of them fails.
+    """Runs the commands one after another in one copy, until one fails.
 
-    What a command leaves beside the project's files is there for the next one, as a build is for a test.
+    The next command sees what the one before left, as a test needs the build.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class CopyChecks:
         on_progress: Progress = lambda _: None,
         commands_in: Callable[[Path], Commands] | None = None,
     ) -> None:
-        """`commands_in` runs what a plan brings along, in a sandbox if there is one."""
+        """`commands_in` runs the commands of a plan, in a sandbox if there is one."""
         self._places = places
         self._environment = environment
         self._timeout_sec = timeout_sec

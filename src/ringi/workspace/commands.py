@@ -12,8 +12,8 @@ from ringi.process.capture import last, run
 from ringi.process.environment import GIT_PLACES, SYSTEM_PATH
 from ringi.text import Text
 
-# Names of places, tools and tastes. Nothing that may hold a secret, as proxies do, or lead to one, as sockets
-# do; nothing that loads code into a program, as LD_PRELOAD and NODE_OPTIONS do.
+# Paths, tools and preferences. Nothing that may contain a secret (proxies) or lead to one (sockets), and
+# nothing that loads code into a program (LD_PRELOAD, NODE_OPTIONS).
 _HARMLESS: Final = frozenset(
     {
         "HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER",
@@ -35,7 +35,7 @@ class CommandSettings(NamedTuple):
     sandbox: str
     """off, auto or required."""
     environment: tuple[str, ...]
-    """Names of further variables that a command gets."""
+    """Further variables that are passed to a command."""
     output_bytes: int
     hidden: tuple[Path, ...]
     """Folders that a command in the sandbox does not see: ledgers, the user's own configuration of ringi."""
@@ -50,7 +50,7 @@ class WorkspaceCommands:
         *,
         sandbox_path: str = SYSTEM_PATH,
     ) -> None:
-        """Only the system's own bwrap counts: one that somebody put into PATH may be no sandbox."""
+        """Uses only the system's bwrap: one that somebody put into PATH may not be a sandbox."""
         self._sandbox_path = sandbox_path
         self._root = Path(os.path.realpath(root))
         self._environment = environment
@@ -69,7 +69,7 @@ class WorkspaceCommands:
         words = [program, *argv[1:]]
         if bwrap is not None:
             words = [bwrap, *self._sandbox(program, cwd), *words]
-            # A place that is read-only there; without the variable /tmp is taken.
+            # That folder is read-only in the sandbox; without the variable programs use /tmp.
             environment.pop("TMPDIR", None)
         try:
             ran = run(
@@ -79,7 +79,7 @@ class WorkspaceCommands:
                 timeout_sec=timeout_sec,
                 output=last(self._settings.output_bytes),
             )
-        except (OSError, ValueError) as error:  # the second: of characters that no system takes
+        except (OSError, ValueError) as error:  # ValueError: characters that no system accepts
             raise _not_startable(argv[0], error) from None
         return Ran(ran.exit_code, ran.text, ran.cut, ran.timed_out, ran.duration_sec)
 
@@ -121,11 +121,11 @@ class WorkspaceCommands:
 
 
 def _program(argv: Sequence[str], cwd: Path, path: str) -> str:
-    """The file that would be executed from that folder."""
+    """The file that would be executed if the command is started in that folder."""
     name = argv[0] if argv else ""
     if not name or "\0" in name:
         raise NoSuchProgram(name=name)
-    # Not Path.is_file, which raises if a folder of PATH may not be searched.
+    # Not Path.is_file, which raises if a folder of PATH cannot be searched.
     there = [candidate for candidate in _candidates(name, cwd, path) if os.path.isfile(candidate)]  # noqa: PTH113
     for candidate in there:
         if os.access(candidate, os.X_OK):
@@ -137,7 +137,7 @@ def _program(argv: Sequence[str], cwd: Path, path: str) -> str:
 
 def _candidates(name: str, cwd: Path, path: str) -> Iterator[str]:
     folders = [""] if "/" in name else path.split(os.pathsep)
-    # An empty entry of PATH means the current folder, as a relative one starts there.
+    # An empty entry of PATH means the current folder; a relative one is relative to it.
     return (str(cwd / folder / name) for folder in folders)
 
 

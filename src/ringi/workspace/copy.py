@@ -1,4 +1,4 @@
-"""Work copies: where an agent works freely, and the difference it leaves."""
+"""Work copies, in which an agent works freely, and the difference it leaves."""
 
 import fcntl
 import hashlib
@@ -36,7 +36,7 @@ _LONGEST_BODY: Final = 10_000
 class Supervisor(Document, frozen=True):
     pid: int
     start: str
-    """When that process began; a number alone may by now belong to another."""
+    """When that process started; its number may have been reused since."""
 
     @classmethod
     def this_process(cls) -> "Supervisor":
@@ -48,7 +48,7 @@ class Supervisor(Document, frozen=True):
 
 
 class CopyRecord(Versioned, frozen=True, kw_only=True):
-    """copy.json: written as soon as the copy exists, so that one left behind is found."""
+    """copy.json: written as soon as the copy exists, so that an abandoned one is found."""
 
     workspace: str
     created_at: str
@@ -59,30 +59,30 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     precompose: bool = False
     carried: tuple[str, ...] = ()
     own_files: Mapping[str, str] = {}
-    """Digests of what was laid below `.agent`, which the difference leaves out but names."""
+    """Digests of what the copy got below `.agent`; the difference names changes to it but leaves them out."""
     nested: tuple[str, ...] = ()
-    """Repositories inside the workspace; they are not in the copy, and nothing below them is taken."""
+    """Repositories inside the workspace; they are not in the copy, and nothing below them is taken over."""
     laid_at: int = 0
-    """When its files had been laid, in the file system's own time and in nanoseconds."""
+    """When its files had been written, by the file system's clock, in nanoseconds."""
     supervisor: Supervisor | None = None
     command: tuple[str, ...] = ()
-    """What works in the copy."""
+    """What runs in the copy."""
     taken: bool = False
-    """Its difference is a plan, or there is none; what else holds it here, the next fields say."""
+    """Its difference has become a plan, or there is none; the next fields say why the copy is kept."""
     plan_id: str = ""
     """The plan that its difference became, or is about to become."""
     planned_tree: str = ""
-    """What the plan says already: a difference to it is a new version."""
+    """The tree that the plan already describes; a difference from it is a new version."""
     planned_version: int = 0
-    """The plan's version that says so; a later one is the person's."""
+    """The version of the plan with that tree; a later one is the person's."""
     left_out: bool = False
-    """The agent changed something that the plan could not carry."""
+    """The agent changed something that the plan could not contain."""
     ended_at: str = ""
     """When the agent last ended."""
     told_at: str = ""
-    """What the person said until then was handed back to the agent."""
+    """The person's feedback up to then has been passed to the agent."""
     ignored: tuple[str, ...] = ()
-    """Patterns of what the agent leaves here that is no part of its change."""
+    """Patterns of files that the agent leaves here but that are not part of its change."""
 
 
 class CopyChange(NamedTuple):
@@ -106,7 +106,7 @@ class WorkCopy:
         self.tree = folder / "tree"
         self.record = record
         self.left_behind: tuple[str, ...] = ()
-        """Ignored files and folders that are not in the copy; known to whoever made it."""
+        """Ignored files and folders that are not in the copy; set only when the copy is made."""
         self.nested: tuple[str, ...] = ()
         self.unreadable: tuple[str, ...] = ()
         around = Surroundings(
@@ -124,12 +124,12 @@ class WorkCopy:
 
     @property
     def is_running(self) -> bool:
-        """Somebody works in it now."""
+        """A process works in it now."""
         return self.record.supervisor is not None and self.record.supervisor.is_running
 
     @property
     def is_gone(self) -> bool:
-        """Somebody deleted it: in a sandbox its folder stays, without anything in it."""
+        """Somebody deleted it. In a sandbox its folder stays, empty."""
         return self.tree.is_symlink() or not self.tree.is_dir() or not any(self.tree.iterdir())
 
     # ------------------------------------------------------------------ making and finding
@@ -147,7 +147,7 @@ class WorkCopy:
         command: Sequence[str] = (),
         on_progress: Callable[[Text], None] = lambda _: None,
     ) -> "WorkCopy":
-        """Whoever is named as `supervisor` is at work in it from the start, by the `command`."""
+        """The copy counts as in use from the start, by `supervisor` running `command`."""
         first = {"ignored": tuple(ignored), "supervisor": supervisor, "command": _words(command)}
         root = root.resolve()
         carried = tuple(dict.fromkeys(carriable(root, name) for name in carry))
@@ -160,7 +160,7 @@ class WorkCopy:
         try:
             made = cls._lay_out(shadow, captured, cache, first)
         except CopyFailed:
-            # Objects that another repository lent us may be gone by now; with all of our own it must work.
+            # Objects borrowed from another repository may be gone by now; with our own copies it must work.
             captured = shadow.rebuild()
             made = cls._lay_out(shadow, captured, cache, first)
         try:
@@ -221,15 +221,15 @@ class WorkCopy:
         """Every copy that was not removed, oldest first."""
         found = []
         for path in sorted(cache.glob("[!.]*/copy.json")):
-            with suppress(RingiError):  # one that was cut off before it had a record
+            with suppress(RingiError):  # interrupted before its record was written
                 found.append(cls.open(path.parent))
         return found
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """It is nobody else's until the block ends, however that is; Busy if it is somebody's.
+        """Reserves the copy until the block ends. Raises Busy if somebody else has it.
 
-        Whoever had it before may have noted something: the record is read again.
+        Reads the record again, because the previous owner may have changed it.
         """
         try:
             lock = (self.folder / "lock").open("ab")
@@ -244,7 +244,7 @@ class WorkCopy:
             yield
 
     def note(self, **changes: object) -> None:
-        """Keeps the record with these fields changed. Raises StorageFailed."""
+        """Saves the record with these fields changed. Raises StorageFailed."""
         self.record = msgspec.structs.replace(self.record, **changes)
         put(self.folder / "copy.json", pretty(self.record))
 
@@ -288,13 +288,13 @@ class WorkCopy:
         return Difference(self.base, captured.tree, changes, named)
 
     def began_with(self, paths: Sequence[str]) -> bool:
-        """Whether one of them was there when the copy was made."""
+        """Whether one of the paths was there when the copy was made."""
         if any(path in self.record.own_files for path in paths):
             return True
         return bool(paths) and self._shadow.began_with([os.fsencode(path) for path in paths])
 
     def head_message(self) -> tuple[str, str] | None:
-        """First line and further words of the newest commit in the copy. Nothing configured there is read."""
+        """Subject and body of the newest commit in the copy. Reads no configuration from the copy."""
         git_dir = self.tree / ".git"
         commit = head_of(git_dir)
         if commit is None or commit == self.record.head:
@@ -303,7 +303,7 @@ class WorkCopy:
         try:
             self._shadow.guard_again()
             if self._shadow.git.attempt("cat-file", "-e", commit).code == 0:
-                return None  # another commit of the person's own was checked out
+                return None  # another existing commit was checked out
             told = reader.run("log", "-1", "--no-show-signature", "--format=%s%x00%b", commit, "--")
         except RingiError:
             return None
@@ -312,7 +312,7 @@ class WorkCopy:
         return (subject, body.strip()[:_LONGEST_BODY]) if subject else None
 
     def remove(self, *, wait: bool = True) -> None:
-        """The copy goes at once; what cannot be deleted now is deleted with the next one.
+        """Removes the copy at once; what cannot be deleted now is deleted with the next copy.
 
         Without `wait` its files are deleted in the background, even after the caller's end.
         """
@@ -343,7 +343,7 @@ def _take_along(
 
 
 def put(path: Path, data: bytes) -> None:
-    """The old file or the new one is there, whatever happens."""
+    """Replaces the file atomically."""
     try:
         replace_file(path, data, synced=False)
     except OSError as error:
@@ -371,7 +371,7 @@ def _refusal(copy: WorkCopy, path: str, raw: Raw) -> Text | None:
 
 
 def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
-    """Those that are neither files nor folders nor links; on the way, early changes are made known to git."""
+    """What is neither file, folder nor link. Also tells git about files written very early (see `doubt`)."""
     top = str(tree)
     waiting = [top]
     while waiting:
@@ -385,7 +385,7 @@ def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
                 elif not entry.is_symlink():
                     inside = entry.path[len(top) + 1 :]
                     if any(part.startswith(".git") for part in inside.split("/")):
-                        Path(entry.path).unlink()  # git would open it, and could wait for ever
+                        Path(entry.path).unlink()  # git would open it and could block forever
                     yield inside
 
 
@@ -395,8 +395,8 @@ def _changed_own_files(copy: WorkCopy) -> list[str]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Of every file below it, or of the path itself if it is no folder."""
-    if folder.is_symlink() or not folder.is_dir():  # what a link leads to is not ours to read
+    """Of every file below it, or of the path itself if it is not a folder."""
+    if folder.is_symlink() or not folder.is_dir():  # do not read through a link
         return {folder.name: _facts(folder)} if os.path.lexists(folder) else {}
     paths = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
     return {_printable(f"{folder.name}/{path.relative_to(folder)}"): _facts(path) for path in paths}

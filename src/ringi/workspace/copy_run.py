@@ -1,7 +1,7 @@
-"""Commands run in a work copy, never in the workspace; what they say is about one tree.
+"""Commands run in a work copy, never in the workspace; their results refer to one tree.
 
-Agents, checks, repeated checks and diagnostics all run so. An agent has a copy that outlives it; the others
-have scratch copies, which go when they are done.
+Agents, checks, repeated checks and diagnostics all run this way. An agent's copy outlives it; the others
+get scratch copies, which are removed when they are done.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ from ringi.workspace.copy import Difference, Supervisor, WorkCopy
 from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
 
-# A copy that is marked so holds nothing of a person: whoever comes next removes it if its process was killed.
+# A copy with this mark contains no work of a person: if its process was killed, the next command removes it.
 SCRATCH: Final = "ringi diagnostics"
 _KEPT_OUTPUT: Final = 16_384
 
 Files = Mapping[str, tuple[bytes, int] | None]
-"""Bytes and permission bits; None for a file that is gone."""
+"""Bytes and permission bits; None for a deleted file."""
 Progress = Callable[[Text], None]
 
 
@@ -39,11 +39,11 @@ class Invocation(NamedTuple):
     argv: tuple[str, ...]
     env: Mapping[str, str]
     takes_terminal: bool = False
-    """It makes the terminal its own by itself."""
+    """The command takes control of the terminal itself."""
 
 
 Enclosing = Callable[[Invocation], Invocation]
-"""Puts a command into a sandbox."""
+"""Wraps a command in a sandbox."""
 
 
 class Touched(Enum):
@@ -51,7 +51,7 @@ class Touched(Enum):
 
     NOTHING = auto()
     ADDED = auto()
-    """New ones beside the project's own, as a build leaves them."""
+    """New files outside the project's own, such as build output."""
     REWRITTEN = auto()
 
 
@@ -65,7 +65,7 @@ class CopyRun:
         difference: Difference | None = None,
         enclosing: Enclosing = lambda invocation: invocation,
     ) -> None:
-        """`difference` is what the copy holds now; without it, what the workspace held when it was made."""
+        """`difference` is what the copy contains now; by default, what the workspace contained then."""
         self.copy = copy
         self.difference = difference or Difference(copy.base, copy.base, (), ())
         self._environment = environment
@@ -73,7 +73,7 @@ class CopyRun:
 
     @property
     def tree(self) -> str:
-        """The files that results are about."""
+        """The tree that results refer to."""
         return self.difference.tree
 
     def run(
@@ -105,7 +105,7 @@ class CopyRun:
     def check_with(
         self, commands: Commands, command: str, timeout_sec: float, phase: CheckPhase
     ) -> CheckResult:
-        """In the sandbox that commands of a plan have."""
+        """Runs it in the sandbox used for commands of a plan."""
         ran = commands.run(shell(command), "", timeout_sec=timeout_sec, sandboxed=True)
         return self._result(command, ran.exit_code, ran.duration_sec, ran.output, phase)
 
@@ -131,7 +131,7 @@ class CopyRun:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The person's, with nothing that would lead a program from the copy back to the workspace."""
+        """The person's, without variables that would lead a program from the copy back to the workspace."""
         leading_back = GIT_PLACES | {"OLDPWD"}
         kept = {name: value for name, value in self._environment.items() if name not in leading_back}
         return {**kept, "PWD": str(self.copy.tree), WITH_VARIABLE: self.copy.id}
@@ -139,7 +139,7 @@ class CopyRun:
     def touched(self) -> Touched:
         try:
             now = self.copy.difference()
-        except CopyFailed:  # a command deleted its copy, or made something of it that cannot be read
+        except CopyFailed:  # a command deleted its copy or made it unreadable
             return Touched.REWRITTEN
         if now.tree == self.tree:
             return Touched.NOTHING
@@ -150,15 +150,15 @@ class CopyRun:
             for path in before.keys() | after.keys()
             if path in before or after[path].before is not None
         )
-        # As a file that became a link.
+        # For instance a file that became a link.
         left_out = [path for path, why in now.left_out if (path, why) not in self.difference.left_out]
         return Touched.REWRITTEN if rewritten or self.copy.began_with(left_out) else Touched.ADDED
 
 
 class ScratchCopies:
-    """A copy of the workspace, with some files laid over it, and a fresh one whenever that is wanted.
+    """A copy of the workspace with some files replaced; a fresh one on request.
 
-    It is removed when the block ends, however that is.
+    It is removed when the block ends, also by an error.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class ScratchCopies:
         self.discard()
 
     def current(self) -> CopyRun:
-        """The same again, unless a command rewrote the files: the next one speaks of those in question."""
+        """The same copy again, or a fresh one if a command rewrote its files."""
         if self._run is None or self._run.touched() is Touched.REWRITTEN:
             self.discard()
             with _in_words(self._places.copies):
@@ -217,7 +217,7 @@ class ScratchCopies:
         try:
             copy.remove()
         except (StorageFailed, OSError) as error:
-            # What the commands said holds all the same; whoever removes the next copy tries again.
+            # The commands' results still count; the next removal tries again.
             why = error.details["why"] if isinstance(error, StorageFailed) else why_failed(error)
             self._on_progress(Text("{path} cannot be removed: {why}", path=str(copy.folder), why=why))
 
@@ -226,12 +226,12 @@ def remove_abandoned(copies: Path) -> None:
     """Scratch copies whose process was killed."""
     for copy in WorkCopy.all(copies):
         if copy.record.command == (SCRATCH,) and copy.record.supervisor and not copy.is_running:
-            with contextlib.suppress(StorageFailed):  # in the way of nobody
+            with contextlib.suppress(StorageFailed):  # it does no harm
                 copy.remove()
 
 
 def lay_over(tree: Tree, files: Files) -> None:
-    """Puts the files into the tree, through no link; what is None goes, with the folders it leaves empty."""
+    """Writes the files without following links; deletes those that are None, and emptied folders."""
     with tree.open_root() as root:
         for path in (path for path, content in files.items() if content is None):
             with contextlib.suppress(FileNotFoundError), tree.folder_of(path, root) as (folder, name):

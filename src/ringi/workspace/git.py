@@ -1,4 +1,4 @@
-"""The git program, run so that nothing a repository says about itself can start another program."""
+"""Runs git so that nothing in a repository can make it start another program."""
 
 import os
 import shutil
@@ -15,9 +15,9 @@ from ringi.text import Text
 
 TIME_LIMIT: Final = 900.0
 _READ_LIMIT: Final = 16 * 1024 * 1024
-OLDEST: Final = (2, 32)  # the first that can be told to leave the person's configuration unread
+OLDEST: Final = (2, 32)  # the first that can ignore the person's configuration
 
-# On the command line they beat whatever stands in the directory's own configuration.
+# On the command line they override the repository's own configuration.
 _OVERRIDES: Final = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -48,7 +48,7 @@ class Finished(NamedTuple):
 
 
 class Git:
-    """One git directory. `personal` reads the person's own configuration too: for asking, not for working."""
+    """One git directory. `personal` also reads the person's configuration: only for queries."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Git:
 
     @contextmanager
     def started(self, *arguments: str, stdin: bytes | None = None) -> Iterator["Running"]:
-        """Runs beside the block; one that is not finished in it is ended."""
+        """Runs in parallel with the block; killed if it has not finished by its end."""
         try:
             process = subprocess.Popen(
                 [program(), *self._prefix, *arguments],
@@ -124,7 +124,7 @@ class Running:
         return Finished(self._process.returncode, out, err)
 
     def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        """To ask and to read answers while it runs; it must have been started with something to read."""
+        """Its input and output while it runs; only if it was started with an input."""
         return cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
 
     def result(self) -> bytes:
@@ -135,11 +135,11 @@ class Running:
 
 
 class Repository(NamedTuple):
-    """The person's own repository, seen from outside: where its parts lie."""
+    """The person's own repository, seen from outside: where its folders are."""
 
     git_dir: Path
     common: Path
-    """Where objects and refs are: another folder when this is a linked worktree."""
+    """Where objects and refs are: another folder if this is a linked worktree."""
 
     @classmethod
     def at(cls, root: Path) -> "Repository | None":
@@ -172,7 +172,7 @@ class Repository(NamedTuple):
                 continue
             lines[quoted(folder)] = None
             for line in read_small(folder / "info" / "alternates").splitlines():
-                if line.startswith(b'"'):  # git's own quoting; it may follow that one itself
+                if line.startswith(b'"'):  # quoted by git; git itself resolves it
                     lines[line] = None
                 elif line and not line.startswith(b"#"):
                     waiting.append(Path(os.path.normpath(folder / os.fsdecode(line))))
@@ -219,7 +219,7 @@ def require_version() -> None:
 
 
 def environment(*, personal: bool = False) -> dict[str, str]:
-    """The caller's, without what steers git, and with a search path that cannot lead into the repository."""
+    """The caller's, without variables that steer git; PATH cannot lead into the repository."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     kept |= _ENVIRONMENT
     kept["PATH"] = _search_path(os.environ)
@@ -237,19 +237,19 @@ def _search_path(variables: Mapping[str, str]) -> str:
 
 
 def quoted(path: Path) -> bytes:
-    """As git wants a path that may hold any byte, in a list of object folders or a configuration file."""
+    """A path with any bytes, quoted for an alternates or a configuration file."""
     raw = os.fsencode(path)
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 
 
 def keep(path: Path, data: bytes) -> None:
-    """The file holds these bytes; if it does already, it stays untouched."""
+    """Writes the bytes, unless the file already has them."""
     if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
         replace_file(path, data, synced=False)
 
 
 def read_small(path: Path) -> bytes:
-    """A small file that need not be there. Anything but a regular file counts as absent: it could block."""
+    """A small optional file. Anything but a regular file counts as absent: reading it could block."""
     try:
         if not path.is_file():
             return b""

@@ -23,7 +23,7 @@ _TESTS: Final = frozenset(["test", "tests", "spec", "specs", "__tests__", "e2e"]
 _TEST_FILE: Final = re.compile(r"(?:test_.+|.+_test|.+\.(?:test|spec))(\.\w+)")
 _NOT_OURS: Final = frozenset(["__pycache__", "node_modules", "venv", "vendor", "target", "dist", "build"])
 _CHECKED_BY: Final = frozenset([".github", ".gitlab-ci.yml", ".circleci", ".travis.yml"])
-"""Hidden, and yet what a project shows of how it is checked."""
+"""Hidden, but they show how a project is checked."""
 _MOST_LOOKED_AT: Final = 2_000
 _MOST_NAMED: Final = 12
 _MOST_LANGUAGES: Final = 3
@@ -61,7 +61,7 @@ def _entries(folder: "Path | os.DirEntry[str]") -> Iterator["os.DirEntry[str]"]:
     try:
         with os.scandir(folder) as found:
             yield from (entry for entry in found if _is_shown(entry.name))
-    except OSError:  # one that cannot be looked into says nothing
+    except OSError:  # skip a folder that cannot be listed
         return
 
 
@@ -74,5 +74,5 @@ def _named(entry: "os.DirEntry[str]") -> str:
 
 
 def _text(entry: "os.DirEntry[str]") -> str:
-    """Its name, which need not be text."""
+    """A file name need not be valid text."""
     return entry.name.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""The private index that is kept between runs: a crash leaves the last good one."""
+"""The private index, kept between runs: a crash leaves the last good one."""
 
 import fcntl
 import hashlib
@@ -17,16 +17,16 @@ from ringi.workspace.git import keep, read_small
 _LOCK_WAIT: Final = 60.0
 _LOCK_NAME: Final = "ringi.lock"
 _TICK: Final = 0.02
-"""File systems take their time from a clock that moves in steps; none is longer."""
+"""The coarsest tick of a file system's clock."""
 
 
 class IndexPlaces(NamedTuple):
-    """Where the files of an index lie."""
+    """The folders of the files in an index."""
 
     folders: set[bytes]
-    """All that hold one, be it further down; not the top."""
+    """All folders with a file at any depth; without the top."""
     rules: set[bytes]
-    """Those of the files that say what is ignored."""
+    """Those with ignore files."""
 
 
 class KeptIndex:
@@ -42,9 +42,9 @@ class KeptIndex:
         self._began = 0.0
 
     def borrow(self) -> None:
-        """Git works on a second name of the index, so that a crash leaves the last good one.
+        """Git works on a hard link to the index, so that a crash leaves the last good one.
 
-        A link and not a copy: git compares the time of the index with the times of the files.
+        A link, not a copy: git compares the time of the index with the times of the files.
         """
         for left in (*self._git_dir.glob("*.lock"), self.following):
             if left.name != _LOCK_NAME:
@@ -74,7 +74,7 @@ class KeptIndex:
         return _listed(found.removeprefix(key)) if found.startswith(key) else None
 
     def nested(self) -> list[bytes]:
-        """The repositories that were found last; to be checked by whoever asks."""
+        """The repositories found last time; the caller must check them."""
         return sorted(_listed(read_small(self._memo_nested)))
 
     def places(self) -> "IndexPlaces | None":
@@ -87,8 +87,8 @@ class KeptIndex:
 
     def accept(self) -> None:
         """What git worked on becomes the index."""
-        # Git trusts files that are older than its index. One that is written after git has read it, in the
-        # same tick of the clock, must not be: so the index is as old as the first look at a file.
+        # Git trusts files older than its index. It must not trust one that is written in the same clock
+        # tick after git has read it, so the index gets the time of the first look at a file.
         moment = self._began - _TICK
         os.utime(self.following, (moment, moment))
         self.following.replace(self.current)
@@ -110,7 +110,7 @@ class KeptIndex:
         for path in (self.current, self.following, *self._memos):
             path.unlink(missing_ok=True)
         for path in (self._git_dir / "objects").glob("??/*"):
-            if path.stat().st_size == 0:  # what a power loss leaves of an object
+            if path.stat().st_size == 0:  # what a loss of power leaves of an object
                 path.unlink()
 
     @contextmanager

@@ -8,7 +8,7 @@ from ringi.errors import PathRefused
 from ringi.text import Text, deceiving
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
-# Also by the short names that NTFS gives them.
+# Including the short names that NTFS gives them.
 _GITS: Final = re.compile(r"\.git|git~[0-9]+")
 _OURS: Final = re.compile(r"\.agent|agent~[0-9]+")
 _LONGEST_NAME: Final = 255
@@ -61,7 +61,7 @@ def _refusal_of_part(part: str) -> Text | None:
 
 
 def _folded(part: str) -> str:
-    """As a file system sees it that ignores case, Unicode form, invisible characters or trailing dots."""
+    """As seen by a file system that ignores case, Unicode form, invisible characters or trailing dots."""
     if part.isascii() and part.isprintable():
         return part.lower().split(":")[0].rstrip(". ")
     plain = unicodedata.normalize("NFKC", part)

@@ -1,4 +1,4 @@
-"""What a person allowed a project's own files to run, pinned by its digest in the user's folder (rule 9)."""
+"""Which commands of a project a person has trusted, pinned by digest in the user's folder (rule 9)."""
 
 import os
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ SIGNERS: Final = "allowed_signers"
 MODEL: Final = "model"
 MODEL_ADDRESS: Final = "llm.base_url"
 MASKING: Final = "logs.mask"
-"""Keys that name no command: who is told things, and what is kept from logs."""
+"""Keys that are not commands: who is notified, and what is masked in logs."""
 _MAX_HISTORY: Final = 1000
 _WAIT_SEC: Final = 10.0
 _OTHERS_WRITE: Final = 0o022
@@ -26,15 +26,15 @@ _OTHERS_WRITE: Final = 0o022
 
 class TrustState(StrEnum):
     NOTHING = "nothing"
-    """The project has no part that needs it."""
+    """The project has nothing that needs trust."""
     TRUSTED = "trusted"
     UNTRUSTED = "untrusted"
     CHANGED = "changed"
-    """Trusted once, and another one since."""
+    """It changed since it was trusted."""
 
 
 class Part(Document, frozen=True):
-    """Something of the project that gets run, or whose word gets believed."""
+    """Something in the project that is run or relied on."""
 
     name: str
     """The key of the configuration, or the file."""
@@ -69,7 +69,7 @@ class Pins(Versioned, frozen=True, kw_only=True):
     """trusted.json"""
 
     workspaces: Mapping[str, Pin] = {}
-    """By the hash of the real path, as the folder of the ledger."""
+    """By the hash of the real path, like the folder of the ledger."""
     history: tuple[TrustRecord, ...] = ()
 
 
@@ -77,10 +77,10 @@ class Verdict(NamedTuple):
     state: TrustState
     parts: tuple[Part, ...]
     digest: str
-    """Of the parts as they are, and of the workspace."""
+    """Of the current parts and of the workspace."""
     pin: Pin | None = None
     problem: InTheWay | None = None
-    """Why what was pinned cannot be used."""
+    """Why the pins cannot be used."""
 
     @property
     def note(self) -> Text | None:
@@ -97,7 +97,7 @@ class Verdict(NamedTuple):
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The names of the parts that came, went or are not as they were pinned."""
+        """The names of the parts that were added, removed or changed since they were pinned."""
         before = {part.name: part.sha256 for part in self.pin.parts} if self.pin else {}
         now = {part.name: part.sha256 for part in self.parts}
         return tuple(sorted(name for name in before.keys() | now if before.get(name) != now.get(name)))
@@ -138,7 +138,7 @@ class Trust:
         return made
 
     def revoke(self, *, at: str, by: str) -> Pin | None:
-        """What was pinned until now; None if nothing was."""
+        """Returns the previous pin; None if there was none."""
         pin = self._pinned(self._read())
         if pin is not None:
             self._write(None, TrustRecord(TrustAct.REVOKED, self._path, pin.digest, at, by))
@@ -158,7 +158,7 @@ class Trust:
         # A link is the user's own business, as for the configuration beside it.
         real = Path(os.path.realpath(self.file))
         if real.is_relative_to(self._root):
-            # It could come with the project, and then the project would trust itself.
+            # The file could come with the project, which would then trust itself.
             raise InTheWay(what=str(self.file), why=Text("it lies inside the workspace"))
         return real
 
@@ -185,7 +185,7 @@ class Trust:
         place = self._place()
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Read below the lock: no pin of another workspace may get lost, and no revoked one return.
+            # Read under the lock: no pin of another workspace may get lost, and no revoked one return.
             with self._locks(place.with_suffix(".lock"), _WAIT_SEC)("trust"):
                 before = self._read()
                 kept = {name: one for name, one in before.workspaces.items() if name != self._name}
@@ -199,5 +199,5 @@ class Trust:
 
 
 def _why(error: RingiError) -> object:
-    """The reason alone, or all that the error says."""
+    """The reason alone, or the whole message."""
     return error.details.get("why") or Text(error.message, **error.details)

@@ -1,4 +1,4 @@
-"""Where things lie: the workspace's root, its ledger, its work copies."""
+"""Where things are: the workspace's root, its ledger, its work copies."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,7 +40,7 @@ def places_of(root: Path, environment: Mapping[str, str]) -> Places:
 
 
 def models_folder(environment: Mapping[str, str]) -> Path:
-    """Where a command-line agent that answers as a model gets an empty folder to run in."""
+    """An empty folder for command-line agents that answer as a model."""
     return _base(environment, "RINGI_CACHE_DIR", "XDG_CACHE_HOME", ".cache", "ringi") / "models"
 
 
@@ -58,14 +58,14 @@ def user_file(environment: Mapping[str, str]) -> Path | None:
 
 
 def trust_file(environment: Mapping[str, str]) -> Path | None:
-    """Not beside a file that RINGI_CONFIG names: that may be one of a project."""
+    """Not beside the file that RINGI_CONFIG names: that may belong to a project."""
     folder = user_folder(environment)
     return folder / "trusted.json" if folder else None
 
 
 def user_folder(environment: Mapping[str, str]) -> Path | None:
     base, home = Path(environment.get("XDG_CONFIG_HOME", "")), Path(environment.get("HOME", ""))
-    if base.is_absolute():  # a relative one counts as not set, says the XDG specification
+    if base.is_absolute():  # the XDG specification says to ignore a relative path
         return base / "ringi"
     return home / ".config" / "ringi" if home.is_absolute() else None
 
@@ -81,7 +81,7 @@ def signers_file(workspace: Path) -> Path:
 def _base(environment: Mapping[str, str], own: str, xdg: str, fallback: str, name: str) -> Path:
     if chosen := environment.get(own):
         return Path(chosen).expanduser().absolute()
-    # The base directory specification: a relative path there is to be ignored.
+    # The XDG specification says to ignore a relative path.
     if (base := environment.get(xdg, "")).startswith("/"):
         return Path(base) / name
     return Path(environment.get("HOME") or Path.home()) / fallback / name

@@ -1,6 +1,6 @@
-"""A private git directory for a work tree: exact bytes, and nothing of the repository's own configuration.
+"""A private git directory for a work tree: exact bytes, and none of the repository's own configuration.
 
-Its own files decide which programs git may run there.
+Only its own files decide which programs git may run.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from ringi.workspace.kept_index import IndexPlaces, KeptIndex
 OWN: Final = ".agent"
 _PERSONAL: Final = "personal-exclude"
 RULES: Final = ("info/exclude", f"info/{_PERSONAL}", "config")
-"""The files that say what is ignored, beside those in the tree."""
+"""The ignore files outside the tree."""
 # Stronger than any .gitattributes in the tree. An encoding can only be made unspecified: git dies on "-".
 _ATTRIBUTES: Final = b"* -text -eol -crlf -ident -filter !working-tree-encoding\n"
 _CONFIG: Final = b"""\
@@ -48,7 +48,7 @@ _CONFIG: Final = b"""\
 
 
 class Surroundings(NamedTuple):
-    """What a private git directory takes from outside."""
+    """What a private git directory takes from the person's repository and settings."""
 
     alternates: tuple[bytes, ...] = ()
     excludes: bytes = b""
@@ -70,7 +70,7 @@ class PrivateFolder:
             raise StorageFailed(what=str(self.git_dir), why=error.strerror or str(error)) from None
 
     def prepare(self, around: Surroundings) -> None:
-        """Writes the directory, or brings it up to date; whoever shares it holds the lock."""
+        """Creates or updates the directory; if it is shared, the caller holds the lock."""
         self.make_folders()
         info = self.git_dir / "info"
         self._write(
@@ -85,7 +85,7 @@ class PrivateFolder:
         self.guard(around)
 
     def guard(self, around: Surroundings) -> None:
-        """Puts right what decides which programs git may run here."""
+        """Restores the files that decide which programs git may run here."""
         self.refuse_link()
         with suppress(OSError):
             (self.git_dir / "commondir").unlink()
@@ -133,7 +133,7 @@ class Captured(NamedTuple):
     nested: tuple[str, ...]
     """Repositories inside the tree; they are not in it."""
     unreadable: tuple[str, ...]
-    """Files and folders that could not be taken in; they are not in it either."""
+    """Files and folders that could not be read; they are not in it either."""
 
 
 class PrivateGit:
@@ -154,7 +154,7 @@ class PrivateGit:
             try:
                 return self._capture()
             except CopyFailed:
-                # A damaged index, objects lost by a crash or pruned by the repository they came from.
+                # A damaged index, or objects lost in a crash or pruned from the repository they came from.
                 self._index.forget()
                 return self._capture()
 
@@ -174,14 +174,14 @@ class PrivateGit:
         return tuple(sorted(name for name in map(os.fsdecode, _names(out)) if not _own(os.fsencode(name))))
 
     def _refresh(self) -> None:
-        """Looks at the surroundings before each capture, if they can change."""
+        """Reads the surroundings before each capture, if they can change."""
 
     def _tracked(self) -> set[bytes]:
-        """What counts even if it is ignored."""
+        """Files that are captured even if they are ignored."""
         return set()
 
     def _tracked_mark(self) -> bytes:
-        """Changes whenever that set may have changed."""
+        """A value that changes whenever that set may have changed."""
         return b""
 
     def _capture(self) -> Captured:
@@ -191,7 +191,7 @@ class PrivateGit:
         places = self._index.places() or _places(_names(git.run("ls-files", "-z")))
         self._unlearn(git, places)
         rules = _rules(self.git_dir, self.work_tree, places)
-        # Git would take each of these into the index, for us to drop it again.
+        # Git would add each of these to the index, and we would drop it again.
         known = [name for name in self._index.nested() if _is_still_nested(self.work_tree, name)]
         clean = self._add(git, known)
         if clean and self._index.unchanged() and (tree := self._index.remembered(mark, rules, *known)):
@@ -214,15 +214,15 @@ class PrivateGit:
         return captured
 
     def _unlearn(self, git: Git, places: IndexPlaces) -> None:
-        """Drops from the index what would keep git from seeing the tree as if for the first time."""
+        """Drops entries from the index that would keep git from seeing the tree with fresh eyes."""
 
     def _add(self, git: Git, without: Iterable[bytes] = ()) -> bool:
-        """Whether git took in everything without a word."""
+        """Whether git added everything without a warning."""
         command = ["add", "-A", "--ignore-errors", "--no-warn-embedded-repo", "--", "."]
         command += map(_except, without)
         added = git.attempt(*command)
         if added.code > 1 and (closed := self._closed_folders()):
-            # Git gives up at a folder that it can list and not enter.
+            # Git gives up at a folder that it can list but not enter.
             again = git.attempt(*command, *map(_except, sorted(closed)))
             added = again._replace(err=added.err)
         if added.code > 1:
@@ -232,7 +232,7 @@ class PrivateGit:
     def _settle(
         self, git: Git, listed: Iterable["IndexEntry"], ignored: set[bytes], *, clean: bool
     ) -> tuple[Captured, set[bytes]]:
-        """Brings the index from what git took in to what counts; answers also with what that added."""
+        """Corrects the index after `git add`; also returns what that added."""
         nested, unreadable = set[bytes](), set[bytes]()
         if not clean:
             nested, unreadable = self._not_taken(git)
@@ -249,7 +249,7 @@ class PrivateGit:
         return Captured(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
 
     def _force(self, git: Git, paths: list[bytes]) -> set[bytes]:
-        """Takes in ignored files that are tracked all the same; returns those that cannot be read."""
+        """Adds files that are tracked although they are ignored; returns those that cannot be read."""
         there = sorted(path for path in paths if _is_there(self.work_tree, path))
         unreadable = {path for path in there if not _readable(self.work_tree, path)}
         if names := [path for path in there if path not in unreadable]:
@@ -263,13 +263,13 @@ class PrivateGit:
         unreadable = {path for path in left if not path.endswith(b"/") and not _own(path)}
         for path in sorted(unreadable):
             if _is_there(self.work_tree, path) and _readable(self.work_tree, path):
-                # The name is at fault, or our own store: a full disk must not look like an unreadable file.
+                # A bad name, or our own store failed: a full disk must not look like an unreadable file.
                 git.run("hash-object", "-w", "--no-filters", "--", os.fsdecode(path))
                 break
         return nested, unreadable | self._closed_folders()
 
     def _closed_folders(self) -> set[bytes]:
-        """Those that cannot be listed or entered and are not ignored. Git at most warns of them."""
+        """Folders that are not ignored but cannot be listed or entered. Git at most warns about them."""
         closed = []
         for place, names, _ in os.walk(self.work_tree):
             names[:] = [name for name in names if name != ".git"]
@@ -295,7 +295,7 @@ def _except(name: bytes) -> str:
 
 
 def _mode_at(work_tree: Path, path: bytes) -> int:
-    """Of what is at exactly this place: nothing on the way is a link. 0 if nothing is."""
+    """The mode at exactly this path, through no link; 0 if nothing is there."""
     place = os.fsencode(work_tree)
     *folders, name = path.split(b"/")
     with suppress(OSError):
@@ -318,7 +318,7 @@ def _is_still_nested(work_tree: Path, path: bytes) -> bool:
 
 
 def is_nested(folder: Path) -> bool:
-    """Whether git takes it for a repository of its own."""
+    """Whether git treats it as a repository of its own."""
     with suppress(CopyFailed):
         return os.access(folder / ".git", os.F_OK) and Repository.at(folder) is not None
     return False
@@ -368,10 +368,10 @@ def _places(paths: Iterable[bytes]) -> IndexPlaces:
 
 
 def _rules(git_dir: Path, work_tree: Path, places: IndexPlaces) -> bytes:
-    """A digest of everything that decides what is ignored, but for the rules that are in the index."""
+    """A digest of everything that decides what is ignored, except the ignore files in the index."""
     top = os.fsencode(work_tree) + b"/"
     names = [_RULES_NAME, *(folder + b"/" + _RULES_NAME for folder in places.folders)]
-    # Rules that are ignored themselves.
+    # Ignore files that are themselves ignored.
     hidden = sorted(name for name in names if name not in places.rules and os.access(top + name, os.F_OK))
     files = [git_dir / name for name in RULES] + [work_tree / os.fsdecode(name) for name in hidden]
     return _digest([*hidden, *(_digest([read_small(path)]) for path in files)])

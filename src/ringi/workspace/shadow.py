@@ -26,7 +26,7 @@ _SECOND: Final = 1_000_000_000
 
 
 class Shadow(PrivateGit):
-    """That of the person's own tree, in or outside git."""
+    """Reads the person's own tree, in or outside git."""
 
     def __init__(self, git_dir: Path, work_tree: Path) -> None:
         super().__init__(git_dir, work_tree)
@@ -40,7 +40,7 @@ class Shadow(PrivateGit):
     def _refresh(self) -> None:
         if not (self.git_dir / "HEAD").exists():
             require_version()
-            self.folder.prepare(self.around)  # a directory to ask in
+            self.folder.prepare(self.around)  # git needs a directory to run in
         self.repository = Repository.at(self.work_tree)
         self.around = self._look_around()
         self.folder.prepare(self.around)
@@ -65,32 +65,32 @@ class Shadow(PrivateGit):
         )
 
     def submodules(self) -> set[bytes]:
-        """Nested repositories that the person's own index knows, be they ignored."""
+        """Nested repositories in the person's own index, even if ignored."""
         return tracked_links(self._listing()) if (self.work_tree / ".gitmodules").is_file() else set()
 
     def _tracked(self) -> set[bytes]:
         return tracked_files(self._listing())
 
     def skipped(self) -> list[bytes]:
-        """Files of the person's own index that a sparse checkout left away."""
+        """Files of the person's own index that a sparse checkout left out."""
         tagged = self._listing("-t").split(b"\0")
         names = [line[2:] for line in tagged if line.startswith(b"S ")]
         top = os.fsencode(self.work_tree) + b"/"
         return [name for name in names if not os.path.lexists(top + name)]
 
     def _listing(self, form: str = "-s") -> bytes:
-        """All that the person's own index says."""
+        """All entries of the person's own index."""
         if self.repository is None or not (index := self.repository.git_dir / "index").is_file():
             return b""
-        for shared in index.parent.glob("sharedindex.*"):  # a split index looks for its other half beside us
+        for shared in index.parent.glob("sharedindex.*"):  # a split index needs its other half beside it
             shutil.copyfile(shared, self.git_dir / shared.name)
         return Git(self.git_dir, self.work_tree, index=index).run("ls-files", form, "-z")
 
     def _unlearn(self, git: Git, places: IndexPlaces) -> None:
-        """A repository made in a folder whose plain files the index knows would be taken for plain files."""
+        """If plain files of a folder are in the index, git would not notice a repository made there since."""
         top = os.fsencode(self.work_tree) + b"/"
         for name in places.folders:
-            # Asked first, because it is asked of every folder.
+            # The cheap test first: this runs for every folder.
             there = os.access(top + name + b"/.git", os.F_OK)
             if there and is_nested(self.work_tree / os.fsdecode(name)):
                 known = git.run("ls-files", "-z", "--", f":(literal){os.fsdecode(name)}")
@@ -113,10 +113,10 @@ def _expanded(name: str) -> Path:
 
 
 def doubt(entry: "os.DirEntry[str]", laid_at: int) -> None:
-    """Makes git look into a file that was written so early that its times alone would not say so."""
+    """Makes git read a file that was written so early that its times alone do not show the change."""
     found = entry.stat(follow_symlinks=False)
     later = (laid_at // _SECOND + 2) * _SECOND
-    # Only times that a laid file can have: those of an unpacked archive may stay as they are.
+    # Only times that a file written by us can have: leave those of an unpacked archive alone.
     like_laid = laid_at - int(TIME_LIMIT) * _SECOND <= found.st_mtime_ns < later
     if like_laid and found.st_ctime_ns >= laid_at:
         with suppress(OSError):
@@ -132,7 +132,7 @@ class Raw(NamedTuple):
 
 
 class CopyShadow(PrivateGit):
-    """That of a work copy. The repository in it, which an agent may do anything to, has no part in this."""
+    """Reads a work copy, without using the repository in it, which the agent may have changed at will."""
 
     def __init__(self, git_dir: Path, work_tree: Path, base: str, around: Surroundings) -> None:
         super().__init__(git_dir, work_tree)
@@ -140,10 +140,10 @@ class CopyShadow(PrivateGit):
         self._around = around
 
     def trust_files(self, now: Path) -> int:
-        """Git need not doubt the files that were just laid, whose second is also that of its index.
+        """Makes git trust the files just written, although they are as old as its index.
 
-        Answers with the moment, as a file made `now` has it; what is written from then on has to be told to
-        git, see `doubt`.
+        Returns the time that a file made `now` has; git must be told about files written from then on, see
+        `doubt`.
         """
         now.touch()
         laid_at = now.stat().st_ctime_ns
@@ -152,13 +152,13 @@ class CopyShadow(PrivateGit):
         return laid_at
 
     def guard_again(self) -> None:
-        self.folder.guard(self._around)  # the agent could reach it
+        self.folder.guard(self._around)  # the agent could write to it
 
     def _refresh(self) -> None:
         self.guard_again()
 
     def _tracked(self) -> set[bytes]:
-        """The files of the beginning, and what the agent has put under git."""
+        """The original files, and what the agent has added to git."""
         found = self._files_of_base()
         index = self.work_tree / ".git" / "index"
         if index.is_file():
@@ -172,7 +172,7 @@ class CopyShadow(PrivateGit):
         return secrets.token_bytes(8)  # taken once or twice: not worth remembering
 
     def began_with(self, paths: Sequence[bytes]) -> bool:
-        """Whether one of these, or something below it, was there in the beginning."""
+        """Whether one of these, or something below it, was there originally."""
         folders = tuple(path + b"/" for path in paths)
         return any(name in paths or name.startswith(folders) for name in self._files_of_base())
 
@@ -193,7 +193,7 @@ class CopyShadow(PrivateGit):
         while at < len(out):
             end = out.index(b"\n", at)
             blob, _, *rest = out[at:end].decode("ascii").split(" ")
-            if not rest:  # it was pruned from the repository that lent it
+            if not rest:  # pruned from the repository we borrowed it from
                 raise CopyFailed(why=Text("the object {blob} is missing", blob=blob))
             size = rest[0]
             at = end + 1 + int(size) + 1

@@ -1,7 +1,7 @@
 """Snapshots: one id for the exact bytes and modes of the workspace, nested repositories included (CP-9).
 
-Each repository inside the workspace is read by a private git directory of its own, as the workspace itself
-is, and by its own rules for what is ignored.
+Each repository inside the workspace is read through a private git directory of its own, like the workspace
+itself, and with its own ignore rules.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _FORM: Final = b"ringi snapshot 1"
 
 class Snapshot(NamedTuple):
     id: str
-    """Of all that follows: the same id means the same files."""
+    """Hash of all that follows: the same id means the same files."""
     tree: str
     """The git tree of the workspace itself."""
     nested: tuple[tuple[str, str], ...]
@@ -37,11 +37,11 @@ class Listing(NamedTuple):
     files: tuple[StateFile, ...]
     """By path; those of nested repositories with the path from the workspace."""
     not_utf8: tuple[str, ...]
-    """Names that no document can hold; their bytes are part of the snapshot all the same."""
+    """Names that no document can contain; their bytes are part of the snapshot all the same."""
 
 
 class Snapshots:
-    """Those of one workspace. `state` is the program's own folder for it, outside of it."""
+    """The snapshots of one workspace. `state` is ringi's own folder for it, outside the workspace."""
 
     def __init__(self, state: Path, root: Path) -> None:
         self._state = state
@@ -51,8 +51,8 @@ class Snapshots:
     def take(self) -> Snapshot:
         """The workspace as it was at one moment; Unreadable if somebody keeps writing to it.
 
-        Files are read one after another. An id that was found before was true then, and no mixture; a new one
-        counts when a second look finds just the same.
+        Files are read one after another, so a changing workspace could give a mixture. A known id is no
+        mixture; a new one counts only if a second look gives the same.
         """
         with _in_words(self._root):
             known = read_small(self._settled).decode("ascii", "replace")
@@ -63,7 +63,7 @@ class Snapshots:
                 if found.id == known:
                     return found
                 if found == last:
-                    # If it cannot be kept, the next one looks twice again.
+                    # If it cannot be saved, the next call looks twice again.
                     with contextlib.suppress(OSError):
                         keep(self._settled, found.id.encode())
                     return found
@@ -88,7 +88,7 @@ class Snapshots:
         return Listing(tuple(files[path] for path in sorted(files)), tuple(sorted(not_utf8)))
 
     def not_checked_out(self) -> tuple[str, ...]:
-        """Files that the person's own index knows and a sparse checkout left away."""
+        """Files in the person's own index that a sparse checkout left out."""
         with _in_words(self._root):
             return tuple(sorted(map(os.fsdecode, self._shadow_of("").skipped())))
 
@@ -126,26 +126,26 @@ class Snapshots:
             except CopyFailed:
                 if not prefix:
                     raise
-                unreadable.add(prefix)  # a repository that cannot be looked into
+                unreadable.add(prefix)  # a repository that cannot be read
                 continue
             captured = shadow.capture()
             trees[prefix] = captured.tree
             unreadable |= {_joined(prefix, name) for name in captured.unreadable}
             nested = {_joined(prefix, name) for name in captured.nested}
             nested |= {_joined(prefix, name) for name in self._ignored_submodules(prefix, shadow)}
-            # One that went, or became a link, since it was found is missed at the second look.
+            # If one was deleted or became a link since, the second look notices.
             waiting += (path for path in nested - trees.keys() if self._is_folder(path))
         tree, *nested_trees = sorted(trees.items())
         missing = tuple(sorted(name for name in unreadable if not _below(name, unreadable)))
         return Snapshot(_id([tree, *nested_trees], missing), tree[1], tuple(nested_trees), missing)
 
     def _ignored_submodules(self, prefix: str, shadow: Shadow) -> list[str]:
-        """All that are there, in fact; those that are not ignored were found already."""
+        """Returns all of them; those that are not ignored were found already."""
         names = [os.fsdecode(name) for name in shadow.submodules()]
         return [name for name in names if os.access(self._root / prefix / name / ".git", os.F_OK)]
 
     def _is_folder(self, path: str) -> bool:
-        """One that is reached through no link."""
+        """Whether it is a folder, reached through no link."""
         place = self._root
         for part in path.split("/"):
             place /= part
@@ -178,7 +178,7 @@ def _trees(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
 
 
 def _id(trees: Iterable[tuple[str, str]], unreadable: Iterable[str]) -> str:
-    """Every field ends with a NUL, which no path holds, and says by its first word what it is."""
+    """Every field starts with a word that says what it is and ends with a NUL, which no path contains."""
     lines = [_FORM]
     lines += [b"tree " + tree.encode() + b" " + os.fsencode(path) for path, tree in trees]
     lines += [b"unreadable " + os.fsencode(path) for path in unreadable]
@@ -194,7 +194,7 @@ def _below(path: str, folders: Iterable[str]) -> bool:
 
 
 def _prefix_of(path: str, prefixes: Container[str]) -> str:
-    """The innermost repository that the path lies in."""
+    """The innermost repository that contains the path."""
     end = path.rfind("/")
     while end > 0 and path[:end] not in prefixes:
         end = path.rfind("/", 0, end)
@@ -203,14 +203,14 @@ def _prefix_of(path: str, prefixes: Container[str]) -> str:
 
 @contextlib.contextmanager
 def _in_words(root: Path) -> Iterator[None]:
-    """No work copy is involved here, so an error does not speak of one."""
+    """No work copy is involved here, so the error must not mention one."""
     try:
         yield
     except CopyFailed as error:
         raise Unreadable(what=str(root), why=error.details["why"]) from None
 
 
-# So few that all their names fit into a pipe: nobody waits for anybody.
+# So few that all their names fit into a pipe: no deadlock.
 _AT_ONCE: Final = 256
 
 
@@ -230,7 +230,7 @@ def tree_files(git: Git, tree: str, *paths: str) -> Iterator[TreeFile]:
 
 
 def read_blobs(git: Git, ids: Sequence[str]) -> Iterator[bytes]:
-    """The bytes of each, in this order and one after another, however large they are together."""
+    """The bytes of each, in this order, one at a time in memory."""
     if not ids:
         return
     with git.started("cat-file", "--batch", stdin=b"") as running:
@@ -248,7 +248,7 @@ def read_blobs(git: Git, ids: Sequence[str]) -> Iterator[bytes]:
 
 def _answer(answers: IO[bytes], oid: str) -> bytes:
     _, kind, *size = answers.readline().split() or (b"", b"")
-    if kind != b"blob":  # pruned from the repository that lent it
+    if kind != b"blob":  # pruned from the repository we borrowed it from
         raise _missing(oid)
     data = answers.read(int(size[0]))
     if answers.read(1) != b"\n":

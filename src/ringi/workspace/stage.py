@@ -1,7 +1,7 @@
-"""Writing a group of files so that it can always be finished or taken back.
+"""Writes a group of files so that it can always be finished or rolled back.
 
-Every change is a swap: what the person saw goes out, what the person approved comes in, and what came out
-is hashed. A file that is neither as before nor as after was written by somebody else and is left alone.
+Every change is a swap: the approved bytes go in, the old bytes come out and are hashed. A file that is
+neither as before nor as after was written by somebody else and is left alone.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class Conflict(Exception):
 
 
 class _Swap:
-    """One file between the stage and the workspace; each place is an open folder and a name in it."""
+    """Swaps one file between the stage and the workspace; each side is an open folder and a name in it."""
 
     def __init__(
         self, tree: Tree, staged: tuple[int, str], place: tuple[int, str], change: FileChange
@@ -50,7 +50,7 @@ class _Swap:
         self._change = change
 
     def run_below(self, root: int) -> None:
-        """Taken back if the folder turns out to have been moved: then it is not the one that was meant."""
+        """Rolls back if the folder was moved meanwhile: then it is not the one that was approved."""
         self.run()
         if not self._tree.is_folder_of(self._change.path, root, self._place[0]):
             self.back()
@@ -67,13 +67,13 @@ class _Swap:
             self.overwrite()
 
     def back(self) -> None:
-        """Undone through the same open folder, wherever that is by now."""
-        # What somebody else wrote there or deleted since is theirs.
+        """Undoes the swap through the same open folder, wherever that is by now."""
+        # Leave alone what somebody else wrote or deleted since.
         with contextlib.suppress(Conflict, FileNotFoundError):
             _Swap(self._tree, self._staged, self._place, reverse(self._change)).run()
 
     def make_or_remove(self) -> None:
-        """A folder is not staged: made and removed in one step, it needs no exchange."""
+        """A folder is made or removed in one step, so it needs no stage."""
         if self._change.after is not None:
             try:
                 self._fs.make_folder(*self._place, int(self._change.after.mode, 8))
@@ -110,7 +110,7 @@ class _Swap:
             raise Conflict(self._change, Text("somebody wrote to it meanwhile"))
 
     def _put_back(self) -> None:
-        """If somebody made something new at the old place, that stays there and this in the stage."""
+        """If somebody made something new at the old path, that stays there and ours stays in the stage."""
         entry = self._fs.entry(*self._staged)
         if entry is not None and entry.kind is Kind.FOLDER:
             # Folders cannot be linked; moving one replaces nothing but an empty folder.
@@ -138,13 +138,13 @@ class Stage:
         self.name = name
         self.kept: list[str] = []
         self._names: dict[str, str] = {}
-        """The name in the stage by path."""
+        """The name in the stage, by path."""
         self._swapped: set[str] = set()
         self._held: tuple[int, int] | None = None
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Open from the first use of it to the last."""
+        """Keeps the stage open during the block."""
         with self._opened() as both:
             self._held = both
             try:
@@ -165,7 +165,7 @@ class Stage:
             yield root, at
 
     def prepare(self, changes: Sequence[FileChange], contents: Contents) -> None:
-        """Write the after-files into the stage and bring them to the disk."""
+        """Writes the new files into the stage and syncs them."""
         with self._opened() as (root, stage):
             names = []
             for index, change in enumerate(changes):
@@ -178,21 +178,21 @@ class Stage:
             if len(names) > _SYNC_ONE_BY_ONE:
                 self.fs.sync_everything(stage)
                 return
-            # Not the stage itself: what comes out of it after a crash is made anew from the ledger.
+            # The stage itself is not synced: after a crash it is rebuilt from the ledger.
             for name in names:
                 self.fs.sync_file(stage, name)
 
     def _keep_owner(self, root: int, stage: int, name: str, change: FileChange) -> None:
-        # What was put in the way meanwhile is found by the swap.
+        # If something was put in the way meanwhile, the swap notices.
         theirs = self.tree.entry_of(change.path, root) if change.before else None
         mine = self.fs.entry(stage, name)
         if theirs and mine and (theirs.owner, theirs.group) != (mine.owner, mine.group):
-            # Only a privileged user can; for anybody else the file becomes their own.
+            # Only a privileged user can; for others the file becomes their own.
             with contextlib.suppress(PermissionError):
                 self.fs.give(stage, name, theirs.owner, theirs.group)
 
     def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[Conflict]:
-        """Bring every file from before to after. At one that is neither: stop, or `go_on` with the rest."""
+        """Brings every file from before to after. At one that is neither, stops, or with `go_on` skips it."""
         conflicts = []
         with self._opened() as (root, stage):
             for change in changes:
@@ -205,7 +205,7 @@ class Stage:
         return conflicts
 
     def take_back(self, changes: Sequence[FileChange]) -> dict[str, OpStatus]:
-        """Bring what this stage swapped in back to before; says what became of each file."""
+        """Rolls back what this stage swapped in; returns what became of each file."""
         statuses = {}
         with self._opened() as (root, stage):
             for change in reversed(changes):
@@ -238,7 +238,7 @@ class Stage:
         self._swapped.add(change.path)
 
     def _was_lost(self, stage: int, name: str, change: FileChange) -> bool:
-        """Whether the stage was deleted, not the file: somebody cleans up what git does not know."""
+        """Whether the stage was deleted, not the file: somebody ran `git clean`."""
         if change.folder:
             return False
         return not self.exists() or (change.after is not None and self.fs.entry(stage, name) is None)
@@ -255,14 +255,14 @@ class Stage:
         *,
         forward: bool,
     ) -> None:
-        """Drop the folders that are empty now, and bring all touched folders to the disk.
+        """Removes the folders that are empty now, and syncs all touched folders.
 
-        `emptied` may go when the changes are done, `new_folders` when they are taken back.
+        `emptied` are removed after the changes, `new_folders` after a rollback.
         """
         with self._opened() as (root, _):
             folders = emptied if forward else new_folders
             removed = set(self._remove_folders(root, sorted(folders, key=len, reverse=True)))
-            # Taken back, a folder that was emptied may have gone and come again.
+            # During a rollback, an emptied folder may have been removed and made again.
             touched = {change.path for change in changes} | set(new_folders)
             touched |= removed if forward else removed | set(emptied)
             self._sync(root, {path.rpartition("/")[0] for path in touched})
@@ -270,7 +270,7 @@ class Stage:
     def _remove_folders(self, root: int, folders: Iterable[str]) -> list[str]:
         removed = []
         for folder in folders:
-            # Not empty, gone already, or replaced by somebody: all are fine.
+            # Not empty, already gone, or replaced by somebody: all are fine.
             with (
                 contextlib.suppress(OSError, PathRefused),
                 self.tree.folder_of(folder, root) as (at, name),
@@ -294,14 +294,14 @@ class Stage:
                 self.fs.sync_folder(at)
 
     def drop(self, ours: Callable[[bytes], bool]) -> None:
-        """Remove the stage, but keep and name what somebody else wrote and what came out in its place."""
+        """Removes the stage, except files that somebody else wrote and those swapped out for them."""
         with contextlib.suppress(FileNotFoundError), self._staging() as at:
             with opened(self.fs, self.tree.step(at, self.name, self.name, make=False)) as stage:
                 for name in self.fs.names(stage):
                     if _is_foreign(self.fs, stage, name, ours):
                         self.kept.append(f"{self.path}/{name}")
                     else:
-                        # What cannot be removed now is ours, and goes with the next sweep.
+                        # What cannot be removed now is ours; the next sweep removes it.
                         with contextlib.suppress(OSError):
                             self.fs.remove(stage, name)
             if not self.kept:
@@ -323,7 +323,7 @@ class Stage:
 
 
 def staged(fs: FileSystem, root: Path) -> list[str]:
-    """The names of all stages that lie there."""
+    """The names of all stages that are left."""
     stage = Stage(fs, root, "")
     with contextlib.suppress(FileNotFoundError), stage._staging() as at:  # noqa: SLF001  # same module
         return sorted(fs.names(at))
@@ -335,12 +335,12 @@ def _is_foreign(fs: FileSystem, stage: int, name: str, ours: Callable[[bytes], b
         return not ours(fs.read(stage, name)[0])
     except FileNotFoundError:
         return False
-    except OSError:  # no file, being written, or not readable: not for us to remove
+    except OSError:  # not a file, being written, or unreadable: not ours to remove
         return True
 
 
 def _unmake(fs: FileSystem, folders: Made) -> None:
-    """Through their descriptors: by now they may be elsewhere. What somebody put there stays."""
+    """Through descriptors, because they may have been moved. What somebody put there stays."""
     for at, name in reversed(folders):
         with contextlib.suppress(OSError):
             fs.remove_folder(at, name)
@@ -351,13 +351,13 @@ def reverse(change: FileChange) -> FileChange:
 
 
 def known_to(changes: Sequence[FileChange]) -> Callable[[bytes], bool]:
-    """Tells the bytes of these changes from foreign ones."""
+    """Whether bytes belong to these changes."""
     hashes = {state.sha256 for change in changes for state in (change.before, change.after) if state}
     return lambda data: digest(data) in hashes
 
 
 def emptied_by(changes: Sequence[FileChange]) -> tuple[str, ...]:
-    """Folders in which nothing may be left once the files are gone."""
+    """Folders that may be empty once the files are gone."""
     gone = [change.path for change in changes if change.after is None]
     return tuple(sorted({folder for path in gone for folder in _folders_above(path)}))
 

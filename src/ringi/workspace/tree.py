@@ -1,4 +1,4 @@
-"""The user's files, reached part by part from an open folder, never through a link."""
+"""The user's files, opened part by part from an open folder, never through a link."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ _REFUSALS: Final = {
 _NOT_REGULAR: Final = Text("it is not a regular file")
 
 Made = list[tuple[int, str]]
-"""New folders, each by the open folder it is in and its name there."""
+"""New folders, each as its open parent and its name."""
 
 
 class Found(NamedTuple):
@@ -51,9 +51,9 @@ class Tree:
     def folder_of(
         self, path: str, root: int, *, make: bool = False, made: Made | None = None
     ) -> Iterator[tuple[int, str]]:
-        """The open folder that holds the path, and its name there. FileNotFoundError if there is none.
+        """The open folder that contains the path, and its name there. FileNotFoundError if there is none.
 
-        With `make`, missing folders are made, and added to `made`.
+        With `make`, creates missing folders and adds them to `made`.
         """
         *folders, name = normalise(path)
         with contextlib.ExitStack() as stack:
@@ -80,7 +80,7 @@ class Tree:
             self._refuse(at, part, path, error)
 
     def _refuse(self, at: int, part: str, path: str, error: OSError) -> NoReturn:
-        """What stands in the way of a folder, in words; any other fault as it is."""
+        """Says in words what blocks a folder; any other error passes unchanged."""
         if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
             raise error
         entry = self.fs.entry(at, part)
@@ -91,7 +91,7 @@ class Tree:
         raise PathRefused(path=path, why=Text("{part} is a file, not a folder", part=part)) from None
 
     def is_folder_of(self, path: str, root: int, folder: int) -> bool:
-        """Whether the open folder is still the one that holds the path."""
+        """Whether the open folder is still the one that contains the path."""
         here = self.fs.folder_entry(folder)
         try:
             with self.folder_of(path, root) as (again, _):
@@ -122,7 +122,7 @@ class Tree:
             return None
 
     def look_folder(self, path: str) -> Found | None:
-        """As `look`, where a folder may be; it has no bytes."""
+        """As `look`, but also accepts a folder, which has no bytes."""
         with self.open_root() as root:
             return self.look_folder_from(root, path)
 
@@ -183,7 +183,7 @@ class Tree:
 
 
 def found_at(tree: Tree, root: int, change: FileChange) -> tuple[FileState | None, Found | None]:
-    """Of a folder only counts that it is one: its permission bits change with whoever makes it."""
+    """For a folder, the permission bits do not count: they depend on the umask."""
     if (folder := change.folder) is None:
         found = tree.look_from(root, change.path)
         return (found.state if found else None), found
@@ -192,7 +192,7 @@ def found_at(tree: Tree, root: int, change: FileChange) -> tuple[FileState | Non
 
 
 def differing(tree: Tree, changes: Sequence[FileChange]) -> list[str]:
-    """Paths that are not as before."""
+    """Paths that differ from before."""
     wrong = []
     with tree.open_root() as root:
         for change in changes:

@@ -1,4 +1,4 @@
-"""Which file uses which (CP-3, CP-10), read from the bytes of a snapshot. Nothing of the workspace is run
+"""Which file uses which (CP-3, CP-10), read from the bytes of a snapshot. No code of the workspace is run
 or imported.
 """
 

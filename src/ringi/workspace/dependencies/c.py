@@ -1,6 +1,6 @@
-"""C and C++: #include. A name in quotes is looked for beside the file, every name by the end of its path.
+"""C and C++: #include. A quoted name is looked for beside the file, then every name by the end of its path.
 
-Which folders the compiler searches is not known, so the end counts only if one file alone has it.
+We do not know which folders the compiler searches, so a path counts only if it is the only match.
 """
 
 import re
@@ -15,7 +15,7 @@ SUFFIXES: Final = {".c": "c"} | dict.fromkeys(
 )
 _QUERY: Final = "(preproc_include path: [(string_literal) (system_lib_string)] @name)"
 _LONGEST: Final = 1000
-# In angle brackets these are the system's, even if a file of the tree happens to have the name.
+# In angle brackets these are the system's, even if the tree has a file of that name.
 _STANDARD: Final = re.compile(
     r"(?:assert|complex|ctype|errno|fcntl|fenv|float|inttypes|iso646|limits|locale|math|memory|poll|pthread|sched"
     r"|semaphore|setjmp|signal|std\w+|strings?|syslog|termios|tgmath|threads|time|uchar|unistd|wchar|wctype)\.h"
@@ -23,7 +23,7 @@ _STANDARD: Final = re.compile(
 
 
 def facts(language: str, data: bytes) -> Found:
-    """Macros make many files no grammatical C; the lines of the preprocessor are found all the same."""
+    """Because of macros many files are not grammatical C; the preprocessor lines are found all the same."""
     names = {text[:-1] for text in parse(language, _QUERY, data).texts("name") if len(text) <= _LONGEST}
     return Found(tuple(sorted(name for name in names if name[1:].strip())))
 

@@ -1,8 +1,8 @@
-"""Go: an import of a package of this tree is a use of each of its files that are no tests.
+"""Go: an import of a package in this tree uses each of its files, except tests.
 
 Packages are found by the module paths of every go.mod in the tree, so go.work says nothing more; then in
-`vendor` folders above. Files of one package see each other without an import: there a file uses those that
-declare, at their top level, a name that stands in it.
+`vendor` folders above. Files of one package see each other without an import: a file uses those
+that declare a top-level name it mentions.
 """
 
 from collections.abc import Iterable, Iterator

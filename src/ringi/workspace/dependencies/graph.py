@@ -1,6 +1,6 @@
-"""Which file of a snapshot uses which: read what changed, then find what is meant, anew every time.
+"""Which file of a snapshot uses which: parse what changed, then resolve all references again.
 
-The ending of its name says in which language a file is; its first line does not.
+The language of a file follows from its extension, not from its first line.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ class Language(NamedTuple):
     name: str
     extract: Extract
     resolver: Callable[[Snapshot], Resolver] | None
-    """The same for all languages that see each other's files; nothing for a manifest, which uses nothing."""
+    """The same for all languages that see each other's files; empty for a manifest, which uses nothing."""
 
 
 def _python(snapshot: Snapshot) -> Resolver:
@@ -137,7 +137,7 @@ def dependents(
 
 
 def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tuple[Found, bool]]]:
-    """With each, whether it is a fact about the bytes, to be remembered under their name."""
+    """For each, whether it depends on the bytes alone and may be cached under their id."""
     by_language: dict[str, list[str]] = {}
     for at, (language, _) in wanted.items():
         by_language.setdefault(language.name, []).append(at)
@@ -182,7 +182,7 @@ def _resolved(snapshot: Snapshot, languages: dict[str, Language]) -> Dependencie
     uses: dict[str, tuple[str, ...]] = {}
     for path in sorted(snapshot.found):
         refs, make = snapshot.found[path].refs, languages[path].resolver
-        # A test file of Python uses something even if it says nothing.
+        # A Python test uses conftest.py even without an import.
         if make is None:
             continue
         if make not in resolvers:

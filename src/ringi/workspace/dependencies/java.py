@@ -1,7 +1,7 @@
 """Java: imports of classes, of their static members, and of whole packages, found by package and type name.
 
 Types of the same package, and of a package imported with a star, count if their name is in the file.
-A class that is spelled out in full without an import does not count.
+A fully qualified class name without an import does not count.
 """
 
 import re

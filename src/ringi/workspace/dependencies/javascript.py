@@ -3,8 +3,8 @@
 A relative name is a file, the same with an ending, or the index of a folder; `./a.js` also means the `a.ts`
 it is made from. Other names are looked up in the `paths` and `baseUrl` of the nearest tsconfig.json or
 jsconfig.json, in `imports` of the nearest package.json, and among the packages of the tree by their names.
-Conditions of `exports` are not weighed: every file that one of them names is used. What a bundler's own
-configuration adds is not known.
+Conditions of `exports` are not evaluated: every file that one of them names is used. A bundler's own
+configuration is not read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -97,7 +97,7 @@ class JavaScriptModules:
 
     def _index(self, folder: str) -> tuple[str, ...]:
         for _, target in _told(self._manifests.get(folder, ()), "main"):
-            # A main that is the folder itself would lead round in a circle.
+            # A main that is the folder itself would never end.
             if (at := join(folder, target)) != folder and (found := self._file(at)):
                 return found
         for ending in _ENDINGS:
@@ -150,7 +150,7 @@ class JavaScriptModules:
 
 
 def _fitting(pattern: str, name: str) -> str | None:
-    """What stands for the star; empty if the pattern has none and is the name."""
+    """What the star matches; empty if the pattern has none and equals the name."""
     before, star, after = pattern.partition("*")
     if not star:
         return "" if pattern == name else None

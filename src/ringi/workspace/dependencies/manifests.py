@@ -1,6 +1,6 @@
 """What the files that describe a project say about names: package.json, tsconfig.json, go.mod, Cargo.toml.
 
-Each fact is a kind and its words, with null characters between them.
+Each fact is a kind and its words, separated by null characters.
 """
 
 import json
@@ -13,7 +13,7 @@ from ringi.text import Text
 from ringi.workspace.dependencies.references import Extract, Found, Source, why
 
 _BROKEN: Final = Text("it cannot be read")
-# A string stays, a comment goes; what is not closed ends with the file.
+# Keeps strings and drops comments; an unclosed one ends with the file.
 _COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _LAST_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 _GO_MODULE: Final = re.compile(r'^[ \t]*module[ \t]+"?([^\s"]+)', re.MULTILINE)
@@ -23,7 +23,7 @@ Facts = Iterator[tuple[str, ...]]
 
 
 def extract_for(name: str) -> Extract | None:
-    """How the file of that name is read; nothing if it is no manifest."""
+    """The reader for a file of that name; None if it is not a manifest."""
     if re.fullmatch(r"(?:tsconfig|jsconfig)(?:\.[\w.-]+)?\.json", name):
         return _extractor(_tsconfig)
     reader = {"package.json": _package, "go.mod": _go_mod, "Cargo.toml": _cargo}.get(name)
@@ -35,7 +35,7 @@ def _extractor(reader: Callable[[str], Facts]) -> Extract:
         for key, data in sources:
             try:
                 facts = tuple(fact for fact in reader(data.decode("utf-8-sig")) if "\0" not in "".join(fact))
-            except (ValueError, RecursionError):  # also what is no JSON, no TOML, no UTF-8
+            except (ValueError, RecursionError):  # also invalid JSON, TOML or UTF-8
                 yield key, why(_BROKEN)
             else:
                 yield key, Found(tuple("\0".join(fact) for fact in facts))

@@ -1,6 +1,6 @@
-"""The one place that knows tree-sitter, which comes with the extra `graph`.
+"""The only module that uses tree-sitter, which comes with the extra `graph`.
 
-A child process parses, because a grammar may crash or never end; this process survives both.
+A child process does the parsing, because a grammar may crash or never end.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from ringi.workspace.dependencies.references import GIVEN_UP, MISSING_EXTRA, Ext
 
 class Parsed(NamedTuple):
     nodes: dict[str, list[Any]]
-    """By the names that the query gives them."""
+    """By the capture names of the query."""
     why: str
 
     def texts(self, name: str) -> list[str]:
@@ -35,7 +35,7 @@ def parse(language: str, query: str, data: bytes) -> Parsed:
     from tree_sitter import QueryCursor  # noqa: PLC0415  # an extra
 
     parser, asked = _tools(language, query)
-    # Some grammars want the newline that the last line may lack.
+    # Some grammars need a newline at the end.
     root = parser.parse(data + b"\n").root_node
     why = str(_partly(_error_line(root, data))) if root.has_error else ""
     return Parsed(QueryCursor(asked).captures(root), why)
@@ -73,7 +73,7 @@ _WORD: Final = re.compile(
 
 
 def words(source: str) -> set[str]:
-    """Without those behind a dot: they belong to something else."""
+    """Without those after a dot: they belong to something else."""
     return {found[1] for found in _WORD.finditer(source) if found[1]}
 
 
@@ -115,7 +115,7 @@ def _extract(language: str, sources: Iterable[Source]) -> Iterator[tuple[str, Fo
 
 class _Child:
     def __init__(self) -> None:
-        # Nothing is looked for where the program was started: that may be the workspace.
+        # Never import from the current folder: that may be the workspace.
         here = Path.cwd()
         path = [entry for entry in sys.path if entry and Path(entry).resolve() != here]
         self._process = subprocess.Popen(
@@ -128,7 +128,7 @@ class _Child:
         self._answers = cast("IO[bytes]", self._process.stdout)
 
     def ask(self, language: str, data: bytes) -> Found | None:
-        """What was found; nothing if the child ended over it."""
+        """What was found; None if the child died."""
         try:
             self._asked.write(b"%s %d\n" % (language.encode(), len(data)) + data)
             self._asked.flush()

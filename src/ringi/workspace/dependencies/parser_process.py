@@ -1,7 +1,7 @@
-"""The child process that parses: `python -c` with what `parser.py` says.
+"""The child process that parses, started by `parser.py`.
 
 It reads a line with the language and the number of bytes, then the bytes, and answers with a number of bytes
-and those. What it is given may crash a grammar or keep it busy for ever; both end the child and nobody else.
+and those bytes. If the input crashes a grammar or keeps it busy forever, only the child dies.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from ringi.workspace.dependencies import c, golang, java, javascript, rust
 from ringi.workspace.dependencies.references import Found
 
 SECONDS: Final = 5.0
-"""Of processor time for one file. Two megabytes of real code take one."""
+"""Seconds of processor time for one file. Two megabytes of real code take one."""
 _MEMORY: Final = 4 * 1024**3
 
 EXTRACTS: Final[Mapping[str, Callable[[bytes], Found]]] = {

@@ -2,7 +2,7 @@
 
 Grimp's scanner, which reads Python 6 times faster than `ast`, checks the syntax and says where import
 statements are; their text is read here. Python's own parser is asked if the two disagree, as for
-`try: import a`, and for large files. Grimp's own way in, `build_graph`, would import the parents of a dotted
+`try: import a`, and for large files. Grimp's own `build_graph` would import the parents of a dotted
 name, want the workspace on `sys.path`, and give up a whole package for one file it cannot read.
 
 A file that is in no package looks into its own folder first. Then come the source folders around it,
@@ -25,10 +25,10 @@ from ringi.text import Text
 from ringi.workspace.dependencies.references import Found, Source, ancestors, why
 
 RELATIVE: Final = "+"
-"""Stands for whatever a relative import is relative to. No module of a source can have this name."""
+"""Placeholder for the package a relative import starts from. No real module can have this name."""
 
 LARGEST: Final = 128 * 1024
-"""Characters. Many more can be `a.b.b.b…`, whose tree is so deep that freeing it overflows the stack."""
+"""Characters. A longer one may be `a.b.b.b…`, whose tree is so deep that freeing it overflows the stack."""
 
 _FEWER: Final = 16
 _DEPTH: Final = 64
@@ -53,7 +53,7 @@ def fits(source: str) -> bool:
 
 
 def scan(sources: Sequence[str]) -> list[Lines | Broken]:
-    """Each source must fit. One with an error spoils the whole call, so then fewer are asked at a time."""
+    """Each source must be within the limit. One error fails a whole call; then it tries fewer at a time."""
     from grimp.exceptions import SourceSyntaxError  # noqa: PLC0415  # 50 ms that only a changed file needs
 
     try:
@@ -74,7 +74,7 @@ def _scan(sources: Sequence[str]) -> list[Lines | Broken]:
     for number, source in enumerate(sources):
         file_system.write(f"/{number}.py", source)
     modules = [ModuleFile(Module(f"{_FOLDER}.{number}"), 0.0) for number in range(len(sources))]
-    # Every import is an external one to it, and is named by its first part.
+    # To grimp every import is external and is named by its first part.
     found: dict[Any, Any] = _rustgrimp.scan_for_imports(
         module_files=tuple(modules),
         found_packages={FoundPackage(_OUTER, "/", frozenset(modules))},
@@ -91,7 +91,7 @@ def _scan(sources: Sequence[str]) -> list[Lines | Broken]:
 _TOO_DEEP: Final = Text("it is nested too deeply")
 _CODING: Final = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK: Final = re.compile(rb"[ \t\f]*(?:#.*)?")
-# They take the square of the length, and nobody writes programs in them.
+# Decoding them takes quadratic time, and nobody writes programs in them.
 _SLOW_CODECS: Final = frozenset({"punycode", "idna"})
 _NEWLINE: Final = re.compile(r"\r\n?")
 
@@ -129,7 +129,7 @@ def _decoded(data: bytes) -> str | Text:
             return unknown
         source = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
         if encoding != "utf-8":
-            source.encode()  # some encodings can spell half a character
+            source.encode()  # some encodings can produce half a character
     except LookupError:
         return unknown
     except UnicodeError:
@@ -138,7 +138,7 @@ def _decoded(data: bytes) -> str | Text:
 
 
 def _encoding(data: bytes) -> str:
-    """As PEP 263 says it: a comment in one of the first two lines."""
+    """As in PEP 263: a comment in one of the first two lines."""
     if b"coding" in data[:2000]:
         for line in data[:2000].splitlines()[:2]:
             if found := _CODING.match(line):
@@ -164,7 +164,7 @@ def _from_scan(source: str, result: Lines | Broken) -> Found:
 
 
 def _statement(lines: list[str], at: int) -> Iterator[str]:
-    """The names of the import statement that begins in the line; not all of them if it is no plain one."""
+    """The names of the import statement that begins on the line; incomplete if it is not a plain one."""
     text = lines[at]
     if found := _FROM.fullmatch(text):
         dots, module, names = found.groups()
@@ -252,12 +252,12 @@ class PythonModules:
         if name.rpartition("/")[2] == _PACKAGE_FILE:
             name = name.rpartition("/")[0]
         here = self._modules.get(name, ())
-        # A package hides a module of the same name; a stub stands beside what it describes.
+        # A package hides a module of the same name; a stub lies beside what it describes.
         same = [other for other in here if _is_package(other) == _is_package(path)]
         self._modules[name] = (*same, path) if same or not here or _is_package(path) else here
 
     def _top_names(self) -> dict[str, list[str]]:
-        """The source folders in which a first name is to be found, in the order they are asked."""
+        """The source folders that contain each top-level name, in search order."""
         inside: dict[str, set[str]] = {}
         for name in self._modules:
             parts = name.split("/")

@@ -1,4 +1,4 @@
-"""What a file says about others, before anybody knows which files those are; kept between runs."""
+"""What a file says about others, before it is resolved to files; cached between runs."""
 
 import contextlib
 import hashlib
@@ -15,7 +15,7 @@ from ringi.fs import replace_file
 from ringi.text import Text
 
 LARGEST: Final = 2 * 1024 * 1024
-"""Bytes of a source file; what is larger was made by a program."""
+"""Bytes of a source file; a larger one is generated."""
 
 MISSING_EXTRA: Final = Text(
     "its language needs an extra that is not installed: {command}", command='pip install "ringi[graph]"'
@@ -39,7 +39,7 @@ Extract = Callable[[Iterable[Source]], Iterator[tuple[str, Found]]]
 
 
 class Resolver(Protocol):
-    """Knows every file of the snapshot and finds those that are meant."""
+    """Knows every file of the snapshot and finds the ones a reference means."""
 
     def uses(self, path: str, refs: tuple[str, ...]) -> Iterable[str]: ...
 
@@ -51,14 +51,14 @@ class Snapshot(NamedTuple):
     found: Mapping[str, Found]
 
     def named(self, *names: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The folders of the files with these names, and what stands in them; outermost first."""
+        """The folders of the files with these names, and their contents; outermost first."""
         hits = [path for path in self.found if path.rpartition("/")[2] in names]
         for path in sorted(hits, key=lambda path: (path.count("/"), path)):
             yield path.rpartition("/")[0], self.found[path].refs
 
 
 def join(folder: str, name: str) -> str:
-    """A path of the snapshot; empty for the root, and beginning with `..` if it leads out of it."""
+    """A path in the snapshot; empty for the root; begins with `..` if it leads outside."""
     joined = posixpath.normpath(posixpath.join(folder, name))
     return "" if joined == "." else joined
 
@@ -75,7 +75,7 @@ def why(text: Text) -> Found:
     return Found(why=str(text))
 
 
-# To be raised with every change of what is extracted. Python's own parser reads the largest files.
+# Increase it whenever the extraction changes. Python's own parser reads the largest files.
 _VERSION: Final = 1
 _MAGIC: Final = b"ringi references %d, Python %d.%d\n" % (_VERSION, *sys.version_info[:2])
 _NAME: Final = "references"
@@ -90,11 +90,11 @@ class _Kept(msgspec.Struct, array_like=True):
     used: Entries
     """Contents of the snapshot that was asked about last."""
     unused: Entries
-    """Contents of earlier ones, the latest first: the other branch, and what an undo brings back."""
+    """Contents of earlier snapshots, the latest first: another branch, or what an undo restores."""
 
 
 class ReferenceCache:
-    """One file in the folder. If it is damaged, foreign or missing, everything is read anew."""
+    """One file in the folder. If it is damaged, foreign or missing, everything is parsed again."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
@@ -104,7 +104,7 @@ class ReferenceCache:
         return self._kept.used.get(key) or self._kept.unused.get(key)
 
     def keep(self, used: Entries) -> None:
-        """The unused ones stay as long as they are not more than the used ones."""
+        """Keeps at most as many unused ones as used ones."""
         if used.keys() == self._kept.used.keys():
             return
         unused: Entries = {}
@@ -144,10 +144,10 @@ def _read(path: Path) -> _Kept | None:
 
 
 def key(language: str, oid: str) -> str:
-    """The same bytes may stand under two names in two languages."""
+    """The same bytes may have two names in two languages."""
     return f"{language} {oid}"
 
 
 def holds(oid: str, data: bytes) -> bool:
-    """Whether the bytes are those of the git object: others must not be remembered under its name."""
+    """Whether the bytes are those of the git object: others must not be cached under its id."""
     return blob_id(data, like=oid) == oid

@@ -1,8 +1,8 @@
 """Rust: `mod` declarations, `use`, and paths that begin with crate, super, self, a crate of this tree or a
 module.
 
-Modules are found by where files lie, and by #[path]. A path means the file of the innermost module that it
-names. What macros make, and what is re-exported under another name, is not followed.
+Modules are found by the location of their files, and by #[path]. A path means the file of the innermost
+module that it names. Macros and re-exports under another name are not followed.
 """
 
 import re
@@ -47,7 +47,7 @@ def _text(node: Any) -> str:
 
 
 def _around(node: Any) -> list[str]:
-    """The names of the modules that are written around the node in the same file, outermost first."""
+    """The names of the inline modules around the node, outermost first."""
     names: list[str] = []
     while (node := node.parent) is not None and len(names) < _DEEPEST:
         if node.type == "mod_item":
@@ -88,7 +88,7 @@ def _leaves(text: str) -> Iterator[str]:
 
 
 def _outside(path: str, inside: int) -> str:
-    """A path in a module that is written inside the file, as seen from the file itself."""
+    """A path in an inline module, as seen from the file itself."""
     if not inside:
         return path
     parts = path.split("::")
@@ -103,7 +103,7 @@ def _outside(path: str, inside: int) -> str:
 def _paths(data: bytes, *, nested: bool) -> Iterator[str]:
     for found in _CODE.finditer(data.decode("utf-8", "replace")):
         path = found[1]
-        # If modules are written inside the file, it is not known which one `super` and `self` start from.
+        # With inline modules in the file, we do not know which one `super` and `self` start from.
         if path and not (nested and path.startswith(("super::", "self::"))):
             yield f"n{path.replace('r#', '')}"
 
@@ -175,7 +175,7 @@ class RustModules:
         return (at for at in (f"{module}.rs", f"{module}/mod.rs") if at in self._paths)
 
     def _below(self, path: str) -> str:
-        """The folder in which the modules below that of the file lie."""
+        """The folder with the submodules of the file's module."""
         folder, _, name = path.rpartition("/")
         if name in _OWNERS or path in self._entries or self._is_single(folder):
             return folder
@@ -189,7 +189,7 @@ class RustModules:
         )
 
     def _owner(self, folder: str) -> str | None:
-        """The file of the module whose parts lie in the folder."""
+        """The file of the module whose submodules are in the folder."""
         beside = [join(folder, name) for name in _OWNERS] + ([f"{folder}.rs"] if folder else [])
         return next((at for at in beside if at in self._paths), None)
 

@@ -1,7 +1,7 @@
 """What checkers say, as diagnostics (CP-10): SARIF 2.1, ruff's JSON, or `file:line:column: message`.
 
-Bytes in, values out. The output is a stranger's: what cannot be read is an answer with the reason, not an
-exception, and nothing in it is obeyed or made harmless here; whoever shows it filters it.
+Bytes in, values out. The output is untrusted. If it cannot be read, the answer says why; nothing is raised.
+Nothing in it is obeyed, and nothing is escaped here: whoever shows it does that.
 """
 
 from ringi.workspace.diagnostics.formats import MAX_DIAGNOSTICS, MAX_OUTPUT_BYTES

@@ -14,7 +14,7 @@ T = TypeVar("T")
 MAX_OUTPUT_BYTES: Final = 50 * 1024 * 1024
 MAX_DIAGNOSTICS: Final = 100_000
 MAX_NAMED: Final = 1_000_000
-"""With those that say the same again, or are about other files."""
+"""Including duplicates and those about other files."""
 MAX_LINE: Final = 2**31 - 1
 # An empty object costs two bytes in a file and a hundred in memory.
 _MAX_OBJECTS: Final = 2_000_000
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 class UnreadableOutput(Exception):
-    """Caught where the format was chosen."""
+    """Caught by the code that chooses the format."""
 
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
@@ -55,7 +55,7 @@ class UnreadableOutput(Exception):
 
 
 def decoded(data: bytes, kind: type[T]) -> T:
-    """JSON, of which only the fields of `kind` are built; the rest is skipped."""
+    """JSON decoded into `kind`; other fields are skipped."""
     if data.count(b"{") + data.count(b"[") > _MAX_OBJECTS:
         raise UnreadableOutput(Text("it has more than {limit} values", limit=_MAX_OBJECTS))
     try:
@@ -66,7 +66,7 @@ def decoded(data: bytes, kind: type[T]) -> T:
         raise UnreadableOutput(Text("it is not the JSON that was expected: {why}", why=str(error))) from None
 
 
-# One pass over all bytes, in time that grows with their number: nothing in it can match in two ways.
+# One pass in linear time: nothing in it can match in two ways.
 _LINE: Final = re.compile(
     rb"^(?P<file>[^\s:][^:\n]*?)"
     rb"(?::(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?(?::|[ \t]-[ \t])"
@@ -121,7 +121,7 @@ class _Violation(msgspec.Struct):
 def violations(data: bytes) -> Iterator[Found]:
     for one in decoded(data, list[_Violation]):
         at = one.location or _Position()
-        # Older versions name no severity, and no code for what they cannot read.
+        # Older versions give no severity, and no code for files they cannot read.
         usual = Severity.ERROR if one.code in {None, "invalid-syntax"} else Severity.WARNING
         severity = SEVERITIES.get((one.severity or "").lower(), usual)
         yield Found(one.filename, one.message, at.row, at.column, severity, one.code or "", "ruff")

@@ -1,4 +1,4 @@
-"""SARIF 2.1: what of it says where and what. Everything else in it is skipped."""
+"""SARIF 2.1: only the places and messages. Everything else in it is skipped."""
 
 import posixpath
 import re
@@ -13,7 +13,7 @@ from ringi.text import Text
 from ringi.workspace.diagnostics.formats import SEVERITIES, Found, UnreadableOutput, decoded
 
 _MAX_BASES: Final = 8
-# A template that stands there once and is used by every result must not multiply what was printed.
+# One long template used by every result must not multiply the size of the output.
 _MAX_ARGUMENTS: Final = 20
 _MAX_ARGUMENT: Final = 500
 _MAX_TEMPLATE: Final = 4000
@@ -116,7 +116,7 @@ def results(data: bytes) -> Iterator[Found]:
     for run in decoded(data, _Log).runs:
         failed = any(one.execution_successful is False for one in run.invocations or ())
         if failed and not run.results:
-            # Compilers also call a run that found errors unsuccessful, but then the errors are there.
+            # Compilers also report failure if they found errors, but then the errors are in the output.
             raise UnreadableOutput(Text("{tool} says that it failed", tool=run.tool.driver.name))
         rules = {rule.id: rule for rule in run.tool.driver.rules or () if rule.id}
         for outcome in run.results or ():
@@ -144,7 +144,7 @@ def _rule(run: _Run, rules: dict[str, _Rule], outcome: _Outcome) -> tuple[_Rule,
     listed = run.tool.driver.rules or []
     by_index = listed[index] if index is not None and 0 <= index < len(listed) else _Rule()
     code = outcome.rule_id or named.id or by_index.id or ""
-    # A finer name, as CA1000/1, is that of a rule with something behind it.
+    # A hierarchical id such as CA1000/1 means the rule CA1000.
     return rules.get(code) or rules.get(code.rpartition("/")[0]) or by_index, code
 
 
@@ -188,13 +188,13 @@ def _path(run: _Run, artifact: _Artifact) -> str | None:
             if part is None:
                 return None
             path = part if path is None else posixpath.join(part, path)
-        # A base without a place of its own is the folder that the tool ran in.
+        # A base without a URI is the folder that the tool ran in.
         at = bases.get(at.uri_base_id) if at.uri_base_id is not None else None
     return path
 
 
 def _local(uri: str) -> str | None:
-    """None for what is no file here. Some tools write a plain path instead of a URI."""
+    """None if it is not a local file. Some tools write a plain path instead of a URI."""
     if len(uri) > _MAX_URI:
         return None
     scheme, colon, rest = uri.partition(":")

@@ -1,4 +1,4 @@
-"""Which format it is, and which file of the project is meant."""
+"""Detects the format and maps the paths to files of the project."""
 
 import posixpath
 import re
@@ -26,9 +26,9 @@ class Place(NamedTuple):
     """Where the command ran."""
 
     roots: tuple[str, ...]
-    """The folder's absolute path; more than one if links give it several names."""
+    """The folder's absolute paths: more than one if links give it several names."""
     files: Container[str]
-    """What belongs to the project, relative to that folder."""
+    """The project's files, relative to that folder."""
 
     def relative(self, path: str) -> str | None:
         """The file's name in the project; None if it is not one of its files."""
@@ -44,7 +44,7 @@ class Parsed(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     """Sorted, each once."""
     outside: int = 0
-    """How many were about no file of the project."""
+    """How many were not about a file of the project."""
 
 
 class Unparsed(NamedTuple):
@@ -68,7 +68,7 @@ def too_long() -> Text:
 
 
 def merged(parts: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
-    """All of them, each once, in an order that depends on nothing else."""
+    """All of them, each once, in a fixed order."""
     return tuple(sorted({one for part in parts for one in part}, key=_order))
 
 
@@ -90,7 +90,7 @@ def _found(output: bytes, errors: bytes, form: Format, source: str) -> Iterator[
 
 
 def _guess(output: bytes) -> Format:
-    """By how it begins: JSON that was cut off must not pass for lines that say nothing."""
+    """By how it begins: truncated JSON must not pass for lines without diagnostics."""
     if re.match(rb"\s*\[\s*[{\]]", output):
         return Format.RUFF
     if re.match(rb"\s*\{", output) and re.search(rb'"runs"\s{0,100}:', output):
