@@ -144,6 +144,14 @@ def spawned(
     return child
 
 
+def ended(child: Any) -> None:
+    """Ended by force if it still runs. A busy machine may take its time to bury what was killed."""
+    try:
+        child.close(force=True)
+    except pexpect.ExceptionPexpect:
+        child.wait()
+
+
 class Terminal:
     """A person at a terminal of 80 columns, line by line."""
 
@@ -167,7 +175,7 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.child.close(force=True)
+        ended(self.child)
 
     def read(self, pattern: str) -> str:
         """What stands on the screen up to the pattern, without the line ends of a terminal."""

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-import pexpect
 import pyte
 
-from tests.functional.desk import RINGI, spawned
+from tests.functional.desk import RINGI, ended, spawned
 
 KEYS = {
     "enter": "\r", "esc": "\x1b", "tab": "\t", "backtab": "\x1b[Z", "backspace": "\x7f", "delete": "\x1b[3~",
@@ -212,8 +211,8 @@ class Screen:
 
     def end(self) -> None:
         """By force, if it still runs."""
-        with contextlib.suppress(pexpect.ExceptionPexpect, OSError):
-            self.child.close(force=True)
+        with contextlib.suppress(OSError):
+            ended(self.child)
 
     def _take(self, wait: float) -> bool:
         """Puts on the screen what was written; waits for more at most so long."""

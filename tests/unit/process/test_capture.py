@@ -21,6 +21,7 @@ import ringi
 from ringi.process.capture import Ran, at_most, last, run, shell
 from ringi.process.supervisor import end_group, read_stat
 from ringi.process.terminal import discard_pending_input, run_in_terminal
+from tests.functional.desk import ended
 
 PATIENCE = 30.0
 ENV = {
@@ -132,7 +133,7 @@ class Bench:
         try:
             yield child
         finally:
-            child.close(force=True)
+            ended(child)
 
 
 @pytest.fixture
@@ -264,7 +265,7 @@ class TestAtTerminal:
         child.expect(rb"rows 41; columns 101", timeout=PATIENCE)
         child.expect(rb"erase = #", timeout=PATIENCE)
         child.expect("driver done", timeout=PATIENCE)
-        child.close(force=True)
+        ended(child)
         assert bench.said()["exit_code"] == 0
 
     def test_a_changed_window_is_passed_on(self, bench: Bench) -> None:
@@ -606,7 +607,7 @@ class TestTypeAhead:
         person.send("no\r")
         person.expect(r"answer: (\w+)")
         assert person.match.group(1) == b"no"
-        person.close(force=True)
+        ended(person)
 
     def test_a_pipe_is_left_alone(self) -> None:
         reader, writer = os.pipe()
