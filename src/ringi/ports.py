@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # every start would load documents that most commands never s
 
     from ringi.domain.approval import Approval, ApprovalRequest
     from ringi.domain.base import Document
-    from ringi.domain.events import Actor, EventKind, LoggedEvent
+    from ringi.domain.events import Actor, Event, EventKind, LoggedEvent
     from ringi.domain.execution import (
         CommandEnd,
         CommandStart,
@@ -195,6 +195,20 @@ class StoredGrant(NamedTuple):
     revoked_at: str | None
 
 
+class PlanRecord(NamedTuple):
+    """A plan with everything that was asked, said and done about it, as it was at one moment."""
+
+    plan: StoredPlan
+    requests: tuple[ApprovalRequest, ...]
+    approvals: tuple[Approval, ...]
+    events: tuple[Event, ...]
+    executions: tuple[StoredIntent, ...]
+    granting: bool
+    """Whether the workspace has standing approvals."""
+    interrupted: bool
+    """Whether any execution of the workspace, or the checks after it, waits to be recovered."""
+
+
 class StoredSession(NamedTuple):
     session: PlanningSession
     facts: SessionFacts
@@ -305,6 +319,7 @@ class Store(Log, Protocol):
 
     def ref(self, plan_id: str) -> PlanRef: ...
     def plan(self, plan_id: str) -> StoredPlan: ...
+    def record(self, plan_id: str) -> PlanRecord: ...
     def revision(self, plan_id: str) -> int: ...
     def project_state(self) -> ProjectState | None: ...
     def refs(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]: ...
@@ -314,8 +329,8 @@ class Store(Log, Protocol):
     def requests(self, plan_id: str) -> tuple[ApprovalRequest, ...]: ...
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]: ...
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]: ...
-    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...] | None:
-        """Of an earlier version; None if there was none."""
+    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
+        """Of an earlier version, too."""
 
     def overlapping(self, plan_id: str, paths: Sequence[str]) -> dict[str, list[str]]:
         """Other open plans that change one of the paths: their ids, and the paths."""

@@ -167,7 +167,7 @@ def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Itera
         yield Text("commands outside a sandbox are never covered")
     if subject.commit:
         yield Text("a commit is never covered")
-    specs = facts.store.specs(facts.about.id, subject.plan_version) or ()
+    specs = facts.store.specs(facts.about.id, subject.plan_version)
     risk = highest(tuple(spec.risk for spec in specs))
     if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:
         yield Text("the risk is {risk}, {limit} is covered", risk=str(risk), limit=str(scope.max_risk))

@@ -1,6 +1,7 @@
 """Is it approved? Whether an approval still covers what would be done now (rules 2 to 4)."""
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from ringi.approvals.grant import Granting, Grants
 from ringi.approvals.kinds import KINDS
@@ -8,27 +9,31 @@ from ringi.approvals.proof import signer_now
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ProofKind
 from ringi.domain.events import EventKind
-from ringi.domain.subject import Subject
+from ringi.domain.subject import SubjectKind
 from ringi.errors import Expired, GrantRefused, NotProven, SignatureRefused
+from ringi.ports import PlanRecord
 from ringi.text import Text
 
+_PLAN: Final = KINDS[SubjectKind.PLAN]
+_GIVEN: Final = _PLAN.given - {EventKind.UNDO_APPROVED}
 Now = Callable[[Approval], bytes | None]
 """What would be approved of the subject as it is now; None if what it holds is not what its hashes say."""
 
 
-def covering_approval(services: Granting, about: Subject, name: str, now: Now) -> Approval | None:
+def covering_approval(services: Granting, record: PlanRecord, now: Now) -> Approval | None:
     """The newest approval, if its stored bytes are exactly what the subject says now.
 
     What a person said last counts: no earlier approval comes back because a later one ended, nor one from
     before the subject was declined or sent back. Only a standing approval that ended leaves theirs in place.
     Raises if one would cover it, but its time is over, or what proved it no longer does.
     """
+    name = f"p{record.plan.number}"
     ended: GrantRefused | SignatureRefused | None = None
-    for approval in _last_said(services, about, name):
+    for approval in _last_said(record, name):
         data = now(approval)
         if data is None or approval.subject.encode() != data or approval.digest != codec.digest(data):
             continue
-        if KINDS[about.kind].asked and approval.expires_at < services.clock.now():
+        if approval.expires_at < services.clock.now():
             raise Expired(plan=name, when=approval.expires_at)
         try:
             _require_proven(services, approval, name)
@@ -43,14 +48,13 @@ def covering_approval(services: Granting, about: Subject, name: str, now: Now) -
     return None
 
 
-def _last_said(services: Granting, about: Subject, name: str) -> Iterator[Approval]:
+def _last_said(record: PlanRecord, name: str) -> Iterator[Approval]:
     """The newest first, up to the last one of a person."""
-    events = [logged.event for logged in services.store.events(about.id)]
-    given = {event.evidence: n for n, event in enumerate(events) if _gives(event.event, about)}
+    events = record.events
+    given = {event.evidence: n for n, event in enumerate(events) if event.event in _GIVEN}
     known = {event.evidence for event in events}
-    refusing = KINDS[about.kind].refused
-    refused = max((n for n, event in enumerate(events) if event.event in refusing), default=-1)
-    for approval in reversed(services.store.approvals(about.id)):
+    refused = max((n for n, event in enumerate(events) if event.event in _PLAN.refused), default=-1)
+    for approval in reversed(record.approvals):
         evidence = approval.evidence
         if evidence not in known:
             why = Text("an approval in the ledger was put in or changed: the log knows nothing of it")
@@ -62,10 +66,6 @@ def _last_said(services: Granting, about: Subject, name: str) -> Iterator[Approv
         yield approval
         if approval.proof.kind is not ProofKind.GRANT:
             return
-
-
-def _gives(event: EventKind, about: Subject) -> bool:
-    return event in KINDS[about.kind].given and event is not EventKind.UNDO_APPROVED
 
 
 def _require_proven(services: Granting, approval: Approval, name: str) -> None:

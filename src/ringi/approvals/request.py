@@ -1,5 +1,6 @@
 """What somebody was asked to approve, and what became of it."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from msgspec import UNSET, UnsetType
@@ -19,7 +20,7 @@ from ringi.domain.events import Event, EventKind
 from ringi.domain.plan import ALL_SPECS, SpecSelection
 from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import Expired, NotRequested
-from ringi.ports import Clock, Ids, Store
+from ringi.ports import Clock, Ids, PlanRecord, Store
 from ringi.text import Text
 
 
@@ -55,13 +56,12 @@ def request_of(
     )
 
 
-def open_request(
-    services: Asking, about: Subject, version: int, selection: SpecSelection, name: str
-) -> ApprovalRequest:
+def open_request(services: Asking, record: PlanRecord, selection: SpecSelection) -> ApprovalRequest:
     """The newest for exactly this, if nobody answered it yet. Raises NotRequested, Expired."""
-    for asked in reversed(services.store.requests(about.id)):
+    name, version = f"p{record.plan.number}", record.plan.document.plan.version
+    for asked in reversed(record.requests):
         if (asked.version, asked.selection, asked.act) == (version, selection, UNSET):
-            if _ended_by(services, asked):
+            if _ended_by(asked, record.events):
                 break
             return require_time(services, asked, name)
     raise NotRequested(plan=name)
@@ -73,13 +73,12 @@ def require_time(services: Asking, asked: ApprovalRequest, name: str) -> Approva
     return asked
 
 
-def _ended_by(services: Asking, asked: ApprovalRequest) -> Event | None:
+def _ended_by(asked: ApprovalRequest, events: Iterable[Event]) -> Event | None:
     """What decided the request or ended it, the first of its kind: a request is answered once."""
     kind = KINDS[asked.about.kind]
     ending = kind.given | kind.refused | kind.overtaken
     found: Event | None = None
-    for logged in services.store.events(asked.subject_id):
-        event = logged.event
+    for event in events:
         if event.event is EventKind.APPROVAL_REQUESTED and event.reason == asked.digest:
             found = None
         elif found is None and event.event in ending:
@@ -89,22 +88,21 @@ def _ended_by(services: Asking, asked: ApprovalRequest) -> Event | None:
 
 def outcome(services: Asking, plan_id: str) -> ApprovalOutcome | None:
     """What became of the newest request; None while it is open."""
-    requests = services.store.requests(plan_id)
-    if not requests:
+    record = services.store.record(plan_id)
+    if not record.requests:
         return None
-    asked = requests[-1]
-    event = _ended_by(services, asked)
+    asked = record.requests[-1]
+    event = _ended_by(asked, record.events)
     if event is None:
         expired = asked.expires_at < services.clock.now()
         return ExpiredRequest(asked.expires_at) if expired else None
     if event.event in KINDS[asked.about.kind].given:
-        approvals = services.store.approvals(plan_id)
-        given = next((approval for approval in approvals if approval.evidence == event.evidence), None)
+        given = next((one for one in record.approvals if one.evidence == event.evidence), None)
         if given and given.request_id == asked.id:
             return ApprovedPlan(given)
         return Cancelled(str(Text("another request for the plan was answered")))
     if event.event is EventKind.DECLINED:
-        return Declined(event.reason, services.store.plan(plan_id).document.state.comments)
+        return Declined(event.reason, record.plan.document.state.comments)
     if event.event is EventKind.SENT_BACK:
         return Cancelled(event.reason)
     return Cancelled(str(Text("the plan was changed since: {event}", event=str(event.event))))

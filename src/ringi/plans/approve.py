@@ -54,7 +54,7 @@ from ringi.plans.effects import content_of
 from ringi.plans.propose import require_as_seen
 from ringi.plans.services import Services
 from ringi.plans.validate import misfits
-from ringi.ports import NewEvent, StoredPlan
+from ringi.ports import NewEvent, PlanRecord, StoredPlan
 from ringi.text import Text
 from ringi.workspace.tree import differing
 
@@ -72,8 +72,8 @@ def request(
     A standing approval that covers the whole plan answers at once.
     """
     # The files are read before the transaction: whoever changes the plan meanwhile makes the save fail.
-    stored = services.store.plan(plan_id)
-    document = stored.document
+    record = services.store.record(plan_id)
+    stored, document = record.plan, record.plan.document
     if seen:
         require_as_seen(stored, seen)
     refuse_superseded(stored)
@@ -96,7 +96,7 @@ def request(
         transaction.add_request(asked)
         stored = transaction.save_plan(stored, document, event)
     grants = Grants(services)
-    if selection.all and (standing := grants.covering(stored)):
+    if record.granting and selection.all and (standing := grants.covering(stored)):
         # Used up, revoked or overtaken in this very moment: the request stays open for a person.
         with contextlib.suppress(GrantRefused, LostRace):
             grants.approve(stored, standing, asked, data)
@@ -161,19 +161,20 @@ def approve(
     proof: Proof | None,
     note: str,
 ) -> ApprovedPlan:
-    stored = services.store.plan(plan_id)
+    record = services.store.record(plan_id)
+    stored = record.plan
     document, name = stored.document, f"p{stored.number}"
     proof = require_answer(services, proof, f"ringi review {name}")
     refuse_superseded(stored)
     status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
-    asked = open_request(services, subjects.plan(plan_id), document.plan.version, selection, name)
+    asked = open_request(services, record, selection)
     _require_fit(services, stored, selection)
     data = codec.canonical(subject_now(services, document, selection, asked.expires_at))
     act, risk = SignedAct.APPROVE, risk_of(document, selection)
-    record = prove(services, asked, data, proof, act=act, approver=approver, risk=risk, note=note)
+    proven = prove(services, asked, data, proof, act=act, approver=approver, risk=risk, note=note)
     with services.store.transaction() as transaction:
         last = transaction.last_hash()
-        approval = approval_of(services, asked, data, record, approver=approver, after_event=last, note=note)
+        approval = approval_of(services, asked, data, proven, approver=approver, after_event=last, note=note)
         transaction.add_approval(approval)
         left_out = _left_out(document, selection)
         told = (Feedback(approval.timestamp, left_out, FeedbackKind.NOT_APPROVED),) if left_out else ()
@@ -231,10 +232,9 @@ def send_back(services: Services, plan_id: str, reason: str) -> PlanState:
         return transaction.save_plan(stored, document, event).document.state
 
 
-def covering(services: Services, document: PlanDocument, name: str) -> Approval | None:
+def covering(services: Services, record: PlanRecord) -> Approval | None:
     """The approval that still covers the plan as it is now. Raises as `covering_approval` does."""
-    about = subjects.plan(document.plan.id)
-    return covering_approval(services, about, name, partial(_bytes_now, services, document))
+    return covering_approval(services, record, partial(_bytes_now, services, record.plan.document))
 
 
 def _bytes_now(services: Services, document: PlanDocument, approval: Approval) -> bytes | None:

@@ -13,7 +13,6 @@ from ringi.domain.plan import (
     PLAN_MACHINE,
     ActionSpecExt,
     CheckResult,
-    PlanDocument,
     PlanStatus,
     SpecKind,
     only_reads,
@@ -40,13 +39,13 @@ from ringi.plans import check, commit, undo
 from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import refuse_superseded, require_valid
 from ringi.plans.effects import Invalid
-from ringi.plans.executor import Executor, storage_errors
+from ringi.plans.executor import Executor, Stages, storage_errors
 from ringi.plans.preview import after_bytes
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.steps import end_command
 from ringi.plans.units import numbered
-from ringi.ports import NewEvent, StoredCommand, StoredIntent, StoredPlan, Transaction
+from ringi.ports import NewEvent, PlanRecord, StoredCommand, StoredIntent, StoredPlan, Transaction
 from ringi.text import Text
 from ringi.workspace.stage import emptied_by
 from ringi.workspace.tree import differing, found_at
@@ -59,26 +58,35 @@ _SHOWN = 8
 @storage_errors()
 def execute(services: Services, plan_id: str) -> ExecutionResult:
     with services.lock("execute"):
-        _recover(services)
-        stored = services.store.plan(plan_id)
+        record = _recovered_record(services, plan_id)
+        stored = record.plan
         refuse_superseded(stored)
-        executions = services.store.executions(plan_id)
-        approval = _approval(services, stored, executions)
-        specs = _remaining(services, stored, executions, approval)
-        _require_runnable(stored, specs, cut_off(services, executions))
+        approval = _approval(services, record)
+        specs = _remaining(services, record, approval)
+        _require_runnable(stored, specs, cut_off(services, record.executions))
         planned = stored.document.state.planned_checks
         checked = check.require_before(services, stored, planned) if approval and planned else ()
         contents = _contents(services, stored, specs)
         intent = _intent(services, stored, approval, specs)
 
-        def begin(transaction: Transaction) -> None:
-            _begin(transaction, _with_checks(stored, checked), approval, intent)
+        def begin(transaction: Transaction) -> StoredPlan:
+            return _begin(transaction, _with_checks(stored, checked), approval, intent)
 
         result = Executor(services).carry_out(intent, contents, begin)
         if approval and result.overall_success:
             result = _afterwards(services, approval, result, checks=bool(planned and planned.after))
         services.store.forget_bytes(services.clock.now())
         return result
+
+
+def _recovered_record(services: Services, plan_id: str) -> PlanRecord:
+    """The plan, once nothing is left of what a crash cut off."""
+    record = services.store.record(plan_id)
+    if record.interrupted:
+        _recover(services)
+        return services.store.record(plan_id)
+    Stages(services).sweep()
+    return record
 
 
 def _afterwards(
@@ -94,24 +102,25 @@ def _afterwards(
     return commit.commit(services, approval, result)
 
 
-def _approval(services: Services, stored: StoredPlan, executions: Sequence[StoredIntent]) -> Approval | None:
+def _approval(services: Services, record: PlanRecord) -> Approval | None:
     """None for a plan that only reads: there is nothing to approve in it."""
+    stored = record.plan
     document, name = stored.document, f"p{stored.number}"
     status, found = document.state.status, None
     if status is PlanStatus.COMPLETED:
         raise AlreadyDone(plan=name)
     if status in _RUNNABLE:
         try:
-            found = _covering(services, document, name)
+            found = _covering(services, record, name)
         except (Expired, GrantRefused, SignatureRefused):
             _send_to_review(services, stored, EventKind.APPROVAL_EXPIRED)
             raise
     reading = status in {*_RUNNABLE, PlanStatus.PENDING_REVIEW} and only_reads(document.state.action_specs)
-    if found and _was_undone(executions, found):
+    if found and _was_undone(record.executions, found):
         # What a person took back is not done again without being asked.
         _send_to_review(services, stored, EventKind.FOUND_STALE)
         raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
-    if found is None and (moved := _moved(services, document) if status in _RUNNABLE else None):
+    if found is None and (moved := _moved(services, record) if status in _RUNNABLE else None):
         _send_to_review(services, stored, EventKind.FOUND_STALE)
         raise Stale(plan=name, paths=moved)
     if found is None and not reading:
@@ -121,19 +130,19 @@ def _approval(services: Services, stored: StoredPlan, executions: Sequence[Store
     return found
 
 
-def _covering(services: Services, document: PlanDocument, name: str) -> Approval | None:
-    found = covering(services, document, name)
-    if found and found.proof.kind is ProofKind.GRANT and document.state.commit:
+def _covering(services: Services, record: PlanRecord, name: str) -> Approval | None:
+    found = covering(services, record)
+    if found and found.proof.kind is ProofKind.GRANT and record.plan.document.state.commit:
         raise GrantRefused(grant=(found.proof.grant or "")[:_SHOWN], plan=name, why=_NEVER)
     return found
 
 
-def _moved(services: Services, document: PlanDocument) -> Text | None:
+def _moved(services: Services, record: PlanRecord) -> Text | None:
     """What of the repository is not as approved, if that alone keeps the newest approval from counting."""
-    for approval in reversed(services.store.approvals(document.plan.id)):
+    for approval in reversed(record.approvals):
         said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
         if said.kind is Act.EXECUTE:
-            now = subject_now(services, document, approval.selection, approval.expires_at)
+            now = subject_now(services, record.plan.document, approval.selection, approval.expires_at)
             if said.commit and now.commit and msgspec.structs.replace(now, commit=said.commit) == said:
                 return commit.difference(said.commit, now.commit)
             return None
@@ -146,17 +155,14 @@ def _was_undone(executions: Sequence[StoredIntent], approval: Approval) -> bool:
 
 
 def _remaining(
-    services: Services,
-    stored: StoredPlan,
-    executions: Sequence[StoredIntent],
-    approval: Approval | None,
+    services: Services, record: PlanRecord, approval: Approval | None
 ) -> tuple[ActionSpecExt, ...]:
     """The approved specs, without those that were carried out under this approval."""
-    specs = stored.document.state.action_specs
+    specs = record.plan.document.state.action_specs
     if approval is None:
         return specs
     done: set[str] = set()
-    for execution in executions:
+    for execution in record.executions:
         if execution.result and execution.intent.approval_id == approval.id:
             ended = execution.result.results
             failed = {outcome.spec_id for outcome in ended if outcome.status is not OpStatus.DONE}
@@ -235,14 +241,14 @@ def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
 
 def _begin(
     transaction: Transaction, stored: StoredPlan, approval: Approval | None, intent: ExecutionIntent
-) -> None:
+) -> StoredPlan:
     status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.SCHEDULED)
     status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
     if approval:
         transaction.spend(approval.id, intent.id)
     # Saved on the revision that was checked: if somebody changed the plan since, nothing runs.
     event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
-    transaction.save_plan(stored, with_state(stored.document, status=status), event)
+    return transaction.save_plan(stored, with_state(stored.document, status=status), event)
 
 
 def _with_checks(stored: StoredPlan, checked: tuple[CheckResult, ...]) -> StoredPlan:

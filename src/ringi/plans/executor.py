@@ -17,11 +17,11 @@ from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
 from ringi.domain.plan import PLAN_MACHINE, ExecutionLink, FileState, PlanStatus, with_state
-from ringi.errors import PathRefused, StorageFailed
+from ringi.errors import LostRace, PathRefused, StorageFailed
 from ringi.plans.services import Services
 from ringi.plans.steps import take_step
 from ringi.plans.units import Unit, segments, stops
-from ringi.ports import NewEvent, Transaction
+from ringi.ports import NewEvent, StoredPlan, Transaction
 from ringi.text import Text, why_failed
 from ringi.workspace.stage import Stage, emptied_by, known_to, reverse, staged
 from ringi.workspace.tree import found_at
@@ -77,8 +77,9 @@ def record(
     progress: Progress,
     kept: tuple[str, ...],
     *,
-    recovered: bool = False,
+    begun: StoredPlan | None = None,
 ) -> ExecutionResult:
+    """`begun` is the plan as the execution saved it; None if a crash cut it off since."""
     refused = intent.refused or ()
     ended = [
         (change.unit or 0, bool(change.optional), progress.of_change(change)) for change in intent.changes
@@ -96,16 +97,20 @@ def record(
         ),
         started_at=intent.started_at,
         finished_at=services.clock.now(),
-        recovered=recovered,
+        recovered=begun is None,
         kept=kept,
     )
-    with services.store.transaction() as transaction:
-        _save(transaction, result)
+    try:
+        with services.store.transaction() as transaction:
+            _save(transaction, result, begun or transaction.plan(result.plan_id))
+    except LostRace:
+        # The plan was saved since, by one of its commands or by somebody's comment.
+        with services.store.transaction() as transaction:
+            _save(transaction, result, transaction.plan(result.plan_id))
     return result
 
 
-def _save(transaction: Transaction, result: ExecutionResult) -> None:
-    stored = transaction.plan(result.plan_id)
+def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan) -> None:
     state = stored.document.state
     link = ExecutionLink(result.execution_id, str(result.kind), result.finished_at, result.overall_success)
     status = state.status
@@ -240,28 +245,31 @@ class Executor:
         self._stages = Stages(services)
 
     def carry_out(
-        self, intent: ExecutionIntent, contents: Mapping[str, bytes], begin: Callable[[Transaction], None]
+        self,
+        intent: ExecutionIntent,
+        contents: Mapping[str, bytes],
+        begin: Callable[[Transaction], StoredPlan],
     ) -> ExecutionResult:
-        """`contents` has the bytes before and after; `begin` adds to the transaction of the intent."""
+        """`contents` has the bytes before and after; `begin` saves the plan with the intent."""
         stage = self._stages.stage(intent.id)
         # A command may clean up where we stage; then it is made anew.
         with stage.held() if intent.changes and not intent.steps else contextlib.nullcontext():
             try:
-                self._commit(stage, intent, contents, begin)
+                begun = self._commit(stage, intent, contents, begin)
             except BaseException:
                 with contextlib.suppress(OSError, PathRefused):
                     stage.drop(everything)
                 raise
             progress = self._run(stage, intent)
-        return record(self._services, intent, progress, self._stages.clear(intent))
+        return record(self._services, intent, progress, self._stages.clear(intent), begun=begun)
 
     def _commit(
         self,
         stage: Stage,
         intent: ExecutionIntent,
         contents: Mapping[str, bytes],
-        begin: Callable[[Transaction], None],
-    ) -> None:
+        begin: Callable[[Transaction], StoredPlan],
+    ) -> StoredPlan:
         if intent.changes:
             stage.prepare(intent.changes, lambda sha256: verified(sha256, contents.get(sha256)))
         kept_until = self._services.clock.after(self._services.rules.keep_sec)
@@ -269,9 +277,10 @@ class Executor:
             for data in contents.values():
                 transaction.put_bytes(data, kept_until)
             transaction.add_intent(intent)
-            begin(transaction)
+            begun = begin(transaction)
             if not intent.steps:  # a command may take long, and people look meanwhile
                 transaction.hold_back()
+        return begun
 
     def _run(self, stage: Stage, intent: ExecutionIntent) -> Progress:
         """An OSError that comes out of here leaves no result, so recovery will settle it."""

@@ -46,7 +46,7 @@ class Recovery:
                         progress.done(unit)
             else:
                 go_on = self._files(intent, segment, progress, go_on=go_on)
-        return record(self._services, intent, progress, self._stages.clear(intent), recovered=True)
+        return record(self._services, intent, progress, self._stages.clear(intent))
 
     def _last_started(self, intent: ExecutionIntent) -> tuple[int, Collection[int]]:
         """The place of the last command that was started, and the units that were done by then."""

@@ -287,10 +287,10 @@ def _carry_out(
         refused=found.refused or UNSET,
     )
 
-    def begin(transaction: Transaction) -> None:
+    def begin(transaction: Transaction) -> StoredPlan:
         transaction.spend(approval.id, intent.id)
         event = NewEvent(EventKind.UNDO_STARTED, Actor.SYSTEM, reason, intent)
-        transaction.save_plan(stored, stored.document, event)
+        return transaction.save_plan(stored, stored.document, event)
 
     return Executor(services).carry_out(intent, contents, begin)
 

@@ -131,7 +131,7 @@ class Versions:
             if subject.kind is not Act.EXECUTE:
                 continue
             selected = {spec.id for spec in subject.specs}
-            specs = services.store.specs(plan.id, subject.plan_version) or ()
+            specs = services.store.specs(plan.id, subject.plan_version)
             approved = [spec for spec in specs if spec.id in selected]
             found = _differences(services, approved, document.state.action_specs)
             return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
@@ -149,10 +149,9 @@ def _taken_back(before: PlanDocument, document: PlanDocument, version: int) -> P
 
 def _specs(services: Services, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:
     plan = stored.document.plan
-    found = services.store.specs(plan.id, version) if 1 <= version <= plan.version else None
-    if found is None:
+    if not 1 <= version <= plan.version:
         raise NotFound(what=Text("version"), name=str(version), see=f"ringi show p{stored.number}")
-    return found
+    return services.store.specs(plan.id, version)
 
 
 def compare(services: Services, plan_id: str, version: int, other_plan_id: str, other: int) -> PlanComparison:

@@ -28,20 +28,13 @@ _SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
 
 class Approvals(Reader):
     def requests(self, subject_id: str) -> tuple[ApprovalRequest, ...]:
-        found = self._select(_REQUESTS, subject_id)
-        return tuple(codec.trusted(as_bytes(row[0]), ApprovalRequest, "approval request") for row in found)
+        return tuple(as_request(document) for (document,) in self._select(_REQUESTS, subject_id))
 
     def approvals(self, subject_id: str) -> tuple[Approval, ...]:
-        return self._approvals(_APPROVALS, subject_id)
+        return tuple(as_approval(*row) for row in self._select(_APPROVALS, subject_id))
 
     def granted(self, grant_id: str) -> tuple[Approval, ...]:
-        return self._approvals(_GRANTED, grant_id)
-
-    def _approvals(self, statement: str, name: str) -> tuple[Approval, ...]:
-        return tuple(
-            msgspec.structs.replace(read_approval(as_bytes(document)), spent_by=spent_by)
-            for document, spent_by in self._select(statement, name)
-        )
+        return tuple(as_approval(*row) for row in self._select(_GRANTED, grant_id))
 
 
 class ApprovalWrites(EventLog):
@@ -59,3 +52,12 @@ class ApprovalWrites(EventLog):
 
     def spend(self, approval_id: str, used_by: str) -> None:
         self._database.execute(_SPEND, (used_by, approval_id))
+
+
+def as_request(document: object) -> ApprovalRequest:
+    return codec.trusted(as_bytes(document), ApprovalRequest, "approval request")
+
+
+def as_approval(document: object, spent_by: object) -> Approval:
+    spent_by = None if spent_by is None else str(spent_by)
+    return msgspec.structs.replace(read_approval(as_bytes(document)), spent_by=spent_by)

@@ -137,6 +137,10 @@ def text_of(document: Document) -> str:
     return codec.canonical(document).decode()
 
 
+def as_event(document: object) -> Event:
+    return codec.trusted(as_bytes(document), Event, "event")
+
+
 class Events(Reader):
     def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]:
         if subject_id is None:
@@ -144,7 +148,7 @@ class Events(Reader):
         else:
             found = self._select(_EVENTS_OF, subject_id, after)
         for document, hash_ in found:
-            yield LoggedEvent(codec.trusted(as_bytes(document), Event, "event"), str(hash_))
+            yield LoggedEvent(as_event(document), str(hash_))
 
     def last_seq(self) -> int:
         found = self._select(_LAST_EVENT)

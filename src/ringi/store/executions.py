@@ -34,13 +34,7 @@ class Executions(Reader):
         return codec.trusted(as_bytes(found[0][0]), ExecutionIntent, "intent") if found else None
 
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
-        return tuple(
-            StoredIntent(
-                codec.trusted(as_bytes(intent), ExecutionIntent, "intent"),
-                None if result is None else codec.trusted(as_bytes(result), ExecutionResult, "result"),
-            )
-            for intent, result in self._select(_EXECUTIONS, plan_id)
-        )
+        return tuple(as_execution(*row) for row in self._select(_EXECUTIONS, plan_id))
 
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]:
         return tuple(
@@ -64,3 +58,10 @@ class ExecutionWrites(EventLog):
 
     def end_command(self, end: CommandEnd) -> None:
         self._database.execute(_END_COMMAND, (text_of(end), end.execution_id, end.spec_id))
+
+
+def as_execution(intent: object, result: object) -> StoredIntent:
+    return StoredIntent(
+        codec.trusted(as_bytes(intent), ExecutionIntent, "intent"),
+        None if result is None else codec.trusted(as_bytes(result), ExecutionResult, "result"),
+    )

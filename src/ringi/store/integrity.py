@@ -52,6 +52,8 @@ _SESSION_ROWS: Final = (
 )
 _LOG_COUNTS: Final = "SELECT session_id, COUNT(*), MIN(seq), MAX(seq) FROM session_logs GROUP BY session_id"
 _RUN_ROWS: Final = "SELECT at, id, CAST(document AS BLOB) FROM runs ORDER BY at"
+_NO_SPECS: Final = codec.canonical(())
+"""As if it were in the row that a plan without specs does not have."""
 
 T = TypeVar("T")
 
@@ -256,9 +258,9 @@ class _Chain:
                 yield Text(
                     "plan p{number}: it is not what event {seq} says was saved", number=number, seq=seq
                 )
-            elif specs is None or codec.digest(as_bytes(specs)) != read.specs_sha256:
+            elif codec.digest(as_bytes(specs or _NO_SPECS)) != read.specs_sha256:
                 yield Text("plan p{number}: its specs were changed", number=number)
-            elif not self._listed_right(listed, read, as_bytes(specs), at):
+            elif not self._listed_right(listed, read, as_bytes(specs or _NO_SPECS), at):
                 yield Text("plan p{number}: the list does not say what the plan says", number=number)
         for plan_id, (seq, _, _) in self._documents.items():
             yield Text("event {seq}: its plan {plan} is gone", seq=seq, plan=plan_id)

@@ -18,6 +18,7 @@ from ringi.store.executions import Executions
 from ringi.store.grants import GrantRows
 from ringi.store.plans import PlanReader
 from ringi.store.project_state import States
+from ringi.store.records import PlanRecords
 from ringi.store.runs import Runs
 from ringi.store.sessions import Sessions
 from ringi.store.transaction import LedgerTransaction
@@ -27,7 +28,7 @@ _SPECS: Final = "SELECT document FROM specs WHERE plan_id = ? AND version = ?"
 _OVERLAPPING: Final = "SELECT plan_id FROM open_paths WHERE path = ? AND plan_id <> ? ORDER BY plan_id"
 
 
-class LedgerReader(PlanReader, Sessions, Runs, Approvals, GrantRows, Executions, States, Events):
+class LedgerReader(PlanReader, PlanRecords, Sessions, Runs, Approvals, GrantRows, Executions, States, Events):
     """The whole of it, to be read: one module per kind of document."""
 
     def __init__(self, folder: Path, wait_sec: float) -> None:
@@ -38,9 +39,9 @@ class LedgerReader(PlanReader, Sessions, Runs, Approvals, GrantRows, Executions,
         with translated(self.folder):
             return self._contents.get(self.database, sha256)
 
-    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...] | None:
+    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
         found = self._select(_SPECS, plan_id, version)
-        return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else None
+        return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else ()
 
     def overlapping(self, plan_id: str, paths: Sequence[str]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -68,6 +69,7 @@ class Ledger(LedgerReader):
         self._after_commit = after_commit
         self._known = Known()
         self._workspace_id: str | None = None
+        self._forgot_on = ""
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
@@ -105,6 +107,10 @@ class Ledger(LedgerReader):
         return self._workspace_id
 
     def forget_bytes(self, before: str) -> None:
-        """Only tidying up: what cannot be forgotten now is forgotten the next time."""
+        """Once a day. Only tidying up: what cannot be forgotten now is forgotten the next time."""
+        day = before[: len("2026-01-31")]
+        if day == self._forgot_on:
+            return
+        self._forgot_on = day
         with contextlib.suppress(Busy, StorageFailed, OSError), translated(self.folder):
             self._contents.forget(self.database, before)

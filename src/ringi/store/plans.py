@@ -50,11 +50,14 @@ def load_document(database: sqlite3.Connection, plan_id: str) -> tuple[PlanDocum
     row = database.execute(_PLAN, (plan_id,)).fetchone()
     if row is None:
         raise NotFound(what=Text("plan"), name=plan_id)
-    document = _decoded(as_bytes(row[0]), PlanDocument, "plan")
-    if row[1] is not None:
-        specs = _decoded(as_bytes(row[1]), tuple[ActionSpecExt, ...], "specs")
-        document = with_state(document, action_specs=specs)
-    return document, row[2], row[3]
+    return as_document(row[0], row[1]), row[2], row[3]
+
+
+def as_document(text: object, specs: object) -> PlanDocument:
+    document = _decoded(as_bytes(text), PlanDocument, "plan")
+    if specs is None:
+        return document
+    return with_state(document, action_specs=_decoded(as_bytes(specs), tuple[ActionSpecExt, ...], "specs"))
 
 
 def _decoded(data: bytes, kind: type[T], what: str) -> T:

@@ -125,12 +125,16 @@ def _about(document: PlanDocument, text: str) -> About:
 def _write_specs(
     database: sqlite3.Connection, document: PlanDocument, earlier: PlanDocument | None
 ) -> PlanDocument:
-    """The specs stand in a row of their own, so that a change of status does not write them again."""
+    """The specs have a row of their own, so that a change of status does not write them again.
+
+    A plan that was only proposed has none yet.
+    """
     specs, version = document.state.action_specs, document.plan.version
     if earlier and specs is earlier.state.action_specs and version == earlier.plan.version:
         return document
     data = codec.canonical(specs)
-    database.execute(_SAVE_SPECS, (document.plan.id, version, data.decode()))
+    if specs or earlier:
+        database.execute(_SAVE_SPECS, (document.plan.id, version, data.decode()))
     return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
 
 

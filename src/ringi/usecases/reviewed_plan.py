@@ -91,7 +91,7 @@ class ReviewedPlan:
         self.require_as_shown()
         now = self.document.plan.version
         before = self._made_of[now]
-        specs = self.services.store.specs(self.plan_id, before) or ()
+        specs = self.services.store.specs(self.plan_id, before)
         if wrong := differing(self.services.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = views.amended(views.amendments(self.document)[-1:])
