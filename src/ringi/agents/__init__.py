@@ -1,1 +1,1 @@
-"""One record per agent: its state, start and resume, its MCP entry, its hook, how it is recognised."""
+"""One record per agent: its state, how to resume it, its MCP entry, its hook, how to recognise it."""

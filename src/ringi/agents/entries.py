@@ -1,4 +1,4 @@
-"""What the agents' own configuration files get: our MCP server, our hook. Text in, text out."""
+"""Our MCP server and hook in the agents' own configuration files. Text in, text out."""
 
 import re
 import shlex
@@ -14,12 +14,12 @@ NAME: Final = "ringi"
 
 
 def hook_command(agent: str, program: Sequence[str]) -> str:
-    """Claude Code goes on after every exit code but 2, so also if the program is gone or was killed."""
+    """Claude Code allows the edit unless the exit code is 2, even if the program is missing or killed."""
     return f"{shlex.join([*program, 'hook', agent])} || exit 2"
 
 
 def merged(agent: Agent, file: str, text: str, program: Sequence[str]) -> str:
-    """The text with our entry as it should be; the same text if it is. Raises BadDocument."""
+    """The text with our entry up to date; unchanged if it already is. Raises BadDocument."""
     entry = _entry_in(agent, file)
     if not text.strip() and not file.endswith(".toml"):
         return jsonc.fresh(_whole(agent, entry, program), "\r\n" if "\r\n" in text else "\n")
@@ -37,7 +37,7 @@ def merged(agent: Agent, file: str, text: str, program: Sequence[str]) -> str:
 
 
 def taken(agent: Agent, file: str, text: str, kept: int) -> str:
-    """The text without our entry, and without what held nothing else, down to the first `kept` holders."""
+    """The text without our entry, and without objects that held nothing else, except the outermost `kept`."""
     entry = _entry_in(agent, file)
     if file.endswith(".toml") and isinstance(entry, Mcp):
         return toml.take(text, (*entry.holder, NAME), file)
@@ -54,7 +54,7 @@ def taken(agent: Agent, file: str, text: str, kept: int) -> str:
 
 
 def holders(agent: Agent, file: str, text: str) -> int:
-    """How many of the objects around our entry are there already."""
+    """How many of the objects around our entry exist."""
     if file.endswith(".toml") or not text.strip():
         return 0
     root = _root(file, text)
@@ -63,7 +63,7 @@ def holders(agent: Agent, file: str, text: str) -> int:
 
 
 def says_nothing(agent: Agent, file: str, text: str) -> bool:
-    """Nothing is left in it but what we would have begun it with."""
+    """True if it holds no more than a new file of ours would without our entry."""
     if not text.strip():
         return True
     opening = agent.mcp.opening if agent.mcp else {}
@@ -72,7 +72,7 @@ def says_nothing(agent: Agent, file: str, text: str) -> bool:
 
 def _entry_in(agent: Agent, file: str) -> Mcp | Hook:
     entry = agent.hook if agent.hook and agent.hook.file == file else agent.mcp
-    assert entry is not None  # noqa: S101  # the file is one that the agent's record names
+    assert entry is not None  # noqa: S101  # the agent's record names the file
     return entry
 
 
@@ -117,7 +117,7 @@ def _command(agent: Agent, hook: Hook, program: Sequence[str]) -> dict[str, Any]
 def _merged_keys(
     file: str, text: str, steps: jsonc.Steps, found: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> str:
-    """Only what differs: what else a person wrote into the entry is theirs."""
+    """Changes only our keys; a person may have added others to the entry."""
     for key, value in wanted.items():
         if found.get(key) != value:
             text = jsonc.put(text, (*steps, key), value, file)
@@ -147,7 +147,7 @@ def _at(file: str, text: str, steps: jsonc.Steps) -> Mapping[str, Any]:
 
 
 def _ours(agent: Agent, entry: Mcp | Hook, root: jsonc.Node) -> Iterator[tuple[jsonc.Step, ...]]:
-    """The places of our entry, the last one first, so that taking one out moves no other."""
+    """The places of our entry, last one first, so that removing one does not move the others."""
     holder = _holder(entry, root)
     if isinstance(entry, Mcp):
         if jsonc.at(root, (*holder, NAME)) is not None:

@@ -1,7 +1,7 @@
-"""JSON as editors keep it, with comments and trailing commas: read, and edited in place.
+"""JSON with comments and trailing commas, as editors write it: read, and edited in place.
 
-Putting a value in or taking it out leaves every other byte as it is. The result is read again and compared
-with what was meant; a text that would say anything else is refused.
+Setting or removing a value leaves every other byte unchanged. The result is parsed again and compared
+with what was intended; if it differs, the edit is refused.
 """
 
 import copy
@@ -29,16 +29,16 @@ class Node(NamedTuple):
     start: int
     end: int
     items: tuple["Item", ...] = ()
-    """Of an object or an array."""
+    """The items of an object or an array."""
 
 
 class Item(NamedTuple):
     step: Step
-    """The key in an object, the number in an array."""
+    """The key in an object, the index in an array."""
     start: int
     node: Node
     comma: int | None
-    """The place of the comma after it."""
+    """The offset of the comma after it."""
 
 
 def read(text: str, what: str) -> Node:
@@ -80,7 +80,7 @@ class _Reader:
             raise self._wrong(start, Text("a value is missing"))
         try:
             return Node(json.loads(found[0]), start, found.end())
-        except ValueError:  # also a number of thousands of digits
+        except ValueError:  # for example a number with thousands of digits
             raise self._wrong(start, Text("a value cannot be read")) from None
 
     def _object(self, start: int, depth: int) -> Node:
@@ -111,7 +111,7 @@ class _Reader:
         return Node([item.node.value for item in items], start, place + 1, tuple(items))
 
     def _item(self, step: Step, start: int, value: int, depth: int, closing: str) -> tuple[Item, int]:
-        """The item, and the place of the next one or of the closing bracket."""
+        """The item, and the offset of the next one or of the closing bracket."""
         node = self._value(value, depth + 1)
         place = self._blank(node.end)
         found = self._text[place : place + 1]
@@ -131,7 +131,7 @@ class _Reader:
 
 
 _UNIT: Final = "  "
-# What may follow a value on its line and belongs to it.
+# A comment that follows a value on its line belongs to it.
 _REST_OF_LINE: Final = re.compile(r"[ \t]*(?:/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
 _END_OF_LINE: Final = re.compile(r"[ \t]*\r?\n")
 _INDENT: Final = re.compile(r"[ \t]*")
@@ -145,7 +145,7 @@ class _Style(NamedTuple):
 
 
 def put(text: str, steps: Steps, value: Any, what: str) -> str:
-    """With the value at that place; objects on the way that are missing are made."""
+    """Sets the value at that path, creating missing objects."""
     root = read(text, what)
     there = 0
     while there < len(steps) and at(root, steps[: there + 1]) is not None:
@@ -165,7 +165,7 @@ def put(text: str, steps: Steps, value: Any, what: str) -> str:
 
 
 def take(text: str, steps: Steps, what: str) -> str:
-    """Without the value at that place, and without the line that it leaves empty."""
+    """Removes the value at that path, and the line if it becomes empty."""
     root = read(text, what)
     holder = _sure(root, steps[:-1])
     number = next(place for place, item in enumerate(holder.items) if item.step == steps[-1])
@@ -180,7 +180,7 @@ def fresh(value: Any, newline: str = "\n") -> str:
 
 def _sure(root: Node, steps: Steps) -> Node:
     node = at(root, steps)
-    assert node is not None  # noqa: S101  # the caller has seen it
+    assert node is not None  # noqa: S101  # the caller has checked
     return node
 
 
@@ -193,7 +193,7 @@ def _style(text: str, root: Node) -> _Style:
 
 
 def _indent(text: str, place: int) -> str:
-    """Of the line on which the place is."""
+    """The indent of the line that contains the offset."""
     found = _INDENT.match(text, text.rfind("\n", 0, place) + 1)
     return found[0].lstrip("\ufeff") if found else ""
 
@@ -242,7 +242,7 @@ def _behind(text: str, last: Item, key: str, value: Any, style: _Style) -> str:
 
 
 def _line_end(text: str, place: int) -> int:
-    """After a comment on the same line: it is about what comes before it."""
+    """After a comment on the same line, which belongs to the value before it."""
     found = _REST_OF_LINE.match(text, place)
     return found.end() if found else place
 
@@ -280,7 +280,7 @@ def _removed(text: str, holder: Node, number: int) -> str:
 
 
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """The whole lines if nothing else is on them; else with the blanks before."""
+    """Whole lines if nothing else is on them; else including the blanks before."""
     begin = text.rfind("\n", 0, start) + 1
     rest = _END_OF_LINE.match(text, end)
     if not text[begin:start].strip(" \t") and rest is not None:

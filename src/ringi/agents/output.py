@@ -1,4 +1,4 @@
-"""What agents print when they are asked as models: the JSON among it, and what an answer comes to."""
+"""Parse what an agent prints when it is used as a model."""
 
 import json
 import math
@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 _MOST_FAILURES: Final = 200
-"""Places in an output that look like JSON and are not; more are not tried."""
+"""Give up after this many places that look like JSON but are not."""
 
 
 class Said(NamedTuple):
-    """What an agent's output comes to."""
+    """An agent's parsed output."""
 
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
     problem: str = ""
-    """What went wrong, in its own words."""
+    """The agent's own error message."""
     status: int = 0
-    """The HTTP status that its service answered with, if it says so."""
+    """The HTTP status of its service, if it reports one."""
 
 
 def plain(output: str, _errors: str, _exit_code: int) -> Said:
@@ -27,7 +27,7 @@ def plain(output: str, _errors: str, _exit_code: int) -> Said:
 
 
 def documents(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects among whatever else was printed, each from the beginning of a line."""
+    """The JSON objects in the output, each starting at the beginning of a line."""
     decoder = json.JSONDecoder()
     at, failures = 0, 0
     while at < len(text) and failures < _MOST_FAILURES:

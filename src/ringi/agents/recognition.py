@@ -9,8 +9,8 @@ from ringi.process.environment import WITH_VARIABLE
 from ringi.text import Text
 
 _OURS: Final = frozenset(["ringi", "agent"])
-# Some agents agree on a common variable that holds their name. The shorter one is also used for other things,
-# so only a name that we know counts there.
+# Some agents put their name into a common variable. The shorter one is also used for other things,
+# so there only a known name counts.
 _ANY_AGENT: Final = "AI_AGENT"
 _NAMED_AGENT: Final = "AGENT"
 _TITLES: Final[Mapping[str, str]] = {name: one.title for one in AGENTS.values() for name in one.variables}
@@ -21,15 +21,15 @@ _PACKAGES: Final[Mapping[str, str]] = {
 PRIVATE_VARIABLES: Final = frozenset(
     [_ANY_AGENT, *_TITLES, *(name for agent in AGENTS.values() for name in agent.private)]
 )
-"""Set by agents for what they start: another one would refuse to start below, or take itself for a part of
-the first. Some lead to the person's editor."""
+"""Agents set these for their child processes. An agent that inherits them would refuse to start, or act as a
+part of the first one. Some give access to the person's editor."""
 _INTERPRETERS: Final = frozenset(
     ["bash", "bun", "dash", "deno", "node", "nodejs", "perl", "pypy", "python", "ruby", "sh", "zsh"]
 )
 
 
 def by_variable(environment: Mapping[str, str]) -> Text | None:
-    """Why an agent is thought to have started this; None if no variable says so."""
+    """Why we think an agent started this process; None if no variable says so."""
     if environment.get(WITH_VARIABLE):
         return Text("this runs inside ringi with; the agent could have typed the answer.")
     for variable, title in _TITLES.items():
@@ -43,7 +43,7 @@ def by_variable(environment: Mapping[str, str]) -> Text | None:
 
 
 def by_process(name: str, argv: Sequence[str]) -> str | None:
-    """The agent that this process is, by its name and its words."""
+    """Which agent a process is, by its name and arguments."""
     names = [name, *argv[:1]]
     script = _script(argv)
     if script is not None:
@@ -55,7 +55,7 @@ def by_process(name: str, argv: Sequence[str]) -> str | None:
         plain = PurePosixPath(one).name
         if plain in _PROCESSES:
             return plain
-        if PurePosixPath(plain).stem in _PROCESSES:  # as claude.js or claude.exe
+        if PurePosixPath(plain).stem in _PROCESSES:  # claude.js, claude.exe
             return PurePosixPath(plain).stem
     return None
 

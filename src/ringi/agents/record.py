@@ -1,4 +1,4 @@
-"""What is known about one agent. `table` has the records; everything here is data and pure functions."""
+"""What we know about one agent, as data and pure functions. The records are in `table`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,24 +14,24 @@ _HOMES: Final[Mapping[str, tuple[str, str]]] = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
 }
 LONGEST_WORD: Final = 100_000
-"""In bytes. Linux takes 131,072 in one argument, and what an agent makes of it has to fit too."""
+"""In bytes. Linux allows 131,072 for one argument; this leaves room for what the agent adds."""
 FILES: Final = "\0files"
-"""In the words of a `Model`: the folder that holds its files. No command line that people write has it."""
+"""Placeholder in the arguments of a `Model` for the folder with its files; people never type it."""
 
 
 class State(NamedTuple):
-    """A file or folder that an agent writes to, outside of where it works."""
+    """A file or folder that an agent writes to outside its working folder."""
 
     path: str
-    """Below the home folder; or below one of the four XDG folders, as {data}/opencode."""
+    """Below the home folder, or below one of the four XDG folders, such as {data}/opencode."""
     variable: str = ""
-    """Moves it, if set."""
+    """A variable that, if set, gives another location."""
     below: str = ""
-    """What is added to the variable's value."""
+    """Appended to the variable's value."""
     content: bytes | None = None
     """Of a file that does not exist yet; None for a folder."""
     unless: str = ""
-    """There is no such place if this variable is set."""
+    """If this variable is set, the place is not used."""
 
     def find(self, environment: Mapping[str, str]) -> Path | None:
         if self.unless and environment.get(self.unless):
@@ -57,30 +57,30 @@ class Place(NamedTuple):
 
 
 class Model(NamedTuple):
-    """How an agent is asked one question without a terminal: in an empty folder, from standard input."""
+    """How to ask an agent one question without a terminal: in an empty folder, on standard input."""
 
     words: tuple[str, ...]
     read: Callable[[str, str, int], Said]
-    """From its output, its errors and its exit code."""
+    """Parses standard output, standard error and the exit code."""
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
     streams: bool = False
-    """Its output is the answer itself, as it comes."""
+    """The output is the plain answer and can be streamed."""
 
 
 class Mcp(NamedTuple):
     """Our entry in the agent's configuration file of a project."""
 
     files: tuple[str, ...]
-    """The one that exists gets the entry, else the first. The suffix tells the format: .toml, else JSON."""
+    """The one that exists gets the entry, else the first. The suffix gives the format: .toml, else JSON."""
     holder: tuple[str, ...]
-    """The keys that lead to the servers."""
+    """The path of keys to the servers."""
     server: Callable[[Sequence[str]], dict[str, Any]]
-    """The entry, from the command that starts our server."""
+    """Makes the entry from the command that starts our server."""
     newer_holder: tuple[str, ...] = ()
     """Used instead if the file already has it."""
     opening: Mapping[str, Any] = {}
-    """What else a new file begins with."""
+    """Other content of a new file."""
     note: Text | None = None
 
 
@@ -95,7 +95,7 @@ class Hook(NamedTuple):
 
 
 class Presence(NamedTuple):
-    """By what we see that somebody uses the agent here."""
+    """Signs that somebody uses the agent here."""
 
     programs: tuple[str, ...]
     folders: tuple[str, ...]
@@ -109,20 +109,20 @@ class Agent(NamedTuple):
     """Also the name of the program that `ringi with` starts."""
     title: str
     variables: tuple[str, ...] = ()
-    """What it sets for the commands it runs. Not what people set to configure it (CODEX_HOME, AIDER_MODEL),
-    and not what editors set in a person's own terminal (CLAUDE_CODE_SSE_PORT, CURSOR_TRACE_ID)."""
+    """Variables it sets for the commands it runs. Not those that people set (CODEX_HOME, AIDER_MODEL),
+    nor those that editors set in a person's own terminal (CLAUDE_CODE_SSE_PORT, CURSOR_TRACE_ID)."""
     private: tuple[str, ...] = ()
-    """Further variables that another agent started below must not see."""
+    """More variables to remove before starting another agent."""
     processes: tuple[str, ...] = ()
-    """The names of its process. Not those of editors and terminals (cursor, warp, q), below which people work
-    too, and no words that other programs have as well (agent, pi)."""
+    """Its process names. Not those of editors and terminals (cursor, warp, q), in which people work too,
+    nor words that other programs use as well (agent, pi)."""
     packages: tuple[str, ...] = ()
-    """Folders of packages whose entry file has a name that says nothing, as cli.js."""
+    """Package folders, for entry files with a generic name such as cli.js."""
     state: tuple[State, ...] = ()
     resume: tuple[str, ...] = ()
-    """Words before a message that continues the last conversation in the same folder; none if it cannot."""
+    """Arguments before the message that continue the last conversation in a folder; none if it cannot."""
     ignored: tuple[str, ...] = ()
-    """What it leaves in the folder it works in, as git's patterns; that is no part of its change."""
+    """Files it leaves in its working folder, as gitignore patterns; they are not part of its change."""
     model: Model | None = None
     presence: Presence | None = None
     mcp: Mcp | None = None
@@ -133,7 +133,7 @@ class Agent(NamedTuple):
         return (program, *self.resume, message, *more)
 
     def places(self, environment: Mapping[str, str]) -> tuple[Place, ...]:
-        """Its state, each place once, as the variables have it; none without a home folder to look in."""
+        """Where it keeps state, without duplicates; empty if there is no home folder."""
         found: dict[Path, Place] = {}
         for state in self.state:
             if path := state.find(environment):
@@ -141,12 +141,12 @@ class Agent(NamedTuple):
         return tuple(found.values())
 
     def note_on(self, file: str) -> Text | None:
-        """What a person should know once the file is written."""
+        """What to tell the person after the file is written."""
         if self.hook and file == self.hook.file:
             return self.hook.note
         return self.mcp.note if self.mcp else None
 
     def setup_files(self) -> tuple[tuple[str, ...], ...]:
-        """What `ringi init` writes for it, each with its other names."""
+        """The files `ringi init` writes for it, each with its alternative names."""
         mcp = (self.mcp.files,) if self.mcp else ()
         return (*mcp, (self.hook.file,)) if self.hook else mcp

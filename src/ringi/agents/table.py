@@ -1,7 +1,7 @@
-"""The agents we know, one record each: whoever adds one writes it here and nowhere else.
+"""The agents we know, one record each. To add an agent, add a record here.
 
-What a record says was read in the agent's own documentation or source; docs/design/0023 and the comments say
-where. The records that have neither state nor entries are only recognised, when one of them started us.
+The facts come from the agent's own documentation or source; docs/design/0023 and the comments say where.
+A record without state and entries is only for recognising that the agent started us.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from ringi.agents.output import Said, cost, count_at, dict_at, documents, plain
 from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, State
 from ringi.text import Text
 
-_NO_LOGIN: Final = 41  # how gemini ends if it is not logged in
+_NO_LOGIN: Final = 41  # gemini's exit code if it is not logged in
 _UNAUTHORIZED: Final = 401
-# Codex hands a server nothing of its environment but what is named. These say where the ledger is, and
+# Codex passes a server only the variables that are named. These say where the ledger is, and
 # whether it runs below `ringi with`.
 _SERVER_VARIABLES: Final = (
     "RINGI_WITH", "RINGI_MCP_SOCKET", "RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_CONFIG",
@@ -41,7 +41,7 @@ def _claude_said(output: str, _errors: str, _exit_code: int) -> Said:
     )
     return Said(
         "" if failed else text,
-        # What came from a cache and what went into one is counted apart.
+        # Tokens read from and written to the cache are counted separately.
         sum(
             count_at(usage, name)
             for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -94,12 +94,12 @@ _CLAUDE: Final = Agent(
         note=Text("Claude Code asks once whether it may use a server that a project names."),
     ),
     hook=Hook(
-        # One person's rule on one machine. In settings.json it would come to everybody with the next pull,
-        # and block every edit of those who do not have this program.
+        # For one person on one machine. In settings.json everybody would get it with the next pull,
+        # and it would block every edit of those who do not have ringi.
         file=".claude/settings.local.json",
         event="PreToolUse",
         matcher="Edit|Write|MultiEdit|NotebookEdit",
-        # Longer than the hook ever takes; after that the agent itself has to block (from 2.1.295 on).
+        # Longer than the hook ever takes; on timeout the agent itself blocks (since 2.1.295).
         timeout_sec=10,
         note=Text(
             "From now on Claude Code edits in work copies only. That file is yours alone: keep it out of git."
@@ -162,7 +162,7 @@ _CODEX: Final = Agent(
     ),
 )  # fmt: skip
 
-# An editor with agents in it: people work in its terminals too, so nothing recognises it.
+# An editor with agents: people work in its terminals too, so it has no signs of recognition.
 _VSCODE: Final = Agent(
     name="vscode",
     title="VS Code",
@@ -290,19 +290,19 @@ AGENTS: Final[Mapping[str, Agent]] = {
     agent.name: agent for agent in (_CLAUDE, _CODEX, _VSCODE, _GEMINI, _OPENCODE, _AIDER, *_RECOGNISED)
 }
 CONFIGURABLE: Final[Mapping[str, Agent]] = {name: agent for name, agent in AGENTS.items() if agent.mcp}
-"""Those that `ringi init` can set up."""
+"""Agents that `ringi init` can set up."""
 PLAIN: Final = Model((), plain, streams=True)
 ANY: Final = Agent("", "", model=PLAIN)
-"""Any other command: no state that we know, told nothing, its output is its answer."""
+"""Any other command: unknown state, no message, its output is its answer."""
 
 
 def agent_of(argv: Sequence[str]) -> Agent:
-    """By the name of the program, wherever that lies."""
+    """By the program's name, in any folder."""
     found = AGENTS.get(PurePosixPath(argv[0]).name) if argv else None
     return found if found is not None and found.resume else ANY
 
 
 def model_of(name: str) -> Model | None:
-    """None if the name is that of no agent that can be asked."""
+    """None if there is no such agent, or it cannot be used as a model."""
     agent = AGENTS.get(name)
     return agent.model if agent else None

@@ -1,6 +1,6 @@
-"""Put a table with plain values into a TOML text, or take it out, and leave every other byte as it is.
+"""Add a table with plain values to a TOML text, or remove it; every other byte stays unchanged.
 
-The result is read again and compared with what was meant; a text that would say anything else is refused.
+The result is parsed again and compared with what was intended; if it differs, the edit is refused.
 """
 
 import copy
@@ -27,7 +27,7 @@ def read(text: str, what: str) -> dict[str, Any]:
 
 
 def put(text: str, table: Sequence[str], values: Values, what: str) -> str:
-    """With these values in the table; other values in it stay."""
+    """Sets these values in the table; others in it stay."""
     import tomlkit  # noqa: PLC0415  # 30 ms that only the configuration of one agent needs
     from tomlkit.items import InlineTable  # noqa: PLC0415  # as above
 
@@ -50,14 +50,14 @@ def put(text: str, table: Sequence[str], values: Values, what: str) -> str:
         around[table[-1]] = dict(values)
         made = document.as_string()
     else:
-        # At the end, as text: nothing before it can change.
+        # Append it as text, so that nothing before it can change.
         gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
         made = text + gap + f"[{'.'.join(table)}]\n" + tomlkit.dumps(values)
     return _checked(_broken_as(text, made), meant, what)
 
 
 def take(text: str, table: Sequence[str], what: str) -> str:
-    """Without the table and the tables below it, and without the empty line before it."""
+    """Removes the table, the tables below it, and the empty line before it."""
     import tomlkit  # noqa: PLC0415  # see above
 
     meant = read(text, what)
@@ -69,7 +69,7 @@ def take(text: str, table: Sequence[str], what: str) -> str:
     del _at(meant, table[:-1])[table[-1]]
     for depth in range(len(table) - 1, 0, -1):
         if not _at(meant, table[:depth]) and _at(read(made, what), table[:depth]) is None:
-            del _at(meant, table[: depth - 1])[table[depth - 1]]  # it was there only because of ours
+            del _at(meant, table[: depth - 1])[table[depth - 1]]  # it existed only for ours
     if text.startswith(made):
         made = made.removesuffix("\n").removesuffix("\r") if made.endswith(("\n\n", "\r\n\r\n")) else made
     return _checked(made, meant, what)
@@ -86,7 +86,7 @@ def _is_table(found: object) -> TypeGuard[MutableMapping[str, Any]]:
 
 
 def _broken_as(text: str, made: str) -> str:
-    """With the line breaks of the text."""
+    """With the newline style of the text."""
     return _LONE_BREAK.sub("\r\n", made) if "\r\n" in text and not _LONE_BREAK.search(text) else made
 
 
@@ -100,7 +100,7 @@ def _checked(text: str, meant: object, what: str) -> str:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal in kind too, whatever the order: 1, 1.0 and true are equal in Python."""
+    """Equal in type too, in any order: 1, 1.0 and true are equal in Python."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

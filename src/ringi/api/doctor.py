@@ -9,7 +9,7 @@ from ringi.workspace.places import places_of
 
 
 def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:
-    """For a workspace that may be damaged: it is opened only when the doctor looks into it."""
+    """For a workspace that may be damaged: it is opened only when the doctor examines it."""
     places = places_of(root, environment)
 
     def configuration() -> Configuration:

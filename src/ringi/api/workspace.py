@@ -47,7 +47,7 @@ class Workspace(OpenWorkspace):
 
     @property
     def ledger(self) -> Ledger:
-        """For what looks at the ledger as a whole; everything else asks the tools."""
+        """For code that needs the whole ledger; everything else uses the tools."""
         return self._assembly.ledger
 
     @property
@@ -65,10 +65,10 @@ def open_workspace(
     on_progress: Progress = lambda _: None,
     at_once: bool = False,
 ) -> Workspace:
-    """The workspace that the path lies in; what a crash cut off is finished or taken back first.
+    """Opens the workspace that contains the path, and first finishes or rolls back what a crash interrupted.
 
-    The files in `.agent/` are written a moment after a call, and when the workspace is closed; with
-    `at_once`, before the call comes back.
+    The files in `.agent/` are written shortly after a call, and when the workspace is closed; with
+    `at_once`, before the call returns.
     """
     environment = process_environment() if environment is None else environment
     root = find_root(Path(path))

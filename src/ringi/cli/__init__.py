@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> int:
-    # Nothing becomes garbage while modules load; looking for it would cost a tenth of every start.
+    # Loading modules makes no garbage; collecting would cost a tenth of every start.
     gc.disable()
     if sys.argv[1:] == ["hook", "claude"]:
         from ringi.cli.claude_hook import answer  # noqa: PLC0415  # at every edit of an agent: without click

@@ -1,4 +1,4 @@
-"""What every command is given: the person's environment, the printer, the workspace."""
+"""What every command gets: the person's environment, the printer, the workspace."""
 
 import contextlib
 import gc
@@ -44,7 +44,7 @@ class App:
 
     @cached_property
     def plans(self) -> "PlanReader":
-        """For commands that only read: without what changes a workspace, they start in half the time."""
+        """For commands that only read: opening no workspace, they start in half the time."""
         if self._opened is None:
             from ringi.store.plans import PlanReader  # noqa: PLC0415  # not needed to show help
 
@@ -53,7 +53,7 @@ class App:
                 self._reader = reader
                 return reader
             reader.close()
-        # What a crash cut off is settled before anything is shown.
+        # Finish or undo what a crash interrupted before anything is shown.
         return self.workspace.ledger
 
     @property
@@ -61,7 +61,7 @@ class App:
         if self._opened is None:
             from ringi.api import open_workspace  # noqa: PLC0415  # not needed to show help
 
-            # Off since the start; from here on there is work that leaves garbage.
+            # Disabled at the start; from here on there is garbage to collect.
             gc.enable()
             self._opened = open_workspace(
                 self.start,
@@ -110,7 +110,7 @@ class App:
             self._tell_progress(Text("running: {command} …", command=command))
 
     def _tell_progress(self, words: Text) -> None:
-        # Nobody may be looking any more; what is being done matters more.
+        # The reader may be gone; the work matters more.
         with contextlib.suppress(OSError):
             self.ui.line(words, style="dim")
 
@@ -120,7 +120,7 @@ class App:
         self.ui.next_step("ringi doctor --repair")
 
     def fail(self, error: "RingiError") -> NoReturn:
-        """A result that was printed as JSON is the one answer; the error is then for people only."""
+        """If the result was printed as JSON already, print the error for people only."""
         if not self.ui.as_json:
             raise error
         self.ui.error(error)

@@ -1,4 +1,4 @@
-"""`ringi request`, `ringi approve` and `ringi reject`: a person is asked, and answers."""
+"""`ringi request`, `ringi approve` and `ringi reject`."""
 
 from collections.abc import Sequence
 from gettext import gettext as _
@@ -45,7 +45,7 @@ class _Asked(NamedTuple):
     document: PlanDocument
     request: ApprovalRequest
     standing: ApprovedPlan | None
-    """Where a standing approval answered at once."""
+    """Set if a standing approval covered it at once."""
 
     @property
     def plan_id(self) -> str:
@@ -135,7 +135,7 @@ def _require_together(app: App, documents: Sequence[PlanDocument]) -> None:
 
 
 def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *, diff: bool) -> _Asked:
-    """What is asked for is bound to what was shown."""
+    """The request covers exactly what was shown."""
     tool, ui, plan_id = app.workspace.plan, app.ui, document.plan.id
     ref, preview = app.workspace.plan.ref(plan_id), tool.preview(plan_id)
     if diff:
@@ -156,7 +156,7 @@ def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *,
 def _answers(
     app: App, asked: Sequence[_Asked], selection: SpecSelection, key: Path | None, note: str
 ) -> dict[str, Proof]:
-    """One for each plan; whoever says no ends the command."""
+    """One for each plan; a no ends the command."""
     if not asked:
         return {}
     if key is not None:

@@ -15,11 +15,11 @@ from ringi.usecases.prompter import require_person
 from ringi.views.lines import Style
 
 LONGEST_DIFF: Final = 300
-"""Lines of one that are shown before a question."""
+"""Lines of a diff shown before a question."""
 
 
 def require_terminal(app: App, command: str) -> None:
-    """Before anything is shown: if nobody can answer, say so and name the command for a person."""
+    """Call it before showing anything: if nobody can answer, raises and names the command to type."""
     unseen = app.ui.as_json and not app.ui.out.isatty()
     also = Text("standard error is not a terminal.") if unseen else None
     require_person(app.workspace.person, command, also=also)
@@ -28,13 +28,13 @@ def require_terminal(app: App, command: str) -> None:
 def ask(app: App, question: Text) -> str:
     """One line; EOFError if the terminal is closed."""
     app.ui.out.flush()
-    # Before the question appears: whoever answers at once must be heard.
+    # Discard before the question appears, so that an immediate answer counts.
     discard_pending_input(sys.stdin.fileno())
     app.ui.out.write(app.ui.styled(translated(question), "bold") + " ")
     app.ui.out.flush()
     try:
         line = sys.stdin.readline()
-    except UnicodeDecodeError:  # bytes that are no text answer nothing
+    except UnicodeDecodeError:  # not text, so not an answer
         return ""
     if not line:
         app.ui.line()
@@ -56,7 +56,7 @@ class LinePrompter:
             return ask(self._app, question)
         self._app.ui.diff(start)
         typed = ask(self._app, Text("The line instead (empty: as it is):"))
-        # Blanks at the beginning are lost when a line is asked for; those of the line before stay.
+        # Asking for a line strips leading blanks; keep those of the original line.
         return start[: len(start) - len(start.lstrip())] + typed if typed else start
 
     def say(self, text: Text, style: Style = Style.PLAIN) -> None:

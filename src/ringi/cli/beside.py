@@ -75,7 +75,7 @@ def with_(
             app.ui.line(told, style="dim")
         _tell_abandoned(app.ui, abandoned(app.workspace))
         code = session.start(command, (*settings.carry, *carry), (*settings.checks, *checks))
-    else:  # nothing is removed before: the one that is wanted may be an old one
+    else:  # remove no old copies first: the person may resume one of them
         code = session.go_on(resume, command, (*settings.checks, *checks))
     if code:
         raise click.exceptions.Exit(code)
@@ -125,7 +125,7 @@ class _Session:
         checks: Sequence[str],
         resumption: Resumption | None,
     ) -> int:
-        """The exit code. `argv` is started; `command` is what the person called it by."""
+        """Returns the exit code. `argv` is what runs; `command` is what the person typed."""
         app, ui = self._app, self._ui
         _tell_sandbox(ui, self._sandbox, writable_places(app.workspace, command, app.environment))
         try:
@@ -165,7 +165,7 @@ class _Session:
         return ended
 
     def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], code: int) -> bool:
-        """Whether nobody needs the copy any more."""
+        """True if the copy can be removed."""
         app, ui = self._app, self._ui
         taken = beside.take(
             app.workspace,
@@ -316,8 +316,8 @@ def _tell_abandoned(ui: Ui, copies: Sequence[WorkCopy]) -> None:
 
 
 def _tell_cut_off(ui: Ui, workspace: Workspace, copy: WorkCopy) -> None:
-    """Something went wrong after the agent had worked; its work is somewhere, and this says where."""
-    if copy.is_gone:  # the command deleted it; there is nothing to keep
+    """Something failed after the agent had worked; say where its work is."""
+    if copy.is_gone:  # the command deleted it
         if copy.folder.is_dir() and not copy.record.plan_id:
             copy.remove()
         return

@@ -1,8 +1,8 @@
 """Answers Claude Code before every edit: only a work copy may be edited.
 
-Its rules (hooks reference): exit code 2 blocks, and the model reads the error output; a decision as JSON on
-standard output blocks as well; every other exit code but 0 lets the edit through. So a refusal is told both
-ways. The words are for a model, so they are English. Nothing slow is imported: this runs at every edit.
+Its rules (hooks reference): exit code 2 blocks, and the model reads standard error; a JSON decision on
+standard output blocks as well; any other exit code lets the edit through. So a refusal is reported both
+ways. The text is for a model, so it is English. Nothing slow is imported: this runs at every edit.
 """
 
 import json
@@ -28,7 +28,7 @@ def answer() -> int:
     try:
         why = refusal(lambda: _read(0), os.environ)
     finally:
-        # Also on the way out of a mistake of ours: to Claude Code, every other end would mean yes.
+        # Even if our own code fails: Claude Code takes any other exit code as permission.
         if why is not None:
             _tell(visible(str(why)))
             raise SystemExit(BLOCK)
@@ -45,12 +45,12 @@ def _tell(words: str) -> None:
         try:
             stream.write(line + "\n")
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # closed, or never opened: the exit code says it all
+        except (OSError, ValueError, AttributeError):  # closed, or never opened: the exit code is enough
             continue
 
 
 def _read(descriptor: int) -> bytes:
-    """All that comes, as long as that is soon and not too much."""
+    """Reads to the end, within limits of time and size."""
     if os.isatty(descriptor):
         raise Unfit(Text("nothing was sent to it"))
     pieces: list[bytes] = []

@@ -1,4 +1,4 @@
-"""A copy of a file in the person's own editor."""
+"""Edit a copy of a file in the person's own editor."""
 
 import shlex
 import shutil
@@ -18,18 +18,17 @@ _USUAL: Final = "vi"
 def _words(command: str) -> list[str]:
     try:
         return shlex.split(command) or [_USUAL]
-    except ValueError:  # quotes that do not end
+    except ValueError:  # an unclosed quote
         return [command]
 
 
 def edit(path: str, new: bytes, environment: Mapping[str, str]) -> tuple[bytes, int]:
-    """What the person's editor made of a copy of the file, and its exit code."""
+    """Returns the edited content and the editor's exit code."""
     words = _words(environment.get("VISUAL") or environment.get("EDITOR") or _USUAL)
     if shutil.which(words[0], path=environment.get("PATH")) is None:
         raise NoSuchProgram(name=words[0])
     try:
-        # A folder of its own, so that the copy can have the file's own name, by which editors know its
-        # language.
+        # In a folder of its own the copy keeps the file's name, from which editors tell the language.
         with tempfile.TemporaryDirectory(prefix="ringi-review-") as folder:
             copy = Path(folder, PurePosixPath(path).name[-LONGEST_NAME:] or "file")
             copy.write_bytes(new)

@@ -1,4 +1,4 @@
-"""`ringi execute`: carry out what was approved, and say what became of it."""
+"""`ringi execute`: carry out what was approved and show the result."""
 
 from typing import NoReturn
 
@@ -15,7 +15,7 @@ from ringi.views.result import Specs, excerpt, is_file, result_lines, said
 
 
 def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None:
-    """Executes what was approved and tells what became of it; `files` names each of them."""
+    """Executes what was approved and shows the result; with `files`, every file by name."""
     document = app.workspace.plan.get(plan_id)
     result = app.workspace.plan.execute(plan_id)
     specs = {spec.id: spec for spec in document.state.action_specs}

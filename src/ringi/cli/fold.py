@@ -8,12 +8,12 @@ from typing import Final
 from ringi.text import visible
 
 _ROOM: Final = 8
-"""At least so many columns for words, however deep they are indented."""
+"""Minimum columns for text, however deep the indent."""
 # No line of Japanese begins with one of these.
 _CLINGING: Final = frozenset("、。，．・：；？！）」』】〕〉》ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…")  # noqa: RUF001
 # And none ends with one of these.
 _OPENING: Final = frozenset("（「『【〔〈《")  # noqa: RUF001
-# A blank, one wide character, or a run of others.
+# A blank, one wide character, or a run of narrow ones.
 _PIECE: Final = re.compile(
     r"\s+|[\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]|[^\s\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]+"
 )
@@ -29,7 +29,7 @@ def width(words: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """Filtered, and no wider than the room, with a mark if something is missing."""
+    """Filtered, and cut to at most `room` columns; a mark shows the cut."""
     if room <= 0:
         return ""
     shown = visible(text, keep="")
@@ -42,12 +42,12 @@ def cut(text: str, room: int) -> str:
 
 
 def shown_lines(text: str) -> list[str]:
-    """Each line of a text from outside, harmless to a terminal."""
+    """The lines of an untrusted text, safe to print."""
     return [visible(line.expandtabs(4), keep="") for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def folded(line: str, room: int) -> list[str]:
-    """One line as several, none wider than the room; at least one."""
+    """Wraps a line to at most `room` columns; returns at least one line."""
     return list(_folded(line, max(room, _ROOM))) or [""]
 
 
@@ -64,7 +64,7 @@ def _folded(line: str, room: int) -> Iterator[str]:
 
 
 def _pieces(line: str, room: int) -> Iterator[str]:
-    """What stays together: a word, or a wide character with what clings to it; never wider than the room."""
+    """Units that must not be split: a word, or a wide character with its punctuation; at most `room` wide."""
     waiting = ""
     for piece in _PIECE.findall(line):
         if waiting and piece[0] not in _CLINGING and waiting[-1] not in _OPENING:

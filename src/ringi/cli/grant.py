@@ -38,7 +38,7 @@ class _Until(click.ParamType[str]):
             moment = datetime.fromisoformat(text)
         except ValueError:
             self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
-        # Without a time zone it is meant as all times are shown here.
+        # Without a time zone it means UTC, as everywhere in the output.
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
 
 
@@ -121,7 +121,7 @@ def _sign(app: App, subject: GrantSubject, key: Path) -> None:
 
 
 def _describe(app: App, subject: GrantSubject) -> None:
-    """All that is signed, in words."""
+    """Everything that gets signed, in plain words."""
     ui, scope = app.ui, subject.scope
     ui.line(Text("Approved in advance: {who}", who=_who(scope)), style="bold")
     for line in (

@@ -1,4 +1,4 @@
-"""`ringi` alone: what waits for you, who is at work, and the next command for each."""
+"""`ringi` without a command: what waits for you, which agents are running, and the next command for each."""
 
 import os
 import time
@@ -25,13 +25,13 @@ _MOST: Final = 20
 _LEAST_TITLE: Final = 12
 _LONGEST_PROPOSER: Final = 24
 _OWN_CHECKS: Final = ["ringi diagnostics"]
-"""As the command of a copy in which no agent works."""
-# What was cut off comes first: it may have been done in part.
+"""Recorded as the command of a copy in which no agent runs."""
+# Interrupted executions come first: they may be half done.
 _URGENT: Final = (PlanStatus.ABORTED, PlanStatus.PENDING_REVIEW, PlanStatus.APPROVED)
 
 
 class Session(NamedTuple):
-    """An agent's copy: it works there, or was cut off, or has ended and may be asked to go on."""
+    """An agent's copy: the agent is running, was interrupted, or has ended and can be resumed."""
 
     agent: str
     command: tuple[str, ...]
@@ -40,7 +40,7 @@ class Session(NamedTuple):
     folder: str
     plan_id: str
     taken: bool
-    """Its work is a plan."""
+    """Its work has become a plan."""
 
 
 def home(app: App) -> None:
@@ -111,7 +111,7 @@ def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
 
 
 def _facts(ref: PlanRef, columns: int | None) -> Text:
-    """One line; if it would be too long, the title is cut."""
+    """One line; cuts the title if the line would be too long."""
 
     def with_title(title: str) -> Text:
         return Text(
@@ -134,7 +134,7 @@ def _cut(text: str, columns: int | None) -> str:
 
 
 def _columns(app: App) -> int | None:
-    """Of the terminal; whoever reads from a file or a pipe gets everything."""
+    """The terminal's width; None for a file or a pipe, which gets everything."""
     try:
         return os.get_terminal_size(app.ui.out.fileno()).columns or None
     except (OSError, ValueError):
@@ -142,7 +142,7 @@ def _columns(app: App) -> int | None:
 
 
 def _sent_back(app: App, plan_id: str) -> PlanRef | None:
-    """A plan whose copy waits for the agent to go on with what a person said."""
+    """A plan that was sent back and whose agent can be resumed with the feedback."""
     try:
         ref = app.plans.ref(plan_id)
     except NotFound:
@@ -190,7 +190,7 @@ def _step(app: App, command: str) -> None:
 
 
 def _sessions(copies: Path) -> list[Session]:
-    """Oldest first. Copies that are being made have no record yet, or half of one."""
+    """Oldest first. A copy that is still being made has no complete record yet."""
     try:
         folders = sorted(folder for folder in copies.iterdir() if not folder.name.startswith("."))
     except OSError:
@@ -208,7 +208,7 @@ def _sessions(copies: Path) -> list[Session]:
 
 
 def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session | None:
-    """From the few fields that matter here: the module that knows them all takes too long to load."""
+    """Reads only the fields it needs: the module that knows all of them takes too long to load."""
     command = record.get("command")
     if not isinstance(command, list) or not command or command == _OWN_CHECKS:
         return None

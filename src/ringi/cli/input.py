@@ -14,13 +14,13 @@ from ringi.text import Text, visible
 STDIN: Final = "-"
 MOST_BYTES: Final = 256 * 1024 * 1024
 LEAST: Final = 4
-"""So many characters of an id are looked for; fewer could mean anything."""
+"""Fewer characters of an id could match anything."""
 
 
 def read_named(name: str) -> bytes:
     """A dash is standard input."""
     if name == STDIN:
-        if sys.stdin is None:  # closed by whoever started us
+        if sys.stdin is None:  # the parent process closed it
             raise Unreadable(what=Text("standard input"), why=Text("it is closed"))
         return sys.stdin.buffer.read()
     try:
@@ -36,7 +36,7 @@ def read_named(name: str) -> bytes:
 
 
 def _bytes(name: str) -> bytes:
-    """Does not wait for a pipe that nobody writes to; a device may have no end."""
+    """Does not block on a pipe without a writer, nor read a device without end."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:  # noqa: PTH123  # it is open already
         os.set_blocking(descriptor, True)
@@ -44,7 +44,7 @@ def _bytes(name: str) -> bytes:
 
 
 def require_long(name: str) -> None:
-    """That it is enough of an id to be looked for."""
+    """Raises if it is too short to look up."""
     if len(name.lower().removeprefix(SESSION_PREFIX)) < LEAST:
         words = _("{name} is too short for an id: it needs at least {count} characters")
         raise click.UsageError(words.format(name=visible(name), count=LEAST))

@@ -30,10 +30,10 @@ LANGUAGES: Final = ("en", "ja")
 class Entry(NamedTuple):
     place: str
     summary: Text
-    """How its own help begins; here too, so that the help page does not load every command."""
+    """First line of the command's help, repeated here so that the help page need not load every command."""
 
 
-# In the order of the help page.
+# In the order they appear on the help page.
 START: Final = {
     "init": Entry("ringi.cli.start:init", Text("Make this folder a workspace.")),
     "doctor": Entry(
@@ -168,12 +168,12 @@ class RingiGroup(click.Group):
 
 def _in_words(command: click.Command) -> click.Command:
     """The command with its help in the reader's language."""
-    if not gettext.find(DOMAIN, LOCALES):  # English: nothing to do, and nothing to load for it
+    if not gettext.find(DOMAIN, LOCALES):  # English: nothing to translate
         return command
     from copy import copy  # noqa: PLC0415  # see above
     from inspect import cleandoc  # noqa: PLC0415  # see above
 
-    # A copy: the next call in this process may be in another language.
+    # A copy, because the next call in this process may use another language.
     command = copy(command)
     if command.help:
         command.help = _(cleandoc(command.help))
@@ -200,7 +200,7 @@ def cli(ctx: click.Context, workspace: Path, as_json: bool, lang: str | None) ->
     An agent works in a copy; you see exactly what it changed and decide; ringi writes just that, and can take
     it back. Alone, ringi shows what waits for you.
     """
-    del lang  # taken from the arguments before anything was said, see main()
+    del lang  # main() has applied it already
     environment = ctx.obj
     ui = Ui(as_json=as_json, environment=environment)
     app = App(environment, workspace, ui)
@@ -238,26 +238,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt, EOFError):
         return _report(Interrupted(), as_json=as_json, environment=environment)
     except BrokenPipeError:
-        # Whoever read our output has gone; nothing more to say. Keeps the exit of Python from complaining.
+        # The reader has gone. Keeps Python from complaining when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except OSError as error:
         what = error.filename if isinstance(error.filename, str) else Text("The output")
         failed = StorageFailed(what=what, why=error.strerror or str(error))
         return _report(failed, as_json=False, environment=environment)
-    except Exception as error:  # noqa: BLE001  # the one boundary: a mistake of ours becomes a file, not a wall of text
+    except Exception as error:  # noqa: BLE001  # the one boundary: a bug becomes a report in a file, not a traceback
         return _our_mistake(error, environment)
 
 
 def _hear_interrupts() -> None:
-    """A script's shell lets whatever it starts with `&` ignore them, and our own commands after us."""
+    """A shell script starts `command &` with SIGINT ignored, and our own commands would inherit that."""
     in_charge = threading.current_thread() is threading.main_thread()
     if in_charge and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _nowhere() -> TextIO:
-    """Instead of a stream that whoever started us closed."""
+    """Replaces a stream that the parent process closed."""
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
@@ -295,7 +295,7 @@ def _our_mistake(error: Exception, environment: Mapping[str, str]) -> int:
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """Global options may stand anywhere before `--` or the words of `with`; click wants them first."""
+    """Global options may come anywhere before `--` or the arguments of `with`; click wants them first."""
     end = _end_of_ours(arguments)
     front, rest = [], []
     index = 0
@@ -313,7 +313,7 @@ def hoisted(arguments: list[str]) -> list[str]:
 
 
 def _end_of_ours(arguments: Sequence[str]) -> int:
-    """Where the words of another program begin: at `--`, or at the command `with`."""
+    """Where another program's arguments begin: at `--`, or at the command `with`."""
     command = valued = False
     for at, word in enumerate(arguments):
         if word == "--" or (word == "with" and not command and not valued):
@@ -324,7 +324,7 @@ def _end_of_ours(arguments: Sequence[str]) -> int:
 
 
 def _configured_language(environment: Mapping[str, str]) -> str:
-    """From the files, without the time that reading all of them takes; mistakes in them are told later."""
+    """A quick look at the files for this one key; mistakes in them are reported later."""
     files = [user_file(environment)]
     with contextlib.suppress(NoWorkspace):
         files.insert(0, project_file(find_root(Path())))
@@ -339,7 +339,7 @@ def _configured_language(environment: Mapping[str, str]) -> str:
 
 
 def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Choose the language before the first word: --lang, RINGI_LANGUAGE, the files, then the locale."""
+    """Choose the language before any output: --lang, RINGI_LANGUAGE, the files, then the locale."""
     chosen = environment.get("RINGI_LANGUAGE", "") or _configured_language(environment)
     for index, word in enumerate(arguments[: _end_of_ours(arguments)]):
         if word.startswith("--lang="):
@@ -347,7 +347,7 @@ def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         elif word == "--lang" and index + 1 < len(arguments):
             chosen = arguments[index + 1]
     if chosen in LANGUAGES:
-        # gettext reads it from here; commands that we start get the environment as it was.
+        # Only for gettext; commands that we start get the original environment.
         os.environ["LANGUAGE"] = chosen
     gettext.bindtextdomain(DOMAIN, LOCALES)
     gettext.textdomain(DOMAIN)

@@ -12,7 +12,7 @@ from ringi.cli.planning import CHOOSE
 
 
 class _Once(click.Command):
-    """Refuses an option that is given twice, because the last one would win silently."""
+    """Refuses an option that is given twice; click would silently take the last one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = [one for one in self.make_parser(ctx).parse_args(list(args))[2] if _takes_value(one)]

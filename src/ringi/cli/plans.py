@@ -1,4 +1,4 @@
-"""`ringi list`, `ringi pending` and `ringi current`: plans as lines, to choose one by."""
+"""`ringi list`, `ringi pending` and `ringi current`."""
 
 from collections.abc import Sequence
 from gettext import gettext as _

@@ -1,4 +1,4 @@
-"""While a model works: one line that says for how long, with how many tokens, and why it takes longer."""
+"""While a model works: one line with the seconds, the tokens, and why it takes longer."""
 
 import contextlib
 import sys
@@ -14,14 +14,14 @@ from ringi.domain.prompt import Working
 from ringi.text import Text
 
 _QUIET_SEC: Final = 0.3
-"""So long nothing is shown: whoever answers at once needs no progress."""
+"""Show nothing for a reply that comes sooner."""
 _TICK_SEC: Final = 0.25
 _PATIENCE_SEC: Final = 5.0
-"""If the line cannot be rewritten, one is written after so long."""
+"""Seconds between lines if the line cannot be rewritten in place."""
 
 
 class Progress:
-    """Called with what the model reports; the seconds go on by themselves."""
+    """Call it with what the model reports; the seconds advance by themselves."""
 
     def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None) -> None:
         self._ui = ui
@@ -67,13 +67,13 @@ class Progress:
         return translated(Text("{words} · {note}", words=words, note=note) if note else words)
 
     def _rewrite(self, words: str) -> None:
-        """In place, without any escape: a carriage return, and blanks over what was longer."""
+        """In place, without escape sequences: a carriage return, and blanks over a longer line."""
         line = folded(words, self._ui.columns - 1)[0]
         self._write(_blank(self._shown) + line)
         self._shown = line
 
     def _write(self, words: str) -> None:
-        # Whoever looked may be gone; the work goes on.
+        # The reader may be gone; the work continues.
         with contextlib.suppress(OSError, ValueError):
             self._out.write(words)
             self._out.flush()

@@ -128,7 +128,7 @@ def propose(
 
 
 class Source(NamedTuple):
-    """Where the change comes from; one is given, or none if a text comes first."""
+    """Where the change comes from; at most one is given, none for a plan of text alone."""
 
     specs: str | None
     extract: bool
@@ -209,7 +209,7 @@ def _title_of(specs: Sequence[ActionSpec]) -> str:
 
 
 def _extracted(app: App, content: str, proposer: str, *, with_model: bool) -> None:
-    """The plan is kept with its text, whatever could be made of it."""
+    """Keeps the plan with its text, even if no spec could be extracted."""
     tool = app.workspace.plan
     plan_id = tool.propose(content, proposer=proposer)
     found = extracted_with_model(app, plan_id) if with_model else app.workspace.extractor.extract(plan_id)

@@ -1,4 +1,4 @@
-"""A plan's checks run again while the person looks on: in a process of their own, which can be stopped."""
+"""Run a plan's checks again during a review, in a separate process that can be stopped."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ _TICK_SEC: Final = 0.2
 
 
 class Recheck:
-    """One run of them; `wake` is called when it has ended."""
+    """One run of the checks; calls `wake` when it ends."""
 
     def __init__(
         self,
@@ -33,13 +33,13 @@ class Recheck:
         self._began = time.monotonic()
         self._wake = wake
         self._process = subprocess.Popen(
-            # -P: the project's folder answers for no import.
+            # -P: nothing is imported from the project's folder.
             [sys.executable, "-P", "-m", __name__, str(root), plan_id],
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # Keys that are typed here are not for them.
+            # Keys typed in the review are not for them.
             start_new_session=True,
         )
         self._said = b""
@@ -48,7 +48,7 @@ class Recheck:
 
     def _listen(self) -> None:
         with self._process as process:
-            # Not `communicate`, which would close its standard input: that says that we have gone.
+            # Not `communicate`: it would close the standard input, which tells the process that we are gone.
             self._said = process.stdout.read() if process.stdout else b""
         self._wake()
 
@@ -72,16 +72,16 @@ class Recheck:
         return _heard(json.loads(self._said)) if self._said else Text(Interrupted.message)
 
     def stop(self) -> None:
-        """Ends the checks and what they started."""
+        """Ends the checks and every process they started."""
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGINT)  # it removes its copy before it goes
+            self._process.send_signal(signal.SIGINT)  # it removes its copy before it exits
         self._thread.join(_PATIENCE_SEC)
         if not self.ended:
             self._process.kill()
 
 
 def _told(value: object) -> object:
-    """A sentence on its way to the other process, which translates it."""
+    """Encodes a sentence for the other process, which translates it."""
     if isinstance(value, Text):
         return [value.template, {name: _told(detail) for name, detail in value.details.items()}]
     return str(value)
@@ -95,10 +95,10 @@ def _heard(told: Any) -> Any:
 
 
 def _end_with_review() -> None:
-    """The other end of standard input is closed when the review ends, however it does."""
+    """Exit when standard input closes, which it does whenever the review ends."""
     review = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)  # what is started from here has nobody to listen to
+    os.dup2(nothing, 0)  # commands started from here get no input
     os.close(nothing)
 
     def wait() -> None:

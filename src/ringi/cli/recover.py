@@ -1,4 +1,4 @@
-"""`ringi recover`: what a crash cut off, and commands of which nobody knows how they ended."""
+"""`ringi recover`: interrupted executions, and commands with an unknown outcome."""
 
 import shlex
 from gettext import gettext as _
@@ -63,7 +63,7 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
 
 
 def _tell(app: App, result: ExecutionResult) -> None:
-    """That it was settled was said when the workspace was opened; here it is told file by file."""
+    """File by file; opening the workspace has already reported the recovery."""
     specs = {spec.id: spec for spec in app.workspace.plan.get(result.plan_id).state.action_specs}
     app.ui.show(result_lines(result, specs, files=True))
 
@@ -75,7 +75,7 @@ def _tell_settled(app: App, plan_id: str | None, *, settled: bool) -> None:
 
 
 def _cut_off(app: App, plan_id: str | None) -> list[_CutOff]:
-    """Commands that were started and have no end, of one plan or of all."""
+    """Commands that started but never ended, of one plan or of all."""
     tool = app.workspace.plan
     refs = [tool.ref(plan_id)] if plan_id else tool.list()
     return [
@@ -100,7 +100,7 @@ def _settle_each(app: App, left: list[_CutOff]) -> None:
 
 
 def _asked(app: App, one: _CutOff) -> bool:
-    """Whether it is settled now."""
+    """True if the person settled it."""
     question = Text("{plan} {spec} {command}: [d]one, [a]gain, [l]eave it?",
                     plan=one.name, spec=one.spec_id, command=one.command)  # fmt: skip
     try:

@@ -82,7 +82,7 @@ def _can_be_full(app: App) -> bool:
         size = tuple(os.get_terminal_size(1))
     except OSError:
         return False
-    # A terminal that does not know its size is taken for a usual one.
+    # Assume a usual size if the terminal does not know its own.
     return size == _NOTHING or all(there >= least for there, least in zip(size, _LEAST, strict=True))
 
 
@@ -103,7 +103,7 @@ def _starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str
 
 
 def _finish(app: App, looked: ReviewedPlan, ended: ReviewEnd) -> None:
-    """What became of it, on the person's own screen."""
+    """Reports the outcome on the person's own screen."""
     name = looked.name
     if ended is ReviewEnd.APPLY:
         carry_out(app, looked.plan_id, name)

@@ -1,4 +1,4 @@
-"""A review as a dialogue, line by line: for terminals that can do no more, and for those who like it so."""
+"""A review as a dialogue, line by line: for simple terminals, and for people who prefer it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -58,7 +58,7 @@ class DialoguePrompter(LinePrompter):
 
     def choose(self) -> Choice:
         if self._plan.status is PlanStatus.APPROVED:
-            # Nothing is left to decide but whether to carry it out.
+            # The only decision left is whether to carry it out.
             offered, self._offered = self._offered, True
             return Choice(ReviewAct.QUIT if offered else ReviewAct.APPLY)
         while True:
@@ -130,7 +130,7 @@ class DialoguePrompter(LinePrompter):
         self._app.ui.error(error)
 
     def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
-        del anew  # it is always read again
+        del anew  # a dialogue always reads it again
         if error is not None:
             self.fail(error)
         ui, plan = self._app.ui, self._plan

@@ -1,4 +1,4 @@
-"""`ringi show`, and a plan with everything known about it for whoever decides about it."""
+"""`ringi show`."""
 
 from gettext import gettext as _
 

@@ -62,7 +62,7 @@ def _set_extracted(app: App, plan_id: str, *, with_model: bool) -> None:
 
 
 def extracted_with_model(app: App, plan_id: str) -> Extraction:
-    """Where the model fails, the plan stays as it is, and what the parser alone can do is named."""
+    """If the model fails, the plan stays unchanged and the command without the model is suggested."""
     try:
         with progress_on(app) as progress:
             return app.workspace.extractor.extract(plan_id, with_model=True, on_working=progress)
@@ -74,7 +74,7 @@ def extracted_with_model(app: App, plan_id: str) -> Extraction:
 
 
 def tell_added(app: App, found: Extraction) -> None:
-    """What became of the wish to have the model asked."""
+    """What the model added, or why it added nothing."""
     if found.from_model:
         line = Text("The model added specs: {count}. Look at them closely.", count=len(found.from_model))
         app.ui.line(line, style="yellow")
@@ -113,7 +113,7 @@ def _set(app: App, plan_id: str, given: Sequence[ActionSpec], found: Extraction 
 
 
 def with_unplaced(document: Document, found: Extraction | None) -> object:
-    """The document, with what the text held and no spec was made of, and which specs a model made."""
+    """The document, with the lines that became no spec, and which specs a model made."""
     if found is None:
         return document
     marked = {"from_model": [f"s{index + 1}" for index in found.from_model]} if found.from_model else {}
@@ -128,7 +128,7 @@ def tell_unplaced(app: App, found: Extraction) -> None:
 
 
 def tell_report(app: App, report: ValidationReport, name: str) -> None:
-    """Each issue on its line; ends the command if there is one."""
+    """Prints one line for each issue; ends the command if there are any."""
     if report.ok:
         return
     for issue in report.issues:

@@ -80,12 +80,12 @@ def init(app: App, key: str | None, principal: str, agents: str | None, undo: bo
 
 
 def _start(agents: Sequence[Agent]) -> str:
-    beside = [agent.name for agent in agents if agent.resume]  # an editor is not started in a copy
+    beside = [agent.name for agent in agents if agent.resume]  # editors do not start in a copy
     return f"ringi with {beside[0] if beside else '-- COMMAND'}"
 
 
 def _list_key(app: App, key: str, principal: str) -> None:
-    """Whoever is listed can approve, so a person has to say so, after seeing which key it is."""
+    """A listed key can approve, so a person has to confirm it after seeing which key it is."""
     ui, person = app.ui, TerminalPerson(app.environment)
     if refusal := person.refusal():
         raise NoChannel(why=refusal, command=f"ringi init --key {key}".rstrip())

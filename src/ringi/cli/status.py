@@ -104,7 +104,7 @@ def _show_session(app: App, session_id: str) -> None:
     session = stored.session
     app.ui.line(Text("{session} · {age} · {phase}", session=session.session_id, age=age(session.updated_at),
                      phase=SESSION_PHASE[session.status]), style="bold")  # fmt: skip
-    if not isinstance(view.pending, ApprovalPending):  # which shows all of it
+    if not isinstance(view.pending, ApprovalPending):  # a summary shows the answers itself
         app.ui.prose(session.instruction, indent=2)
         app.ui.show(answer_lines(session))
         app.ui.show(feedback_lines(stored.facts))

@@ -55,7 +55,7 @@ def trust(app: App, show: bool, revoke: bool) -> None:
 def _decide(app: App, verdict: Verdict) -> None:
     ui = app.ui
     require_terminal(app, COMMAND)
-    if verdict.problem is not None:  # told before the person reads all of it for nothing
+    if verdict.problem is not None:  # say so before the person reads everything for nothing
         raise verdict.problem
     _show(app, verdict)
     _explain(app, verdict)
@@ -88,7 +88,7 @@ def _show(app: App, verdict: Verdict) -> None:
 
 
 def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> None:
-    """Every line as it is; if it was trusted once, with what came and what went."""
+    """Every line; if it was trusted before, with added and removed lines marked."""
     ui = app.ui
     same = before is not None and before.sha256 == part.sha256
     title = Text("{name}", name=part.name)

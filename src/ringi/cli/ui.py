@@ -1,4 +1,4 @@
-"""Everything that people see goes through here: translated, filtered, coloured if a terminal wants it."""
+"""Everything people see goes through here: translated, filtered, coloured if the terminal supports it."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from ringi.views.lines import Line, Span, Style, prose
 
 _LONGEST_LINE: Final = 1000
 _WIDEST: Final = 100
-"""Columns that an eye follows; a wider terminal changes nothing."""
+"""Columns that read comfortably; prose is no wider even on a wider terminal."""
 _USUAL_WIDTH: Final = 80
 _NARROWEST: Final = 16
 _STYLES: Final = {
@@ -27,7 +27,7 @@ _STYLES: Final = {
 
 
 def translated(text: Text) -> str:
-    """In the reader's language, with every detail filtered; details may be texts themselves."""
+    """In the reader's language, with every detail filtered; a detail may be a Text itself."""
     details = {name: shown(value) for name, value in text.details.items()}
     return gettext(text.template).format_map(details)
 
@@ -43,23 +43,23 @@ def _raw(text: Text | str) -> str:
 class Ui:
     def __init__(self, *, as_json: bool, environment: Mapping[str, str]) -> None:
         self.as_json = as_json
-        # With --json, standard output carries the document alone.
+        # With --json, only the document goes to standard output.
         self.out: TextIO = sys.stderr if as_json else sys.stdout
         self._colour = _wants_colour(self.out, environment)
 
     def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
-        """A `str` is ours and literal; anything from outside goes into a Text's details."""
+        """A `str` must be our own; put anything untrusted into a Text's details."""
         words = translated(text) if isinstance(text, Text) else text
         try:
             print(" " * indent + self.styled(words, style), file=self.out)
         except OSError as error:
-            # The terminal was closed: what is being saved matters more than telling about it.
+            # The terminal was closed; saving matters more than reporting.
             if error.errno != errno.EIO:
                 raise
 
     @property
     def columns(self) -> int:
-        """For prose: those of the terminal, or what is usual."""
+        """For prose: the terminal's width, up to a comfortable maximum."""
         try:
             found = os.get_terminal_size(self.out.fileno()).columns
         except (OSError, ValueError):
@@ -67,17 +67,16 @@ class Ui:
         return max(_NARROWEST, min(found or _USUAL_WIDTH, _WIDEST))
 
     def show(self, lines: Iterable[Line]) -> None:
-        """A view."""
         for line in lines:
             for row in self._folded(line) if line.folds else [self._unfolded(line)]:
                 self.line(row)
 
     def prose(self, text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0, mark: str = "") -> None:
-        """Folded; unlike in `line`, a `str` may come from outside."""
+        """Wrapped; unlike in `line`, a `str` may be untrusted."""
         self.show([prose(text, style, indent=indent, mark=mark)])
 
     def _spans(self, line: Line) -> Iterable[Span]:
-        """Signs come instead of styles."""
+        """Leaves out Markdown signs if styles are shown."""
         return (span for span in line.spans if span.style is not Style.SIGN or not self._colour)
 
     def _unfolded(self, line: Line) -> str:
@@ -85,7 +84,7 @@ class Ui:
         return " " * line.indent + visible(line.mark, keep="") + words
 
     def _folded(self, line: Line) -> Iterable[str]:
-        # A mark may be from outside too: a session that was taken in names its questions itself.
+        # A mark may be untrusted too: an imported session chooses its own question ids.
         mark = visible(line.mark, keep="")
         before, hanging = " " * line.indent + mark, line.indent + width(mark)
         pieces = [
@@ -101,7 +100,7 @@ class Ui:
                 before = " " * hanging
 
     def _styled_row(self, pieces: Sequence[tuple[str, Style]], begin: int, end: int) -> str:
-        """What lies between two places of the pieces put together."""
+        """The slice from `begin` to `end` of the joined pieces."""
         row, start = "", 0
         for words, style in pieces:
             part = words[max(begin - start, 0) : max(end - start, 0)]
@@ -124,7 +123,7 @@ class Ui:
         sys.stdout.write(codec.pretty(document).decode())
 
     def patch(self, patch: bytes) -> None:
-        """Its very bytes if a program reads them; on a terminal, what it would show is filtered."""
+        """The exact bytes if a program reads them; filtered text on a terminal."""
         if sys.stdout.isatty():
             self.diff(patch.decode("utf-8", "backslashreplace"))
         else:
@@ -140,7 +139,7 @@ class Ui:
             self.line("  ".join(padded).rstrip(), style=style)
 
     def diff(self, diff: str, *, most: int | None = None) -> None:
-        """Line by line; at `most` so many, and of each only as much as an eye can take in."""
+        """Line by line: at most `most` lines, each cut to a readable length."""
         lines = diff.removesuffix("\n").split("\n")
         for line in lines[:most]:
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

@@ -96,7 +96,7 @@ def _typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proo
 
 
 def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None:
-    """What went back, then what did not."""
+    """What was restored, then what was not."""
     ui = app.ui
     failed = [
         outcome

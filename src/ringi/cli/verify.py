@@ -76,7 +76,7 @@ def _tell_all(app: App, verdicts: Sequence[Verdict], sessions: Sequence[SessionV
 
 
 def _tell_problems(app: App, problems: Sequence[Text], name: str, told: set[Text]) -> bool:
-    """Whether there are any. What speaks against all of them, as a break of the log, is told once."""
+    """True if there are any. A problem that affects everything, such as a broken log, is printed once."""
     fresh = [problem for problem in problems if problem not in told]
     told.update(fresh)
     for problem in fresh:

@@ -73,7 +73,7 @@ def compare(app: App, plan: str, version: int, other: int | None, other_plan: st
 
 
 def show_comparison(app: App, found: PlanComparison, *, most: int | None = None) -> None:
-    """`most` lines of each diff."""
+    """Prints at most `most` lines of each diff."""
     ui, tool = app.ui, app.workspace.plan
     line = Text(
         "{plan} version {version} → {other} version {later}",

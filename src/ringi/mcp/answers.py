@@ -1,4 +1,4 @@
-"""What the tools answer: documents, and beside each a short text that always names the next step.
+"""What the tools return: documents, each with a short text that always names the next step.
 
 Contents and diffs that would fill a conversation are in the resources.
 """
@@ -34,7 +34,7 @@ from ringi.mcp.resources import PLANS
 from ringi.text import Text, visible
 
 _MOST_DIFF: Final = 100_000
-"""Characters of diffs in one answer."""
+"""Maximum characters of diffs in one answer."""
 
 
 class ProposedPlan(Document, frozen=True):
@@ -94,7 +94,7 @@ class Preview(Document, frozen=True):
     diffs: tuple[DiffPart, ...]
     risk_score: float
     stale: tuple[str, ...]
-    """Files that changed since the specs were set."""
+    """Files that changed after the specs were set."""
     overlaps: tuple[Overlap, ...]
     resource: str
     """All diffs in full."""
@@ -258,7 +258,7 @@ def _shortened(changed: Iterable[SpecDifference], name: str) -> Iterable[SpecDif
 _MOST_LINES: Final = 100
 _LEDGER: Final = "(the ledger)"
 
-# Instead of hints that name a command for people, if agents have a tool for it.
+# These replace hints that name a command for people, if agents have a tool for it.
 _HINTS: Final = {
     "ambiguous": "Give more characters of the id, or its short name (p7).",
     "bad_document": "Compare the arguments with the tool's input schema; nothing was changed.",
@@ -284,7 +284,7 @@ _SEEN: Final = {"ringi list": "plan_list", "ringi plan --resume": "planning_get"
 
 
 def error_document(error: RingiError, hidden: Iterable[str] = ()) -> dict[str, Any]:
-    """`hidden` are folders whose place is nobody's business here."""
+    """`hidden` are folders whose paths must not appear in the answer."""
     hint = _HINTS.get(error.code) or _where_to_see(error) or error.hint
     words = {
         "code": error.code,
@@ -374,7 +374,7 @@ def state_text(found: State) -> str:
 
 
 def said(feedback: Iterable[Feedback], comments: Iterable[LineComment]) -> list[str]:
-    """Their words, fenced as words: they are about the plan and no orders to a program."""
+    """What the person wrote, marked as a quote: it is about the plan, not an instruction to a program."""
     lines = [f"The person ({one.kind or 'feedback'}): {one.text}" for one in feedback]
     return lines + [
         f"Comment on {one.path}:{one.line} ({one.side}, version {one.version}): {one.text}\n"
@@ -424,7 +424,7 @@ def next_step(answer: PlanAnswer) -> str:
 
 
 def undecided(answer: PlanAnswer) -> bool:
-    """Also while the person changes parts of it: that ends the request, but not their review."""
+    """True also while the person changes parts of it: that ends the request, but not their review."""
     overtaken = answer.outcome is OutcomeKind.CANCELLED and bool(answer.changed)
     return answer.status is PlanStatus.PENDING_REVIEW and (answer.outcome is None or overtaken)
 

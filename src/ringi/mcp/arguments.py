@@ -1,4 +1,4 @@
-"""What each tool is given, and the JSON Schemas made from it and from the answers."""
+"""The arguments of each tool, and the JSON Schemas of arguments and answers."""
 
 from typing import Annotated, Any, Final
 
@@ -226,7 +226,7 @@ def object_schema(kind: type[Document]) -> dict[str, Any]:
 
 
 def input_schema(kind: type[Document]) -> dict[str, Any]:
-    """With words about the fields of a spec, and an example of each kind."""
+    """Adds descriptions of a spec's fields, and an example of each kind."""
     schema = object_schema(kind)
     spec = schema.get("$defs", {}).get("ActionSpec")
     if spec is not None:

@@ -20,7 +20,7 @@ _LAST_WORDS_SEC: Final = 5.0
 
 
 SOCKET = "RINGI_MCP_SOCKET"
-"""Set for an agent that works in a sandbox: the server waits outside of it."""
+"""Set for an agent in a sandbox: the server listens outside of it."""
 
 
 class Printer(Protocol):
@@ -81,14 +81,14 @@ def _on_http(app: App, label: str, host: str, port: int) -> bool:
 
 
 def _lead(path: str) -> None:
-    """Standard input and output to the server outside the sandbox, until either side ends."""
+    """Relays standard input and output to the server outside the sandbox, until either side ends."""
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with server:
         try:
             server.connect(path)
         except OSError as error:
             raise Unreadable(what=path, why=why_failed(error)) from None
-        # It waits for a client that may never say anything again.
+        # It blocks on a client that may never write again.
         threading.Thread(target=_to_server, args=(server,), daemon=True).start()
         with contextlib.suppress(OSError):
             while data := server.recv(_CHUNK):
@@ -99,7 +99,7 @@ def _to_server(server: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while data := os.read(0, _CHUNK):
             server.sendall(data)
-        # The client is done; what it asked for last is still answered.
+        # The client is done writing; its last requests still get their answers.
         server.settimeout(_LAST_WORDS_SEC)
         server.shutdown(socket.SHUT_WR)
 

@@ -1,4 +1,4 @@
-"""Streamable HTTP, at an address that only this machine can reach, for whoever holds the user's token."""
+"""Streamable HTTP on a local address, for clients that hold the user's token."""
 
 import hmac
 import ipaddress
@@ -39,7 +39,7 @@ class Address(NamedTuple):
 
     @property
     def authorities(self) -> list[str]:
-        """What a browser or a client may call this server."""
+        """The Host values under which clients may call this server."""
         return [self.authority, f"localhost:{self.port}"]
 
 
@@ -72,12 +72,12 @@ _FORBIDDEN, _UNAUTHORIZED, _MISDIRECTED = 403, 401, 421
 class Token(NamedTuple):
     value: str
     place: Path | None
-    """None if the user has no folder for it: it is then valid until the server ends."""
+    """None if the user has no folder for it; the token is then valid until the server ends."""
     made: bool
 
 
 def token_of(environment: Mapping[str, str]) -> Token:
-    """The user's own, made once: other users of this machine cannot read it, so they cannot call."""
+    """The user's own token, made once. Other users of this machine cannot read it, so they cannot call."""
     fresh, folder = secrets.token_urlsafe(_TOKEN_BYTES), user_folder(environment)
     if folder is None:
         return Token(fresh, None, made=True)
@@ -91,7 +91,7 @@ def token_of(environment: Mapping[str, str]) -> Token:
 
 
 def _made(place: Path, value: str) -> bool:
-    """False if there is one. Nobody who starts at the same time sees it without its content."""
+    """False if there is one already. A server that starts at the same time never sees an empty file."""
     if place.exists():
         return False
     draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
@@ -119,7 +119,7 @@ def _kept(place: Path) -> str:
 
 
 class Guard:
-    """Before anything is read: a page in a browser that was led here by a name, and whoever has no token."""
+    """Refuses, before reading anything, DNS rebinding from a browser and requests without the token."""
 
     def __init__(self, app: ASGIApp, address: Address, token: str) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What an agent is taught about the flow: in short when it connects, and as a prompt."""
+"""What an agent learns about the flow: a short text when it connects, and a prompt."""
 
 from typing import Final
 
@@ -44,7 +44,7 @@ planning_get shows the state of a session. The person approves the summary in th
 
 
 def flow(task: str) -> str:
-    """The task comes from outside and is fenced as data."""
+    """The task is untrusted, so it is delimited as data."""
     if not task.strip():
         return FLOW
     return f"{FLOW}\n\nThe task, as it was given:\n<task>\n{task.replace('</', '< /')}\n</task>"

@@ -1,6 +1,6 @@
-"""Planning sessions as tools: an agent hands on what its user says. None of them approves or rejects.
+"""Planning sessions as tools: an agent passes on what its user says. No tool approves or rejects.
 
-Their answers say what to ask the user, and what not to do for them.
+The answers tell the agent what to ask the user, and what not to do for them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,11 +36,11 @@ class WaitsFor(StrEnum):
     ANSWER = "answer"
     DECISION = "decision"
     APPROVAL = "approval"
-    """Of the person, in a terminal of their own; no tool gives it."""
+    """By the person, in a terminal of their own; no tool gives it."""
     MODEL = "model"
-    """It works for this session now."""
+    """The model is working for this session."""
     RESUME = "resume"
-    """The model failed or was stopped, and somebody has to let it go on."""
+    """The model failed or was stopped; somebody has to resume it."""
     NOTHING = "nothing"
     """The session is over."""
 
@@ -52,7 +52,7 @@ class AskedQuestion(Document, frozen=True):
     context: str
     """Why it matters; may be empty."""
     options: tuple[str, ...]
-    """Empty if there is nothing to choose from; other answers are fine as well."""
+    """Suggestions, possibly none; other answers are accepted too."""
     number: int
     """From 1."""
     of: int
@@ -87,14 +87,14 @@ class PlanningState(Document, frozen=True, kw_only=True):
     error: str | None = None
     """Why it failed."""
     run_id: str | None = None
-    """If it was approved."""
+    """Set once it is approved."""
     person_types: str
     """What the person types, in a terminal of their own."""
     next_step: str
     model: str
     tokens: int
     cost_usd: float | None
-    """None if nobody knows the price."""
+    """None if the price is unknown."""
 
 
 class OpenSession(Document, frozen=True):
@@ -111,7 +111,7 @@ class OpenSession(Document, frozen=True):
 
 class Sessions(Document, frozen=True):
     session: PlanningState | None
-    """The one that was asked for."""
+    """The session that was named."""
     open_sessions: tuple[OpenSession, ...]
     """If none was named: those that can be resumed, the newest first."""
 
@@ -266,7 +266,7 @@ def _decision(asked: AskedDecision) -> Iterator[str]:
 
 
 def _quoted(text: str) -> list[str]:
-    """Written by a model or a person, for the user: no line of it is mistaken for one of ours."""
+    """Text by a model or a person, marked so that no line of it passes for ours."""
     return [f"> {line}" for line in text.splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""Plans and their diffs, to be read."""
+"""Plans and their diffs as resources."""
 
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -52,7 +52,7 @@ def _of(ref: PlanRef) -> tuple[Kind, Kind]:
 
 
 def read(workspace: "Workspace", uri: str) -> Found | None:
-    """None if the address means nothing here. Raises NotFound if there is no such plan."""
+    """None if it is no URI of ours. Raises NotFound if there is no such plan."""
     if uri == PLANS:
         return Found(codec.pretty(workspace.plan.list(limit=_MOST)).decode(), JSON)
     found = _ONE.fullmatch(uri)

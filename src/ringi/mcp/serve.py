@@ -1,6 +1,6 @@
-"""A server put together and run in four threads: changing, looking, planning, talking.
+"""Assembles a server and runs it in four threads: for changes, reads, planning, and the protocol.
 
-The main thread changes things: only it hears signals, and a command that a plan runs must end with one.
+Changes run in the main thread: only it handles signals, and a signal must end the command a plan runs.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _Stamp = tuple[int, ...] | None
 
 
 class Opening:
-    """A workspace stays open from call to call, as long as a command typed now would open the same."""
+    """Keeps a workspace open between calls while a command typed now would open the same one."""
 
     def __init__(self, start: Path, environment: Mapping[str, str]) -> None:
         self._start = start
@@ -62,7 +62,7 @@ class Opening:
         return workspace
 
     def is_current(self) -> bool:
-        """Not if the ledger was replaced, or somebody changed a setting or what is trusted."""
+        """False if the ledger was replaced, or a setting or what is trusted changed."""
         if self._ledger is None or self._settings != list(map(_stamp, self._files)):
             return False
         path, known = self._ledger
@@ -87,19 +87,19 @@ def _identity(path: Path) -> _Stamp:
 
 
 class Ending:
-    """How the talking is ended from another thread."""
+    """Ends the protocol thread from another thread."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: Callable[[], object] = lambda: None
 
     def by(self, end: Callable[[], object]) -> None:
-        """Called in the thread that talks."""
+        """Called in the protocol thread."""
         self._loop, self._end = asyncio.get_running_loop(), end
 
     def now(self) -> None:
         if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # it has ended by itself
+            with contextlib.suppress(RuntimeError):  # it has already ended
                 self._loop.call_soon_threadsafe(self._end)
 
 
@@ -116,12 +116,12 @@ def _run(workers: Workers, talk: Talk) -> bool:
         finally:
             workers.changing.stop()
 
-    # They must not keep a process alive that is to end.
+    # Daemon threads: they must not keep a process alive that is ending.
     talker = threading.Thread(target=talking, name="talking", daemon=True)
     reader = threading.Thread(target=workers.reading.run, name="reading", daemon=True)
     planner = threading.Thread(target=workers.planning.run, name="planning", daemon=True)
     for number in _SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup does, and it is meant
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it on purpose
             signal.signal(number, lambda *_: workers.changing.stop())
     for thread in (reader, planner, talker):
         thread.start()
@@ -129,12 +129,12 @@ def _run(workers: Workers, talk: Talk) -> bool:
         workers.changing.run()
     finally:
         ending.now()
-        workers.planning.stop()  # a model that works is told to end, and is not waited for
+        workers.planning.stop()  # tells a running model to end, without waiting for it
         talker.join(_ENDING_SEC)
         workers.reading.stop()
         for thread in (reader, planner):
             thread.join(_ENDING_SEC)
-    return ended.is_set() or talker.is_alive()  # one that hangs at a client's pipe is no mistake
+    return ended.is_set() or talker.is_alive()  # blocked on a client's pipe is not a failure
 
 
 class Settings(NamedTuple):
@@ -144,7 +144,7 @@ class Settings(NamedTuple):
 
 
 def serve(settings: Settings, talk: Callable[[Server[Any]], Talk]) -> bool:
-    """Until the client goes or a signal comes. False if the talking broke off by a mistake."""
+    """Runs until the client leaves or a signal comes. False if the protocol thread failed."""
     workers = _workers(settings)
     server = PlanServer(workers, _surroundings(settings)).server
     return _run(workers, talk(server))
@@ -197,7 +197,7 @@ def _asked(settings: Settings) -> Callable[[str, str, str], None]:
 
     def asked(how: str, name: str, title: str) -> None:
         words = Text("{plan} waits for you: {title}", plan=name, title=title)
-        # A desktop that does not answer holds up nobody else.
+        # A desktop that does not answer must delay nobody.
         threading.Thread(target=tell, args=(how, words), daemon=True).start()
 
     return asked

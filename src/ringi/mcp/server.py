@@ -30,7 +30,7 @@ from ringi.text import Text, visible
 
 
 class Mistakes:
-    """A mistake of ours is told as one, without its inside; what the system says is told in our words."""
+    """Reports a bug of ours without its details, and a system error in our own words."""
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +71,7 @@ class Library:
         try:
             with Mistakes():
                 found = await self._reading.call(resources.listed)
-        except RingiError:  # without a workspace there is nothing to list; a call says why
+        except RingiError:  # without a workspace there is nothing to list; a tool call says why
             found = [resources.LIST]
         return types.ListResourcesResult(resources=[_resource(kind) for kind in found])
 
@@ -131,19 +131,19 @@ def _resource(kind: Kind) -> types.Resource:
 _LONGEST_LABEL: Final = 100
 _QUIET_SEC: Final = 60.0
 TOOLS: Final[Mapping[str, Tool]] = {**tools.TOOLS, **planning_tools.TOOLS}
-# The same for every client and every time, and long.
+# Long, and the same for every client.
 _FIXED: Final = frozenset({"tools/list", "prompts/list", "resources/templates/list"})
 
 
 class Surroundings(NamedTuple):
-    """What the server is told by whoever started it."""
+    """What the process that started the server provides."""
 
     label: str
     requester: Callable[[], str]
     hidden: Callable[[], Iterable[str]]
-    """Folders that no answer names."""
+    """Folders whose paths must not appear in an answer."""
     asked: Callable[[str, str, str], None]
-    """A person is asked: how they want to be told, the plan's name and title. Comes back at once."""
+    """Notifies a person: how, the plan's name, its title. Returns at once."""
 
 
 class PlanServer:
@@ -165,12 +165,12 @@ class PlanServer:
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
         Library(self._workers.reading, self._hidden).serve_in(server)
         server.add_notification_handler("notifications/initialized", noted, self._greeted)
-        server.get_tool_input_schema = lambda _: None  # no argument of ours travels in a header
-        server.middleware[:] = [self._remembering]  # instead of tracing, which nobody set up
+        server.get_tool_input_schema = lambda _: None  # none of our arguments is sent in a header
+        server.middleware[:] = [self._remembering]  # replaces tracing, which is not configured
         return server
 
     async def _remembering(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """What never differs is put into the protocol's shape once for each of its versions."""
+        """Caches answers that never change, once for each protocol version."""
         if ctx.method not in _FIXED:
             return await call_next(ctx)
         key = (ctx.method, ctx.protocol_version)
@@ -182,7 +182,7 @@ class PlanServer:
         return self._fixed[key]
 
     async def _greeted(self, _: Context, __: types.NotificationParams) -> None:
-        """The client is about to ask something: be ready for it."""
+        """The client is about to call something: open the workspace now."""
         with suppress(RingiError, OSError):  # without a workspace, the first call says so
             await self._workers.reading.call(lambda _: None)
 
@@ -204,7 +204,7 @@ class PlanServer:
         return _result(clean(answered.text), structured(answered.document))
 
     async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Answered:
-        # Through the one strict door for what comes from outside: numbers, depth, characters, unknown fields.
+        # The strict decoder for untrusted input: numbers, depth, characters, unknown fields.
         what = f"The arguments of {name}"
         given: Any = foreign(_written(raw, what), tool.arguments, what)
         if name == "planning_get" or tool.step is not None:
@@ -224,7 +224,7 @@ class PlanServer:
         return Caller(visible(label)[:_LONGEST_LABEL], self._around.requester)
 
     async def _tell_person(self, answered: Answered) -> None:
-        """And remember what the proposer knows now, for the wait that follows."""
+        """Also remembers what the proposer has seen, for the plan_wait that follows."""
         made = answered.document
         assert isinstance(made, Requested)  # noqa: S101  # for the type checker
         answer, how = await self._workers.reading.call(
@@ -238,7 +238,7 @@ class PlanServer:
             self._around.asked(how, made.name, made.title)
 
     def _is_news(self, plan_id: str, version: int) -> bool:
-        """Whoever asks about the same again and again rings once."""
+        """So that repeated requests for the same version notify the person once."""
         now = monotonic()
         self._asked = {asked: at for asked, at in self._asked.items() if now - at < _QUIET_SEC}
         return self._asked.setdefault((plan_id, version), now) == now
@@ -262,7 +262,7 @@ class PlanServer:
         return Answered(shown, planning_tools.sessions_text(shown))
 
     async def _tell_of_session(self, now: SessionNow) -> None:
-        """A summary waits for the person, who may be looking elsewhere."""
+        """Notifies the person that a summary waits."""
         view = now.view
         if isinstance(view.pending, ApprovalPending) and self._is_news(view.session_id, 0):
             how = await self._workers.reading.call(
@@ -307,7 +307,7 @@ def _result(
 ) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
     result: dict[str, Any] = {"content": content, "isError": is_error, "resultType": "complete"}
-    # Not for errors: some clients hold whatever is there against the tool's output schema.
+    # Not for errors: some clients validate it against the tool's output schema.
     return result if document is None else {**result, "structuredContent": document}
 
 
@@ -316,7 +316,7 @@ def _client(ctx: Context) -> Client:
         await ctx.session.report_progress(done, total, words)
 
     async def gone() -> bool:
-        # Over HTTP a closed connection is not told to whoever answers; the others are cancelled.
+        # Over HTTP the handler is not told that the connection closed; elsewhere it is cancelled.
         return ctx.request is not None and await ctx.request.is_disconnected()
 
     return Client(progress, gone)

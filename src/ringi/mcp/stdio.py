@@ -1,4 +1,4 @@
-"""Messages as lines on standard input and output: bounded, and every line that is none is told so."""
+"""Messages as lines on standard input and output: of limited length, with an error for every bad line."""
 
 import fcntl
 import os
@@ -22,7 +22,7 @@ from ringi.mcp.serve import Ending, Settings, Talk, serve
 LONGEST_MESSAGE: Final = 16 * 1024 * 1024
 _CHUNK: Final = 65536
 _FIRST_FREE: Final = 3
-# Where clients put the number of a request: one that is too long to be read is answered all the same.
+# Finds the id of a request that is too long to read, so that it gets an answer too.
 _ID: Final = re.compile(
     rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")'
 )
@@ -38,9 +38,9 @@ class TooLong(NamedTuple):
 
 
 def claim_wire() -> Wire:
-    """The standard streams, kept apart: what anything else prints goes to standard error.
+    """Claims the standard streams: what anything else prints goes to standard error.
 
-    Commands that are started get neither.
+    Commands that we start get neither.
     """
     wire = Wire(_duplicate(0), _duplicate(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -57,12 +57,12 @@ def _duplicate(descriptor: int) -> int:
 async def _readable(descriptor: int) -> None:
     try:
         await anyio.wait_readable(descriptor)
-    except PermissionError:  # a regular file, which never makes anybody wait
+    except PermissionError:  # a regular file, which never blocks
         await anyio.lowlevel.checkpoint()
 
 
 async def lines(descriptor: int, longest: int = LONGEST_MESSAGE) -> AsyncIterator[bytes | TooLong]:
-    """Of one that is too long only the beginning is kept."""
+    """Keeps only the beginning of a line that is too long."""
     pending, skipping = bytearray(), False
     while True:
         await _readable(descriptor)
@@ -85,7 +85,7 @@ async def lines(descriptor: int, longest: int = LONGEST_MESSAGE) -> AsyncIterato
 
 
 async def write(descriptor: int, data: bytes) -> None:
-    """In pieces that a pipe takes without making everybody wait."""
+    """In pieces that a pipe takes without blocking the event loop."""
     view = memoryview(data)
     while view:
         if not select.select([], [descriptor], [], 0)[1]:
@@ -94,13 +94,13 @@ async def write(descriptor: int, data: bytes) -> None:
 
 
 def encoded(message: types.JSONRPCMessage) -> bytes:
-    if isinstance(message, types.JSONRPCResponse):  # plain values only; several times faster than the model
+    if isinstance(message, types.JSONRPCResponse):  # plain values; several times faster than pydantic
         return msgspec.json.encode({"jsonrpc": "2.0", "id": message.id, "result": message.result}) + b"\n"
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
 class Refusal(NamedTuple):
-    """What is answered to a line that is no message."""
+    """The answer to a line that is not a message."""
 
     answer: types.JSONRPCError
 
@@ -131,7 +131,7 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 
 @asynccontextmanager
 async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """They end when the client closes its end, or `reading` is cancelled; answers still go out then."""
+    """Ends when the client closes its end or `reading` is cancelled; pending answers still go out."""
     arriving, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, leaving = anyio.create_memory_object_stream[SessionMessage]()
     refusals = outgoing.clone()
@@ -151,7 +151,7 @@ async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tupl
             try:
                 async for one in leaving:
                     await write(wire.outgoing, encoded(one.message))
-            except OSError:  # nobody listens any more
+            except OSError:  # the client is gone
                 reading.cancel()
 
     async with anyio.create_task_group() as group:

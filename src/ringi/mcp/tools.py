@@ -1,4 +1,4 @@
-"""The plan tool's calls as tools (PT-4). There is none that approves, and none that could be."""
+"""The plan tool's calls as MCP tools (PT-4). None of them approves."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Caller(NamedTuple):
-    """Who asks, as far as the program can tell."""
+    """Who is calling, as far as the program can tell."""
 
     label: str
-    """For people; the client says so itself."""
+    """Shown to people; the client's own claim."""
     requester: Callable[[], str]
-    """As the program sees it; empty if it is the user whose process this is."""
+    """Found out by the program; empty for the user who runs this process."""
 
 
 class Answered(NamedTuple):
@@ -33,7 +33,7 @@ class Answered(NamedTuple):
 
 
 class Hints(NamedTuple):
-    """Honest, and only hints: what a client may do by itself is its person's decision."""
+    """Hints only: what a client may do by itself is up to its user."""
 
     read_only: bool = False
     destructive: bool = False
@@ -48,9 +48,9 @@ class Tool(NamedTuple):
     answer: type[Document]
     hints: Hints
     work: "Callable[[Workspace, Any, Caller], Answered] | None"
-    """None if the server itself waits."""
+    """None for a tool that the server itself handles."""
     step: "Callable[[PlanningTool, Any], SessionView] | None" = None
-    """Of a planning session; what the model has to do comes after it."""
+    """A step of a planning session, after which the model runs."""
 
 
 _READS: Final = Hints(read_only=True, idempotent=True)
@@ -80,9 +80,9 @@ def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: 
 
 
 def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
-    """The plan's id. Raises if an agent of `ringi with` would change a plan that it did not propose.
+    """The plan's id. Raises if an agent of `ringi with` tries to change a plan that it did not propose.
 
-    A standing approval of whoever proposed it must not cover what another one puts into it.
+    Otherwise the proposer's standing approval would cover another agent's changes.
     """
     stored = workspace.plan.stored(name)
     requester = caller.requester()

@@ -1,6 +1,6 @@
-"""Calls that take long: until a person decides or changes something, or the model has done its part.
+"""Long calls: they wait until a person decides or changes something, or the model has done its part.
 
-Nothing is kept busy meanwhile, and nobody else waits for them.
+Waiting blocks no thread and no other call.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PAUSE_SEC: Final = 0.075
 _LOOK_ANYWAY_SEC: Final = 2.0
-"""A request expires without anybody writing anything."""
+"""Poll, because a request expires without anything being written."""
 _PROGRESS_SEC: Final = 5.0
 _MODEL_PAUSE_SEC: Final = 0.05
 _MODEL_PROGRESS_SEC: Final = 1.0
@@ -35,7 +35,7 @@ _MOST_WAITING: Final = 100
 
 
 class Client(NamedTuple):
-    """Of the one call that waits."""
+    """The client of one waiting call."""
 
     progress: Callable[[float, float | None, str], Awaitable[None]]
     gone: Callable[[], Awaitable[bool]]
@@ -47,7 +47,7 @@ class _Look(NamedTuple):
 
 
 class WaitForPerson:
-    """Remembers what the proposer was told, so that nothing said between two calls is missed."""
+    """Remembers what the proposer has seen, so that nothing said between two calls is missed."""
 
     def __init__(self, reading: Worker) -> None:
         self._reading = reading
@@ -100,7 +100,7 @@ class WaitForPerson:
 
     async def _look(self, plan_id: str) -> _Look:
         def look(workspace: "Workspace") -> _Look:
-            # The number first: what comes between is seen by the next look.
+            # Read the revision first: the next look then sees any change in between.
             return _Look(workspace.plan.revision(plan_id), workspace.plan.answer(plan_id))
 
         return await self._reading.call(look)
@@ -114,11 +114,11 @@ def _news(answer: PlanAnswer) -> tuple[object, ...]:
 class SessionNow(NamedTuple):
     view: "SessionView"
     working: bool
-    """The model works for it here, and goes on doing so."""
+    """The model is still working for it in this server."""
 
 
 class _Turn:
-    """One step in the worker: it can be taken back until it begins, and its model stopped after that."""
+    """One step in the worker: it can be withdrawn until it begins; after that its model can be stopped."""
 
     def __init__(self, step: "Callable[[PlanningTool], SessionView]", is_ending: Callable[[], bool]) -> None:
         self._step = step
@@ -127,7 +127,7 @@ class _Turn:
         self._begun = False
         self._stopped = False
         self.saved: SessionView | None = None
-        """After the step; from then on nothing is lost."""
+        """The session after the step, once that is saved."""
         self.working = Working(0.0, 0)
 
     def __call__(self, workspace: "Workspace") -> "SessionView":
@@ -139,7 +139,7 @@ class _Turn:
         self.saved = self._step(tool)
         try:
             return tool.go_on(self.saved.session_id, self._hear)
-        except (Busy, Interrupted):  # another process lets it go on, or the client does not want it any more
+        except (Busy, Interrupted):  # another process runs it, or the client cancelled
             return tool.view(self.saved.session_id)
 
     def _hear(self, working: Working) -> None:
@@ -148,13 +148,13 @@ class _Turn:
         self.working = working
 
     def withdraw(self) -> bool:
-        """Whether nothing of it was done, nor will be."""
+        """True if it has not begun; it then never will."""
         with self._lock:
             self._stopped = self._stopped or not self._begun
             return not self._begun
 
     def stop(self) -> None:
-        """What was saved stays so; the model ends when it is heard of next, or what it says is saved too."""
+        """Saved work stays. The model stops at its next report; if it finishes first, its reply is saved."""
         with self._lock:
             self._stopped = True
 
@@ -177,7 +177,7 @@ class WaitForModel:
     async def take(
         self, step: "Callable[[PlanningTool], SessionView]", seconds: float, client: Client
     ) -> SessionNow:
-        """Cancelled by the client, the model stops; after `seconds`, it does not."""
+        """If the client cancels, the model stops; after `seconds` it keeps working."""
         if len(self._running) >= _MOST_WAITING:
             raise _others()
         turn = _Turn(step, lambda: self._planning.stopping)
@@ -197,14 +197,14 @@ class WaitForModel:
             turn.stop()
         if running.future.done():
             return SessionNow(running.future.result(), working=False)
-        if turn.saved is None:  # the client has gone before its turn came
+        if turn.saved is None:  # the client left before its turn came
             raise _others()
         return SessionNow(turn.saved, working=True)
 
     def _ended(self, running: _Running) -> None:
         self._running.remove(running)
         if not running.future.cancelled():
-            running.future.exception()  # if nobody is left to hear of it, the session tells
+            running.future.exception()  # retrieved, so asyncio does not complain; the session records it
 
     async def look(self, name: str, seconds: float, client: Client) -> SessionNow:
         view = await self._view(name)
@@ -227,7 +227,7 @@ class WaitForModel:
 
 
 async def _heard(running: _Running, seconds: float, client: Client) -> bool:
-    """Waits, and tells how far it is. False if the client has gone meanwhile."""
+    """Waits and reports progress. False if the client left meanwhile."""
     begun = anyio.current_time()
     while not running.future.done():
         passed = anyio.current_time() - begun

@@ -1,4 +1,4 @@
-"""One thread owns an open workspace; what clients ask for waits in its queue."""
+"""One thread owns an open workspace; calls wait in its queue."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ class _Job(NamedTuple):
     future: "asyncio.Future[Any]"
 
     def settle(self, result: object, error: Exception | None) -> None:
-        # A client that has gone does not wait for it, nor does a server that is ending.
+        # The client may have left, or the server may be ending.
         with contextlib.suppress(RuntimeError):
             self.future.get_loop().call_soon_threadsafe(_settle, self.future, result, error)
 
@@ -36,7 +36,7 @@ def _settle(future: "asyncio.Future[Any]", result: object, error: Exception | No
 
 
 class Worker:
-    """A workspace that cannot be opened is an error of the call; the next call tries again."""
+    """If the workspace cannot be opened, the call fails and the next call tries again."""
 
     def __init__(
         self, opener: "Callable[[], Workspace]", is_current: Callable[[], bool] = lambda: True
@@ -48,17 +48,17 @@ class Worker:
         self._stopping = False
 
     async def call(self, work: "Callable[[Workspace], T]") -> T:
-        """Cancelled before its turn, it never runs; cancelled later, it is carried through all the same."""
+        """If cancelled before its turn it never runs; if cancelled later it still runs to the end."""
         return await self.begin(work)
 
     def begin(self, work: "Callable[[Workspace], T]") -> "asyncio.Future[T]":
-        """As `call`, without waiting for it."""
+        """Like `call`, without waiting."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put(_Job(work, future))
         return future
 
     def run(self) -> None:
-        """In the thread that is to own the workspace, until `stop`."""
+        """Call it in the thread that owns the workspace; returns after `stop`."""
         try:
             while not self._stopping and (job := self._jobs.get()) is not None:
                 if not job.future.cancelled():
@@ -72,7 +72,7 @@ class Worker:
         return self._stopping
 
     def stop(self) -> None:
-        """From any thread, and from a signal's handler: after the call under way nothing more is done."""
+        """From any thread or a signal handler: finishes the current call and takes no more."""
         self._stopping = True
         self._jobs.put(None)
 
@@ -80,7 +80,7 @@ class Worker:
         if self._workspace is not None and not self._is_current():
             self._close()
         if self._workspace is None:
-            gc.enable()  # off since the start; from here on there is work that leaves garbage
+            gc.enable()  # disabled at the start; from here on there is garbage to collect
             self._workspace = self._opener()
         return self._workspace
 
@@ -91,7 +91,7 @@ class Worker:
 
 
 class _HandingOver:
-    """What goes wrong is the caller's to hear; the thread goes on."""
+    """Passes an error to the caller; the thread continues."""
 
     def __init__(self, worker: Worker, job: _Job) -> None:
         self._worker = worker
@@ -112,7 +112,7 @@ class _HandingOver:
 
 
 class Workers(NamedTuple):
-    """Looking goes on while something is carried out, and both while a model works."""
+    """Reads continue during an execution, and both continue while a model works."""
 
     reading: Worker
     changing: Worker

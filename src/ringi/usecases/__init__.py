@@ -1,1 +1,1 @@
-"""What people do with a workspace: work beside an agent, check, diagnose, review, verify, trust, set up."""
+"""What people do with a workspace: run an agent, check, diagnose, review, verify, trust, set up."""

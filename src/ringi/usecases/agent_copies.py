@@ -1,4 +1,4 @@
-"""The copies that agents worked in: which plan each belongs to, and when it goes."""
+"""The copies that agents worked in: which plan each belongs to, and when it is removed."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -14,28 +14,28 @@ from ringi.workspace.copy_run import SCRATCH
 
 
 class Kept(NamedTuple):
-    """A copy whose work is in a plan, and which is there all the same."""
+    """A copy that still exists although its work is in a plan."""
 
     copy: WorkCopy
     plan: PlanRef | None
-    """None if there was nothing to make a plan of, or the ledger has lost it."""
+    """None if there were no changes, or the ledger lost the plan."""
     days: int
     too_old: bool
 
     @property
     def settled(self) -> bool:
-        """Nobody needs it any more: what a plan could not carry is kept while it is not too old."""
+        """True if nobody needs it any more. Work that no plan can hold is kept until it is too old."""
         done = self.plan is None or self.plan.status is PlanStatus.COMPLETED
         return self.too_old or (done and not self.copy.record.left_out)
 
 
 def of_agents(workspace: OpenWorkspace) -> list[WorkCopy]:
-    """Oldest first, without those that checks run in."""
+    """Oldest first, without the copies made for checks."""
     return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command != (SCRATCH,)]
 
 
 def abandoned(workspace: OpenWorkspace) -> list[WorkCopy]:
-    """Copies whose `ringi with` was cut off before their work was a plan."""
+    """Copies whose `ringi with` was interrupted before their work became a plan."""
     return [copy for copy in of_agents(workspace) if not copy.record.taken and not copy.is_running]
 
 
@@ -67,14 +67,14 @@ def has_copy(workspace: OpenWorkspace, plan_id: str) -> bool:
 
 
 def remove_settled(workspace: OpenWorkspace) -> list[Text]:
-    """Removes the copies of plans that are done, and those that are too old; answers with what is told.
+    """Removes the copies of finished plans and old copies; returns what to tell the person.
 
-    Never one that somebody works in, and never one whose work is not a plan yet.
+    Never removes one that is in use, or one whose work is not a plan yet.
     """
     told = []
     for copy in [one.copy for one in kept(workspace) if one.settled]:
-        with suppress(RingiError), copy.claimed():  # in use, or cannot be deleted: the next one tries again
-            one = _kept(workspace, copy)  # somebody may have gone on with it meanwhile
+        with suppress(RingiError), copy.claimed():  # in use, or cannot be deleted: try again next time
+            one = _kept(workspace, copy)  # somebody may have resumed it meanwhile
             if one and one.settled:
                 copy.remove()
                 told += [_gone(one)] if one.too_old else []
@@ -93,7 +93,7 @@ def _gone(one: Kept) -> Text:
 
 
 def size_of(folder: Path) -> int:
-    """In bytes; what cannot be looked at counts nothing."""
+    """In bytes; unreadable files count as 0."""
     total = 0
     for path in folder.rglob("*"):
         with suppress(OSError):

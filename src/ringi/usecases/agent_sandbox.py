@@ -1,4 +1,4 @@
-"""What keeps an agent to its copy, if bubblewrap works: everything else is read-only or out of sight."""
+"""The sandbox that confines an agent to its copy, if bubblewrap works: all else is read-only or hidden."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from ringi.workspace.copy_run import Invocation
 from ringi.workspace.git import Repository
 from ringi.workspace.places import user_folder
 
-# They lead to what could act outside in the person's name: keys, containers, the desktop, another terminal.
+# They give access to what could act in the person's name: keys, containers, the desktop, another terminal.
 _LEADING_OUT: Final = frozenset(
     [
         "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
@@ -30,10 +30,10 @@ _LEADING_OUT: Final = frozenset(
         "KITTY_LISTEN_ON", "WEZTERM_UNIX_SOCKET", "NVIM",
     ]
 )  # fmt: skip
-# The last one holds sockets by which keys can be typed into a terminal of the person's.
+# The last one holds sockets through which keys can be typed into the person's terminals.
 _SECRET: Final = (".ssh", ".gnupg", ".screen")
-# The sandbox has these of its own, empty.
-_REPLACED: Final = tuple(Path(os.path.realpath(path)) for path in ("/tmp", "/dev/shm"))  # noqa: S108  # only compared with
+# The sandbox has its own, empty ones.
+_REPLACED: Final = tuple(Path(os.path.realpath(path)) for path in ("/tmp", "/dev/shm"))  # noqa: S108  # only compared
 # The agent may call `ringi mcp`.
 _OURS: Final = (Path(sys.executable), Path(__file__).parents[1])
 
@@ -73,15 +73,15 @@ def enclosed(
     visible: Sequence[Path] = (),
     terminal: bool = True,
 ) -> Invocation:
-    """The command inside the sandbox, or as it is if there is none.
+    """The command wrapped in the sandbox; unchanged if there is no sandbox.
 
-    `agent` is the command whose state can be written, if that is another one.
+    `agent` is the command whose state is writable, if it differs from `argv`.
     """
     if box.bwrap is None:
         return invocation
     argv, env = invocation.argv, invocation.env
     program = program_of(argv, copy.tree, env)
-    # A script that an interpreter is given is as much the program as the interpreter.
+    # A script run by an interpreter must be visible as well.
     named = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
     seen = [folder for path in [program, *named, *_OURS] for folder in _seen_with(path)]
     places = _places(workspace, copy, agent or argv, env, [*visible, *seen])
@@ -100,13 +100,13 @@ def enclosed(
 def writable_places(
     workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]
 ) -> tuple[Path, ...]:
-    """Beside the copy and /tmp: the agent's own state, and what the configuration names."""
+    """Besides the copy and /tmp: the agent's own state, and what the configuration names."""
     state = [place.path for place in _state(workspace, argv, env)]
     return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
 
 
 def _state(workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
-    """Without the workspace, which somebody may keep in such a place, and without links to nowhere."""
+    """Leaves out the workspace, which may be in such a place, and dangling links."""
     root = os.path.realpath(workspace.places.root)
     found = agent_of(argv).places(env)
     there = [place for place in found if place.path.exists() or not place.path.is_symlink()]
@@ -128,7 +128,7 @@ def _places(
     writable = [copy.tree, *(place.path for place in state), *_wished(workspace, env)]
     read_only = _real([places.root, *lent, *visible])
     home = Path(env.get("HOME", ""))
-    # A file is replaced through a second one beside it, so the folder it is in has to take new names.
+    # Programs replace a file through a temporary one next to it, so its folder must be writable.
     in_home = any(place.content is not None and place.path.parent == home for place in state)
     real_home = Path(os.path.realpath(home))
     return AgentPlaces(
@@ -141,7 +141,7 @@ def _places(
 
 
 def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Those that are there: a link may lead to nothing."""
+    """Leaves out dangling links."""
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if path.exists()))
 
 
@@ -155,7 +155,7 @@ def _hidden(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
 
 
 def _masked(env: Mapping[str, str]) -> list[Path]:
-    """The files and sockets that variables name: they may lie in a folder that has to be seen."""
+    """Files and sockets that variables name; they may be in a folder that must stay visible."""
     home = Path(env.get("HOME", ""))
     values = [env[name].partition("/") for name in sorted(_LEADING_OUT & env.keys())]
     # As in `/tmp/tmux-0/default,1,0`, `unix:path=/run/bus,guid=1` and `unix:///run/docker.sock`.
@@ -165,7 +165,7 @@ def _masked(env: Mapping[str, str]) -> list[Path]:
 
 
 def _wished(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
-    """Those that are there. The workspace and what is hidden stay as they are, whatever a list says."""
+    """Existing ones only; never the workspace or hidden places, even if the list names them."""
     home = Path(env.get("HOME", ""))
     kept = [Path(os.path.realpath(path)) for path in [workspace.places.root, *_hidden(workspace, env)]]
     found = []
@@ -178,7 +178,7 @@ def _wished(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
 
 
 def _make(place: Place) -> None:
-    with suppress(OSError):  # the agent will say what it cannot do without
+    with suppress(OSError):  # the agent will complain if it needs it
         if place.content is None:
             place.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         elif not place.path.exists():
@@ -187,11 +187,11 @@ def _make(place: Place) -> None:
 
 
 def _seen_with(program: Path) -> list[Path]:
-    """What has to be laid into the sandbox's own /tmp and /dev/shm so that the program is there."""
+    """What to mount into the sandbox's own /tmp and /dev/shm so that the program is visible."""
     found = []
     for path in dict.fromkeys([program, Path(os.path.realpath(program))]):
         folder = Path(os.path.realpath(path.parent))
-        if (folder.parent / "pyvenv.cfg").is_file():  # an environment of Python is more than its programs
+        if (folder.parent / "pyvenv.cfg").is_file():  # a Python environment is more than its bin folder
             folder = folder.parent
         if any(folder.is_relative_to(own) for own in _REPLACED):
             found.append(path if folder in _REPLACED else folder)

@@ -1,7 +1,7 @@
-"""`ringi init` lets agents know ringi: what would be written is shown first, and can be taken back.
+"""`ringi init` configures agents to use ringi: it shows every change first and can undo it.
 
-The agents' files are looked at through no link and changed in one step each. `agents.json`, beside the
-ledger, remembers what was written and what was there before.
+It follows no links and changes each file atomically. `agents.json`, next to the ledger, records what was
+written and what was there before.
 """
 
 import os
@@ -69,14 +69,14 @@ class Written(Document, frozen=True, kw_only=True):
     made: bool
     """There was no such file."""
     before: str | None
-    """Its whole text; None also if it was already ours and somebody else's together."""
+    """The whole text before; None also if it held our entry and other people's changes."""
     holders: int
-    """How many of the objects around our entry were there."""
+    """How many of the objects around our entry existed."""
     made_folder: bool
     after_sha256: str
 
     def again(self, after_sha256: str, *, between: bool) -> "Written":
-        """Written once more; `between` says that somebody else wrote in the meantime."""
+        """Written once more; `between` means that somebody else wrote in the meantime."""
         kept = {"made": False, "before": None} if between else {}
         return msgspec.structs.replace(self, after_sha256=after_sha256, **kept)
 
@@ -86,18 +86,18 @@ class Record(Versioned, frozen=True, kw_only=True):
 
 
 class Return(NamedTuple):
-    """The way back of one file."""
+    """How to undo the changes to one file."""
 
     written: Written
     change: Change | None
-    """None if nothing of ours is left in it."""
+    """None if it no longer holds anything of ours."""
     exact: bool = True
-    """Nobody else wrote to it: it becomes what it was, byte for byte."""
+    """Nobody else wrote to it, so it is restored byte for byte."""
     problem: object = None
 
 
 def present(root: Path, environment: Mapping[str, str]) -> list[Agent]:
-    """The agents of which there is a sign here."""
+    """The agents that seem to be in use here."""
     return [agent for agent in CONFIGURABLE.values() if any(_signs(agent, root, environment))]
 
 
@@ -115,13 +115,13 @@ def _signs(agent: Agent, root: Path, environment: Mapping[str, str]) -> Iterator
 
 
 def program(environment: Mapping[str, str], launcher: str = "") -> list[str]:
-    """How an agent starts this very installation: by its plain name if that means this one.
+    """How an agent starts this installation: `ringi` if that name on the PATH means this one.
 
-    A virtual environment that is active in this terminal need not be active for the agent.
+    A virtual environment that is active in this terminal may not be active for the agent.
     """
     own = _own_launcher(launcher)
     if own is None:
-        return [sys.executable, "-P", "-m", _PROGRAM]  # -P: the project's folder answers for no import
+        return [sys.executable, "-P", "-m", _PROGRAM]  # -P: import nothing from the project
     active = Path(environment.get("VIRTUAL_ENV") or os.devnull) / "bin"
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     lasting = [folder for folder in folders if folder.startswith("/") and Path(folder) != active]
@@ -137,9 +137,9 @@ def _own_launcher(launcher: str) -> Path | None:
 
 
 class AgentSetup:
-    """For one project. `lock` is the workspace's own: its holder sweeps `.agent/tmp`, where files are staged.
+    """For one project. `lock` is the workspace's lock; its holder cleans up `.agent/tmp`, used for staging.
 
-    It also makes the folder of the ledger, which the record is kept in.
+    It also creates the ledger's folder, which holds the record.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class AgentSetup:
         self._new_mode = f"{new_file_mode:04o}"
 
     def offer(self, agent: Agent, words: Sequence[str]) -> Offer:
-        """`words` start ringi."""
+        """`words` is the command that starts ringi."""
         changes, problems = [], {}
         for names in agent.setup_files():
             file = next((name for name in names if os.path.lexists(self._root / name)), names[0])
@@ -173,7 +173,7 @@ class AgentSetup:
         return Offer(agent, tuple(changes), problems)
 
     def carry_out(self, changes: Sequence[Change]) -> Mapping[str, Text]:
-        """Answers with what was not written. It is recorded first, so a crash can be taken back."""
+        """Returns what was not written. Records first, so that it can be undone even after a crash."""
         with self._lock("init"):
             known = {written.file: written for written in self._recorded()}
             for change in changes:
@@ -185,7 +185,7 @@ class AgentSetup:
         return [self._return(written) for written in self._recorded()]
 
     def go_back(self, returns: Sequence[Return]) -> Mapping[str, Text]:
-        """Answers with the files somebody wrote to meanwhile; they and those with a problem stay known."""
+        """Returns the files that somebody wrote to meanwhile; they and those with a problem stay recorded."""
         changes = [found.change for found in returns if found.change is not None]
         folders = {found.written.file.rpartition("/")[0] for found in returns if found.written.made_folder}
         with self._lock("init"):
@@ -198,7 +198,7 @@ class AgentSetup:
         after = digest(change.after or b"")
         text = None if change.before is None else change.before.decode()
         if earlier is not None and change.before is not None and text != earlier.before:
-            # Ours on top of ours: the way back leads to what was there first, unless somebody wrote between.
+            # Our second write: undo restores the first original, unless somebody wrote in between.
             ours = earlier.after_sha256 == digest(change.before)
             return earlier.again(after, between=not ours)
         plain = (text or "").removeprefix(_BOM)
@@ -228,7 +228,7 @@ class AgentSetup:
         return Return(written, change._replace(after=_bytes(without)), exact=False)
 
     def _look(self, file: str) -> tuple[str | None, str]:
-        """The text, or None if there is no file, and the mode. InTheWay if we had better not write."""
+        """The text, or None if there is no file, and the mode. Raises InTheWay if we must not write to it."""
         try:
             found = Tree(self._fs, self._root).look(file)
         except (PathRefused, StorageFailed) as error:
@@ -246,9 +246,9 @@ class AgentSetup:
             raise InTheWay(what=file, why=why) from None
 
     def _write(self, changes: Sequence[Change], emptied: Sequence[str] = ()) -> Mapping[str, Text]:
-        """Each file is as before or as after, whatever happens. Answers with those somebody wrote to since.
+        """Atomic for each file. Returns those that somebody wrote to since.
 
-        `emptied` are folders that go if nothing is left in them.
+        `emptied` are folders to remove if they become empty.
         """
         contents = {digest(data): data for one in changes for data in (one.before, one.after) if data}
         contents[digest(b"")] = b""
@@ -256,7 +256,7 @@ class AgentSetup:
             FileChange("", one.file, _state(one.before, one.mode), _state(one.after, one.mode))
             for one in changes
         ]
-        # A stage that no execution knows: the next sweep removes it, if this process is killed.
+        # If this process is killed, the next cleanup removes this staging folder, which no execution owns.
         stage = Stage(self._fs, self._root, f"init.{secrets.token_hex(4)}")
         try:
             stage.prepare(swaps, contents.__getitem__)
@@ -283,7 +283,7 @@ class AgentSetup:
             raise InTheWay(what=str(path), why=error.details["why"]) from None
 
     def _record(self, files: Iterable[Written]) -> None:
-        """In one step; gone if there is nothing to remember."""
+        """Atomic; removes the record if there is nothing to remember."""
         record, path = Record(files=tuple(files)), self._state / RECORD
         try:
             if record.files:
@@ -310,7 +310,7 @@ def _merged(agent: Agent, file: str, text: str, words: Sequence[str]) -> str:
 
 
 def _without(written: Written, text: str) -> str | None:
-    """Without our entry; None if nothing else is left in a file of our making."""
+    """Without our entry; None if we created the file and nothing else is in it."""
     agent = CONFIGURABLE.get(written.agent)
     if agent is None:
         raise InTheWay(what=written.file, why=Text("ringi knows no agent {name}", name=written.agent))

@@ -1,6 +1,6 @@
-"""What can be said about a file mechanically: the answer to an analyze spec.
+"""A mechanical analysis of a file or folder: the answer to an analyze spec.
 
-Nothing of the project is run or imported.
+It runs and imports nothing from the project.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ _BY_SUFFIX: Final[Mapping[str, str]] = {
 
 
 class Names(Document, frozen=True):
-    """So many, and the first of them by name."""
+    """The count, and the first names."""
 
     count: int
     files: tuple[str, ...]
@@ -79,7 +79,7 @@ class Names(Document, frozen=True):
 class UsedBy(Document, frozen=True):
     direct: Names
     all: Names
-    """Also through others."""
+    """Including indirect uses."""
 
 
 class FileAnalysis(Document, frozen=True, omit_defaults=True, kw_only=True):
@@ -89,15 +89,15 @@ class FileAnalysis(Document, frozen=True, omit_defaults=True, kw_only=True):
     sha256: str
     mode: str
     lines: int | None = None
-    """Not said of bytes that are no text."""
+    """Absent for files that are not text."""
     language: str | None = None
     critical: Category | None = None
     in_project: bool = True
-    """False if git ignores it: nothing is known about who uses it."""
+    """False if git ignores it; then nothing is known about its users."""
     uses: Names
     used_by: UsedBy
     not_analysed: str = ""
-    """Why it may use more than what is named."""
+    """Why the list may be incomplete."""
 
 
 class Amount(Document, frozen=True):
@@ -112,13 +112,13 @@ class FolderAnalysis(Document, frozen=True, omit_defaults=True, kw_only=True):
     bytes: int
     languages: Mapping[str, Amount]
     left_out: int = 0
-    """Files that cannot be read, or whose names are not UTF-8; of the whole workspace."""
+    """Unreadable files and names that are not UTF-8, in the whole workspace."""
 
 
 def analyse(places: Places, tree: Tree, path: str, *, critical: Sequence[str] = ()) -> str:
-    """As JSON, of bounded length. No path: the whole workspace. `critical`: globs beside the built-in ones.
+    """As JSON of bounded length. An empty path is the whole workspace; `critical` adds to the built-in globs.
 
-    Raises NotFound if nothing is there, and PathRefused for what is neither a file nor a folder.
+    Raises NotFound if it does not exist, PathRefused if it is neither a file nor a folder.
     """
     found = tree.look_folder(path) if path else None
     if path and found is None:
@@ -129,19 +129,19 @@ def analyse(places: Places, tree: Tree, path: str, *, critical: Sequence[str] = 
 
 
 def language_of(path: str) -> str | None:
-    """By the ending of its name only."""
+    """By file extension only."""
     return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
 
 
 def dependencies_of(
     places: Places, tree: Tree, snapshots: Snapshots, snapshot: Snapshot, files: Iterable[StateFile]
 ) -> Dependencies:
-    """What uses what; known for contents that were looked at before."""
+    """Which file uses which; cached by content."""
     sources = [SourceFile(file.path, file.oid) for file in files if file.mode != LINK_MODE]
     ids = {file.path: file.oid for file in sources}
 
     def read(path: str) -> bytes:
-        """From the disk, which is faster; from the snapshot if the disk has changed since."""
+        """From disk, which is faster, or from the snapshot if the file has changed since."""
         with contextlib.suppress(PathRefused, StorageFailed, OSError):
             found = tree.look(path)
             if found and blob_id(found.data, like=ids[path]) == ids[path]:
@@ -203,7 +203,7 @@ def _size(places: Places, path: str) -> int:
 
 
 def _lines(data: bytes) -> int | None:
-    """As an editor counts them: a last line without its newline is one, too."""
+    """As an editor counts them: a last line without a newline counts."""
     if b"\0" in data[:_TEXT_SAMPLE]:
         return None
     return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)

@@ -31,25 +31,25 @@ FEEDBACK_FILE: Final = "RINGI_FEEDBACK"
 
 
 class Taken(NamedTuple):
-    """What became of an agent's work."""
+    """The result of an agent's work."""
 
     plan: PlanRef | None
-    """None if nothing changed, and there was no plan before."""
+    """None if nothing changed and there was no plan before."""
     left_out: tuple[tuple[str, Text], ...] = ()
     problems: tuple[Text, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     checks_changed_files: bool = False
     again: bool = False
-    """There was a plan before, and this is a new version of it, unless nothing is new."""
+    """There was a plan before; this is a new version of it, unless nothing is new."""
     new: bool = True
-    """False if the plan says all of it already."""
+    """False if the plan already contains all of it."""
     empty: bool = False
-    """The agent took back all that it had changed; its plan stays as it was."""
+    """The agent reverted all its changes; its plan stays as it was."""
     overlaps: tuple[Overlap, ...] = ()
     meanwhile: int = 0
-    """A version that the person made while the agent worked, and that the new one does not hold."""
+    """A version the person made while the agent worked; the new one does not include it."""
     no_commit: Text | None = None
-    """Why there will be no commit, although one was wanted."""
+    """Why there will be no commit although one was requested."""
 
 
 def make_copy(
@@ -79,7 +79,7 @@ def run_agent(
     feedback: Path | None = None,
     told_at: str = "",
 ) -> Ended:
-    """The command works in the copy, in a terminal of its own; its leftover processes are ended."""
+    """Runs the command in the copy, in its own terminal, and ends the processes it leaves behind."""
     with AgentSocket(_server(workspace, argv, environment)) as socket:
         more = {MCP_SOCKET: socket.path, FEEDBACK_FILE: feedback}
         visible = [path for path in (socket.folder, feedback) if path is not None]
@@ -93,15 +93,15 @@ def run_agent(
             output=output,
             listener=socket,
         )
-    with contextlib.suppress(StorageFailed):  # whoever deleted its copy is told when it is read
+    with contextlib.suppress(StorageFailed):  # a deleted copy is reported when it is read
         copy.note(ended_at=workspace.clock.now(), told_at=told_at or copy.record.told_at)
     return ended
 
 
 def _server(workspace: OpenWorkspace, argv: Sequence[str], environment: Mapping[str, str]) -> Server:
-    """For each client its own, outside of the sandbox; a child of this process, by which it is known."""
+    """One per client, outside the sandbox, as a child of this process, which identifies the agent."""
     root = workspace.places.root
-    # Not the folder it is started in: the workspace may hold modules of the same names.
+    # Keep the workspace off the import path: it may hold modules of the same names.
     python = (sys.executable, "-P", "-m", "ringi")
     words = (*python, "--workspace", str(root), "mcp", "--as", program_name(argv))
     return Server(words, root, {name: value for name, value in environment.items() if name != MCP_SOCKET})
@@ -120,8 +120,8 @@ def take(
 ) -> Taken:
     """Make the difference a plan, or a new version of the plan that the copy has.
 
-    The checks run in the copy, on exactly the bytes of the plan. Whatever happens while they run, the plan
-    is there, and the copy knows it.
+    The checks run in the copy, on exactly the bytes of the plan. The plan is saved and linked to the copy
+    before they run.
     """
     difference = copy.difference()
     plan = plan_of(workspace, copy)
@@ -142,7 +142,7 @@ def take(
     no_commit = _wish_commit(workspace, copy, plan_id) if commit else None
 
     def enclosing(invocation: Invocation) -> Invocation:
-        # In the same sandbox as the agent: it is the agent's code that runs.
+        # In the agent's sandbox: this runs the agent's code.
         return enclosed(workspace, copy, sandbox, invocation, agent=argv, terminal=False)
 
     copy_run = CopyRun(copy, environment, difference, enclosing)
@@ -175,10 +175,10 @@ def _propose(
     difference: Difference,
     plan: PlanRef | None,
 ) -> tuple[str, bool, tuple[Text, ...]]:
-    """The plan's id, whether it was there before, and what is wrong with it."""
+    """The plan's id, whether it existed before, and what is wrong with it."""
     specs, basis = specs_of(difference, workspace.services.tree)
     if plan is not None:
-        # It may be done by now; the work is not lost for it.
+        # The plan may be done by now; then the work becomes a new one.
         with contextlib.suppress(BadTransition, ChangeFixed):
             again = bool(workspace.plan.get_state(plan.id).action_specs)
             validated = workspace.plan.set_specs_on(plan.id, specs, basis, actor=Actor.AI, reason=copy.id)
@@ -193,7 +193,7 @@ def _propose(
         left_out=[f"{path}: {why}" for path, why in difference.left_out],
         requester=f"with:{program_name(argv)}",
     )
-    # Before it has specs: whoever finds the copy after a crash continues this plan.
+    # Before it has specs, so that after a crash the copy continues this plan.
     copy.note(plan_id=plan_id)
     validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)
     return plan_id, False, validated.problems
@@ -204,13 +204,13 @@ def _wish_commit(workspace: OpenWorkspace, copy: WorkCopy, plan_id: str) -> Text
     title = workspace.plan.get(plan_id).plan.title
     try:
         workspace.plan.wish_commit(plan_id, f"{title}\n\n{told[1]}" if told and told[1] else title)
-    except RingiError as error:  # the work is a plan; only the wish could not be kept
+    except RingiError as error:  # the plan exists; only the commit could not be requested
         return Text(error.message, **error.details)
     return None
 
 
 def _ask_standing(workspace: OpenWorkspace, plan_id: str) -> None:
-    """Where a standing approval may cover it, nobody need be asked; a person can be asked all the same."""
+    """Asks if a standing approval may cover it; a person can still be asked later."""
     if any(state.revoked_at is None for state in workspace.grants.list()):
         with contextlib.suppress(RingiError):
             workspace.plan.request_approval(plan_id)
@@ -226,7 +226,7 @@ def specs_of(difference: Difference, tree: Tree) -> tuple[list[ActionSpec], Basi
 
 
 def _as_seen(change: CopyChange, tree: Tree) -> FileState | None:
-    """The file as the agent saw it. Git keeps one permission bit; the others are those of the file now."""
+    """The file as the agent saw it. Git stores one permission bit; the others come from the file now."""
     if change.before is None:
         return None
     executable = change.before_mode == "100755"

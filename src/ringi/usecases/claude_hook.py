@@ -1,9 +1,9 @@
-"""Which edits of Claude Code go ahead, judged before its tool runs. What is not known to be fine is refused.
+"""Decides which edits Claude Code may make, before its tool runs. Refuses what is not known to be fine.
 
-Nothing of what the edit would write is kept or shown. Only what starts fast is imported: it runs every time.
+It stores and shows nothing of the edit's content. It imports only fast modules, because it runs every time.
 """
 
-# Another process's paths stay plain text here, which is also what starts fastest.
+# Paths of another process stay plain strings, which also start fastest.
 # ruff: noqa: PTH115, PTH116, PTH118, PTH120
 
 import json
@@ -19,13 +19,13 @@ from ringi.text import Text
 from ringi.workspace.places import places_of, user_folder
 
 _FILE_EDITS: Final = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
-# Words of a tool's name, wherever its capitals or underscores part them.
+# Splits a tool's name into words at capitals and underscores.
 _LOOKS_LIKE_EDIT: Final = re.compile(
     r"(?:edit|write|patch|replace|insert|create|update|delete|remove|rename|move|append|notebook|save|apply)",
     re.IGNORECASE,
 )
-# They only read files, or sound like edits and touch none of the project. What is not known is judged by the
-# files that it names.
+# They only read files, or sound like edits but do not touch the project. An unknown tool is judged by the
+# files it names.
 _NO_FILES: Final = frozenset(
     [
         "Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "Bash", "BashOutput",
@@ -36,7 +36,7 @@ _OWN_TOOLS: Final = "mcp__ringi__"
 _PATH_KEYS: Final = frozenset(
     ["file_path", "notebook_path", "path", "filePath", "filename", "target_file", "source", "destination"]
 )
-# Names there mean another file for every process that asks.
+# A name there means a different file for every process.
 _NO_PLACES: Final = ("/proc", "/dev", "/sys")
 _MOST_LINKS: Final = 40
 _LONGEST_PATH: Final = 4096
@@ -63,7 +63,7 @@ class Unfit(Exception):
 
 
 def refusal(read: Callable[[], bytes], environment: Mapping[str, str]) -> Text | None:
-    """Why the edit must not be made, and what to do instead; None if it may. `read` gets what was sent."""
+    """Why the edit is refused, and what to do instead; None if it is allowed. `read` returns the input."""
     places = surroundings(environment)
     try:
         path = judge(read(), places, str(Path.cwd()))
@@ -91,7 +91,7 @@ def _refusal_of(path: str, copy: str) -> Text:
 
 
 def surroundings(environment: Mapping[str, str]) -> Surroundings:
-    # Any root will do: only what all workspaces have in common is used.
+    # Any root will do: only the paths common to all workspaces are used.
     some = places_of(Path("/"), environment)
     home, temporary = environment.get("HOME", ""), environment.get("TMPDIR", "")
     own = [some.states, some.copies.parent.parent, user_folder(environment)]
@@ -104,7 +104,7 @@ def surroundings(environment: Mapping[str, str]) -> Surroundings:
 
 
 def judge(data: bytes, places: Surroundings, here: str) -> str | None:
-    """The path that must not be written; None if the call may go on. Raises Unfit."""
+    """The path that must not be written; None if the call is allowed. Raises Unfit."""
     call = _call(data)
     name, given = call.get("tool_name"), call.get("tool_input")
     if not isinstance(name, str) or not name:
@@ -115,7 +115,7 @@ def judge(data: bytes, places: Surroundings, here: str) -> str | None:
     if not paths:
         if _is_edit(name):
             raise Unfit(Text("it names no file"))
-        return None  # not one that is known, but it is about no file
+        return None  # an unknown tool that names no file
     folder = call.get("cwd")
     folder = folder if isinstance(folder, str) and folder.startswith("/") and _can_be(folder) else here
     allowed = _Allowed(places)
@@ -141,7 +141,7 @@ def _is_edit(name: str) -> bool:
 
 
 def _paths(given: object) -> Iterator[str]:
-    """Every path that it names, however deep."""
+    """Every path it names, at any depth."""
     if isinstance(given, list):
         for item in given:
             yield from _paths(item)
@@ -157,12 +157,12 @@ def _paths(given: object) -> Iterator[str]:
 
 
 def _can_be(path: str) -> bool:
-    half = any("\ud800" <= character <= "\udfff" for character in path)  # of a character: no name holds that
+    half = any("\ud800" <= character <= "\udfff" for character in path)  # a lone surrogate: in no file name
     return 0 < len(path) <= _LONGEST_PATH and "\0" not in path and not half
 
 
 def _readings(path: str, folder: str, home: str) -> Iterator[str]:
-    """All that the path could be taken for: with `..` read before links or after, with `~` or without."""
+    """Every possible meaning of the path: `..` resolved before or after links, `~` expanded or not."""
     full = os.path.join(folder, path)
     yield full
     yield os.path.normpath(full)
@@ -176,7 +176,7 @@ class _Allowed:
     def __init__(self, places: Surroundings) -> None:
         self._copy = _identity(places.copy)
         self._home = _identity(places.home)
-        # One that holds the whole system is no temporary folder, whatever a variable says.
+        # A folder that contains the whole system is not temporary, even if a variable says so.
         self._temporary = [
             found for place in places.temporary if (found := _identity(place)) and found != _identity("/")
         ]
@@ -193,10 +193,10 @@ class _Allowed:
         return self._is_temporary(above, folders)
 
     def _is_temporary(self, above: Sequence[tuple[str, "_Identity"]], folders: list["_Identity"]) -> bool:
-        """Below such a folder, and neither in a repository nor in what is a person's or ours."""
+        """Below a temporary folder, but not in a repository, a home folder or one of ours."""
         if any(own in folders for own in self._own) or any(_holds_repository(folder) for folder, _ in above):
             return False
-        # A home below a temporary folder is a home; a temporary folder below a home is one.
+        # The innermost counts: a home in a temporary folder is a home, and the other way round.
         return any(
             place in folders and self._home not in folders[: folders.index(place) + 1]
             for place in self._temporary
@@ -217,10 +217,10 @@ def _identity(path: str) -> _Identity | None:
 
 
 def _above(real: str) -> Iterator[tuple[str, _Identity]]:
-    """The folders that hold it, from the nearest one that is there upwards."""
+    """The folders that contain it, from the nearest existing one upwards."""
     folder = os.path.dirname(real)
     while True:
-        # By number, not by name: on some file systems one folder has many names.
+        # By inode, not by name: on some file systems a folder has several names.
         if identity := _identity(folder):
             yield folder, identity
         if folder == "/":
@@ -233,9 +233,9 @@ def _holds_repository(folder: str) -> bool:
 
 
 def resolved(path: str) -> str | None:
-    """Without links; None if no file of a project can be meant.
+    """The path with links resolved; None if it cannot be a file of a project.
 
-    Not by the system's own way: a link that leads through /proc means something else in the agent's process.
+    Not os.path.realpath: a link through /proc means something else in the agent's process.
     """
     left = [part for part in path.split("/") if part not in {"", "."}][::-1]
     real, links = "/", 0
@@ -249,7 +249,7 @@ def resolved(path: str) -> str | None:
             return None
         try:
             target = os.readlink(real)
-        except OSError:  # no link, or not there yet
+        except OSError:  # not a link, or does not exist yet
             continue
         links += 1
         if links > _MOST_LINKS:
@@ -260,10 +260,10 @@ def resolved(path: str) -> str | None:
 
 
 def copy_tree(copies: Path, name: str) -> str:
-    """The tree of the work copy with that name, whichever workspace it is of; empty if there is none."""
+    """The tree of the work copy with that name, of any workspace; empty if there is none."""
     if not name or name.startswith(".") or "/" in name or "\0" in name:
         return ""
-    # In a sandbox nothing else of the copy can be seen.
+    # In a sandbox nothing else of the copy is visible.
     found = [tree for place in copies.glob("*") if (tree := place / name / "tree").is_dir()]
-    # One that was replaced by a link is no copy any more.
+    # If it was replaced by a link, it is no longer a copy.
     return str(found[0]) if len(found) == 1 and not found[0].is_symlink() else ""

@@ -1,4 +1,4 @@
-"""Runs the configured checkers in work copies and takes in what they say about a snapshot (CP-10)."""
+"""Runs the configured checkers in work copies and collects their diagnostics for a snapshot (CP-10)."""
 
 import os
 import shlex
@@ -19,8 +19,8 @@ from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy_run import CopyRun, ScratchCopies, Touched
 from ringi.workspace.diagnostics import MAX_OUTPUT_BYTES, Format, Parsed, Place, Unparsed, merged, parse
 
-_READER_VERSION: Final = 1  # counts what makes the same output mean something else
-_CANNOT_RUN: Final = 126  # from here on a shell says: not runnable, not found, ended by a signal
+_READER_VERSION: Final = 1  # raise it if the same output is read differently
+_CANNOT_RUN: Final = 126  # shells use codes from here for: not runnable, not found, killed by a signal
 _MOST_KEPT: Final = 200
 _TAIL: Final = 300
 
@@ -30,7 +30,7 @@ class Basis(NamedTuple):
 
     snapshot_id: str
     tree: str
-    """The git tree that a work copy of it begins with."""
+    """The git tree from which a work copy is made."""
     files: Container[str]
 
 
@@ -38,7 +38,7 @@ class Diagnosed(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     gaps: tuple[Gap, ...] = ()
     outside: int = 0
-    """How many diagnostics were about no file of the snapshot; they are left out."""
+    """Diagnostics left out because they are about no file of the snapshot."""
 
 
 class Kept(Versioned, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def diagnose(
     environment: Mapping[str, str],
     on_command: Callable[[str], None] = lambda _: None,
 ) -> Diagnosed:
-    """What is known for this snapshot already is not run again; without anything to run nothing is copied."""
+    """Uses cached results for this snapshot; makes a copy only if something must run."""
     settings = workspace.settings.diagnostics
     found: list[Kept] = []
     gaps: list[Gap] = []
@@ -88,7 +88,7 @@ _NONE: Final = Kept(diagnostics=())
 def _run(
     copies: ScratchCopies, basis: Basis, command: str, settings: DiagnosticSettings
 ) -> tuple[Kept, Text | None]:
-    """What it said, and why that is not to be relied on; a failure is never kept."""
+    """Its diagnostics, or why they are unreliable; failures are never cached."""
     try:
         copy_run = copies.current()
         if copy_run.copy.base != basis.tree:
@@ -104,7 +104,7 @@ def _run(
         touched = copy_run.touched()
     except (Failed, Refused, Usage) as error:
         return _NONE, Text(error.message, **error.details)
-    if touched is not Touched.NOTHING:  # what a command left is not there for the next one
+    if touched is not Touched.NOTHING:  # the next command must not see what this one left
         copies.discard()
     if ran.timed_out:
         return _NONE, Text("it took longer than {limit} s", limit=settings.timeout_sec)
@@ -119,12 +119,12 @@ def _run(
 
 
 def _judged(ran: Ran, parsed: Parsed | Unparsed) -> tuple[Kept, Text | None]:
-    """A checker that found something usually ends with a code other than 0; one that broke says nothing."""
+    """A checker that finds something usually exits with a code other than 0; a broken one prints nothing."""
     ended = Text("exit code {code}: {words}", code=ran.exit_code, words=_last_words(ran))
     if isinstance(parsed, Unparsed):
         return _NONE, ended if ran.exit_code >= _CANNOT_RUN else parsed.why
     kept = Kept(diagnostics=parsed.diagnostics, outside=parsed.outside)
-    # Lines about other files do not count: any clock in a log looks like one.
+    # Lines about other files do not count: a time in a log looks like one.
     silent = ran.exit_code and not parsed.diagnostics
     return kept, ended if silent or ran.exit_code >= _CANNOT_RUN else None
 
@@ -134,7 +134,7 @@ def _last_words(ran: Ran) -> str:
 
 
 def _environment(copy_run: CopyRun) -> dict[str, str]:
-    """Without colours: they would be in the middle of what is read."""
+    """Without colours, which would disturb the parser."""
     forced = {"FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"}
     plain = {name: value for name, value in copy_run.environment.items() if name not in forced}
     return {**plain, "NO_COLOR": "1", "TERM": "dumb"}
@@ -149,20 +149,20 @@ def _program(command: str) -> str:
     return PurePosixPath(named[0]).name if named else ""
 
 
-# What is known already: a function of the snapshot, the command and the settings that matter to it.
+# The cache key: the snapshot, the command and the settings that matter to it.
 
 
 def cached(workspace: OpenWorkspace, snapshot_id: str, command: str) -> Kept | None:
     try:
         data = _cache_file(workspace, snapshot_id, command).read_bytes()
         return codec.trusted(data, Kept, "diagnostics")
-    except (OSError, RingiError):  # damaged, or of a later version: run again
+    except (OSError, RingiError):  # damaged, or from a later version: run again
         return None
 
 
 def _keep(workspace: OpenWorkspace, snapshot_id: str, command: str, kept: Kept) -> None:
     path = _cache_file(workspace, snapshot_id, command)
-    with suppress(OSError):  # what cannot be kept is found out again
+    with suppress(OSError):  # if it cannot be cached, it runs again next time
         path.parent.mkdir(mode=0o700, exist_ok=True)
         replace_file(path, codec.canonical(kept), synced=False)
         known = sorted(path.parent.glob("*.json"), key=lambda one: one.stat().st_mtime_ns)

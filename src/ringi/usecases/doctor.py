@@ -1,4 +1,4 @@
-"""What is well, what is not, and the command that mends it."""
+"""What is fine, what is not, and the command that fixes it."""
 
 import errno
 import os
@@ -34,12 +34,10 @@ class Finding(NamedTuple):
     mark: Mark
     text: Text
     mend: Text | str = ""
-    """A command, or what to do if no command mends it."""
+    """A command, or what to do if no command fixes it."""
 
 
 class Configuration(NamedTuple):
-    """What is known of the configuration as a whole."""
-
     files: int
     notes: tuple[Text, ...]
     untrusted: bool
@@ -47,7 +45,7 @@ class Configuration(NamedTuple):
 
 
 TakeCopy = Callable[[OpenWorkspace, WorkCopy], Text]
-"""Makes a plan of an agent's copy that was left behind, and says so."""
+"""Makes a plan from an agent's abandoned copy, and reports it."""
 
 
 class Doctor:
@@ -58,7 +56,7 @@ class Doctor:
         configuration: Callable[[], Configuration],
         opened: Callable[[], AbstractContextManager[OpenWorkspace]],
     ) -> None:
-        """`configuration` and `opened` raise what is wrong with them."""
+        """`configuration` and `opened` raise an error if something is wrong with them."""
         self._places = places
         self._ledger_files = ledger_files
         self._configuration = configuration
@@ -79,7 +77,7 @@ class Doctor:
         return findings
 
     def repair(self, take_copy: TakeCopy) -> Iterator[Text]:
-        """Mend what can be mended, and say each thing that was done."""
+        """Fixes what it can, and yields what it did."""
         try:
             with self._opened() as workspace:
                 for _ in _ledger(workspace):
@@ -97,7 +95,7 @@ class Doctor:
                 try:
                     yield take_copy(workspace, copy)
                 except RingiError as error:
-                    # One that cannot be read must not keep the others from being taken in.
+                    # An unreadable copy must not stop the others.
                     yield Text("{path}: {why}", path=str(copy.tree), why=_as_text(error))
 
     def adopt(self) -> Text:
@@ -169,7 +167,7 @@ def _projections(workspace: OpenWorkspace) -> Iterator[Finding]:
 
 
 def _file_system(workspace: OpenWorkspace) -> Iterator[Finding]:
-    """Tried for real, in the folder that executions use."""
+    """Tests real operations in the folder that executions use."""
     folder = workspace.places.root / ".agent" / "tmp"
     fs = OsFileSystem()
     try:

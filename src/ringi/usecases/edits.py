@@ -1,4 +1,4 @@
-"""One line of a file replaced, added or deleted; every other byte stays as it is."""
+"""Replace, add or delete one line of a file; every other byte stays unchanged."""
 
 import tempfile
 from collections.abc import Iterator
@@ -11,16 +11,16 @@ from ringi.text import Text
 from ringi.views.diff import Row, RowKind
 
 LONGEST_NAME: Final = 100
-"""So many characters of a file's name stay in the name of its copy."""
+"""Characters of a file's name kept in the name of its copy."""
 
 
 def line_text(row: Row) -> str:
-    """What is typed into; bytes that are not UTF-8 come back as they were."""
+    """The text to edit; bytes that are not UTF-8 survive the round trip."""
     return row.data.removesuffix(b"\r").decode("utf-8", "surrogateescape")
 
 
 def _with_end(row: Row, text: str) -> bytes:
-    """A line ends as its file's lines do."""
+    """With the line ending of the file."""
     return text.encode("utf-8", "surrogateescape") + (b"\r" if row.data.endswith(b"\r") else b"")
 
 
@@ -31,7 +31,7 @@ def replaced(new: bytes, row: Row, text: str) -> bytes:
 
 
 def added_below(new: bytes, row: Row, text: str) -> bytes:
-    """Below a line of the new file, or in place of a line that the plan removes."""
+    """Below a line of the new file, or where the plan removes a line."""
     lines = new.split(b"\n")
     if row.new == len(lines):  # below a last line without newline
         return new + b"\n" + _with_end(row, text)
@@ -53,7 +53,7 @@ def without(new: bytes, row: Row) -> bytes:
 
 @contextmanager
 def kept(path: str, made: bytes) -> Iterator[None]:
-    """What the person wrote is not lost if the plan cannot take it: the error says where it is."""
+    """If the plan cannot take the edit, keeps what the person wrote in a file that the error names."""
     try:
         yield
     except RingiError as error:

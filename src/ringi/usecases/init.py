@@ -44,7 +44,7 @@ _CONFIG: Final = """\
 
 
 def initialise(root: Path, ignored: bytes) -> list[Path]:
-    """What is there already stays as it is; answers with what was made. `ignored` goes into .gitignore."""
+    """Leaves existing files alone; returns the created ones. `ignored` is the content of .gitignore."""
     folder = root / ".agent"
     made = []
     try:
@@ -53,7 +53,7 @@ def initialise(root: Path, ignored: bytes) -> list[Path]:
         folder.mkdir(exist_ok=True)
         for name, data in ((".gitignore", ignored), ("config.yaml", _CONFIG.encode())):
             path = folder / name
-            # A link that leads nowhere is there too: writing would make a file at its other end.
+            # A dangling link exists too: writing would create its target.
             if not path.exists() and not path.is_symlink():
                 path.write_bytes(data)
                 made.append(path)

@@ -1,4 +1,4 @@
-"""From a patch, new contents or two trees to a plan or a change plan, and a plan in the forms others read."""
+"""Make a plan or a change plan from a patch, new contents or a tree; export a plan in other forms."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from ringi.workspace.snapshot import Snapshots
 
 
 def propose_patch(workspace: OpenWorkspace, content: str, patch: bytes, *, proposer: str = "") -> str:
-    """An ordinary plan of one group; nothing is kept if one of the patches does not apply."""
+    """An ordinary plan with one group; nothing is saved if one of the patches does not apply."""
     specs = [_spec(path, data) for path, data in split(patch)]
     return workspace.plan.propose_specs(content, specs, proposer=proposer)
 
@@ -42,7 +42,7 @@ def propose_change(workspace: OpenWorkspace, change: Change, on_progress: Progre
 
 
 def propose_again(workspace: OpenWorkspace, plan_id: str) -> str:
-    """The plan carried over to the project as it is now, as a new one; its diffs must still apply."""
+    """The same change as a new plan on the project as it is now; its diffs must still apply."""
     document = workspace.plan.get(plan_id)
     plan = document.plan
     if document.change:
@@ -62,7 +62,7 @@ def split(patch: bytes) -> list[tuple[str, bytes]]:
 
 
 def file_diffs(patch: bytes) -> tuple[FileDiff, ...]:
-    """As a change plan carries them; only text that an editor can hold."""
+    """As a change plan stores them: only text that an editor can hold."""
     diffs = []
     for path, data in split(patch):
         try:
@@ -78,7 +78,7 @@ def _spec(path: str, patch: bytes) -> ActionSpec:
 
 
 def normalised(workspace: OpenWorkspace, patch: bytes) -> bytes:
-    """A patch as a model wrote it, made exact against the files as they are."""
+    """A patch that a model wrote, corrected against the current files."""
 
     def read(path: str) -> bytes | None:
         found = workspace.services.tree.look(path)
@@ -88,7 +88,7 @@ def normalised(workspace: OpenWorkspace, patch: bytes) -> bytes:
 
 
 def changes_of_contents(workspace: OpenWorkspace, contents: Mapping[str, bytes | None]) -> list[Changed]:
-    """What leads from the workspace to these contents; None stands for a file that goes away."""
+    """The changes from the workspace to these contents; None means a deleted file."""
     changes = []
     for name, data in contents.items():
         path = "/".join(normalise_path(name))
@@ -102,7 +102,7 @@ def changes_of_contents(workspace: OpenWorkspace, contents: Mapping[str, bytes |
 
 
 def changes_to_tree(workspace: OpenWorkspace, folder: Path) -> list[Changed]:
-    """What makes the workspace like the folder; what either of them ignores stays out of it."""
+    """The changes that make the workspace like the folder; files that either ignores are left out."""
     if workspace.places.root.is_relative_to(folder.resolve()) and folder.resolve() != workspace.places.root:
         raise PathRefused(path=str(folder), why=Text("the workspace itself lies in it"))
     with tempfile.TemporaryDirectory(prefix="tree-", dir=workspace.places.state) as scratch:
@@ -111,7 +111,7 @@ def changes_to_tree(workspace: OpenWorkspace, folder: Path) -> list[Changed]:
 
 
 def changes_between(before: Snapshots, after: Snapshots) -> list[Changed]:
-    """What leads from one tree to another."""
+    """The changes from one tree to another."""
     old, new = before.take(), after.take()
     old_files, new_files = before.files(old), after.files(new)
     known, wanted = set(old_files.files), set(new_files.files)
@@ -135,7 +135,7 @@ def patch_of(changes: Sequence[Changed]) -> bytes:
 def propose_contents(
     workspace: OpenWorkspace, content: str, changes: Sequence[Changed], *, proposer: str = ""
 ) -> str:
-    """An ordinary plan with the whole files, which need not be text."""
+    """An ordinary plan with whole files, which need not be text."""
     specs = [_whole(workspace, change) for change in changes if change.old != change.new]
     if not specs:
         raise NoDiff
@@ -154,14 +154,14 @@ def _whole(workspace: OpenWorkspace, change: Changed) -> ActionSpec:
 
 
 def title_of_paths(paths: Sequence[str]) -> str:
-    """What to call a change that nobody gave a name."""
+    """A title for a change without one."""
     if len(paths) == 1:
         return f"Change {paths[0]}"
     return f"Change {paths[0]} and {len(paths) - 1} more"
 
 
 def as_patch(workspace: OpenWorkspace, plan_id: str) -> bytes:
-    """All of the plan as one patch that `git apply` takes; binary files are refused by name."""
+    """The plan as one patch for `git apply`; raises, with the name, if a file is binary."""
     _require_only_files(workspace, plan_id)
     pieces = []
     for effects in workspace.plan.effects(plan_id):
@@ -180,7 +180,7 @@ def as_workspace_edit(workspace: OpenWorkspace, plan_id: str) -> WorkspaceEdit:
 
 
 def _require_only_files(workspace: OpenWorkspace, plan_id: str) -> None:
-    """Nothing is left out in silence: a patch carries no command, no reading and no empty folder."""
+    """Leaves nothing out silently: a patch cannot hold a command, a reading or an empty folder."""
     for spec in workspace.plan.get_state(plan_id).action_specs:
         if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
             why = Text("{spec} ({kind}) changes no content of a file", spec=spec.id, kind=str(spec.base.kind))

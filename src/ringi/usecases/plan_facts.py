@@ -1,4 +1,4 @@
-"""Everything known about a plan beside its document, for whoever shows it."""
+"""Everything known about a plan besides its document, for the views."""
 
 import msgspec
 from msgspec import UNSET

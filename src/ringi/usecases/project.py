@@ -27,9 +27,9 @@ Progress = Callable[[Text], None]
 class Captured(NamedTuple):
     state: ProjectState
     superseded: tuple[str, ...] = ()
-    """Change plans that were made from an earlier state, by the names people use."""
+    """Short names of change plans that were made from an earlier state."""
     outside: int = 0
-    """Diagnostics about no file of the project; they are left out."""
+    """Diagnostics left out because they are about no file of the project."""
 
 
 def snapshot_id(workspace: OpenWorkspace) -> str:
@@ -46,7 +46,7 @@ def capture(
     editor: EditorState | None = None,
     on_progress: Progress = lambda _: None,
 ) -> Captured:
-    """The project as it is now becomes the newest state; change plans of another one are superseded."""
+    """Records the current project as the newest state; change plans made from another one are superseded."""
     snapshots = _snapshots(workspace)
     snapshot = snapshots.take()
     if editor and editor.snapshot_id not in {None, snapshot.id}:
@@ -87,9 +87,9 @@ def capture(
 
 
 def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) -> ProjectState:
-    """The newest state if the files are still like that; otherwise it is captured anew.
+    """The newest state if it still matches the files; otherwise captures a new one.
 
-    What an editor said about this very snapshot stands: its unsaved files do not go away by looking again.
+    What an editor reported about this snapshot stays valid, including its unsaved files.
     """
     newest = workspace.services.store.project_state()
     if newest is None or not (newest.complete or newest.source is StateSource.EDITOR):
@@ -111,7 +111,7 @@ def _unread(snapshot: Snapshot, listing: Listing) -> list[Gap]:
 
 
 def _name(path: str) -> str:
-    """As a document can hold it."""
+    """Encoded so that a document can hold it."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

@@ -1,4 +1,4 @@
-"""How a person is asked, whatever they sit at, and the questions that every approval has in common."""
+"""How an interface asks a person, and the questions that all approvals share."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -15,24 +15,24 @@ NOT_APPROVED: Final = Text("Nothing was approved.")
 
 
 class Asker(Protocol):
-    """What was typed before a question appeared does not answer it; EOFError if nobody can answer."""
+    """Input typed before a question appears must not answer it. Raises EOFError if nobody can answer."""
 
     def answer(self, question: Text) -> str:
-        """One key, if keys are heard as they are typed; else a line."""
+        """One key if the interface reads keys, else a line."""
 
 
 class Prompter(Asker, Protocol):
     def ask(self, question: Text, *, start: str = "", above: Sequence[Text] = ()) -> str | None:
-        """A line of words; None if the person thinks better of it.
+        """A line of text; None if the person cancels.
 
-        `start` is what can be changed into the answer, `above` what has to be seen to give one.
+        `start` is the text to edit; `above` is what the person must see to answer.
         """
 
     def say(self, text: Text, style: Style = Style.PLAIN) -> None: ...
 
 
 def is_yes(answer: str) -> bool:
-    return answer.lower() in YES - {"a"}  # which applies a plan, and is no word
+    return answer.lower() in YES - {"a"}  # "a" applies a plan; it is not a yes
 
 
 def agrees(asker: Asker, question: Text) -> bool:
@@ -40,13 +40,13 @@ def agrees(asker: Asker, question: Text) -> bool:
 
 
 def typed_yes(asker: Asker, question: Text, digest: str) -> TypedAnswer | None:
-    """The answer as a proof for what has this digest; None if it was no yes."""
+    """The answer as proof for this digest; None if it was not a yes."""
     answer = asker.answer(question)
     return TypedAnswer(digest, answer) if is_yes(answer) else None
 
 
 def typed_digest(prompter: Prompter, digest: str) -> TypedAnswer | None:
-    """For a high risk: the digest is shown in full, and its beginning typed; None if something else was."""
+    """For a high risk: shows the digest and asks for its first characters; None if they do not match."""
     wanted = digest[:TYPED_LENGTH]
     question = Text("HIGH risk. To apply it, type {wanted}:", wanted=wanted)
     answer = prompter.ask(question, above=[Text("What you approve is sha256 {digest}", digest=digest)])
@@ -57,9 +57,9 @@ def typed_digest(prompter: Prompter, digest: str) -> TypedAnswer | None:
 
 
 def require_person(person: PersonChannel, command: str, *, also: Text | None = None) -> None:
-    """Before anything is shown: raises NoChannel, with the command for a person, if nobody can answer here.
+    """Call it before showing anything: raises NoChannel, with the command to type, if nobody can answer.
 
-    `also` is a reason that the interface knows of.
+    `also` is a reason that only the interface knows.
     """
     refusal = person.refusal() or also
     if refusal is not None:

@@ -1,7 +1,7 @@
-"""Resumes an agent in the copy it worked in, and tells it what a person said about its plan.
+"""Resumes an agent in its copy, with the person's feedback on its plan.
 
-The message is for a program, so it is not translated. What the person wrote, and what a check printed, is
-quoted in it line by line and filtered as on a screen: it becomes a word of a command line.
+The message is for a program, so it is not translated. It quotes the person's words and the checks' output
+line by line, filtered as on a screen, because it becomes a command-line argument.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,23 +28,23 @@ FEEDBACK: Final = "feedback.md"
 
 
 class Resumption(NamedTuple):
-    """How the agent is started again."""
+    """How to start the agent again."""
 
     argv: tuple[str, ...]
     feedback: Path
-    """What it is told, as a file."""
+    """The file with the message to the agent."""
     at: str
-    """What the person says later is not in it."""
+    """The message covers what the person said up to this time."""
     as_file: bool
-    """The agent was not told otherwise: somebody has to point it to the file."""
+    """The agent cannot take a message: the person has to point it to the file."""
     laid: tuple[str, ...]
-    """What the person had dropped or edited and is in the copy now."""
+    """Files the person dropped or edited, now updated in the copy."""
     not_laid: tuple[str, ...]
-    """The same, but the agent had changed the file since."""
+    """Such files that were not updated, because the agent had changed them since."""
 
 
 def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
-    """That of the named plan. Else one that was cut off, which nothing else brings back, or the newest.
+    """The named plan's copy. Without a name, an interrupted one first, then the newest.
 
     Raises NothingToResume.
     """
@@ -75,7 +75,7 @@ def _refuse_unusable(copy: WorkCopy) -> None:
 
 
 def _was_cut_off(copy: WorkCopy) -> bool:
-    """Before it was a plan."""
+    """Interrupted before it became a plan."""
     return not copy.record.taken and not copy.record.plan_id
 
 
@@ -89,7 +89,7 @@ def _can_go_on(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
 
 
 def resume_in(workspace: OpenWorkspace, copy: WorkCopy, more: Sequence[str] = ()) -> Resumption:
-    """Makes the copy ready: the person's own changes laid in, what they said written down."""
+    """Prepares the copy: applies the person's own changes and writes their feedback to a file."""
     plan = plan_of(workspace, copy)
     answer = workspace.plan.answer(plan.id) if plan else None
     laid, not_laid = _lay_in(workspace, copy, answer) if answer else ((), ())
@@ -117,7 +117,7 @@ def _message(workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer | None
 def _command(
     command: Sequence[str], text: str, feedback: Path, more: Sequence[str]
 ) -> tuple[tuple[str, ...], bool]:
-    """And whether the agent is told by it."""
+    """The command, and whether it passes the message to the agent."""
     agent = agent_of(command)
     if not agent.resume:
         return (*command, *more), False
@@ -129,7 +129,7 @@ def _command(
 def _lay_in(
     workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The person's version of each file they changed, if the copy still has the proposer's."""
+    """Writes the person's version of each file they changed, unless the agent has changed it since."""
     paths = {one.path for one in answer.changed}
     state = workspace.plan.get_state(answer.plan_id)
     if not paths or not state.amended_from:
@@ -146,13 +146,13 @@ def _lay_in(
                 files[path] = wanted[path] if path in wanted else _before(change)
         lay_over(Tree(OsFileSystem(), copy.tree), files)
     except (InvalidSpecs, PathRefused, StorageFailed, OSError):
-        # The workspace went on: what the plan would leave now is not known. The agent is told in words.
+        # The workspace changed, so the plan's result is unknown. The message describes the changes.
         return (), tuple(sorted(theirs))
     return tuple(sorted(files)), tuple(sorted(theirs.keys() - files.keys()))
 
 
 def _wanted(workspace: OpenWorkspace, plan_id: str) -> Mapping[str, tuple[bytes, int] | None]:
-    """What the plan as it is now leaves of its files."""
+    """The content of its files after the current plan."""
     return {
         effect.path: (effect.new, int(effect.after.mode, 8))
         if effect.after and effect.new is not None
@@ -193,7 +193,7 @@ CUT_OFF: Final = (
 
 
 def message_of(answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str = "") -> str:
-    """All that is new since that moment, and the decision so far."""
+    """Everything new since that time, and the decision so far."""
     feedback = [one for one in answer.feedback if one.timestamp > since]
     first = (
         f"A person looked at your change (plan {answer.name}, version {answer.version}) and"
@@ -213,7 +213,7 @@ def message_of(answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str 
 
 
 def _decision(answer: PlanAnswer, feedback: Sequence[Feedback]) -> str:
-    """About the version that the agent left: an outcome of an earlier one was told with that."""
+    """About the agent's last version; it was already told the outcome of earlier ones."""
     if answer.status is PlanStatus.APPROVED:
         return _DECIDED[OutcomeKind.APPROVED]
     if any(one.kind is FeedbackKind.DECLINED for one in feedback):

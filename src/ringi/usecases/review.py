@@ -1,4 +1,4 @@
-"""The one controller of a review: what a person can do with a plan, what they are asked, what is refused."""
+"""The controller of every review: what a person can do with a plan, what they are asked, what is refused."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
@@ -56,7 +56,7 @@ class ReviewEnd(Enum):
 
 
 StartChecks = Callable[[str], RunningChecks]
-"""Of the plan with this id."""
+"""Starts the checks of the plan with this id."""
 
 
 class Review:
@@ -90,7 +90,7 @@ class Review:
         return True
 
     def do(self, choice: Choice) -> ReviewEnd | None:
-        """What was decided elsewhere is not decided here; what the person has not seen is shown first."""
+        """Does nothing if the plan was decided elsewhere; shows a changed plan before acting on it."""
         plan, prompter = self.plan, self.prompter
         if plan.status is PlanStatus.COMPLETED and choice.act not in _AFTERWARDS:
             prompter.say(Text("{plan} was carried out already.", plan=plan.name))
@@ -112,12 +112,12 @@ class Review:
         return None
 
     def amended(self, what: Text, risk_before: Risk) -> None:
-        """After a change by the person: what it is now, before it can be answered."""
+        """After the person's change: shows the plan again before they can decide."""
         self.stop_checks()
         self.prompter.tell_checks(None)
         self.prompter.show(views.changed(what, self.plan.document, risk_before))
         self._check_again()
-        # The checks took the plan as it was when they began, which need not be the one that was shown.
+        # The checks used the plan as it was when they began, which may not be the one shown.
         self.plan.require_as_shown()
 
     def _check_again(self) -> None:
@@ -133,7 +133,7 @@ class Review:
             self.stop_checks()
 
     def _sandboxed(self) -> bool:
-        """Whoever only looks at a plan has not said that its code may run here, except in a sandbox."""
+        """Looking at a plan is no permission to run its code, except in a sandbox."""
         try:
             return self.plan.services.commands.sandboxed()
         except NoSandbox:
@@ -169,7 +169,7 @@ class Review:
         return self.plan.specs[choice.spec]
 
     def line(self, choice: Choice) -> tuple[ActionSpecExt, Row, bytes] | None:
-        """The line that is meant, with the whole file that it is in."""
+        """The chosen line, with its whole file."""
         spec = self.spec(choice)
         if spec is None or choice.row is None:
             return None
@@ -181,7 +181,7 @@ class Review:
 
 
 class News:
-    """What becomes of the plan elsewhere while a person looks at it; each change is told once."""
+    """Notices changes made to the plan elsewhere during the review; reports each once."""
 
     def __init__(self, plan: ReviewedPlan) -> None:
         self._plan = plan
@@ -334,7 +334,7 @@ def _comment(review: Review, choice: Choice) -> None:
 
 
 def _path_of(spec: ActionSpecExt, side: Side) -> str:
-    """The file that the line is in: a renamed file's old lines have the old name."""
+    """The file of the line: the old lines of a renamed file have the old name."""
     if side is Side.OLD and spec.before is None and spec.also:
         return spec.also[0].path
     return spec.base.path
@@ -416,4 +416,4 @@ _AFTERWARDS: Final = frozenset(
         ReviewAct.INTERRUPT,
     ]
 )
-"""What can be done with a plan that was carried out."""
+"""Acts that are possible after a plan was carried out."""

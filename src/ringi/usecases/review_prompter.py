@@ -1,4 +1,4 @@
-"""What a review needs of whoever shows it: a full screen, a dialogue, the script of a test."""
+"""What a review needs from an interface: a full screen, a dialogue, a test's script."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
@@ -25,7 +25,7 @@ class ReviewAct(Enum):
     COMMENT = auto()
     REJECT = auto()
     TAKE_BACK = auto()
-    """Or update to the files as they are now, if they changed."""
+    """Or updates to the current files, if they changed."""
     SHOW_DELTA = auto()
     SHOW_INFO = auto()
     SHOW_AGAIN = auto()
@@ -44,11 +44,11 @@ class Choice(NamedTuple):
     hunk: int = 0
     """Counted from 1."""
     row: Row | None = None
-    """The line that is meant."""
+    """The chosen line."""
 
 
 class RunningChecks(Protocol):
-    """The plan's checks, run again beside the review."""
+    """The plan's checks, running during the review."""
 
     @property
     def seconds(self) -> int: ...
@@ -56,11 +56,11 @@ class RunningChecks(Protocol):
     def ended(self) -> bool: ...
     @property
     def why_not(self) -> Text | None:
-        """Why they could not run; None if they did, whatever they said."""
+        """Why they could not run; None if they ran, whatever the result."""
 
     def wait(self) -> None: ...
     def stop(self) -> None:
-        """Ends the checks and what they started."""
+        """Ends the checks and every process they started."""
 
 
 class ReviewPrompter(Prompter, Protocol):
@@ -68,19 +68,19 @@ class ReviewPrompter(Prompter, Protocol):
         """Waits for what the person wants next."""
 
     def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
-        """The plan as it was looked at last, with what is said about it; `anew` reads every file again."""
+        """Shows the plan as last read, with a message; `anew` reads every file again."""
 
     def show_delta(self, found: PlanComparison) -> None: ...
     def show_info(self) -> None: ...
     def refuse(self, text: Text) -> None:
-        """In place of a question: what the person types on, not looking, answers nothing."""
+        """Shown in place of a question; ignores what the person keeps typing."""
 
     def fail(self, error: RingiError) -> None: ...
     def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
-        """What the person's own editor makes of it, and its exit code."""
+        """The content after the person's editor, and its exit code."""
 
     def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
-        """Calls `done` once they have ended: waits for that, or returns at once and calls it later."""
+        """Calls `done` when they end: either blocks until then, or returns and calls it later."""
 
     def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
-        """How the checks went, with the end of what a failed one printed."""
+        """Shows the checks' result, with the end of a failed one's output."""

@@ -1,4 +1,4 @@
-"""One plan, as a person was shown it last; every change they make is a new version of exactly that."""
+"""One plan as last shown to the person; each change they make is a new version of exactly that."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -44,7 +44,7 @@ class ReviewedPlan:
         self.look()
 
     def look(self) -> None:
-        """Take the plan as it is now; from here on this is what was shown."""
+        """Reads the current plan; this is what the person sees from now on."""
         found = self.services.store.plan(self.plan_id)
         self._take(found.revision, found.document)
         self.stale: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class ReviewedPlan:
         return self.document.plan.version in self._made_of
 
     def take_back(self) -> Text:
-        """The last change of this review, by the version before it."""
+        """Undoes the last change of this review by restoring the version before it."""
         self.require_as_shown()
         now = self.document.plan.version
         before = self._made_of[now]
@@ -109,13 +109,13 @@ class ReviewedPlan:
         return given
 
     def moved_on(self) -> PlanDocument | None:
-        """The plan, if it is no longer the one that was shown."""
+        """The current plan, if it differs from the one shown."""
         if self.services.store.revision(self.plan_id) == self.revision:
             return None
         now = self.services.store.plan(self.plan_id)
         if _decided_by(now.document) != _decided_by(self.document):
             return now.document
-        # Somebody asked, checked or commented. Not looked at anew: what came since was not compared.
+        # Only a request, check or comment was added. Keep the shown version: later changes were not compared.
         self._take(now.revision, now.document)
         return None
 
@@ -124,7 +124,7 @@ class ReviewedPlan:
             raise PlanChanged(plan=self.name)
 
     def ask(self) -> ApprovalRequest | None:
-        """What exactly the person is asked; None if a standing approval has answered."""
+        """The request to approve; None if a standing approval covered it."""
         now = self.moved_on()
         if now is not None and now.state.status is self.status:
             raise PlanChanged(plan=self.name)
@@ -150,7 +150,7 @@ def drop_hunk(plan: ReviewedPlan, spec: ActionSpecExt, hunk: int) -> Text:
 
 
 def rewrite(plan: ReviewedPlan, spec: ActionSpecExt, new: bytes) -> Text:
-    """Other content for the spec's file; the plan itself says how many lines that was."""
+    """Gives the spec's file other content; the plan counts the changed lines."""
     content, encoding = packed(new)
     plan.amend(NewContent(spec.id, content, encoding))
     return views.amended(views.amendments(plan.document)[-1:])
@@ -169,14 +169,14 @@ def update(plan: ReviewedPlan) -> Text:
 
 
 def is_dormant(plan: ReviewedPlan) -> bool:
-    """Whether it has to be taken up again before anybody can decide about it."""
+    """True if it must be reopened before anybody can decide."""
     if plan.document.change and plan.document.change.superseded_at:
         raise Superseded(plan=plan.name)
     return plan.status in _DORMANT
 
 
 def take_up(plan: ReviewedPlan) -> None:
-    """Declined, rolled back or brought in from files: it waits again."""
+    """Reopens a plan that was declined, rolled back or imported from files."""
     tool, plan_id, specs, reason = plan.tool, plan.plan_id, plan.specs, "taken up again"
     if plan.document.change:
         tool.mark_pending(plan_id, pending=True)
@@ -184,7 +184,7 @@ def take_up(plan: ReviewedPlan) -> None:
         ids = [spec.id for spec in specs]
         tool.keep_specs(plan_id, ids, seen=plan.document, actor=Actor.USER, reason=reason)
     else:
-        # Brought in from files: what the proposer saw stays the basis, so that a change since is noticed.
+        # Imported from files: keep what the proposer saw as the basis, so that later changes are noticed.
         basis = {file.path: file.before for spec in specs for file in spec.touched}
         bases = [spec.base for spec in specs]
         tool.set_specs_on(plan_id, bases, basis, actor=Actor.USER, reason=reason)
@@ -192,7 +192,7 @@ def take_up(plan: ReviewedPlan) -> None:
 
 
 def preview_of(plan: ReviewedPlan) -> PlanPreview:
-    """What it would do to the files as they are now, with all diffs."""
+    """What it would do to the current files, with all diffs."""
     return preview(plan.services, plan.document)
 
 
@@ -202,7 +202,7 @@ def overlaps_of(plan: ReviewedPlan) -> tuple[Overlap, ...]:
 
 
 def warnings_of(plan: ReviewedPlan, found: Sequence[Overlap]) -> tuple[Span, ...]:
-    """The commit that follows, and what else of the workspace and of other plans is in the way."""
+    """The commit that follows, and conflicts with the workspace and other plans."""
     return (*_commit(plan), *views.warning_spans(plan.document, found))
 
 
@@ -219,6 +219,6 @@ def _commit(plan: ReviewedPlan) -> Iterator[Span]:
 
 
 def _decided_by(document: PlanDocument) -> tuple[object, ...]:
-    """What makes a plan another one for whoever decides about it."""
+    """The parts of a plan that matter for a decision."""
     state = document.state
     return document.specs_sha256, document.plan.version, state.status, state.commit

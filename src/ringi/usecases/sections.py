@@ -1,4 +1,4 @@
-"""The sections of a plan's diff, each read when somebody looks at it."""
+"""The sections of a plan's diff, each loaded when it is first shown."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -22,14 +22,14 @@ _IN_LINES: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 
 
 class Loader:
-    """Reads one version of a plan, against the files as they are now."""
+    """Reads one version of a plan against the current files."""
 
     def __init__(self, services: Services, document: PlanDocument) -> None:
         self._services = services
         self._document = document
 
     def sections(self, known: Sequence[Section] = ()) -> list[Section]:
-        """One for each spec; those that are `known` and still the same are not read again."""
+        """One for each spec; unchanged `known` ones are reused."""
         before = {section.key: section for section in known}
         sections = []
         for spec in self._document.state.action_specs:
@@ -81,7 +81,7 @@ class Loader:
         return {part.spec_id: (part.diff, part.added, part.removed) for part in found.diffs}
 
     def _whole(self, spec: ActionSpecExt, notes: Sequence[Span], *, fits: bool) -> Content:
-        """As the preview has it: what a plan did that was carried out, what a stale one wants."""
+        """From the preview: what an executed plan did, or what a stale one would do."""
         diff, added, removed = self._previews.get(spec.id, ("", 0, 0))
         hunks, beside = hunks_of(diff.encode("utf-8", "surrogatepass"))
         return Content(hunks, (*notes, *beside), added, removed, fits=fits)
@@ -101,7 +101,7 @@ class Loader:
 
 
 def key_of(spec: ActionSpecExt) -> str:
-    """The same only if all that is shown of the spec is; what it writes is in the hash after."""
+    """Equal only if everything shown of the spec is equal; the hash covers the content."""
     bare = msgspec.structs.replace(spec, base=msgspec.structs.replace(spec.base, content=None))
     return codec.canonical(bare).decode()
 

@@ -1,31 +1,31 @@
-"""What the configuration says to the use cases."""
+"""The part of the configuration that the use cases need."""
 
 from typing import NamedTuple
 
 
 class BesideSettings(NamedTuple):
-    """Working beside an agent."""
+    """For `ringi with`."""
 
     carry: tuple[str, ...]
-    """Ignored folders that are brought into a copy."""
+    """Ignored folders to bring into a copy."""
     checks: tuple[str, ...]
     sandbox: str
     """off, auto or required."""
     writable: tuple[str, ...]
     """Folders outside the copy that the agent may write to in its sandbox."""
     keep_days: int
-    """How long the copy of a plan that is not done is kept."""
+    """How long to keep the copy of an open plan."""
 
 
 class DiagnosticCommand(NamedTuple):
     text: str
     trusted: bool = True
-    """False for one of the project that no person has trusted."""
+    """False if it comes from the project and nobody has trusted it."""
 
 
 class DiagnosticSettings(NamedTuple):
     commands: tuple[DiagnosticCommand, ...]
-    """The user's own and the trusted; then those of the project that would count if they were trusted."""
+    """The user's own and the trusted ones first, then the untrusted ones of the project."""
     format: str
     timeout_sec: float
 

@@ -1,4 +1,4 @@
-"""`ringi init --key`: a person lists the key that their approvals will be signed with."""
+"""`ringi init --key`: list the key that signs the user's approvals."""
 
 import os
 import re
@@ -17,26 +17,26 @@ from ringi.workspace.places import user_folder
 _WAIT_SEC: Final = 10.0
 _OTHERS_WRITE: Final = 0o022
 _MAX_LIST_BYTES: Final = 1024 * 1024
-# Those that need a touch first: nothing that runs as the user can sign with them unseen.
+# Hardware keys first: they need a touch, so no program of the user can sign with them unseen.
 _USUAL: Final = (
     "id_ed25519_sk.pub", "id_ecdsa_sk.pub", "id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub",
 )  # fmt: skip
 _MAX_KEY_BYTES: Final = 65536
 _PUBLIC_KEY: Final = re.compile(r"([a-z0-9][a-z0-9.@-]*) ([A-Za-z0-9+/]+={0,2})(?: .*)?", re.DOTALL)
-# What allowed_signers takes for one name: no pattern, no list, no comment, nothing that ends the field.
+# What allowed_signers reads as one name: no pattern, list, comment or separator.
 _PRINCIPAL: Final = re.compile(r"[^\s\"'\\,*?!#][^\s\"'\\,*?!]*")
 
 
 class SigningKey(NamedTuple):
     line: str
-    """As it is listed."""
+    """Its line in allowed_signers."""
     fingerprint: str
 
 
 class UsersSigners:
-    """`allowed_signers` in the user's folder. That a person sits there is for the caller to make sure.
+    """`allowed_signers` in the user's folder. The caller must make sure that a person is at the terminal.
 
-    `fingerprint` takes the file and the key in it, and raises SigningFailed if that is none.
+    `fingerprint` takes the file and its key, and raises SigningFailed if that is not a key.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class UsersSigners:
         return file
 
     def look(self, public_key: Path | None, principal: str) -> SigningKey:
-        """Without a key, the usual one of the user; for a private key, the public one beside it."""
+        """Without a key, the user's default one; for a private key, the public one next to it."""
         path = _usual(self._environment) if public_key is None else _public(public_key)
         if not _PRINCIPAL.fullmatch(principal) or any(map(deceiving, principal)):
             why = Text("{principal} cannot be the name of a signer", principal=principal)
@@ -67,9 +67,9 @@ class UsersSigners:
         return SigningKey(f'{principal} namespaces="{NAMESPACE}" {key}', fingerprint)
 
     def add(self, line: str) -> bool:
-        """Whether the line is new in it."""
+        """True if the line was not in it yet."""
         file = self.file
-        # A link is the user's own business, as for the configuration beside it.
+        # Links are fine here: the file belongs to the user, like the configuration next to it.
         place = Path(os.path.realpath(file))
         wanted = line.encode()
         try:
@@ -91,7 +91,7 @@ def users_file(environment: Mapping[str, str]) -> Path | None:
 
 
 def users_bytes(place: Path) -> bytes | None:
-    """None if there is no file. Raises InTheWay for one that somebody else could have written."""
+    """None if there is no file. Raises InTheWay if somebody else could have written it."""
     fs = OsFileSystem()
     try:
         with opened(fs, fs.open_root(place.parent)) as folder:
@@ -125,7 +125,7 @@ def _public(path: Path) -> Path:
 
 
 def _key(path: Path) -> str:
-    """Its type and its base64, nothing else: what else the line says is not for us to list."""
+    """Only the type and the base64; the rest of the line is not ours to list."""
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_KEY_BYTES + 1)

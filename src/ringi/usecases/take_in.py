@@ -1,4 +1,4 @@
-"""When the ledger is lost, plans and planning sessions come back from `.agent/`; no approval does."""
+"""Restores plans and planning sessions from `.agent/` when the ledger is lost; never approvals."""
 
 import contextlib
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _LARGEST = codec.MAX_DOCUMENT_BYTES
 
 
 def take_in(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
-    """How many plans came back, and why others did not. Plans the ledger has are left alone."""
+    """How many plans were restored, and why others were not. Leaves plans in the ledger alone."""
     root, store = workspace.places.root, workspace.services.store
     taken, problems = [], []
     for path in workspace.upkeep.written_plans():
@@ -42,7 +42,7 @@ def take_in(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
 
 
 def take_in_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
-    """How many planning sessions came back, and why others did not. Those the ledger has are left alone."""
+    """How many planning sessions were restored, and why others were not. Leaves those in the ledger alone."""
     root, sessions = workspace.places.root, workspace.sessions
     known = set(sessions.session_ids())
     found, problems, count = [], [], 0
@@ -61,7 +61,7 @@ def take_in_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
             with sessions.transaction() as transaction:
                 transaction.add_session(state.session, state.facts, event, logs)
         except SessionRace:
-            # Another process took it in just now.
+            # Another process has just restored it.
             continue
         count += 1
     return count, problems
@@ -80,7 +80,7 @@ def _read_session(path: Path) -> PlanningSession:
 
 
 def _read_logs(files: Mapping[SessionStatus, Path]) -> list[LogEntry]:
-    """The logs as they are there: they prove nothing, and would be gone otherwise."""
+    """Restores the logs as they are: they prove nothing, but would be lost otherwise."""
     entries: list[LogEntry] = []
     for phase, path in files.items():
         with contextlib.suppress(Unreadable):
@@ -99,7 +99,7 @@ def _bytes_of(path: Path) -> bytes:
 
 def _read(path: Path) -> PlanDocument:
     document = codec.foreign(_bytes_of(path), PlanDocument, path.name)
-    # Nothing that a person decided is believed from a file that anybody can write.
+    # Anybody can write to this file, so trust no decision in it.
     specs = tuple(
         msgspec.structs.replace(spec, validated=False, notes="to be set again")
         for spec in document.state.action_specs
@@ -114,7 +114,7 @@ def _read(path: Path) -> PlanDocument:
         selection=ALL_SPECS,
     )
     if document.change and document.change.superseded_at is None:
-        # What project it was made for is not known any more; it can be carried over.
+        # Its project state is lost; `ringi propose --again` can renew it.
         superseded = msgspec.structs.replace(document.change, superseded_at=document.plan.created_at)
         document = msgspec.structs.replace(document, change=superseded)
     return msgspec.structs.replace(document, approval=None, result=None)

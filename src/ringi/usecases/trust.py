@@ -1,4 +1,4 @@
-"""`ringi trust`: a person allows what a project's own files would have run or believed (rule 9)."""
+"""`ringi trust`: a person allows what a project's own files would run or rely on (rule 9)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ COMMAND: Final = "ringi trust"
 
 
 class ProjectTrust:
-    """`parts` reads what the project's files name now."""
+    """`parts` reads what the project's files name."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class ProjectTrust:
         return self._pins.state(self._parts())
 
     def trust(self, answer: TypedAnswer) -> Pin:
-        """Pins what the person saw. What changed while they read is not what they saw, so we look again."""
+        """Pins what the person saw. Reads the files again, because they may have changed meanwhile."""
         if refusal := self._person.refusal():
             raise NoChannel(why=refusal, command=COMMAND)
         parts = self._parts()
@@ -48,7 +48,7 @@ class ProjectTrust:
         return self._pins.pin(parts, at=self._clock.now(), by=person.user(), channel=person.name())
 
     def revoke(self) -> Pin | None:
-        """What was pinned; None if nothing was. Needs no proof of a person: from here on less is allowed."""
+        """Returns what was pinned, or None. Needs no proof of a person, because it only allows less."""
         return self._pins.revoke(at=self._clock.now(), by=self._person.user())
 
     def document(self, verdict: Verdict) -> dict[str, Any]:

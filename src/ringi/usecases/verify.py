@@ -1,7 +1,7 @@
 """`ringi verify`: the files are, or were at that time, exactly what a person approved.
 
-Nothing is believed because the program once did it: approvals, intents and results are held against each
-other, against the log and against the files, and signatures are checked again.
+It trusts no earlier result: it compares approvals, intents and results with each other, with the log and
+with the files, and checks the signatures again.
 """
 
 import base64
@@ -44,13 +44,13 @@ _BEGUN: Final = {Act.EXECUTE: EventKind.EXECUTED, Act.UNDO: EventKind.UNDO_START
 
 class CommitStanding(NamedTuple):
     commit: str = ""
-    """Its id; empty where there is none."""
+    """Its id; empty if there is none."""
     doubts: tuple[Text, ...] = ()
     """What contradicts the approval."""
     as_approved: bool = False
     """Every file of the plan is in it with exactly the approved bytes."""
     notes: tuple[Text, ...] = ()
-    """What is otherwise: hooks and filters may change what is committed, and history may be rewritten."""
+    """How it differs: hooks and filters may change what is committed, and history may be rewritten."""
 
     @property
     def document(self) -> ProvenCommit | UnsetType:
@@ -62,7 +62,7 @@ class CommitStanding(NamedTuple):
 class Verdict(NamedTuple):
     document: Proven
     problems: tuple[Text, ...]
-    """As in the document, in words that can be translated."""
+    """The document's problems as translatable sentences."""
     commit: CommitStanding = CommitStanding()
 
 
@@ -76,7 +76,7 @@ def verify_plan(workspace: OpenWorkspace, plan_id: str) -> Proven:
 
 
 class Examination:
-    """Goes through the whole ledger once, then looks at any of its plans."""
+    """Reads the whole ledger once, then verifies any of its plans."""
 
     def __init__(self, workspace: OpenWorkspace) -> None:
         services = workspace.services
@@ -89,11 +89,11 @@ class Examination:
         self._histories: dict[str, _History] = {}
         try:
             self._forged = workspace.upkeep.differences()
-        except _UNREADABLE:  # a row that cannot be read is among the breaks
+        except _UNREADABLE:  # the log check reports unreadable rows
             self._forged = []
 
     def carried_out(self) -> Iterator[str]:
-        """The ids of plans of which something was done or nobody can tell, the newest first."""
+        """The ids of plans that were carried out, at least in part or possibly; newest first."""
         for ref in self._store.refs():
             try:
                 done = self._history(ref.id).any_done
@@ -141,7 +141,7 @@ class Examination:
         return Verdict(document, tuple(problems), commit)
 
     def approved_sessions(self) -> Iterator[str]:
-        """The ids of planning sessions that were approved, the newest first."""
+        """The ids of approved planning sessions, newest first."""
         for ref in self._workspace.planning.list():
             try:
                 approved = bool(self._store.approvals(ref.session_id))
@@ -151,7 +151,7 @@ class Examination:
                 yield ref.session_id
 
     def session(self, name: str) -> SessionVerdict:
-        """Whether what its run got is what a person approved."""
+        """Checks that its run got what a person approved."""
         planning = self._workspace.planning
         session_id = planning.find(name)
         problems, run_id = list(self._breaks), ""
@@ -206,7 +206,7 @@ class Examination:
         return differing(self._tree, [FileChange("", path, state, None) for path, state in expected.items()])
 
     def _since(self, plan_id: str, times: Mapping[str, str]) -> dict[str, str]:
-        """The plans that wrote what is there now."""
+        """The plans that wrote the current content, by path."""
         newest: dict[str, tuple[str, str, FileState | None]] = {}
         earliest = min(times.values())
         for ref in self._store.refs():
@@ -220,7 +220,7 @@ class Examination:
 
 
 class _Written(NamedTuple):
-    """The last that was done to a file, and what it was before the first."""
+    """The last change to a file, and its state before the first."""
 
     before: FileState | None
     after: FileState | None
@@ -230,7 +230,7 @@ class _Written(NamedTuple):
 
 
 class _History:
-    """What executions and undos did to files, added up."""
+    """The combined effect of executions and undos on files."""
 
     def __init__(self, store: Store, executions: Sequence[StoredIntent] = ()) -> None:
         self._store = store
@@ -275,7 +275,7 @@ class _History:
 
 
 class _Held:
-    """Executions, held against the approvals they name."""
+    """Compares executions with the approvals they name."""
 
     def __init__(self, facts: Facts, approvals: Sequence[Approval]) -> None:
         self._facts = facts
@@ -348,7 +348,7 @@ class _Held:
 
 
 def _results(stored: StoredIntent) -> Iterator[Text]:
-    """What was done is what was to be done."""
+    """Compares the result with the intent."""
     intent, result = stored.intent, stored.result
     if result is None:
         return
@@ -362,12 +362,12 @@ def _results(stored: StoredIntent) -> Iterator[Text]:
 
 
 def _plain(change: FileChange) -> tuple[str, str, FileState | None, FileState | None]:
-    """Without its place in the order, which the execution gives it."""
+    """Without its position, which the execution assigns."""
     return change.spec_id, change.path, change.before, change.after
 
 
 def _may_be_taken_back(intent: ExecutionIntent, subject: ApprovalSubject) -> bool:
-    """Approved together with the plan: what happens when its checks fail."""
+    """The plan's approval covers the rollback after a failed check."""
     wanted = subject.checks.on_failure if subject.checks else None
     return intent.kind is Act.UNDO and wanted is CheckFailure.UNDO
 
@@ -399,7 +399,7 @@ def _given(approval: Approval) -> GivenApproval:
 
 
 def fingerprint(key: str) -> str:
-    """Of a public key, as `ssh-keygen -l` shows it; a key that cannot be read is shown as it is."""
+    """Of a public key, as `ssh-keygen -l` shows it; an unreadable key is returned unchanged."""
     try:
         data = base64.b64decode(key.rpartition(" ")[-1], validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""An open workspace, as the use cases see it: its tools, and the ports they are made of."""
+"""An open workspace as the use cases see it: its tools and their ports."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -18,14 +18,14 @@ from ringi.text import Text
 from ringi.usecases.settings import Settings
 from ringi.workspace.places import Places
 
-if TYPE_CHECKING:  # most workspaces are opened without
+if TYPE_CHECKING:  # most commands do not need them
     from ringi.domain.project_state import ProjectState
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
 
 
 class OpenWorkspace:
-    """`plan` is the plan tool; all that changes files goes through it. `grants`: standing approvals."""
+    """`plan` is the plan tool; every change to files goes through it. `grants` are the standing approvals."""
 
     def __init__(
         self,
@@ -39,20 +39,20 @@ class OpenWorkspace:
         extractor: "Callable[[], Extractor]",
     ) -> None:
         self.services = services
-        """For use cases; whoever uses the workspace asks its tools."""
+        """For use cases only; others use the tools."""
         self.upkeep = upkeep
         self.places = places
         self.environment = environment
         self.settings = settings
         self.sessions = sessions
-        """For use cases, as the services."""
+        """For use cases only, like the services."""
         self.plan = PlanTool(services)
         self.versions = Versions(services)
         self.grants = Grants(services)
         self._planning = planning
         self._extractor = extractor
         self.recovered: tuple[ExecutionResult, ...] = ()
-        """Executions that a crash had cut off and that opening the workspace finished or took back."""
+        """Interrupted executions that opening the workspace finished or rolled back."""
 
     @cached_property
     def planning(self) -> "PlanningTool":
@@ -73,15 +73,15 @@ class OpenWorkspace:
         return self.services.clock
 
     def project_state(self) -> "ProjectState | None":
-        """The newest that was captured."""
+        """The newest captured state."""
         return self.services.store.project_state()
 
     def plan_name(self, plan_id: str) -> str:
-        """What people call it: p7."""
+        """The short name, such as p7."""
         return self.plan.ref(plan_id).name
 
     def log(self, name: str | None = None) -> Iterator[LoggedEvent]:
-        """Of everything, of a plan, of a planning session, or of a run."""
+        """The events of everything, or of one plan, planning session or run."""
         return self.services.store.events(None if name is None else self._named(name))
 
     def _named(self, name: str) -> str:
@@ -96,15 +96,15 @@ class OpenWorkspace:
             raise
 
     def verify_log(self) -> list[Text]:
-        """Every place where the ledger is not what was written; empty if it is sound."""
+        """Every place where the ledger was altered; empty if it is sound."""
         return self.upkeep.breaks()
 
     def flush(self) -> None:
-        """Write out what waits to be written into `.agent/`; otherwise that happens within a moment."""
+        """Writes pending files to `.agent/` now instead of in a moment."""
         self.upkeep.flush()
 
     def recover_if_needed(self) -> None:
         if self.services.store.unfinished() or self.services.store.checking():
-            # Busy: it was not cut off, somebody is carrying it out right now.
+            # Busy: not interrupted, somebody is carrying it out right now.
             with contextlib.suppress(Busy):
                 self.recovered = tuple(self.plan.recover())

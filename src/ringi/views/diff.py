@@ -1,6 +1,6 @@
 """A plan's diff as rows: what each spec does, why that is risky, its hunks line by line, comments on them.
 
-Nothing is read before it is looked at, and a row costs the same wherever it is.
+Content is loaded when first shown, and any row takes the same time to produce.
 """
 
 from bisect import bisect_left, bisect_right
@@ -30,7 +30,7 @@ class RowKind(Enum):
     ADDED = auto()
     REMOVED = auto()
     MARK = auto()
-    """That the line before has no newline."""
+    """Says that the line before has no newline."""
     COMMENT = auto()
 
 
@@ -44,16 +44,16 @@ class Row(NamedTuple):
     hunk: int = 0
     """From 1; 0 before the first one."""
     old: int = 0
-    """How many lines of the old file there are up to here, this one included."""
+    """Lines of the old file up to and including this row."""
     new: int = 0
     data: bytes = b""
     """The line itself, without sign and newline."""
     note: Span = Span("")
-    """What is said in place of a line."""
+    """Shown in place of a line."""
 
 
 class Content(NamedTuple):
-    """What a section holds, once somebody has looked."""
+    """The loaded content of a section."""
 
     hunks: Sequence[Hunk] = ()
     notes: Sequence[Span] = ()
@@ -63,7 +63,7 @@ class Content(NamedTuple):
     new: bytes | None = None
     """The whole file, if its lines can be edited."""
     fits: bool = True
-    """The file is as its proposer saw it."""
+    """The file is unchanged since its proposer saw it."""
     binary: bool = False
 
 
@@ -82,7 +82,7 @@ class _Lines:
         return Row(kind, hunk, self.old[index], self.new[index], line[1:])
 
     def find(self, side: Side, line: int) -> int | None:
-        """Where a line of one side is: the first place up to which there are so many."""
+        """The index of a line of one side."""
         numbers = self.old if side is Side.OLD else self.new
         index = bisect_left(numbers, line)
         return index if index < len(numbers) and numbers[index] == line else None
@@ -105,7 +105,7 @@ class Section:
         self.path = path
         self.title = title
         self.style = style
-        """Of its title: how risky it is."""
+        """The title's style, by risk."""
         self._load = load
         self._content: Content | None = None
         self._lines: dict[int, _Lines] = {}
@@ -130,7 +130,7 @@ class Section:
         return self._content
 
     def say(self, comments: Sequence[LineComment]) -> None:
-        """These are the comments on it now."""
+        """Replaces the comments."""
         if comments != self._comments:
             self._comments = comments
             if self._content is not None:
@@ -138,7 +138,6 @@ class Section:
 
     @property
     def count(self) -> int:
-        """How many rows it has."""
         self.load()
         return self._count
 
@@ -152,13 +151,13 @@ class Section:
         return self._starts[hunk - 1]
 
     def first_change(self, hunk: int) -> int:
-        """The row of its first line that comes or goes: keys that drop, edit and comment mean that one."""
+        """The row of the hunk's first added or removed line, where drop, edit and comment apply."""
         start = self.start(hunk)
         rows = range(start + 1, start + 1 + self.length(hunk))
         return next((row for row in rows if self.row(row).kind in _CHANGES), start)
 
     def length(self, hunk: int) -> int:
-        """How many rows of it follow its header."""
+        """Rows after the header."""
         end = self._starts[hunk] if hunk < len(self._starts) else self._count
         return end - self._starts[hunk - 1] - 1
 
@@ -200,7 +199,7 @@ class Section:
         *self._starts, self._count = accumulate(sizes, initial=1 + len(self._notes))
 
     def _placed(self) -> tuple[dict[int, list[tuple[int, LineComment]]], list[Span]]:
-        """Each comment below its line; one whose line is not shown, below the name of the file."""
+        """Each comment below its line, or below the file's title if its line is not shown."""
         said: dict[int, list[tuple[int, LineComment]]] = {}
         beside = []
         for comment in self._comments:
@@ -221,7 +220,7 @@ class Section:
         index = self._of(hunk).find(comment.side, comment.line) if hunk else None
         if index is None:
             return None
-        # Lines move from version to version; what was spoken of must still be there.
+        # Lines move between versions; the quoted text must still be there.
         said = self._of(hunk).at(index, hunk).data.decode("utf-8", "backslashreplace")
         return (hunk, index) if said.startswith(comment.quote) else None
 
@@ -231,7 +230,7 @@ def _length(hunk: Hunk) -> int:
 
 
 def hunks_of(diff: bytes) -> tuple[Sequence[Hunk], Sequence[Span]]:
-    """The hunks of a diff of one file; what cannot be parsed is shown as it is."""
+    """The hunks of one file's diff; shows the text as it is if it cannot be parsed."""
     if not diff:
         return (), ()
     try:

@@ -1,4 +1,4 @@
-"""A line with styles: what every view is made of, and all that an interface has to draw."""
+"""A line with styles: views return them, interfaces draw them."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from ringi.text import Text
 
 
 class Style(StrEnum):
-    """What a span means; the values name the look that terminals give it."""
+    """What a span means; the values are the terminal styles."""
 
     PLAIN = ""
     STRONG = "bold"
@@ -22,23 +22,23 @@ class Style(StrEnum):
     REMARK = "magenta"
     """What a person said about it."""
     SIGN = "sign"
-    """Says what the styles beside it say, such as the stars of Markdown; left out if styles are shown."""
+    """A sign that repeats a style, such as the stars of Markdown; omitted if styles are shown."""
 
 
 class Span(NamedTuple):
     text: Text | str
-    """A Text is translated; a str may come from outside. Both are filtered by whoever shows them."""
+    """A Text is translated; a str may be untrusted. The interface filters both."""
     style: Style = Style.PLAIN
 
 
 class Line(NamedTuple):
     spans: tuple[Span, ...] = ()
     indent: int = 0
-    """In columns; deeper lines belong to the one above them."""
+    """In columns."""
     mark: str = ""
-    """Before the first row, such as "1  " or "+ "; further rows hang below the words."""
+    """Before the first row, such as "1  " or "+ "; further rows align with the text."""
     folds: bool = False
-    """Prose: folded to the reader's width, and a newline in it begins a new row."""
+    """Prose: wrapped to the reader's width; a newline starts a new row."""
 
 
 EMPTY = Line()

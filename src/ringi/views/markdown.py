@@ -1,4 +1,4 @@
-"""A text in Markdown as lines: nothing in it is lost, and its signs show only if styles cannot."""
+"""Markdown as lines. Nothing is lost; the signs are shown only if styles are not."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A plan as lines, the same wherever a person looks at it or decides about it."""
+"""A plan as lines, the same in every command and screen."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -44,7 +44,7 @@ DIFFERENCE_STYLE: Final = {
 
 
 class PlanFacts(NamedTuple):
-    """A plan, and what is known about it beside its document."""
+    """A plan, and what is known about it besides its document."""
 
     ref: PlanRef
     document: PlanDocument
@@ -89,7 +89,7 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
 
 
 def total_line(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Line | None:
-    """What a person decides by; of a part of a plan only its risk."""
+    """Size and risk; for a part of a plan only the risk."""
     found, risk = document.state.previews, risk_of(document, selection)
     if found is None:
         return None
@@ -116,7 +116,7 @@ def difference_line(difference: SpecDifference) -> Line:
 
 
 def difference_span(difference: SpecDifference) -> Span:
-    """Of two versions."""
+    """Between two versions."""
     marked = {
         Difference.ADDED: Text("+ {path}: only in the later one", path=difference.path),
         Difference.REMOVED: Text("- {path}: only in the earlier one", path=difference.path),
@@ -139,7 +139,7 @@ def _spec_lines(facts: PlanFacts) -> Iterator[Line]:
 
 
 def _spec_title(number: int, spec: ActionSpecExt, part: DiffSummary) -> Text:
-    # After some were dropped, the ids keep gaps; they are what --only takes.
+    # After a drop the ids have gaps; --only takes ids.
     label = f"{number}." if spec.id == f"s{number}" else f"{number}. [{spec.id}]"
     action, risk = words.action(spec), words.RISK[part.risk]
     if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
@@ -169,7 +169,7 @@ def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
 
 
 def _obstacle_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:
-    """Files and other plans that are in its way, and what it could not take along."""
+    """Changed files and other plans in its way, and what is not part of it."""
     if document.state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED}:
         for path in preview.stale:
             changed = Text("! {path} changed since the proposer saw it", path=path)
@@ -204,7 +204,7 @@ def _planned_lines(planned: PlannedChecks) -> Iterator[Line]:
 
 
 def _commit_lines(found: Announced | NoCommit | None) -> Iterator[Line]:
-    """What follows when it is carried out: a person approves that too."""
+    """The commit that follows the execution; the approval covers it too."""
     if isinstance(found, NoCommit):
         yield line(Text("! {why}", why=Text(found.message, **found.details)), Style.WARNING, indent=2)
     elif found is not None:
@@ -229,7 +229,7 @@ def _approval_lines(document: PlanDocument, approvals: Sequence[Approval]) -> It
 
 
 def _execution_lines(document: PlanDocument, last: ExecutionResult) -> Iterator[Line]:
-    """What the commands and readings said; of the files only those that were not written."""
+    """The output of commands and readings; only those files that were not written."""
     when = words.moment(last.finished_at)
     whole = last.overall_success
     yield line(

@@ -1,4 +1,4 @@
-"""What happened, and what is proven of it: what was approved, by whom, and what became of it."""
+"""What `ringi verify` and `ringi log` show: what was approved, by whom, and what happened."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -42,7 +42,7 @@ def proven_lines(document: Proven) -> Iterator[Line]:
 
 
 def unexecuted_lines(document: Proven) -> Iterator[Line]:
-    """Of a plan that was approved at most."""
+    """A plan that was not carried out."""
     yield line(Text("{plan} was not carried out", plan=document.name))
     under = {one.approval.id: one.approval for one in document.executions if one.approval}
     for approval in (*under.values(), *document.unused):
@@ -70,7 +70,7 @@ def session_lines(document: ProvenSession) -> Iterator[Line]:
 
 
 def doubt_lines(document: Proven) -> Iterator[Line]:
-    """What no record says, and files in `.agent` that say something else than the ledger."""
+    """Changes without a record, and files in `.agent` that contradict the ledger."""
     for what in document.unrecorded[:_MOST]:
         unrecorded = Text("! what this changed is not recorded: {what}", what=what)
         yield line(unrecorded, Style.WARNING, indent=2)
@@ -106,7 +106,7 @@ def _who(approval: GivenApproval) -> Text:
 
 
 def _name(approval: GivenApproval, proof: GivenProof) -> Text | str:
-    """The list says whose key it is; the approver is only what they called themselves."""
+    """The signers' list says whose key it is; the approver is only a claim."""
     if proof.principal in {"", approval.approver}:
         return approval.approver
     return Text("{name} (listed as {principal})", name=approval.approver, principal=proof.principal)
@@ -118,7 +118,7 @@ def _note_lines(approval: GivenApproval) -> Iterator[Line]:
 
 
 def _file_lines(document: Proven) -> Iterator[Line]:
-    """Only those that are not as the first line says."""
+    """Only files that the first line does not cover."""
     lines = [found for found in map(_file_line, document.files) if found is not None]
     yield from lines[:_MOST]
     if len(lines) > _MOST:
@@ -143,7 +143,7 @@ def _file_line(file: ProvenFile) -> Line | None:
 
 
 def event_line(logged: LoggedEvent, name: str) -> Text:
-    """`name` is what people call its plan."""
+    """`name` is the plan's short name."""
     event = logged.event
     kind, subject_id = event.subject
     if kind in {SubjectKind.SESSION, SubjectKind.RUN}:

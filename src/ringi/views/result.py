@@ -1,4 +1,4 @@
-"""What became of an execution: files, commands, readings, the commit."""
+"""The result of an execution: files, commands, readings, the commit."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -26,7 +26,7 @@ Specs = Mapping[str, ActionSpecExt]
 
 
 def result_lines(result: ExecutionResult, specs: Specs, *, files: bool) -> Iterator[Line]:
-    """One for each, with the end of what a command printed and the start of what was read."""
+    """One line for each, with the end of a command's output and the start of a file that was read."""
     left = _MOST_FILES
     for outcome in result.results:
         if not is_file(outcome, specs):
@@ -69,7 +69,7 @@ def _became(status: OpStatus, what: Text | str, why: Text | str) -> Text:
 
 
 def commit_lines(outcome: CommitOutcome) -> Iterator[Line]:
-    """Its id, and what in it is not as approved; or why there is none."""
+    """The commit's id and how it differs from what was approved; or why there is none."""
     if not outcome.commit:
         yield line(Text("✗ not committed: {why}", why=said(last_line(outcome.why))), Style.BAD, indent=2)
         if "\n" in outcome.why.strip():
@@ -81,7 +81,7 @@ def commit_lines(outcome: CommitOutcome) -> Iterator[Line]:
 
 
 def said(text: str) -> Text | str:
-    """Our own words are translated; a hook's are filtered like everything from outside."""
+    """Our own sentences are translated; a hook's output is filtered like all untrusted text."""
     return stored(text) if visible(text) == text else text
 
 
@@ -90,7 +90,7 @@ def short_id(commit: str) -> str:
 
 
 def excerpt(text: str, *, first: bool = False, indent: int = 6) -> Iterator[Line]:
-    """Its last lines, or its first ones; whoever wants all of it asks for JSON."""
+    """The last lines, or the first; --json has all of it."""
     rows = text.rstrip("\n").split("\n") if text.strip() else []
     more = len(rows) - LAST_LINES
     if more > 0 and not first:

@@ -1,4 +1,4 @@
-"""What a review says about a plan beside its diff: facts, warnings, checks, what its proposer is told."""
+"""What a review shows besides the diff: facts, warnings, checks, what the proposer is told."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,13 +25,13 @@ from ringi.views.diff import Section
 from ringi.views.lines import Span, Style
 
 _LAST_LINES: Final = 6
-# How the usual test programs say how many they were: 12 passed, Ran 12 tests, 12 tests, ok 12.
+# How common test runners report their count: 12 passed, Ran 12 tests, 12 tests.
 _COUNTED: Final = re.compile(r"\d+ (tests? )?passed|\bRan \d+ tests?|\b\d+ tests?\b", re.IGNORECASE)
 _RISKS: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
 
 
 class Heading(NamedTuple):
-    """What is said of the plan above its diff; made once, because it looks at all of it."""
+    """Shown above the diff; computed once, because it reads the whole plan."""
 
     ref: PlanRef
     document: PlanDocument
@@ -40,7 +40,7 @@ class Heading(NamedTuple):
 
 
 def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
-    """Only the gravest reason for its risk; its description has all of them."""
+    """With the highest risk's first reason; `ringi show` has all of them."""
     state, risk = document.state, risk_of(document)
     said = []
     if state.status is not PlanStatus.PENDING_REVIEW:
@@ -65,7 +65,7 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
 
 
 def commit_spans(commit: Announced) -> Iterator[Span]:
-    """What follows when it is carried out: a person approves that too."""
+    """The commit that follows the execution; the approval covers it too."""
     yield Span(words.commit(commit), Style.STRONG)
     yield from (Span(line, Style.WARNING) for line in words.mixed(commit))
 
@@ -79,14 +79,14 @@ def warning_spans(document: PlanDocument, overlaps: Sequence[Overlap]) -> Iterat
 
 
 def stale_paths(document: PlanDocument, sections: Sequence[Section]) -> tuple[str, ...]:
-    """Files that are not as the proposer saw them, of those that were looked at."""
+    """Files that changed since the proposer saw them, among the loaded sections."""
     if document.state.status is PlanStatus.COMPLETED:
         return ()
     return tuple(section.path for section in sections if section.loaded and not section.content.fits)
 
 
 def check_outcome(results: Sequence[CheckResult]) -> tuple[Span, Sequence[str]]:
-    """The checks in one line; of one that failed, the end of what it printed."""
+    """The checks in one line, and the end of a failed check's output."""
     result = next((one for one in results if one.exit_code), results[-1])
     lines = result.output.rstrip().split("\n")
     if result.exit_code:
@@ -99,7 +99,7 @@ def check_outcome(results: Sequence[CheckResult]) -> tuple[Span, Sequence[str]]:
 def preview_of(
     document: PlanDocument, sections: Sequence[Section], overlaps: Sequence[Overlap]
 ) -> PlanPreview:
-    """What `preview` says, from what was read already, without the diffs."""
+    """The same as `preview` without the diffs, from what is loaded already."""
     totals = document.state.previews
     found = []
     for spec, section in zip(document.state.action_specs, sections, strict=False):
@@ -127,7 +127,7 @@ def preview_of(
 
 
 def changed(what: Text, document: PlanDocument, risk_before: Risk) -> Span:
-    """After a change by the person: what it was, and what the plan is now."""
+    """After the person's change: what they did, and what the plan is now."""
     risk = risk_of(document)
     now = Text("now {risk}", risk=words.RISK[risk]) if risk is not risk_before else words.RISK[risk]
     version = Text("version {version}", version=document.plan.version)
@@ -135,7 +135,7 @@ def changed(what: Text, document: PlanDocument, risk_before: Risk) -> Span:
 
 
 def amendments(document: PlanDocument) -> list[Amended]:
-    """What the person changed in what was proposed last, here and in earlier reviews."""
+    """What the person changed in the last proposed version, in this review and earlier ones."""
     since = document.state.amended_from or document.plan.version
     given = [one.amended for one in document.state.feedback if one.amended]
     return [one for one in given if one.version > since]
@@ -157,7 +157,7 @@ def amended(did: Sequence[Amended]) -> Text:
 
 
 def told(document: PlanDocument) -> Text | None:
-    """What the proposer hears of what the person did; None if that is nothing."""
+    """What the proposer will be told; None if there is nothing to tell."""
     did = amendments(document)
     found = [amended(did)] if did else []
     count = len(comments_now(document))

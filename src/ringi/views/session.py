@@ -1,4 +1,4 @@
-"""A planning session as lines: what is asked, what was answered, what there is to approve."""
+"""A planning session as lines: the question, the answers, the summary to approve."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -115,7 +115,7 @@ def _chosen(decision: DecisionPoint) -> str:
 
 
 def review_lines(stored: StoredSession, asked: ApprovalPending) -> Iterator[Line]:
-    """All that the run gets: an agent may have led the session, and the person sees it here first."""
+    """Everything the run gets: if an agent ran the session, the person sees it here for the first time."""
     session = stored.session
     yield EMPTY
     yield line(Text("What would be done"), Style.STRONG)
@@ -138,7 +138,7 @@ def review_lines(stored: StoredSession, asked: ApprovalPending) -> Iterator[Line
 
 
 def answer_lines(session: PlanningSession) -> Iterator[Line]:
-    """Everything that was said so far, for somebody who comes back to it."""
+    """All answers so far, for somebody who resumes the session."""
     for question in session.questions:
         yield prose(question.question, indent=2, mark=f"{question.id}  ")
         if question.answer is not None:
@@ -152,7 +152,7 @@ def answer_lines(session: PlanningSession) -> Iterator[Line]:
 
 
 def feedback_lines(facts: SessionFacts) -> Iterator[Line]:
-    """Of every reject, in its words."""
+    """The feedback of every reject."""
     for feedback in facts.feedback:
         yield line(Text("Rejected with:"), Style.FAINT, indent=2)
         yield prose(feedback, indent=7)
@@ -179,7 +179,7 @@ def approval_lines(approval: Approval) -> Iterator[Line]:
 
 
 def totals(usage: TokenUsage) -> Text | None:
-    """What the model took; None if that is not worth telling."""
+    """What the model used; None if it used no tokens."""
     tokens = usage.input_tokens + usage.output_tokens
     if not tokens:
         return None

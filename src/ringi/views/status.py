@@ -1,4 +1,4 @@
-"""What is open: plans that wait and why they need care, planning sessions and runs, how far they are."""
+"""What is open: waiting plans with their risks, planning sessions and runs with their progress."""
 
 import time
 from calendar import timegm
@@ -41,9 +41,9 @@ _RUN_PHASE: Final = {
 
 
 def short_names(ids: Iterable[str]) -> dict[str, str]:
-    """The shortest beginnings that no other of them has: planning-1a2b3c4d."""
+    """The shortest unique prefixes, such as planning-1a2b3c4d."""
     known = ["", *sorted(ids), ""]
-    # Among sorted names, those next to it have the longest beginnings in common with one.
+    # In sorted order, a name shares its longest prefix with a neighbour.
     return {
         one: one[: max(len(SESSION_PREFIX) + _SHORTEST, _common(before, one) + 1, _common(one, after) + 1)]
         for before, one, after in zip(known, known[1:], known[2:], strict=False)
@@ -51,13 +51,13 @@ def short_names(ids: Iterable[str]) -> dict[str, str]:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters they begin with in common."""
+    """The length of their common prefix."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _pair in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def session_phase(ref: SessionRef) -> Text:
-    """With how far it is, if there is something to count."""
+    """With its progress, if there is something to count."""
     far = _progress(ref)
     if far is None:
         return SESSION_PHASE[ref.status]
@@ -132,7 +132,7 @@ def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text 
 
 
 def overlap_lines(documents: Mapping[str, PlanDocument]) -> Iterator[Line]:
-    """Plans by name that change the same files: taking one of them makes the others stale."""
+    """Plans that change the same files: carrying one out makes the others stale."""
     plans_of: dict[str, list[str]] = {}
     for name, document in documents.items():
         if document.state.previews and not (document.change and document.change.superseded_at):

@@ -35,7 +35,7 @@ STATUS: Final = {
 }
 BY_MODEL: Final = Text("made by the model from the plan's text")
 COMMIT_SHOWN: Final = 12
-"""So many characters of a commit's id."""
+"""Characters of a commit id."""
 RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
 RISK_STYLE: Final = {Risk.LOW: Style.GOOD, Risk.MEDIUM: Style.WARNING, Risk.HIGH: Style.BAD}
 
@@ -79,7 +79,7 @@ def _beyond_files(given: RiskReason) -> Text:
 
 
 def _finding(subject: str) -> Text:
-    """A document keeps it in English; what was found and where are translated each by itself."""
+    """Documents store it in English; the finding and the place are translated separately."""
     what, _, lines = subject.rpartition(" in lines ")
     if what:
         return Text("{what} in lines {lines}", what=Text(what), lines=lines)
@@ -133,7 +133,7 @@ def size(files: int, added: int, removed: int) -> Text:
 
 
 def written(count: int, *, commands: bool = False) -> Text:
-    """What the plan's commands did with git is their own business."""
+    """Says nothing about the index if the plan ran `commands`, which may have used git."""
     if commands:
         return Text("✓ files written: {count}", count=count)
     if count == 1:
@@ -165,7 +165,7 @@ def diagnostic(found: DiagnosticRef) -> Text:
 
 
 def some(names: Sequence[str], most: int = 5) -> Text:
-    """As many as an eye takes in."""
+    """The first few names, and how many more."""
     listed = ", ".join(names[:most])
     if len(names) <= most:
         return Text("{names}", names=listed)
@@ -173,7 +173,7 @@ def some(names: Sequence[str], most: int = 5) -> Text:
 
 
 def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> Iterator[Text]:
-    """What else of a spec is approved, beside what it does to its files."""
+    """What an approval of the spec covers besides the file changes."""
     if by_model:
         yield BY_MODEL
     if spec.base.kind is SpecKind.RUN and how is not None:
@@ -188,7 +188,7 @@ def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> I
 
 
 def sandbox(commands: "Commands") -> Text:
-    """How a command would run now; it is approved together with the command."""
+    """How a command would run now; the approval covers that too."""
     try:
         inside = commands.sandboxed()
     except NoSandbox as error:

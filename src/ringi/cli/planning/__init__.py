@@ -3,4 +3,4 @@
 from typing import Final
 
 CHOOSE: Final = ""
-"""As the id of a session: the person picks one from the list."""
+"""In place of a session id: the person picks one from a list."""

@@ -1,4 +1,4 @@
-"""A file of answers, so that a session needs no terminal: strict, and every mistake has its line."""
+"""A file of answers, for a session without a terminal. It is read strictly; every error names its line."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -16,13 +16,13 @@ _DECISION_KEYS: Final = ("option", "reason")
 
 
 class Otherwise(StrEnum):
-    """What becomes of a question or decision that the file says nothing about."""
+    """What to do with a question or decision that the file does not mention."""
 
     STOP = "stop"
     SKIP = "skip"
-    """Questions are skipped; decisions stop."""
+    """Skip questions; stop at decisions."""
     RECOMMENDED = "recommended"
-    """Questions are skipped, and decisions take what is recommended; without a recommendation they stop."""
+    """Skip questions; take the recommended option of a decision, or stop if there is none."""
 
 
 class Reply(NamedTuple):
@@ -35,7 +35,7 @@ class Reply(NamedTuple):
 
 
 Replies = Mapping[str, Reply] | Sequence[Reply]
-"""By the id of what they reply to, or in order."""
+"""By question or decision id, or in order."""
 
 
 class Answers(NamedTuple):
@@ -44,7 +44,7 @@ class Answers(NamedTuple):
     otherwise: Otherwise
 
     def to_question(self, questions: Sequence[Question], index: int) -> Reply | None:
-        """Raises BadAnswers if the file speaks of a question that does not exist."""
+        """Raises BadAnswers if the file answers a question that does not exist."""
         _require_known(self.answers, [question.id for question in questions], Text("question"))
         found = _found(self.answers, questions[index].id, index)
         if found is None and self.otherwise is not Otherwise.STOP:

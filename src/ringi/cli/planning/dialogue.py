@@ -118,10 +118,10 @@ class Dialogue:
                 case CancelledSession():
                     self.ui.show(pending_lines(self.tool.get(self.id), view.pending))
                     return EXIT_DECLINED
-                case _:  # the model has done what was due, so there is nothing else
+                case _:  # the model has done its part, so nothing else can be pending
                     return self.leave()
         except (SessionRace, NotAsked, SessionOver) as error:
-            # Somebody else went on with it: shown as it is now, whatever was typed for what it was.
+            # The session moved on elsewhere: show its current state; the answer was for an earlier one.
             self.say(Text(error.message, **error.details))
             self._shown = None
             return self.driver.view()
@@ -133,7 +133,7 @@ class Dialogue:
         self.ui.prose(words, style)
 
     def show(self, view: SessionView) -> None:
-        """Once, until something else is asked."""
+        """Does not repeat itself until something else is asked."""
         if view.pending == self._shown:
             return
         self._shown = view.pending
@@ -212,20 +212,20 @@ class Dialogue:
         try:
             self.lines.ask(prompt_of(self.ui, Text("Execute now? [y/n]")))
         except (EOFError, KeyboardInterrupt):
-            # It is approved, whatever the answer: nothing is left to be saved.
+            # It is approved either way: nothing is left to save.
             self.ui.line()
         self.driver.tell_run_waits(run_id)
         return 0
 
 
 def _option_typed(text: str) -> str:
-    """A number or a letter as an input method for Japanese may write it; everything else as it is."""
+    """Normalises a full-width number or letter from a Japanese input method; leaves anything else alone."""
     simple = normalize("NFKC", text.strip())
     return simple if simple.isascii() and (simple.isdigit() or len(simple) == 1) else text
 
 
 def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
-    """By its number, its letter, its id or its name, in this order: what is on the screen comes first."""
+    """By number, letter, id or name, in this order: what the screen shows comes first."""
     words = text.strip().casefold()
     options = decision.options
     numbers = [str(number) for number in range(1, len(options) + 1)]
@@ -300,7 +300,7 @@ class SessionReview:
         self.shown = Summary(driver)
 
     def run(self) -> SessionView | int:
-        """Until the session is elsewhere, or the person leaves."""
+        """Returns when the session leaves the review, or the person does."""
         if self.shown.pending is None:
             return self.shown.view
         self.show()
@@ -326,7 +326,7 @@ class SessionReview:
 
 
 def _act(answer: str) -> "Callable[[SessionReview], SessionView | int | None] | None":
-    """A letter as an input method for Japanese may write it."""
+    """Accepts a full-width letter from a Japanese input method."""
     return ACTS.get(plain(answer))
 
 
@@ -343,7 +343,7 @@ def _approve(review: SessionReview) -> SessionView | int | None:
     try:
         return driver.tool.approve(driver.session_id, driver.user(), proof)
     except WrongAnswer as error:
-        # It is not what it was when it was shown.
+        # It changed since it was shown.
         review.ui.error(error)
         return driver.view()
 
@@ -359,7 +359,7 @@ def _reject(review: SessionReview) -> SessionView | int | None:
         review.say(Text("{left} rejects are left; the last one cancels the session.", left=left), Style.FAINT)
     review.say(Text("What should be different? (empty: no reject)"), Style.STRONG)
     said = review.lines.ask(PROMPT)
-    if act := _act(said):  # /quit, q and the like: a reject is too dear for a slip
+    if act := _act(said):  # a command such as /quit, not feedback: rejects are limited
         return act(review)
     if words := slip(said, ACTS):
         review.say(words)
@@ -417,7 +417,7 @@ ACTS: Final[Mapping[str, Callable[[SessionReview], SessionView | int | None]]] =
 }
 
 
-# What is explained has a column of its own.
+# Keys and explanations are in two columns.
 _EXPLAINED: Final = re.compile(r"(\S+ {2,})(.+)")
 
 
@@ -432,12 +432,12 @@ _STROKED: Final = re.compile(r"/[a-z]+", re.IGNORECASE | re.ASCII)
 
 
 def plain(text: str) -> str:
-    """As an input method for Japanese may have written it; a space before it stays."""
+    """Normalises full-width characters from a Japanese input method; keeps a leading space."""
     return normalize("NFKC", text.rstrip()).lower()
 
 
 def slip(text: str, commands: Iterable[str], options: Iterable[str] = ()) -> Text | None:
-    """Why it is not taken; None if it can be an answer, such as an option's words or a path."""
+    """Why it is not accepted; None if it can be an answer, such as an option's text or a path."""
     word = plain(text)
     known = [command for command in commands if command.startswith("/")]
     if word in known or word in {option.strip().lower() for option in options}:

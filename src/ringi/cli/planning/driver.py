@@ -1,4 +1,4 @@
-"""One planning session as a command drives it: what the model has to do, single steps, the exit code."""
+"""One planning session as a command drives it: run the model, take single steps, choose the exit code."""
 
 import sys
 from collections.abc import Sequence
@@ -67,14 +67,14 @@ class Driver:
         return actor_at(self.app)
 
     def refuses_agent(self) -> bool:
-        """Says why, if an agent is at work: only a person rejects or cancels."""
+        """True if an agent is running, and says why: only a person rejects or cancels."""
         why = self.app.workspace.person.agent()
         if why is not None:
             self.ui.error(NoChannel(why=why, command=self.command))
         return why is not None
 
     def run_model(self, view: SessionView) -> SessionView:
-        """Until a person is needed: what failed is tried again, and the model does what is due."""
+        """Runs the model, and retries what failed, until a person is needed."""
         if isinstance(view.pending, FailedPending):
             view = self.tool.resume(self.session_id)
         if not isinstance(view.pending, WorkPending):
@@ -89,7 +89,7 @@ class Driver:
         return self.app.workspace.person.user()
 
     def signed(self, key: Path, digest: str) -> SignedAnswer:
-        """Only what the digest is of: somebody may have gone on since."""
+        """Signs only what the digest covers: the session may have moved on since."""
         statement = self.tool.statement(self.session_id, self.user())
         if digest not in statement:
             raise SessionRace(session=self.name)
@@ -104,7 +104,7 @@ class Driver:
             self.ui.line(words, style=Style.FAINT)
 
     def tell_agents_part(self) -> None:
-        """What an agent said in it, before a person decides about it."""
+        """What an agent contributed; shown before a person decides."""
         self.ui.show(agent_lines(self.app.workspace.log(self.session_id)))
 
     def tell_approval(self) -> None:
@@ -118,7 +118,7 @@ class Driver:
         self.tell_approval()
 
     def tell_run_waits(self, run_id: str) -> None:
-        """Until runs can be carried out, nothing is promised that does not work."""
+        """Runs cannot be carried out yet, so do not suggest it."""
         self.ui.prose(Text("This version of ringi cannot carry out runs yet; {run} waits.", run=run_id))
         self.ui.prose(Text("A later one starts it with: ringi run {run}", run=run_id), indent=2)
         self.ui.prose(Text("See it now:"), indent=2)
@@ -126,19 +126,19 @@ class Driver:
 
 
 def actor_at(app: App) -> Actor:
-    """Who is speaking: an agent, if one is known to be at work."""
+    """An agent if one is known to be running, else the person."""
     return Actor.USER if app.workspace.person.agent() is None else Actor.AI
 
 
 def exit_code(view: SessionView) -> int:
-    """A person is needed, until it has ended one way or the other."""
+    """Says that a person is needed, unless the session has ended."""
     if isinstance(view.pending, ApprovedSession):
         return 0
     return EXIT_DECLINED if isinstance(view.pending, CancelledSession) else EXIT_PERSON_NEEDED
 
 
 def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = False) -> None:
-    """Two lines each: what it is about, and how to name it."""
+    """Two lines each: the subject, and the name to type."""
     names = short_names(ref.session_id for ref in refs)
     for number, ref in enumerate(refs, 1):
         mark = f"{number}  " if numbered else ""
@@ -148,12 +148,12 @@ def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = Fals
 
 
 def at_terminal(app: App) -> bool:
-    """Whether somebody can be asked and shown something; with --json a program reads."""
+    """True if a person can read and answer; with --json a program reads."""
     return not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 class Summary:
-    """What a person is asked to approve; the digest is taken first, so that it covers no later words."""
+    """What a person is asked to approve. The digest is taken first, so that it covers no later change."""
 
     def __init__(self, driver: Driver) -> None:
         self.digest = driver.tool.request(driver.session_id).digest
@@ -170,7 +170,7 @@ def tell_digest(driver: Driver, digest: str) -> None:
 
 
 class Order(NamedTuple):
-    """What the command line says to do; at most one thing, and approving after the answers of a file."""
+    """What the command line asks for: at most one thing, except that --approve may follow --answers."""
 
     answers: Answers | None = None
     answer: str | None = None
@@ -196,7 +196,7 @@ class Order(NamedTuple):
 
 
 def carry_out(driver: Driver, view: SessionView, order: Order) -> int:
-    """Does it, lets the model do what is due then, and shows what is pending. The exit code."""
+    """Carries out the order, runs the model, shows what is pending. Returns the exit code."""
     view = _done(driver, view, order)
     if order.approve and isinstance(view.pending, ApprovalPending):
         view = _approved(driver, order.sign)
@@ -220,7 +220,7 @@ def _done(driver: Driver, view: SessionView, order: Order) -> SessionView:
     if order.reject is not None:
         return driver.run_model(tool.reject(session_id, order.reject))
     if order.approve and not isinstance(view.pending, ApprovalPending | ApprovedSession):
-        tool.request(session_id)  # says what is asked instead
+        tool.request(session_id)  # raises, naming what is asked instead
     return view
 
 
@@ -239,11 +239,11 @@ def _answered(driver: Driver, view: SessionView, order: Order) -> SessionView:
         case ApprovalPending():
             due = Text("the summary is: --approve, or --reject with what should be different")
             raise NotAsked(given="--answer", asked=due, session=driver.name)
-    return tool.answer(session_id, answer)  # says that the session is over
+    return tool.answer(session_id, answer)  # raises: the session is over
 
 
 def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionView:
-    """As far as the file goes."""
+    """Until a question or decision that the file does not answer."""
     while True:
         session = driver.tool.get(driver.session_id).session
         match view.pending:
@@ -262,7 +262,7 @@ def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionV
 
 
 def _kept(driver: Driver, error: BadAnswers) -> BadAnswers:
-    """There is a session by now, and it keeps what the file answered before."""
+    """Adds that the session exists and keeps the answers before the bad one."""
     why = Text(
         "{why}. The session is kept; go on with: {command}", why=error.details["why"], command=driver.command
     )
@@ -288,7 +288,7 @@ def _decided(driver: Driver, decision_id: str, reply: Reply) -> SessionView:
 
 
 def _approved(driver: Driver, key: Path | None) -> SessionView:
-    """By a signature, or typed after the summary was shown."""
+    """By a signature, or typed after seeing the summary."""
     if key is None:
         require_terminal(driver.app, driver.command)
     shown = Summary(driver)
@@ -310,7 +310,7 @@ def _approved(driver: Driver, key: Path | None) -> SessionView:
 
 
 def answered(driver: Driver, view: SessionView) -> int:
-    """What is pending: as a document for programs, in words for people."""
+    """Shows what is pending: a document for programs, text for people. Returns the exit code."""
     ui, pending = driver.ui, view.pending
     if ui.as_json:
         ui.document(view)

@@ -1,4 +1,4 @@
-"""How `ringi plan` begins: a session is started, taken in, found or chosen, and then driven or talked to."""
+"""How `ringi plan` begins: start, import, find or choose a session, then drive it or open the dialogue."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -35,7 +35,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
     """The exit code."""
     seated = at_terminal(app)
     if not seated and not app.ui.as_json:
-        # Whatever reads here is no person: a document on standard output, and words beside it.
+        # A program reads this: the document on standard output, text on standard error.
         app.ui = Ui(as_json=True, environment=app.environment)
     if options["resume"] == CHOOSE:
         chosen = _chosen(app)
@@ -49,7 +49,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
 
 
 def _opened(app: App, words: Sequence[str], given: dict[str, Any]) -> SessionView:
-    """Begun, taken in, or found."""
+    """The session that the options start, import or name."""
     tool = app.workspace.planning
     if given["resume"] is not None:
         return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
@@ -59,7 +59,7 @@ def _opened(app: App, words: Sequence[str], given: dict[str, Any]) -> SessionVie
 
 
 def _taken_in(app: App, file: str) -> SessionView:
-    """With words for what is other than in the file."""
+    """Imports it, and reports what differs from the file."""
     tool, data = app.workspace.planning, read_named(file)
     view = tool.take_in(data, file, actor=actor_at(app))
     for change in changes(read_session(data, file), tool.get(view.session_id).session):
@@ -68,7 +68,7 @@ def _taken_in(app: App, file: str) -> SessionView:
 
 
 def _text(given: str) -> str:
-    """A dash is standard input, which must be text."""
+    """A dash means standard input, which must be text."""
     return read_named(STDIN).decode("utf-8", "surrogateescape") if given == STDIN else given
 
 
@@ -105,7 +105,7 @@ def _talk(driver: Driver, view: SessionView) -> int:
 
 
 def _chosen(app: App) -> str | None:
-    """One of the open sessions, by its number; None if there are none. Without a person, only the list."""
+    """The person picks an open session by number; None if there are none. Without a terminal, only lists."""
     refs = app.workspace.planning.list(open_only=True)
     if app.ui.as_json:
         app.ui.document(refs)

@@ -1,4 +1,4 @@
-"""What a person types at a terminal in its usual mode: answers of one line or several, pasted ones too."""
+"""What a person types at a terminal in line mode: answers of one line or several, typed or pasted."""
 
 import contextlib
 import errno
@@ -17,18 +17,18 @@ from ringi.text import Text, visible
 from ringi.views.lines import Style
 
 _AT_ONCE_SEC: Final = 0.05
-"""What comes so soon after a line was pasted with it."""
+"""Input that follows a line this quickly was pasted with it."""
 _CHUNK: Final = 65536
 _LONGEST_LINE: Final = 4094
-"""Bytes of one line that terminals keep; the rest of it they throw away."""
+"""A terminal drops what exceeds this many bytes in one line."""
 _SHOWN: Final = 60
 _MORE: Final = "… "
 PROMPT: Final = "> "
-"""Where words are expected; a single letter is asked for in the line of its question."""
+"""For free text; a single letter is asked for in the line of its question."""
 
 
 class Reminder:
-    """Said once, if nothing was answered for so long."""
+    """Shown once, after this long without an answer."""
 
     def __init__(self, after_sec: float, words: Text) -> None:
         self.after_sec = after_sec
@@ -41,12 +41,12 @@ class TypedLines:
         self._ui = ui
         self._fd = descriptor
         self._kept = b""
-        """Read and not yet used: the rest of a paste, or what stood in the line when something was said."""
+        """Read but not yet used: the rest of a paste, or the unfinished line that a message interrupted."""
 
     def ask(self, prompt: str, reminder: Reminder | None = None) -> str:
-        """An answer as it was typed, its lines joined. EOFError if the terminal is closed.
+        """The answer as typed, its lines joined. Raises EOFError if the terminal is closed.
 
-        A line that ends with a backslash goes on in the next one; lines that were pasted belong together.
+        A line that ends with a backslash continues on the next one; pasted lines belong together.
         """
         self._forget()
         self._write(prompt)
@@ -85,7 +85,7 @@ class TypedLines:
         return self._line()
 
     def _line(self) -> str:
-        """Up to the next line end. Bytes that are no text are said to be none, and answer nothing."""
+        """Up to the next newline. Bytes that are not text are reported and dropped."""
         while b"\n" not in self._kept:
             self._kept += self._read()
         line, _, self._kept = self._kept.partition(b"\n")
@@ -112,12 +112,12 @@ class TypedLines:
 
     def _more_at_once(self) -> bool:
         if not self._kept and not self._ready(_AT_ONCE_SEC):
-            # The last line of a paste may have no end yet; the person sees it and presses Enter.
+            # The last line of a paste may lack its newline; the person sees it and presses Enter.
             self._kept = self._unfinished()
         return bool(self._kept) or self._ready(0)
 
     def _unfinished(self) -> bytes:
-        """What is in the line so far; for a moment the terminal hands over what has no end yet."""
+        """The unfinished line: the terminal is switched for a moment so that it hands it over."""
         try:
             usual = termios.tcgetattr(self._fd)
             at_once = [*usual[:3], usual[3] & ~termios.ICANON, *usual[4:]]
@@ -135,7 +135,7 @@ class TypedLines:
                 termios.tcsetattr(self._fd, termios.TCSANOW, usual)
 
     def _forget(self) -> None:
-        """What was typed before a question stood there does not answer it; that is told, not hidden."""
+        """Discards what was typed before the question appeared, and says so."""
         early = self._kept + self._unfinished()
         self._kept = b""
         if words := early.decode("utf-8", "replace").strip():
@@ -150,7 +150,7 @@ class TypedLines:
 
     @contextlib.contextmanager
     def _drawn_again(self, prompt: str) -> Iterator[None]:
-        """Whoever stops the program and comes back sees the prompt; the terminal forgot the line itself."""
+        """After Ctrl-Z and fg, shows the prompt again; the terminal has dropped the line itself."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -161,7 +161,7 @@ class TypedLines:
             signal.signal(signal.SIGCONT, before)
 
     def _write(self, prompt: str) -> None:
-        # A closed terminal is noticed when it is read from.
+        # The next read notices a closed terminal.
         with contextlib.suppress(OSError):
             self._ui.out.write(prompt)
             self._ui.out.flush()
@@ -172,7 +172,7 @@ def prompt_of(ui: Ui, words: Text) -> str:
 
 
 def _ending(line: str) -> tuple[str, bool]:
-    """Without the backslash that lets it go on; two of them are one that is meant."""
+    """The line without a trailing backslash, and whether it continues; two backslashes mean a literal one."""
     if line.endswith("\\\\"):
         return line[:-1], False
     if line.endswith("\\"):

@@ -1,1 +1,1 @@
-"""A review on a full screen: terminal and keyboard, cells and colours, what is shown and what the keys do."""
+"""A review on a full screen: terminal, keyboard, colours, layout and keys."""

@@ -11,16 +11,16 @@ __all__ = ["STYLES", "Piece", "Pieces", "clip", "has_many_colours", "pad", "sgr"
 
 
 class Piece(NamedTuple):
-    """Translated and filtered, as it goes to the terminal."""
+    """Translated and filtered, ready for the terminal."""
 
     text: str
     style: str = ""
-    """Names from STYLES with spaces between; a later one wins."""
+    """Names from STYLES, separated by spaces; a later one wins."""
 
 
 Pieces = tuple[Piece, ...]
 
-# Left on without colour: nothing important is only a colour.
+# Kept even without colour: nothing important is shown by colour alone.
 _SHAPES: Final = {"bold": "1", "dim": "2", "underline": "4", "reverse": "7"}
 # The sixteen colours follow the person's own light or dark theme.
 _COLOURS: Final = {
@@ -29,7 +29,7 @@ _COLOURS: Final = {
     "keyword": "35", "string": "33", "comment": "2", "number": "36",
     "name": "", "function": "34", "type": "36", "operator": "",
 }  # fmt: skip
-# A background hides a theme's own colours: on it, foregrounds are fixed ones that can be read there.
+# On a coloured background a theme's own colours may be unreadable, so the foregrounds are fixed too.
 _TINTS: Final = {"add-tint": "38;5;255;48;5;22", "remove-tint": "38;5;255;48;5;52"}
 _ON_TINT: Final = {
     "red": "38;5;217", "green": "38;5;157", "yellow": "38;5;229", "blue": "38;5;153",
@@ -42,7 +42,7 @@ STYLES: Final[Mapping[str, str]] = MappingProxyType({**_SHAPES, **_COLOURS, **_T
 
 @lru_cache(maxsize=512)
 def sgr(style: str, *, colour: bool, many: bool = False) -> str:
-    """The parameters that switch a style on; `many` is for terminals with 256 colours."""
+    """The SGR parameters of a style; `many` is for terminals with 256 colours."""
     names = style.split()
     tinted = colour and many and not _TINTS.keys().isdisjoint(names)
     found = []
@@ -53,7 +53,7 @@ def sgr(style: str, *, colour: bool, many: bool = False) -> str:
             found.append(_TINTS[name] if tinted else "")
         elif colour:
             found.append(_ON_TINT.get(name, "") if tinted else _COLOURS[name])
-    # The tint sets a foreground of its own, so it comes before what is drawn on it.
+    # The tint sets a foreground, so it comes first and the style overrides it.
     found.sort(key=lambda code: code not in _TINTS.values())
     return ";".join(filter(None, found))
 
@@ -63,7 +63,7 @@ def has_many_colours(environment: Mapping[str, str]) -> bool:
 
 
 def clip(line: Pieces, columns: int, *, start: int = 0) -> Pieces:
-    """The columns from `start` on; of a double-width character cut in half, a space is left."""
+    """The columns from `start` on; a double-width character cut in half becomes a space."""
     end = start + max(columns, 0)
     column = 0
     result = []
@@ -103,7 +103,7 @@ def _clipped(text: str, column: int, start: int, end: int) -> tuple[str, int]:
 
 
 def pad(line: Pieces, columns: int) -> Pieces:
-    """At least so wide, filled in the style of its end."""
+    """Padded to `columns` in the style of the last piece."""
     missing = columns - sum(width(piece.text) for piece in line)
     if missing <= 0:
         return line

@@ -1,4 +1,4 @@
-"""The screen of a review as lines of text; only what is seen is looked at."""
+"""The screen of a review as lines of text. Only what is visible is computed."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -24,7 +24,7 @@ _DONE_KEYS: Final = Text("[U]ndo [i]nfo [?] [q]uit")
 _PAGE_KEYS: Final = Text("[q] back")
 _TAB: Final = 4
 _LONG: Final = 2000
-"""Characters; of a longer line only what is seen is looked at."""
+"""Characters; of a longer line only the visible part is processed."""
 _ROOM_FOR_NUMBERS: Final = 50
 _ROOM_FOR_SUMMARY: Final = 8
 _ROOM_FOR_WARNINGS: Final = 14
@@ -40,7 +40,7 @@ Cursor = tuple[int, int] | None
 
 
 class Highlights:
-    """The lines of files in colours; empty until somebody had the time to make them."""
+    """Highlighted lines of files, filled in while the person is idle."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Sequence[Pieces] | None, Sequence[Pieces] | None]] = {}
@@ -61,7 +61,7 @@ class Screen(NamedTuple):
     lines: list[Pieces]
     cursor: Cursor
     places: Sequence[Place]
-    """What of the plan is on it."""
+    """The visible rows of the plan."""
 
 
 def screen(view: Viewport, size: Size, highlights: Highlights) -> Screen:
@@ -74,7 +74,7 @@ def screen(view: Viewport, size: Size, highlights: Highlights) -> Screen:
     places = visible_rows(view, height)
     body = [_row(view, place, columns, highlights) for place in places]
     body += [()] * (height - len(body))
-    # Where there is no room for all of it, what is asked stays.
+    # If there is no room for everything, the question stays.
     lines = [*above, *body, *below][-rows:]
     if cursor is not None:
         cursor = (len(lines) - len(below) + cursor[0], cursor[1])
@@ -93,14 +93,14 @@ def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
 
 
 def _shortened(line: Pieces, columns: int) -> Pieces:
-    """What does not fit is not cut without a sign; [i] shows all of it."""
+    """Marks the cut if the line does not fit; [i] shows all of it."""
     if sum(width(piece.text) for piece in line) <= columns:
         return line
     return (*clip(line, columns - 1), Piece("…"))
 
 
 def _title(view: Viewport, columns: int) -> Pieces:
-    """The risk and the name are seen however narrow it is; the title gets what is left."""
+    """The name and the risk fit any width; the title gets the rest."""
     document, risk = view.heading.document, view.heading.risk
     risk_words = translated(words.RISK[risk])
     name = f"{view.heading.ref.name} "
@@ -134,7 +134,7 @@ def _warnings(view: Viewport) -> Iterator[Span]:
 
 
 def _where(view: Viewport, columns: int) -> Pieces:
-    """The file and the hunk that the cursor is in."""
+    """The file and the hunk under the cursor."""
     section, sections = view.section, len(view.shown)
     hunk = 0 if section.key in view.folded else section.hunk_at(view.cursor.row)
     left = "── " + words_of(section.title) + "  "
@@ -193,7 +193,7 @@ def _other(section: Section, row: Row, gutter: int) -> Iterator[Piece]:
 
 
 def _code(section: Section, row: Row, left: int, room: int, highlights: Highlights) -> Pieces:
-    """The line from column `left` on, and how much more there is."""
+    """The line from column `left` on, and how much is cut off."""
     style, tint = _STYLES[row.kind], _TINTS[row.kind]
     if len(row.data) > _LONG:
         return _long(row.data, left, room, f"{style} {tint}".strip())
@@ -208,7 +208,7 @@ def _code(section: Section, row: Row, left: int, room: int, highlights: Highligh
 
 
 def _fitted(line: Pieces, left: int, room: int) -> Pieces:
-    """From column `left` on, with a mark that says how much more there is."""
+    """From column `left` on, with a mark that says how much is cut off."""
     size = sum(width(piece.text) for piece in line) - left
     if size <= room:
         return clip(line, room, start=left)
@@ -217,7 +217,7 @@ def _fitted(line: Pieces, left: int, room: int) -> Pieces:
 
 
 def _long(data: bytes, left: int, room: int, style: str) -> Pieces:
-    """Counted in characters: to count columns, all of it would have to be read."""
+    """Counts characters: counting columns would mean reading all of it."""
     # A character has four bytes at most.
     text = data[: 4 * (left + room)].decode("utf-8", "backslashreplace")[left : left + room]
     rest = len(data) - left - room
@@ -228,7 +228,7 @@ def _long(data: bytes, left: int, room: int, style: str) -> Pieces:
 
 
 def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
-    """What a failed check printed, the message, and the keys or what is being typed."""
+    """A failed check's output, the message, and the keys or the line being typed."""
     if view.question is not None:
         return _asked(view, view.question, columns, rows)
     room = max(0, min(_MOST_OUTPUT, (rows - _ROOM_FOR_SUMMARY) // 2))
@@ -257,7 +257,7 @@ def _keys(view: Viewport) -> Text:
 
 
 def _status(view: Viewport, columns: int, rows: int) -> list[Pieces]:
-    """What was said and how the checks go: in one line if there is room, else one below the other."""
+    """The message and the state of the checks: in one line if there is room, else in two."""
     found = [_piece(one) for one in (view.message, view.checks) if one]
     together = _joined(found)
     fits = sum(width(piece.text) for piece in together) <= columns
@@ -290,7 +290,7 @@ def _wrapped_page(page: Page, columns: int) -> list[Pieces]:
 
 
 def wrapped(line: Pieces, columns: int) -> list[Pieces]:
-    """In as many lines as it needs, cut between words if possible, the later ones indented."""
+    """Wrapped between words if possible; later lines are indented."""
     text = "".join(piece.text for piece in line)
     if width(text) <= columns:
         return [line]
@@ -306,7 +306,7 @@ def wrapped(line: Pieces, columns: int) -> list[Pieces]:
 
 
 def _fitting(text: str, start: int, room: int) -> int:
-    """Where a line that begins here ends: after a blank, or when nothing more fits."""
+    """Where a line that starts here ends: after a blank, or when nothing more fits."""
     end, used = start, 0
     while end < len(text) and used + width(text[end]) <= room:
         used += width(text[end])
@@ -338,5 +338,5 @@ def _one(text: Text, style: str, columns: int) -> Pieces:
 
 
 def shown(text: str) -> str:
-    """One line that a terminal cannot misunderstand, as wide as it looks."""
+    """One line, safe to print and as wide as it looks."""
     return visible(text.expandtabs(_TAB), keep="")

@@ -1,4 +1,4 @@
-"""Source text with the styles of its language. A lexer only colours; it can hide or change nothing."""
+"""Syntax highlighting. A lexer only colours; it cannot hide or change text."""
 
 import contextlib
 import re
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS: Final = 200_000
 _LONGEST_LINE: Final = 2_000
 _TAB: Final = 4
-# Lexers are made of expressions that a text written for it can keep busy for years.
+# A text crafted for it can keep a lexer's regular expressions busy for years.
 _MOST_SEC: Final = 0.2
 _STEP_SEC: Final = 0.02
 _MOST_STEPS: Final = 200
 
-# Where several languages share an ending, the one that is met most.
+# If several languages share an ending, the most common one.
 _PREFERRED: Final = {
     "*.h": "CLexer", "*.m": "ObjectiveCLexer", "*.pl": "PerlLexer", "*.pm": "PerlLexer", "*.s": "GasLexer",
     "*.sql": "SqlLexer", "*.t": "PerlLexer", "*.ttl": "TurtleLexer", "*.v": "VerilogLexer",
@@ -37,7 +37,7 @@ _STYLE_OF: Final = {
     "Comment": "comment", "Operator.Word": "keyword", "Operator": "operator",
     "Generic.Heading": "bold", "Generic.Subheading": "bold", "Generic.Strong": "bold",
 }  # fmt: skip
-# What the lexers of other people are known to fail with on text they did not expect.
+# Errors that third-party lexers are known to raise on unexpected text.
 _LEXER_FAULTS: Final = (
     ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, RuntimeError,
     TypeError, ValueError, re.error,
@@ -45,7 +45,7 @@ _LEXER_FAULTS: Final = (
 
 
 class _TimeIsUp(BaseException):
-    """Not an error that a lexer would catch."""
+    """A BaseException, so that no lexer catches it."""
 
 
 def highlight(path: str, text: str) -> list[Pieces] | None:
@@ -59,7 +59,7 @@ def highlight(path: str, text: str) -> list[Pieces] | None:
 
 
 def highlighting(path: str, text: str) -> Generator[None, None, list[Pieces] | None]:
-    """As `highlight`, a little at a time: whoever types meanwhile need not wait for all of it."""
+    """Like `highlight`, a little at a time, so that keys are not delayed."""
     if len(text) > _MOST_CHARACTERS or any(len(line) > _LONGEST_LINE for line in text.split("\n")):
         return None
     lines = _Lines()
@@ -72,7 +72,7 @@ def highlighting(path: str, text: str) -> Generator[None, None, list[Pieces] | N
             yield
             with _at_most(_MOST_SEC):
                 if lines.take(tokens, time.monotonic() + _STEP_SEC):
-                    # A lexer that leaves something out, or puts something in, would show what is not there.
+                    # Reject a lexer that drops or adds text.
                     return lines.ended() if "".join(lines.text) == text else None
     except (*_LEXER_FAULTS, _TimeIsUp):
         pass
@@ -80,18 +80,18 @@ def highlighting(path: str, text: str) -> Generator[None, None, list[Pieces] | N
 
 
 def plain(text: str) -> Pieces:
-    """A line without styles, filtered and with its tabs as `highlight` has them."""
+    """A line without styles, filtered, with tabs expanded as in `highlight`."""
     return (Piece(_shown(text, 0)),)
 
 
 def _lexed(lexer: "Lexer", text: str) -> Iterator[tuple[int, object, str]]:
-    # Not `get_tokens`: it would mend line ends and drop a byte-order mark.
+    # Not `get_tokens`, which normalises newlines and drops a byte-order mark.
     yield from lexer.get_tokens_unprocessed(text)
 
 
 @lru_cache(maxsize=16)
 def _lexer_for(name: str) -> "Lexer | None":
-    # Heavy, and only needed to colour; it comes without types.
+    # Slow to import, and only needed for colours; it has no type hints.
     from pygments.lexers import (  # type: ignore[import-untyped]  # noqa: PLC0415
         LEXERS,
         find_lexer_class,
@@ -99,7 +99,7 @@ def _lexer_for(name: str) -> "Lexer | None":
 
     patterns = (name, *(f"*{name[at:].lower()}" for at, c in enumerate(name) if c == "."))
     for pattern in patterns:
-        # The first pattern of a lexer is its own; further ones it shares with others.
+        # A lexer's first pattern is its own; others may be shared.
         found = [
             (key != _PREFERRED.get(pattern), files.index(pattern), title)
             for key, (_, title, _, files, _) in LEXERS.items()
@@ -112,7 +112,7 @@ def _lexer_for(name: str) -> "Lexer | None":
 
 
 class _Lines:
-    """Made of tokens, as far as they have come."""
+    """Builds lines from the tokens so far."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
@@ -121,7 +121,7 @@ class _Lines:
         self._column = 0
 
     def take(self, tokens: Iterator[tuple[int, object, str]], until: float) -> bool:
-        """Until that moment; whether those were all."""
+        """Takes tokens until that time; returns whether that was all of them."""
         for _, kind, value in tokens:
             self._add(_style(str(kind)), value)
             if time.monotonic() > until:
@@ -163,7 +163,7 @@ def _shown(text: str, column: int) -> str:
 
 @lru_cache(maxsize=256)
 def _style(kind: str) -> str:
-    """`Token.Literal.String.Doc`: of itself, or of the nearest above it."""
+    """The style of a token such as `Token.Literal.String.Doc`, or of its nearest ancestor that has one."""
     name = kind.removeprefix("Token.")
     while name not in _STYLE_OF and "." in name:
         name = name.rpartition(".")[0]
@@ -172,7 +172,7 @@ def _style(kind: str) -> str:
 
 @contextlib.contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Only the main thread can be called off; another one has to be content with the limits of size."""
+    """Only the main thread can be interrupted; other threads rely on the size limits."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

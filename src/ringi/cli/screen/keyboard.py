@@ -1,4 +1,4 @@
-"""From the bytes of a keyboard to names of keys. What is not known is swallowed, never taken for letters."""
+"""From terminal input to key names. Unknown sequences are swallowed, never taken for letters."""
 
 import re
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ _PASTE_BEGINS: Final = b"\x1b[200~"
 _PASTE_ENDS: Final = b"\x1b[201~"
 _MOST_PASTED: Final = 1_000_000
 
-# Seconds of silence after which nothing more belongs to what was begun: a key of its own; a report, a paste.
 _INTRODUCER: Final = 2
+# Seconds of silence after which an incomplete key, and an incomplete report or paste, is over.
 _SHORT: Final = 0.1
 _LONG: Final = 2.0
 
@@ -19,8 +19,8 @@ _CONTROL: Final = re.compile(rb"\x1b\[(?:(\[[A-E])|([0-?]*)[ -/]*([@-~]))")
 _CONTROL_BEGUN: Final = re.compile(rb"\x1b\[(?:\[|[0-?]*[ -/]*)\Z")
 _SHIFTED: Final = re.compile(rb"\x1bO[0-9;]*([@-~])")
 _SHIFTED_BEGUN: Final = re.compile(rb"\x1bO[0-9;]*\Z")
-# Answers of the terminal itself: device control, operating system command and the like, up to their end.
-# With another byte after the second, it is a key with Alt held.
+# Replies from the terminal itself, such as DCS and OSC, up to their terminator.
+# Anything else after the second byte is a key with Alt held.
 _REPORT_BEGUN: Final = re.compile(rb"\x1b(?:P(?:[0-?!$+]|\Z)|\](?:\d|\Z)|_(?:G|\Z))")
 _REPORT_END: Final = re.compile(rb"\x1b\\|\x07")
 _MOUSE: Final = b"\x1b[M"
@@ -52,7 +52,7 @@ class KeyReader:
         self._unwanted = False
 
     def feed(self, data: bytes) -> Iterator[str]:
-        """The keys that are complete now. How the bytes were cut into pieces makes no difference."""
+        """The keys that are complete now, however the bytes were split between reads."""
         self._kept += data
         keys: list[str] = []
         while self._kept:
@@ -66,15 +66,15 @@ class KeyReader:
 
     @property
     def patience(self) -> float | None:
-        """After so many seconds without another byte, `flush` is due; None when nothing waits."""
+        """Seconds without another byte until `flush` is due; None if nothing is pending."""
         if self._pasting or (len(self._kept) > _INTRODUCER and _REPORT_BEGUN.match(self._kept)):
             return _LONG
         return _SHORT if self._kept and not self._inside_sequence() else None
 
     def flush(self) -> Iterator[str]:
-        """Nothing more came: an escape is itself, the rest of anything else is forgotten.
+        """No more bytes came: a lone escape is the Esc key; anything else unfinished is dropped.
 
-        Only the rest of a short sequence is still waited for: on a slow line it would arrive as letters.
+        Except a short sequence: on a slow connection its rest would arrive as letters.
         """
         if self._pasting:
             self._pasted += self._kept
@@ -87,7 +87,7 @@ class KeyReader:
         return iter(["esc"] if alone else [])
 
     def forget(self) -> None:
-        """Drops what was typed, and what is still to come of a paste or a sequence that has begun."""
+        """Drops what was typed, and the rest of an unfinished paste or sequence."""
         self._unwanted = self._pasting
         if not (self._pasting or self._inside_sequence()):
             self._kept.clear()
@@ -97,7 +97,7 @@ class KeyReader:
         return bool(_CONTROL_BEGUN.match(kept) or _SHIFTED_BEGUN.match(kept) or kept.startswith(_MOUSE))
 
     def _next(self) -> tuple[int, str]:
-        """How many bytes the first key takes, and its name; nothing when its end is missing."""
+        """The length and the name of the first key; zero and empty if it is incomplete."""
         first = self._kept[0]
         if first == _ESC:
             return self._escaped()
@@ -138,7 +138,7 @@ class KeyReader:
         if _CONTROL_BEGUN.match(kept):
             return 0, ""
         found = _CONTROL.match(kept)
-        if not found:  # a byte that cannot follow here begins something new
+        if not found:  # an invalid byte starts something new
             begun = re.match(rb"\x1b\[(?:\[|[0-?]*[ -/]*)", kept)
             return (begun.end() if begun else 2), ""
         console, parameters, final = found.groups()
@@ -152,7 +152,7 @@ class KeyReader:
             self._take(self._kept[:end])
             self._pasting = False
             return end + len(_PASTE_ENDS), self._pasted_text()
-        # The end may have come in part.
+        # Part of the terminator may have arrived.
         sure = max(0, len(self._kept) - len(_PASTE_ENDS) + 1)
         self._take(self._kept[:sure])
         return sure, ""
@@ -173,21 +173,21 @@ def _named(parameters: bytes, final: bytes) -> str:
     if final == b"~":
         number = parameters.split(b";")[0]
         return _BY_NUMBER.get(int(number), "") if number.isdigit() and len(number) < 4 else ""  # noqa: PLR2004
-    if final == b"R":  # with numbers it is where the cursor is
+    if final == b"R":  # with numbers it reports the cursor position
         return "f3" if not parameters else ""
     # Ctrl and Shift come as 1;5: an arrow stays an arrow.
     return _BY_LETTER.get(final, "") if re.fullmatch(rb"(?:1(?:;\d+)?)?", parameters) else ""
 
 
 def _character(data: bytearray, start: int) -> tuple[int, str]:
-    """A character of several bytes; a byte that begins none is passed over."""
+    """A multi-byte character; skips a byte that cannot start one."""
     first = data[start]
     length = 2 if 0xC2 <= first < 0xE0 else 3 if 0xE0 <= first < 0xF0 else 4 if 0xF0 <= first < 0xF5 else 1  # noqa: PLR2004
     given = bytes(data[start : start + length])
     try:
         character = given.decode()
     except UnicodeDecodeError as error:
-        # Cut short is told apart from wrong.
+        # Tell an incomplete character from an invalid one.
         incomplete = error.reason == "unexpected end of data" and len(given) < length
         return (0 if incomplete else max(1, error.end - error.start)), ""
     return length, character if character > _LAST_CONTROL else ""

@@ -1,4 +1,4 @@
-"""One line to type into, with the keys that shells have."""
+"""A line editor with the usual shell keys."""
 
 from typing import Final, Literal
 
@@ -61,21 +61,21 @@ class LineEditor:
         self._before, self._after = text[:at], text[at:]
 
     def line(self, columns: int) -> tuple[Pieces, int]:
-        """What fits, moved sideways so that the cursor is seen, and the cursor's column in it."""
+        """The visible part, scrolled so that the cursor is in it, and the cursor's column."""
         before, after = visible(self._before, keep=""), visible(self._after, keep="")
         cursor = width(before)
         if columns <= 0:
             return (), 0
         under = max(1, width(after[: _first_ends(after)]))
         self._first_column = max(min(self._first_column, cursor), cursor + min(under, columns) - columns)
-        # No more room to the right of the text than the cursor needs.
+        # Scroll no further than the cursor needs.
         self._first_column = max(0, min(self._first_column, cursor + width(after) + 1 - columns))
         shown = clip((Piece(before + after),), columns, start=self._first_column)
         return shown, cursor - self._first_column
 
 
 def _last_begins(text: str) -> int:
-    """Where the last character begins, with the marks on it."""
+    """Where the last character begins, including its combining marks."""
     at = len(text) - 1
     while at > 0 and width(text[at]) == 0:
         at -= 1

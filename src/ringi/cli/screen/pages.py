@@ -1,4 +1,4 @@
-"""What there is to read beside the diffs: everything known of the plan, and the keys."""
+"""The pages beside the diffs: everything known about the plan, and the keys."""
 
 from typing import Final
 
@@ -42,7 +42,7 @@ def help_page() -> Page:
 
 
 def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:
-    """As `ringi show` tells it."""
+    """The same as `ringi show`."""
     lines = [
         *plan_lines(facts_of(app.workspace, ref, document, preview)),
         *filter(None, [total_line(document)]),

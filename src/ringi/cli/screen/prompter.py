@@ -1,4 +1,4 @@
-"""A review on a full screen: what is drawn, what the keys mean, what is done while nobody types."""
+"""A review on a full screen: drawing, the keys, and work done while nobody types."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -35,11 +35,11 @@ from ringi.views.lines import Span, Style
 from ringi.views.review import heading_of, preview_of, stale_paths
 
 _LOOK_SEC: Final = 1.0
-_DEAF_SEC: Final = 1.5
+_IGNORE_SEC: Final = 1.5
 _PAGE: Final = 10
 _SIDEWAYS: Final = 16
 _LONGEST_LINE: Final = 2000
-"""Bytes that can be edited in place."""
+"""Longest line, in bytes, that can be edited in place."""
 _ACTS: Final[Mapping[str, ReviewAct]] = {
     "a": ReviewAct.APPLY,
     "m": ReviewAct.APPROVE,
@@ -63,21 +63,21 @@ _ACTS: Final[Mapping[str, ReviewAct]] = {
     "ctrl-c": ReviewAct.INTERRUPT,
 }
 _GONE: Final = frozenset(["eof", "stop", "ctrl-c"])
-"""Whoever could answer has gone, or wants to."""
+"""The person has gone, or wants to leave."""
 _ON_LINES: Final = frozenset([ReviewAct.EDIT_LINE, ReviewAct.ADD_LINE, ReviewAct.DELETE_LINE])
 _ON_SPECS: Final = frozenset(
     [*_ON_LINES, ReviewAct.DROP, ReviewAct.DROP_HUNK, ReviewAct.EDIT_FILE, ReviewAct.COMMENT]
 )
 
 
-class Deaf:
-    """For as long as somebody types on; a key that is no letter ends it."""
+class IgnoredTyping:
+    """Ignores letters while the person keeps typing; a key that is not a letter ends it."""
 
     def __init__(self) -> None:
         self._until = 0.0
 
     def begin(self) -> None:
-        self._until = time.monotonic() + _DEAF_SEC
+        self._until = time.monotonic() + _IGNORE_SEC
 
     def swallows(self, key: str) -> bool:
         if len(key) > 1 or time.monotonic() >= self._until:
@@ -94,7 +94,7 @@ class ScreenPrompter:
         self._terminal = terminal
         self.view = Viewport(heading_of(plan.ref, plan.document), plan.sections())
         self.view.cursor = beginning(self.view, 0)
-        self._deaf = Deaf()
+        self._ignored = IgnoredTyping()
         self._checks: RunningChecks | None = None
         self._checks_done: Callable[[], None] = lambda: None
         self._idle = Idle(plan, self.view, colour=colour)
@@ -102,7 +102,7 @@ class ScreenPrompter:
     def choose(self) -> Choice:
         while True:
             key = self._next_key()
-            if key not in _GONE and self._deaf.swallows(key):
+            if key not in _GONE and self._ignored.swallows(key):
                 continue
             if key == "ctrl-z":
                 self._terminal.suspend_self()
@@ -117,7 +117,7 @@ class ScreenPrompter:
                     return choice
 
     def _choice(self, act: ReviewAct) -> Choice | None:
-        """With what is under the cursor; None if the act is not for that, and the person is told."""
+        """Adds what is under the cursor; None, and a message, if the act does not apply to it."""
         view = self.view
         if act is ReviewAct.STOP_CHECKS:
             view.output = ()
@@ -146,7 +146,7 @@ class ScreenPrompter:
         return None
 
     def _next_key(self) -> str:
-        """Draws, and does what waited, until a key is typed."""
+        """Draws, and does idle work, until a key is typed."""
         while True:
             self._draw()
             key = self._terminal.key(_LOOK_SEC if self._idle.waits else 0)
@@ -159,7 +159,7 @@ class ScreenPrompter:
                 self._idle.do_something()
 
     def _draw(self, *, asks: bool = False) -> None:
-        """If it `asks`, what was typed up to now does not count; what is typed once it is there does."""
+        """With `asks`, discards what was typed before the question is on the screen."""
         view = self.view
         if self._plan.document is not view.document:
             view.heading = heading_of(self._plan.ref, self._plan.document)
@@ -179,7 +179,7 @@ class ScreenPrompter:
 
     def refuse(self, text: Text) -> None:
         self.say(text)
-        self._deaf.begin()
+        self._ignored.begin()
 
     def fail(self, error: RingiError) -> None:
         self.say(Text(error.message, **error.details), Style.WARNING)
@@ -239,7 +239,7 @@ class ScreenPrompter:
 
 
 class Idle:
-    """What is found out while nobody types: nothing on the first screen waits for it."""
+    """Work done while nobody types; the first screen does not wait for it."""
 
     def __init__(self, plan: ReviewedPlan, view: Viewport, *, colour: bool) -> None:
         self._plan = plan
@@ -251,7 +251,7 @@ class Idle:
         self.begin_again()
 
     def begin_again(self) -> None:
-        """The plan is another one."""
+        """The plan has changed."""
         self._overlaps: tuple[Overlap, ...] | None = None
         self._warned = False
         self._begin()
@@ -262,7 +262,7 @@ class Idle:
         self._work: Iterator[None] = self._to_do(self._plan.document)
 
     def see(self, sections: Sequence[Section]) -> None:
-        """These are on the screen now."""
+        """Tells which sections are on the screen now."""
         if sections != self._seen:
             self._seen = sections
             self._begin()
@@ -280,7 +280,7 @@ class Idle:
             self._view.message = news
 
     def _to_do(self, document: PlanDocument) -> Iterator[None]:
-        """In the order in which it is missed: other plans, colours of what is seen, what nobody saw yet."""
+        """Most urgent first: other plans, colours of visible sections, then of the rest."""
         if not self._warned:
             self._warned = True
             self._view.warnings = warnings_of(self._plan, self.overlaps)

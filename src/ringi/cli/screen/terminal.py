@@ -1,4 +1,4 @@
-"""A full screen: what is drawn on it, what is typed; the person's own screen comes back on every way out."""
+"""A full screen: drawing and keys. The person's own screen is restored however the program ends."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ _NOTED: Final = (*_STOPPING, signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP)
 
 
 class Wakeups(SignalPipe):
-    """Where no signal can be heard, `wake` still is."""
+    """`wake` works even if signals cannot be handled."""
 
     def __init__(self) -> None:
         super().__init__(_NOTED, leave_ignored=_NOTED)
@@ -36,7 +36,7 @@ class Wakeups(SignalPipe):
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:  # whoever wakes us must not write into what is closed
+        with self._lock:  # `wake` must not write to a closed descriptor
             self._open = False
             super().__exit__()
 
@@ -47,12 +47,12 @@ class Wakeups(SignalPipe):
 
     @property
     def stopped(self) -> bool:
-        """Stays so: whoever asks again is told again."""
+        """Stays true once a stop signal came."""
         self._collect()
         return not _STOPPING.isdisjoint(self._noted)
 
     def taken(self, *numbers: int) -> bool:
-        """Whether one of these signals came since it was asked last."""
+        """Whether one of these signals came since the last call."""
         self._collect()
         found = not self._noted.isdisjoint(numbers)
         self._noted.difference_update(numbers)
@@ -67,7 +67,7 @@ class Wakeups(SignalPipe):
 
     @contextlib.contextmanager
     def stoppable(self) -> Iterator[None]:
-        """What stops the whole job stops us too: a shell waits for all of it."""
+        """Lets SIGTSTP stop us with the rest of the job: the shell waits for all of it."""
         noted = signal.SIGTSTP in self._before
         if noted:
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
@@ -78,7 +78,7 @@ class Wakeups(SignalPipe):
                 signal.signal(signal.SIGTSTP, self._note)
 
     def stop_as_job(self) -> None:
-        """As Ctrl-Z does: the shell takes over. Where there is none, the system does not stop us."""
+        """As Ctrl-Z does: the shell takes over. Without a shell the system does not stop us."""
         if signal.SIGTSTP in self._before:
             with self.stoppable():
                 os.kill(0, signal.SIGTSTP)
@@ -122,7 +122,7 @@ class Terminal:
             stack.enter_context(self._wakeups)
             self._sink = _own_descriptor(self._output)
             stack.callback(self._close_sink)
-            with contextlib.suppress(termios.error):  # the window was closed just now: `key` will say so
+            with contextlib.suppress(termios.error):  # the window was just closed; `key` will report it
                 self._modes = termios.tcgetattr(self._keyboard)
             stack.callback(self._leave)
             self._known_size = self.size
@@ -143,7 +143,7 @@ class Terminal:
         return _USUAL_SIZE
 
     def draw(self, lines: Sequence[Pieces], cursor: tuple[int, int] | None = None) -> None:
-        """Shows these lines from the top, and nothing below. Only rows that differ are written."""
+        """Draws these lines from the top and clears the rest. Writes only rows that changed."""
         size = self.size
         out = []
         if size != self._drawn_size:
@@ -153,7 +153,7 @@ class Terminal:
             line = clip(lines[row], size.columns) if row < len(lines) else ()
             if line != self._shown[row]:
                 self._shown[row] = line
-                # Emptied first: after a full row, the rest of it would be the last character.
+                # Clear before writing: after a full row, clearing to the end would erase the last character.
                 shown = _rendered(line, colour=self._colour, many=self._many_colours)
                 out.append(f"\x1b[{row + 1};1H\x1b[2K{shown}")
         if out or cursor != self._cursor or self._drawn_size is None:
@@ -163,10 +163,10 @@ class Terminal:
         self._cursor = cursor
 
     def key(self, timeout: float | None = None) -> str:
-        """The next key by name; "" when the time is up.
+        """The next key by name; "" on timeout.
 
-        Other answers: "resize", and everything is drawn anew next; "wake"; "eof" when the terminal is gone;
-        "stop" when a signal asks this process to end. The last two come again however often one asks.
+        Also "resize", after which everything is redrawn; "wake"; "eof" when the terminal is gone;
+        "stop" when a signal asks this process to end. The last two repeat on every call.
         """
         until = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -190,7 +190,7 @@ class Terminal:
         self._wakeups.wake()
 
     def discard_pending(self) -> None:
-        """Forgets what was typed and not yet read: an answer counts only once the question is there."""
+        """Drops unread input: an answer counts only once the question is on the screen."""
         with contextlib.suppress(termios.error):
             termios.tcflush(self._keyboard, termios.TCIFLUSH)
         self._keys.clear()
@@ -198,19 +198,19 @@ class Terminal:
 
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
-        """The person's own screen and modes, as for an editor; afterwards everything is drawn anew."""
+        """Gives the terminal back to the person, for example for an editor; redraws everything afterwards."""
         self._leave()
         try:
             with self._wakeups.stoppable():
                 yield
         finally:
-            # An interrupt typed there was meant for the other program.
+            # A Ctrl-C typed there was meant for the other program.
             self._wakeups.taken(signal.SIGINT, signal.SIGCONT)
             self._take_over()
             self.discard_pending()
 
     def suspend_self(self) -> None:
-        """Stops as a job of the shell, and draws everything anew on return."""
+        """Stops as a job of the shell; redraws everything on return."""
         self._leave()
         self._wakeups.stop_as_job()
         self._wakeups.taken(signal.SIGCONT)
@@ -225,7 +225,7 @@ class Terminal:
             self.suspend_self()
             return "resize"
         if self._wakeups.taken(signal.SIGCONT):
-            self._take_over()  # a shell that had stopped us has set it back
+            self._take_over()  # the shell reset the modes while we were stopped
             return "resize"
         if self._wakeups.taken(signal.SIGWINCH) or self.size != self._known_size:
             self._known_size = self.size
@@ -238,7 +238,7 @@ class Terminal:
     def _read(self) -> None:
         try:
             data = os.read(self._keyboard, _CHUNK)
-        except OSError:  # Linux says so when the other end has closed
+        except OSError:  # Linux raises it when the other end has closed
             data = b""
         self._last_read = time.monotonic()
         self._gone = self._gone or not data
@@ -254,19 +254,19 @@ class Terminal:
     def _leave(self) -> None:
         self._write(_LEAVE, most_sec=_LAST_WORDS_SEC)
         if self._modes is not None and self._in_foreground():
-            # Not waiting for output to drain: a stopped terminal would hold us for ever.
+            # Do not wait for output to drain: a stopped terminal would block us for ever.
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self._keyboard, termios.TCSANOW, self._modes)
 
     def _in_foreground(self) -> bool:
-        """In the background the modes are the shell's; touching them would stop us."""
+        """In the background the modes belong to the shell; changing them would stop us."""
         try:
             return os.tcgetpgrp(self._keyboard) == os.getpgrp()
         except OSError:  # not our controlling terminal, or gone
             return True
 
     def _write(self, words: str, *, most_sec: float | None = None) -> None:
-        """Gives up when the terminal is gone; soon when it takes nothing and this process is to end."""
+        """Gives up if the terminal is gone, or if it accepts nothing while this process is ending."""
         data = words.encode("utf-8", "replace")
         until = None if most_sec is None else time.monotonic() + most_sec
         while data and not self._gone:
@@ -305,14 +305,14 @@ def _rendered(line: Pieces, *, colour: bool, many: bool) -> str:
 
 
 def harmless(text: str) -> str:
-    """The last fence: what could command the terminal is never written, whoever forgot to filter it."""
+    """The last safeguard: never writes a control sequence, even if a caller forgot to filter it."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_REPLACED * width(c) if deceiving(c) else c for c in text)
 
 
 def _own_descriptor(output: int) -> int:
-    """Of the same terminal, but one that never blocks: the given one is shared with the shell."""
+    """A non-blocking descriptor for the same terminal; the given one is shared with the shell."""
     try:
         return os.open(os.ttyname(output), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""What of a review is on the screen: sections, a cursor in them, a page or a question over them."""
+"""What a review shows: sections with a cursor, and a page or a question over them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ FIRST = Place(0, 0)
 
 
 class Page(NamedTuple):
-    """Something to read, over the whole screen."""
+    """Text to read, over the whole screen."""
 
     title: Pieces
     lines: tuple[Pieces, ...]
@@ -35,7 +35,7 @@ class Question(NamedTuple):
     editor: LineEditor | None
     """None if one key answers."""
     above: Sequence[Text] = ()
-    """What has to be seen to answer."""
+    """What the person must see to answer."""
 
 
 @dataclass
@@ -45,9 +45,9 @@ class Viewport:
     cursor: Place = FIRST
     top: Place = FIRST
     reach: int = 0
-    """So many rows below the cursor are to be seen with it."""
+    """Rows below the cursor to keep visible."""
     left: int = 0
-    """Columns that are out of sight on the left."""
+    """Columns scrolled out on the left."""
     folded: set[str] = field(default_factory=set)
     """By the key of the section."""
     stale: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Viewport:
     message: Span | None = None
     checks: Span | None = None
     output: Sequence[str] = ()
-    """The end of what a failed check printed."""
+    """The last lines of a failed check's output."""
     question: Question | None = None
 
     @property
@@ -82,7 +82,7 @@ class Viewport:
         return 1 if self.shown[section].key in self.folded else self.shown[section].count
 
     def show(self, sections: list[Section]) -> None:
-        """These sections from here on; the cursor stays near where it was."""
+        """Replaces the sections; the cursor stays near its place."""
         before, self.sections = self.sections, sections
         if self.delta is None:
             self.cursor = self._near(self.cursor, before)
@@ -101,13 +101,13 @@ class Viewport:
 
 
 def beginning(view: Viewport, section: int) -> Place:
-    """The first change of a file, so that keys that drop and edit have something to do; else its name."""
+    """The first change of a file, so that drop and edit have something to act on; else its title."""
     hunks = _open_hunks(view, section)
     return Place(section, view.shown[section].first_change(1) if hunks else 0)
 
 
 def step(view: Viewport, place: Place, count: int) -> Place:
-    """So many rows further, or back if the count is negative; no further than the first or last row."""
+    """Moves by `count` rows, backwards if negative, within the first and last row."""
     section, row = place.section, place.row + count
     while row < 0 and section > 0:
         section -= 1
@@ -121,7 +121,7 @@ def step(view: Viewport, place: Place, count: int) -> Place:
 
 
 def visible_rows(view: Viewport, height: int) -> list[Place]:
-    """The places on the screen, from the top; the top moves so that the cursor is among them."""
+    """The visible places from the top; scrolls so that the cursor is among them."""
     view.top = min(view.top, view.cursor)
     places = _below(view, view.top, height)
     last = step(view, view.cursor, min(view.reach, height - 1))
@@ -142,7 +142,7 @@ def _below(view: Viewport, top: Place, height: int) -> list[Place]:
 
 
 def to_hunk(view: Viewport, direction: int) -> None:
-    """To the next hunk, or the one before; across files."""
+    """To the next or previous hunk, across files."""
     section, row = view.cursor
     hunk = 0 if view.section.key in view.folded else view.section.hunk_at(row)
     wanted = hunk + direction
@@ -154,7 +154,7 @@ def to_hunk(view: Viewport, direction: int) -> None:
             return
         wanted = 1 if direction > 0 else _open_hunks(view, section)
         if not _open_hunks(view, section):
-            # A section without hunks is a stop of its own: a command must not be passed unseen.
+            # Stop at a section without hunks too: a command must not be skipped unseen.
             view.cursor, view.reach = Place(section, 0), view.rows_of(section) - 1
             return
     found = view.shown[section]
