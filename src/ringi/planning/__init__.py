@@ -1,1 +1,1 @@
-"""Planning sessions: a person clarifies, decides and approves what is to be done. Nothing is executed."""
+"""Planning sessions: a person clarifies, decides and approves what to do. Nothing is executed."""

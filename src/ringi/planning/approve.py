@@ -1,4 +1,4 @@
-"""A person approves the design: what exactly, by what proof, and the run that it becomes (IP-8, IP-9)."""
+"""A person approves the design: what exactly, with what proof, and which run it becomes (IP-8, IP-9)."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ from ringi.ports import NewEvent, SessionTransaction, StoredSession
 
 
 def enhanced_instruction(session: PlanningSession) -> str:
-    """The parts of the specification in its order; what was skipped is left out."""
+    """The sections of the specification, in order, without skipped questions."""
     requirements = "\n".join(
         f"- {_within(question.question)}\n  Answer: {_within(question.answer)}"
         for question in session.questions
@@ -43,7 +43,7 @@ def enhanced_instruction(session: PlanningSession) -> str:
 
 
 def _within(words: str) -> str:
-    """Several lines stay inside their item."""
+    """Indents further lines so that they stay inside their item."""
     return "\n  ".join(words.splitlines())
 
 
@@ -51,20 +51,20 @@ _SIX: Final = 6
 
 
 def subject_of(services: SessionServices, session: PlanningSession) -> bytes:
-    """The bytes that the person says yes to."""
+    """The bytes that the person approves."""
     instruction = enhanced_instruction(session)
     return codec.canonical(of_session(session, services.store.workspace_id(), instruction))
 
 
 def request(services: SessionServices, session: PlanningSession) -> ApprovalRequest:
-    """A session in review is its own request: nothing is kept of this one."""
+    """A session in review is its own request: this one is not stored."""
     now = services.clock.now()
     return request_of(
         subjects.session(session.session_id),
         session.reject_count,
         subject_of(services, session),
         ids=services.ids,
-        # Of a time to come if the clock was set back, or a file said so: then it bounds nothing.
+        # It may be in the future if the clock was set back or a file said so: then it is no limit.
         requested_at=session.updated_at if session.updated_at <= now else "",
         expires_at=now,
     )
@@ -93,7 +93,7 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
 
 
 def _run(services: SessionServices, session: PlanningSession, now: str) -> Run:
-    """Waits in phase planning for whoever plans its steps."""
+    """The run waits in phase planning until its steps are planned."""
     digits = "".join(c for c in now.partition(".")[0] if c.isdigit())
     return Run(
         run_id=f"{digits[:8]}-{digits[8:]}-{services.ids()[:_SIX]}",
@@ -106,11 +106,11 @@ def _run(services: SessionServices, session: PlanningSession, now: str) -> Run:
 
 
 def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> StoredSession:
-    """Also of an approved session, as long as its run has not begun; the run goes with it."""
+    """Also cancels an approved session and its run, as long as the run has not begun."""
     state, entries = settled(services, operations.cancelled(state_of(stored)), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
-        # Within the transaction, so that nobody begins it meanwhile.
+        # Inside the transaction, so that nobody starts it meanwhile.
         run = _waiting_run(services, stored.session)
         event = NewEvent(EventKind.SESSION_CANCELLED, actor)
         made = transaction.save_session(stored, state.session, state.facts, event, entries)
@@ -124,7 +124,7 @@ def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> St
 
 
 def _waiting_run(services: SessionServices, session: PlanningSession) -> Run | None:
-    """None where there is none to cancel: it was not approved, or its run is lost."""
+    """None if there is none to cancel: the session was not approved, or its run is lost."""
     if not session.planner_session_id:
         return None
     try:

@@ -18,7 +18,7 @@ from ringi.planning.services import SessionServices
 from ringi.ports import LanguageModel, NewEvent, StoredSession
 from ringi.text import Text
 
-# Kana, and the characters that Japanese shares with Chinese: the other language spoken here is English.
+# Kana, and the characters that Japanese shares with Chinese: the only other language here is English.
 _JAPANESE: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
 
 
@@ -26,7 +26,7 @@ _WORD: Final = re.compile("[A-Za-z]+")
 
 
 def language_of(instruction: str) -> Language:
-    """The one that most of it is in: English may name a label that is Japanese, Japanese an English name."""
+    """The main language: an English text may quote Japanese, and a Japanese one may contain English names."""
     japanese = len(_JAPANESE.findall(instruction))
     return "ja" if japanese and japanese >= len(_WORD.findall(instruction)) else "en"
 
@@ -82,7 +82,7 @@ def brief_of(state: State) -> Brief:
 
 def _material(brief: Brief, purpose: Purpose) -> tuple[Material, ...]:
     texts = {"instruction": brief.instruction, "project": _project(brief.project), "answers": _answers(brief)}
-    # Decisions of before a reject say what was not wanted.
+    # Decisions from before a rejection show what was not wanted.
     if purpose is Purpose.REVIEW or brief.feedback:
         texts["decisions"] = _decisions(brief)
     texts["feedback"] = "\n".join(brief.feedback)
@@ -117,13 +117,13 @@ def _decisions(brief: Brief) -> str:
 
 
 def work(services: SessionServices, stored: StoredSession, on_working: OnWorking) -> StoredSession:
-    """Until it is a person's turn; each piece is saved as soon as it is there."""
+    """Works until it is a person's turn; saves each result at once."""
     stored = _righted(services, stored)
     while isinstance(pending(state_of(stored)), WorkPending):
-        # First: a model that cannot be had leaves the session as it is.
+        # First, so that without a model the session stays as it is.
         model = services.model()
         with services.working_on(stored.session.session_id):
-            # Somebody else may have had it done while this process waited.
+            # Another process may have done the work while this one waited.
             stored = _righted(services, services.store.session(stored.session.session_id))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
@@ -132,7 +132,7 @@ def work(services: SessionServices, stored: StoredSession, on_working: OnWorking
 
 
 def resume(services: SessionServices, stored: StoredSession) -> StoredSession:
-    """In the phase that it failed in, and put right."""
+    """Continues in the phase in which it failed, after repairing the session."""
     return _saved(services, stored, operations.resumed(state_of(stored)))
 
 
@@ -141,7 +141,7 @@ def _righted(services: SessionServices, stored: StoredSession) -> StoredSession:
 
 
 def _saved(services: SessionServices, stored: StoredSession, state: State) -> StoredSession:
-    """Saved, where it is another than before."""
+    """Saves the session if it changed."""
     if state == state_of(stored):
         return stored
     return save(services, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
@@ -156,7 +156,7 @@ def _ask(
 ) -> StoredSession:
     state = state_of(stored)
     if purpose is Purpose.DESIGN and state.facts.designed:
-        # They were drawn up already; only the position was lost.
+        # They were made already; only the position was lost.
         return _saved(services, stored, state.moved(SessionStatus.DESIGN))
     try:
         answer = model.ask(prompt_for(state, purpose), KINDS[purpose], services.budget, on_working)
@@ -192,7 +192,7 @@ def _fail(
 
 
 def _told(services: SessionServices, error: ModelFailed) -> Text:
-    """To be translated, with its details masked."""
+    """Translatable, with its details masked."""
     details = {
         name: value if isinstance(value, Text) else writable(services.mask(str(value)))
         for name, value in error.details.items()

@@ -1,4 +1,4 @@
-"""What can be done to a session, as changes of the document: no store, no model, no clock."""
+"""What can be done to a session, as pure functions on the document: no store, no model, no clock."""
 
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -51,12 +51,12 @@ class State(NamedTuple):
         return self._replace(facts=replace(self.facts, **changes))
 
     def moved(self, target: SessionStatus) -> "State":
-        """In another status; where it is there already, nothing changes."""
+        """In another status; unchanged if it already has it."""
         current = self.session.status
         return self if current is target else self.with_(status=SESSION_MACHINE.advance(current, target))
 
     def said(self, role: Role, content: str, now: str) -> "State":
-        """One more message of the conversation."""
+        """Adds a message to the conversation."""
         message = ConversationMessage(role=role, phase=self.session.status, content=content, created_at=now)
         return self.with_(conversation_history=(*self.session.conversation_history, message))
 
@@ -66,7 +66,7 @@ def state_of(stored: StoredSession) -> State:
 
 
 def writable(words: str) -> str:
-    """In characters that every file can hold: what comes from outside may have half of one."""
+    """Replaces lone surrogates, which text from outside may contain and no file can."""
     return words.encode("utf-8", "backslashreplace").decode()
 
 
@@ -126,7 +126,7 @@ _AFTER_DECISIONS: Final = frozenset([SessionStatus.REVIEW, SessionStatus.APPROVE
 
 
 def consistent(session: PlanningSession) -> bool:
-    """Whether everything before the position was dealt with, and the status is the one that follows."""
+    """Whether everything before the position is answered or skipped, and the status fits."""
     asked, decided = session.current_question_index, session.current_decision_index
     if asked > len(session.questions) or decided > len(session.decisions):
         return False
@@ -142,9 +142,9 @@ def consistent(session: PlanningSession) -> bool:
 
 
 def put_right(state: State) -> State:
-    """From discovery on, with every answer that was given; a review without a summary is design again.
+    """Repairs the position and status from the answers; a review without a summary goes back to design.
 
-    What has ended stays as it is, and what failed until it is resumed.
+    A session that has ended stays as it is, and so does a failed one until it is resumed.
     """
     session = state.session
     if session.status not in _PHASES:
@@ -163,7 +163,7 @@ def put_right(state: State) -> State:
 
 
 def _first(done: Iterable[bool]) -> int:
-    """How many were dealt with before the first that was not."""
+    """How many were answered or skipped before the first that was not."""
     count = 0
     for one in done:
         if not one:
@@ -205,7 +205,7 @@ def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> S
 
 
 def questioned(state: State, found: NewQuestions, now: str) -> State:
-    """The questions stand; without any, design is next."""
+    """Sets the questions; if there are none, design is next."""
     asked = [new for new in found.questions if new.question.strip()]
     questions = tuple(
         Question(
@@ -224,7 +224,7 @@ def questioned(state: State, found: NewQuestions, now: str) -> State:
 
 
 def answered(state: State, text: str, now: str) -> State:
-    """Takes the question that is asked now: the words of an option, its number, or words of one's own."""
+    """Answers the current question: with the words of an option, its number, or other words."""
     session = state.session
     question = session.questions[session.current_question_index]
     words = text.strip()
@@ -252,7 +252,7 @@ def _dealt_with(state: State, question: Question, now: str) -> State:
     at = session.current_question_index
     before = session.questions[at]
     if before.done and before.answer != question.answer:
-        # What was drawn up rests on another answer.
+        # The decision points were based on another answer.
         state = state.knowing(designed=False).with_(decisions=(), current_decision_index=0)
     questions = (*session.questions[:at], question, *session.questions[at + 1 :])
     said = question.answer if question.answer is not None else _SKIPPED
@@ -262,7 +262,7 @@ def _dealt_with(state: State, question: Question, now: str) -> State:
 
 
 def designed(state: State, found: NewDecisions, now: str) -> State:
-    """Decision points, in place of all earlier ones; there may be none."""
+    """Replaces all decision points; there may be none."""
     drawn = [new for new in found.decisions if new.topic.strip()]
     decisions = tuple(_decision(number, new) for number, new in enumerate(drawn, 1))
     state = state.moved(SessionStatus.DESIGN).knowing(designed=True)
@@ -292,7 +292,7 @@ def _decision(number: int, new: NewDecision) -> DecisionPoint:
 
 
 def decided(state: State, given: str, rationale: str, now: str) -> State:
-    """The option by its id, its letter, its number or its name."""
+    """Chooses an option by its id, letter, number or name."""
     session = state.session
     at = session.current_decision_index
     decision = session.decisions[at]
@@ -314,7 +314,7 @@ def decided(state: State, given: str, rationale: str, now: str) -> State:
 def _option(decision: DecisionPoint, given: str) -> DesignOption | None:
     options = decision.options
     numbers = [str(number) for number in range(1, len(options) + 1)]
-    # An id before all else: by it scripts choose.
+    # Ids first: scripts choose by id.
     for names in ([option.id for option in options], numbers, _LETTERS, [option.name for option in options]):
         for name, option in zip(names, options, strict=False):
             if name.casefold() == given.casefold() != "":
@@ -323,7 +323,7 @@ def _option(decision: DecisionPoint, given: str) -> DesignOption | None:
 
 
 def back(state: State) -> State:
-    """One step: what was answered there stays until something else is."""
+    """Goes back one step; the answer there stays until it is replaced."""
     state = resumed(state)
     session = state.session
     in_review = session.status is SessionStatus.REVIEW
@@ -341,7 +341,7 @@ def back(state: State) -> State:
 
 
 def summarised(state: State, summary: str, now: str) -> State:
-    """In review; with nothing to show for it, design stays (IP-16)."""
+    """Moves to review; without a summary it stays in design (IP-16)."""
     words = summary.strip() or None
     state = state.with_(design_summary=words)
     if words is None:
@@ -358,7 +358,7 @@ def approved(state: State, run_id: str, now: str) -> State:
 
 
 def rejected(state: State, feedback: str, now: str) -> State:
-    """Decisions are made anew with the feedback; the third one is the end."""
+    """Decisions are made again with the feedback; the third rejection cancels the session."""
     session = state.session
     words = feedback.strip()
     if why := unfit(words, LONGEST_ANSWER):
@@ -380,7 +380,7 @@ def failed(state: State, why: str) -> State:
 
 
 def resumed(state: State) -> State:
-    """Where it stopped, put right."""
+    """Continues where it stopped, after repairs."""
     if state.session.status is SessionStatus.FAILED:
         phase = state.facts.failed_in or _phase(state.session)
         state = state.moved(phase).with_(error_message=None).knowing(failed_in=None)
@@ -388,7 +388,7 @@ def resumed(state: State) -> State:
 
 
 def _phase(session: PlanningSession) -> SessionStatus:
-    """Of a failed session that does not say where it failed."""
+    """The phase of a failed session that does not say where it failed."""
     if session.planner_session_id:
         return SessionStatus.APPROVED
     if session.design_summary:

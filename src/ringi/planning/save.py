@@ -1,4 +1,4 @@
-"""Saving a session, with the log of what went to a model and came back."""
+"""Saves a session, with the log of what was sent to a model and what came back."""
 
 import traceback
 from collections import Counter
@@ -65,7 +65,7 @@ def _call(
 
 
 def _cut(services: SessionServices, text: str) -> str:
-    """Masked first, with what follows: of a secret that is cut in two no half would be known."""
+    """Masks before cutting: half of a secret would not be recognised."""
     left = len(text) - _LONGEST
     if left <= 0:
         return text
@@ -86,7 +86,7 @@ def shortened(services: SessionServices, state: State) -> tuple[State, list[LogE
 
 
 def _phase_of(message: ConversationMessage) -> SessionStatus:
-    """The log it belongs to: there are three."""
+    """Which of the three logs it belongs to."""
     return message.phase if message.phase in _PATHS else SessionStatus.REVIEW
 
 
@@ -106,7 +106,7 @@ def _first_line(text: str) -> str:
 
 
 def with_paths(state: State, entries: Sequence[LogEntry]) -> State:
-    """The session names each log from its first entry on, relative to `.agent/`."""
+    """The session lists the path of each non-empty log, relative to `.agent/`."""
     session_id = state.session.session_id
     names = {_PATHS[entry.phase]: f"logs/{session_id}/{entry.phase}.log" for entry in entries}
     return state.with_(**names) if names else state
@@ -117,7 +117,7 @@ _PAUSES_SEC: Final = (0.05, 0.2, 0.8)
 
 
 def kept(services: SessionServices, save: Callable[[SessionTransaction], T]) -> T:
-    """All of one transaction, or the error of the last try."""
+    """Saves everything in one transaction; raises the error of the last try."""
     for pause in _PAUSES_SEC:
         try:
             with services.store.transaction() as transaction:
@@ -133,7 +133,7 @@ def kept(services: SessionServices, save: Callable[[SessionTransaction], T]) -> 
 def settled(
     services: SessionServices, state: State, logs: Sequence[LogEntry]
 ) -> tuple[State, tuple[LogEntry, ...]]:
-    """As it is to be saved: its time, no more messages than are kept, the paths of its logs."""
+    """Ready to save: with its time, its messages shortened, and the paths of its logs."""
     state, older = shortened(services, state.with_(updated_at=services.clock.now()))
     entries = (*logs, *older)
     return with_paths(state, entries), entries

@@ -12,21 +12,21 @@ if TYPE_CHECKING:  # only names of types
 
 
 class SessionServices(NamedTuple):
-    """What planning sessions are made of."""
+    """What planning sessions work with."""
 
     store: SessionStore
     clock: Clock
     ids: Ids
     model: Callable[[], LanguageModel]
-    """The one that is configured. Raises UnknownModel, NoModelKey, NoExtra."""
+    """The configured model. Raises UnknownModel, NoModelKey, NoExtra."""
     budget: Budget
     person: PersonChannel
     signatures: Signatures
     project: Callable[[], ProjectFacts]
     mask: Callable[[str], str]
-    """Takes the secrets out of what goes into a log."""
+    """Masks secrets in what is written to a log."""
     detailed: bool
-    """Whether the words that went to a model and came back are logged."""
+    """Whether prompts and answers are logged."""
     working_on: Callable[[str], AbstractContextManager[None]]
     """Held while a model works for this session, so that nobody pays for it twice. Raises Busy."""
     sleep: Callable[[float], None]

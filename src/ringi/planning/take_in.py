@@ -1,4 +1,4 @@
-"""A session from a file: believed as far as anybody could have written it, and put right where it must be."""
+"""Imports a session from a file, which anybody can write: drops approvals, repairs contradictions."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +19,7 @@ from ringi.text import Text
 
 
 def read_session(data: bytes, what: str) -> PlanningSession:
-    """Raises BadDocument where it is none that can be gone on with."""
+    """Raises BadDocument if the session cannot be resumed."""
     session = codec.foreign(data, PlanningSession, what)
     if why := _unfit(session):
         raise BadDocument(what=what, why=why)
@@ -27,12 +27,12 @@ def read_session(data: bytes, what: str) -> PlanningSession:
 
 
 def taken(session: PlanningSession, project: ProjectFacts) -> State:
-    """Nothing that a person approved is believed from a file that anybody can write."""
+    """Approvals in the file do not count, because anybody can write it."""
     approved = session.status is SessionStatus.APPROVED
     state = State(session, _facts_of(session, project)).with_(
         status=SessionStatus.REVIEW if approved else session.status,
         planner_session_id=None,
-        # The logs are those of the session that the file was written of.
+        # The logs belong to the session that the file was exported from.
         discovery_log_path=None,
         design_log_path=None,
         review_log_path=None,
@@ -41,7 +41,7 @@ def taken(session: PlanningSession, project: ProjectFacts) -> State:
 
 
 def changes(file: PlanningSession, session: PlanningSession) -> Iterator[Text]:
-    """What is other than the file says."""
+    """How the session differs from the file."""
     if file.session_id != session.session_id:
         name = short(session.session_id)
         yield Text("a session with its id was here already; it is {session} now", session=name)
@@ -57,7 +57,7 @@ def _place(session: PlanningSession) -> tuple[object, ...]:
 
 
 def _facts_of(session: PlanningSession, project: ProjectFacts) -> SessionFacts:
-    """What the session itself shows; the rest is lost."""
+    """What can be derived from the session; the rest is lost."""
     rejects = [
         message.content
         for message in session.conversation_history
@@ -73,7 +73,7 @@ def _facts_of(session: PlanningSession, project: ProjectFacts) -> SessionFacts:
 
 
 def _designed(session: PlanningSession) -> bool:
-    """Whether its decision points are those to be decided: none without a choice, none of before a reject."""
+    """Whether its decision points are current: each has a choice, none is from before a rejection."""
     decisions = session.decisions
     chosen = all(decision.selected for decision in decisions)
     rejected = session.reject_count > 0 and session.current_decision_index == 0 and chosen

@@ -1,4 +1,4 @@
-"""Planning sessions as calls (IP-2): each is saved before it comes back, and none needs a terminal."""
+"""Planning sessions as calls (IP-2): each call saves before it returns, and none needs a terminal."""
 
 from typing import Final
 from unicodedata import normalize
@@ -48,7 +48,7 @@ def _quietly(_: Working) -> None:
 
 
 class _Sessions:
-    """A session is named by its id or the beginning of it, with or without `planning-`."""
+    """A session is given by its id or the beginning of it, with or without `planning-`."""
 
     def __init__(self, services: SessionServices) -> None:
         self._services = services
@@ -75,7 +75,7 @@ class _Sessions:
         return self._services.store.session_refs(open_only=open_only)
 
     def approval(self, session_id: str) -> Approval | None:
-        """Of the session as it is: None until a person approves it."""
+        """The approval of the session; None until a person approves it."""
         approvals = self._services.store.approvals(session_id)
         return approvals[-1] if approvals else None
 
@@ -94,8 +94,6 @@ class _Sessions:
 
 
 class PlanningTool(_Sessions):
-    """What can be done with one."""
-
     def start(self, instruction: str, *, actor: Actor = Actor.USER) -> SessionView:
         """A new session, saved; the model is next.
 
@@ -104,24 +102,24 @@ class PlanningTool(_Sessions):
         services = self._services
         facts = SessionFacts(language=language_of(instruction), project=services.project())
         state = operations.begun(self._new_id(), instruction, facts, services.clock.now())
-        services.model()  # one that cannot be had is told before anything is kept
+        services.model()  # fail before anything is stored
         return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
     def go_on(self, session_id: str, on_working: OnWorking = _quietly) -> SessionView:
-        """Lets the model do what is due, until a person is needed or the session has ended.
+        """Lets the model work until a person is needed or the session has ended.
 
-        Where nothing is due it changes nothing. Raises SessionFailed where the model failed: the session is
-        saved as failed then, and `resume` goes on. Raises Busy where another process is at it.
+        Does nothing if nothing is due. Raises SessionFailed if the model failed: then the session is saved as
+        failed and can be resumed. Raises Busy if another process is working on it.
         """
         return _view(work(self._services, self.get(session_id), on_working))
 
     def answer(
         self, session_id: str, text: str, *, question_id: str = "", actor: Actor = Actor.USER
     ) -> SessionView:
-        """Answers the question that is asked now; a number or the words of an option choose that option.
+        """Answers the current question; a number or the words of an option choose that option.
 
-        With `question_id`, raises NotAsked where another one is asked meanwhile. Raises BadAnswer where it is
-        empty or too long, or the number of no option; SessionOver. The model may be next: `go_on`.
+        With `question_id`, raises NotAsked if another question is current. Raises BadAnswer if the answer is
+        empty, too long, or a number without an option; SessionOver. The model may be next: `go_on`.
         """
         stored = self.get(session_id)
         _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
@@ -131,16 +129,16 @@ class PlanningTool(_Sessions):
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
     def skip(self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER) -> SessionView:
-        """The question keeps no answer and is not asked again."""
+        """Leaves the question without an answer; it is not asked again."""
         stored = self.get(session_id)
         _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
         state = operations.skipped(state_of(stored), self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
 
     def back(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
-        """To the question or decision before; its answer stays until another one is given.
+        """Goes back to the previous question or decision; its answer stays until it is replaced.
 
-        A failed session is resumed by it.
+        Also resumes a failed session.
         """
         stored = self.get(session_id)
         _require_open(stored)
@@ -155,22 +153,22 @@ class PlanningTool(_Sessions):
         decision_id: str = "",
         actor: Actor = Actor.USER,
     ) -> SessionView:
-        """Takes an option by its id, its number, its letter or its name. Raises BadAnswer, NotAsked."""
+        """Chooses an option by its id, number, letter or name. Raises BadAnswer, NotAsked."""
         stored = self.get(session_id)
         _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
         state = operations.decided(state_of(stored), option, rationale, self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_DECIDED, actor)
 
     def request(self, session_id: str) -> ApprovalRequest:
-        """What a person is asked to approve now: what the run would get."""
+        """What a person is asked to approve now: the instruction for the run."""
         return approve.request(self._services, self._in_review(session_id).session)
 
     def statement(self, session_id: str, approver: str) -> str:
-        """The bytes that a key signs to approve it."""
+        """The bytes that a key signs to approve the session."""
         return compose(self._services, SignedAct.APPROVE, self.request(session_id).digest, approver)
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
-        """Makes the run, which waits in phase planning. Typed answers count only where a person sits."""
+        """Creates the run, which waits in phase planning. Typed answers count only if a person sits there."""
         stored = self._in_review(session_id)
         return _view(approve.approve(self._services, stored, approver, proof))
 
@@ -180,9 +178,9 @@ class PlanningTool(_Sessions):
         return stored
 
     def reject(self, session_id: str, feedback: str) -> SessionView:
-        """Back to design, where decisions are made anew with the feedback; the third one cancels.
+        """Back to design: decisions are made again with the feedback; the third rejection cancels.
 
-        As approving it is, a person's act: raises NoChannel where an agent is at work.
+        Like approving, only for a person: raises NoChannel if an agent is at work.
         """
         stored = self.get(session_id)
         _require(stored, ApprovalPending, Text("a rejection"))
@@ -191,9 +189,9 @@ class PlanningTool(_Sessions):
         return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER)
 
     def cancel(self, session_id: str) -> SessionView:
-        """From any state but its own; an approved one as long as its run has not begun.
+        """Cancels a session in any state; an approved one only as long as its run has not begun.
 
-        A person's act too. What a person approved is ended only where one can be asked; raises NoChannel.
+        Only for a person. Raises NoChannel if it is approved and no person can be asked.
         """
         stored, person = self.get(session_id), self._services.person
         if stored.session.status is SessionStatus.CANCELLED:
@@ -203,22 +201,22 @@ class PlanningTool(_Sessions):
         return _view(approve.cancel(self._services, stored, Actor.USER))
 
     def fail(self, session_id: str, why: str) -> SessionView:
-        """Stops it with a reason, from any state that is not an end already; `resume` goes on."""
+        """Stops a session that has not ended, with a reason; `resume` continues it."""
         stored = self.get(session_id)
         state = operations.failed(state_of(stored), self._services.mask(why))
         return self._save(stored, state, EventKind.SESSION_FAILED, Actor.SYSTEM)
 
     def resume(self, session_id: str) -> SessionView:
-        """Goes on at the exact question or decision; what is inconsistent is put right first (IP-14, IP-16).
+        """Continues at the exact question or decision, after repairing inconsistencies (IP-14, IP-16).
 
-        A failed session is back in the phase that it failed in. Where nothing is wrong it changes nothing.
+        A failed session returns to the phase in which it failed. Does nothing if nothing is wrong.
         """
         return _view(resume(self._services, self.get(session_id)))
 
     def take_in(self, data: bytes, what: str, *, actor: Actor = Actor.USER) -> SessionView:
-        """A session from a file; nothing that a person approved is believed from it.
+        """Imports a session from a file; approvals in the file do not count.
 
-        A session with an id that is known comes in under a new one.
+        If the id is already in use, the session gets a new one.
         """
         session = read_session(data, what)
         if self._known(session.session_id):
@@ -243,7 +241,7 @@ def _require_person(stored: StoredSession, why_not: Text | None) -> None:
 
 
 def _numbered(question: Question, text: str, session: str) -> str:
-    """A bare number as that of an option, however it was typed. Raises BadAnswer where it is that of none."""
+    """Turns a bare number, however typed, into that option. Raises BadAnswer if there is no such option."""
     words = normalize("NFKC", text.strip())
     options = question.options or ()
     if not options or not (words.isascii() and words.isdigit()) or words in options:
@@ -256,7 +254,7 @@ def _numbered(question: Question, text: str, session: str) -> str:
 
 
 def _require(stored: StoredSession, kind: type[Pending], given: str | Text, wanted: str = "") -> None:
-    """That this is asked now. Raises NotAsked or SessionOver."""
+    """Raises NotAsked or SessionOver unless this is the current question."""
     _require_open(stored)
     due = pending(state_of(stored))
     if isinstance(due, kind) and wanted in {"", _id_of(due)}:

@@ -1,4 +1,4 @@
-"""Hunks dropped and lines edited by a person: a new version, validated and scored again."""
+"""A person drops hunks or edits lines: a new version, validated and scored again."""
 
 import shlex
 from collections.abc import Container, Mapping, Sequence
@@ -36,7 +36,7 @@ from ringi.text import Text
 from ringi.workspace.tree import differing
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
-"""Kinds that have hunks; the others are dropped whole."""
+"""Kinds that have hunks; the others can only be dropped whole."""
 _NOTHING: Final = Amended(0)
 _FILE_DROPPED: Final = Amended(0, files=1)
 _WHOLE: Final = Text("it can only be dropped whole")
@@ -46,7 +46,7 @@ class _Amended(NamedTuple):
     spec: ActionSpecExt | None
     """None if nothing of it is left."""
     words: str
-    """What was done to it, for the proposer; empty if nothing was."""
+    """What the person did to it, for the proposer; empty if nothing."""
     did: Amended = _NOTHING
     diff: Rendered | None = None
 
@@ -60,7 +60,7 @@ def amend(
     actor: Actor,
     reason: str,
 ) -> ValidationReport:
-    """The plan stays as it is if the result cannot be carried out or nothing would be different."""
+    """Leaves the plan unchanged if the result would be invalid or the same."""
     stored = services.store.plan(plan_id)
     if seen:
         require_as_seen(stored, seen)
@@ -179,7 +179,7 @@ def _sum(did: Sequence[Amended], version: int) -> Amended:
 
 
 def _effects(services: Services, plan: str, spec: ActionSpecExt) -> tuple[Effect, ...]:
-    """What the spec does to its files, which are still those that the proposer saw."""
+    """What the spec does to its files, which must still be those that the proposer saw."""
     if wrong := differing(services.tree, files_of([spec])):
         raise Stale(plan=plan, paths=", ".join(wrong))
     try:
@@ -191,7 +191,7 @@ def _effects(services: Services, plan: str, spec: ActionSpecExt) -> tuple[Effect
 def _without_hunks(
     plan: str, spec: ActionSpecExt, effects: Sequence[Effect], numbers: Sequence[int]
 ) -> bytes | None:
-    """None if a file is no longer to be made or deleted."""
+    """None if all hunks of a new or deleted file are dropped."""
     rendered = rendering(effects)
     if rendered.binary:
         _refuse(plan, spec, Text("it is not text, so it has no hunks"))
@@ -221,7 +221,7 @@ def _new_content(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], want
 
 
 def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: bytes) -> ActionSpec | None:
-    """The spec that leaves these bytes; None if its files would stay as they are."""
+    """The spec that produces these bytes; None if its files would not change."""
     own, *others = effects
     after = FileState(digest(new), own.after.mode) if own.after else None
     own = own._replace(after=after, new=new)

@@ -1,4 +1,4 @@
-"""What a person says about a plan on its way back to whoever proposed it."""
+"""A person's answer to a plan, as its proposer receives it."""
 
 from typing import Final
 
@@ -38,13 +38,13 @@ _KINDS: Final = {
 def comment(
     parts: Parts, plan_id: str, path: str, line: int, text: str, *, side: Side, seen: PlanDocument | None
 ) -> LineComment:
-    """The plan stays as it is, and so does an approval of it."""
+    """Changes neither the plan nor an approval of it."""
     stored = parts.store.plan(plan_id)
     if seen:
         require_as_seen(stored, seen)
     document, name = stored.document, f"p{stored.number}"
     if document.state.status not in OPEN:
-        PLAN_MACHINE.advance(document.state.status, PlanStatus.PENDING_REVIEW)  # refused in its own words
+        PLAN_MACHINE.advance(document.state.status, PlanStatus.PENDING_REVIEW)  # raises if not allowed
     if not text.strip():
         raise InvalidSpecs(plan=name, issues=Text("a comment needs words"))
     given = LineComment(
@@ -101,7 +101,7 @@ def answer(parts: Parts, stored: StoredPlan) -> PlanAnswer:
     found = outcome(parts, plan.id)
     kind = _kind(found)
     if kind is OutcomeKind.CANCELLED and state.amended_from and state.status is PlanStatus.PENDING_REVIEW:
-        kind = None  # by the person's own change: they are at it
+        kind = None  # cancelled by the person's own edit: they are still deciding
     return PlanAnswer(
         plan_id=plan.id,
         name=f"p{stored.number}",

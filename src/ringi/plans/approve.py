@@ -59,19 +59,19 @@ from ringi.text import Text
 from ringi.workspace.tree import differing
 
 _WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])
-"""Kinds whose content is the file's; what a patch makes of its file is compared when it is carried out."""
+"""Kinds with the file's whole content; the result of a patch is compared when it is carried out."""
 _NAMED: Final = 20
-"""So many of what was left out are named; the selection has them all."""
+"""At most this many specs left out are named; the selection has them all."""
 
 
 def request(
     services: Services, plan_id: str, selection: SpecSelection, seen: PlanDocument | None = None
 ) -> ApprovalRequest:
-    """Fix what is to be approved; the digest names it. `seen` is what the person was shown.
+    """Fixes what is to be approved; the digest identifies it. `seen` is what the person was shown.
 
-    A standing approval that covers the whole plan answers at once.
+    A standing approval that covers the whole plan approves at once.
     """
-    # The files are read before the transaction: whoever changes the plan meanwhile makes the save fail.
+    # Files are read before the transaction: if somebody changes the plan meanwhile, the save fails.
     record = services.store.record(plan_id)
     stored, document = record.plan, record.plan.document
     if seen:
@@ -97,7 +97,7 @@ def request(
         stored = transaction.save_plan(stored, document, event)
     grants = Grants(services)
     if record.granting and selection.all and (standing := grants.covering(stored)):
-        # Used up, revoked or overtaken in this very moment: the request stays open for a person.
+        # It was used up, revoked or overtaken just now: the request stays open for a person.
         with contextlib.suppress(GrantRefused, LostRace):
             grants.approve(stored, standing, asked, data)
     return asked
@@ -136,7 +136,7 @@ def _require_ids(stored: StoredPlan, selection: SpecSelection) -> None:
 
 
 def _torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt]) -> str | None:
-    """A group of which only a part was selected: it is applied whole or not at all."""
+    """A group of which only a part was selected; a group is applied whole or not at all."""
     ids = {spec.id for spec in chosen}
     left_out = {spec.base.group for spec in specs if spec.id not in ids}
     return next((spec.base.group for spec in chosen if spec.base.group and spec.base.group in left_out), None)
@@ -149,7 +149,7 @@ def statement(
     note: str = "",
     act: SignedAct = SignedAct.APPROVE,
 ) -> str:
-    """What a key signs to say yes to the request."""
+    """What a key signs to approve the request."""
     return compose(services, act, request.digest, approver, note)
 
 
@@ -191,7 +191,7 @@ def approve(
 
 
 def _left_out(document: PlanDocument, selection: SpecSelection) -> str:
-    """For the proposer: what the person did not say yes to."""
+    """For the proposer: what the person did not approve."""
     specs = document.state.action_specs
     chosen = {spec.id for spec in selected(specs, selection)}
     left = [spec for spec in specs if spec.id not in chosen]
@@ -205,7 +205,7 @@ def _left_out(document: PlanDocument, selection: SpecSelection) -> str:
 def reject(services: Services, plan_id: str, feedback: str) -> Declined:
     """Feedback is never approval: the plan goes back to whoever proposed it.
 
-    A person may also think again: what was approved goes back too, and that approval ends.
+    A person may also change their mind: an approved plan goes back too, and its approval ends.
     """
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
@@ -222,7 +222,7 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
 
 
 def send_back(services: Services, plan_id: str, reason: str) -> PlanState:
-    """Nobody decided: the plan goes back, and whoever was asked need not answer any more."""
+    """Sends the plan back without a decision and cancels the open request."""
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
         refuse_superseded(stored)
@@ -233,7 +233,7 @@ def send_back(services: Services, plan_id: str, reason: str) -> PlanState:
 
 
 def covering(services: Services, record: PlanRecord) -> Approval | None:
-    """The approval that still covers the plan as it is now. Raises as `covering_approval` does."""
+    """The approval that still covers the plan as it is now. Raises like `covering_approval`."""
     return covering_approval(services, record, partial(_bytes_now, services, record.plan.document))
 
 
@@ -244,7 +244,7 @@ def _bytes_now(services: Services, document: PlanDocument, approval: Approval) -
 
 
 def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
-    """Specs whose content is not what a person approves through the hash of the file after."""
+    """Specs whose content does not match the hash that the person approves."""
     return [
         spec
         for spec in specs
@@ -258,7 +258,7 @@ def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
 def subject_now(
     services: Services, document: PlanDocument, selection: SpecSelection, expires_at: str
 ) -> ApprovalSubject:
-    """What would be approved of the plan as it is, here and now."""
+    """What an approval of the plan would cover right now."""
     specs = selected(document.state.action_specs, selection)
     runs = any(spec.base.kind is SpecKind.RUN for spec in specs)
     return of_plan(

@@ -1,4 +1,4 @@
-"""Change plans (CP): one group of patches, bound to the project state they were made from."""
+"""Change plans (CP): one group of patches, valid for one project state."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -74,7 +74,7 @@ Dependents = Callable[[Sequence[str]], tuple[str, ...]]
 
 
 def propose_change(services: Services, change: Change, state: ProjectState, dependents: Dependents) -> str:
-    """Rules CP-2 to CP-6, each with its own error; nothing is kept if one does not hold."""
+    """Applies rules CP-2 to CP-6, each with its own error; stores nothing if one is broken."""
     _require_basis(change.basis, state)
     if not state.complete:
         raise StateIncomplete(why=why(state.gaps[0]) if state.gaps else Text("nothing says why"))
@@ -118,7 +118,7 @@ def _require_basis(basis: PlanBasis, state: ProjectState | None) -> None:
 
 
 def _effects(services: Services, diffs: Sequence[FileDiff]) -> list[tuple[str, tuple[Effect, ...]]]:
-    """Each diff with its file; a diff that does not apply raises what is wrong with it."""
+    """Each diff with its file; raises if a diff does not apply."""
     if not diffs:
         raise NoDiff
     found = []
@@ -146,7 +146,7 @@ def _require_path(file: str, diff: str) -> None:
 
 
 def _require_edit(services: Services, effects: Sequence[tuple[Effect, ...]]) -> None:
-    """Everything in it can be carried by an editor's WorkspaceEdit, which knows no permission bits."""
+    """Requires that a WorkspaceEdit can express everything; it has no permission bits."""
     usual = f"{services.rules.new_file_mode:04o}"
     for own, *others in effects:
         source = own.before or next((other.before for other in others), None)
@@ -164,7 +164,7 @@ def edited_file(effects: Sequence[Effect]) -> EditedFile:
 
 
 def _require_state(effects: Sequence[Effect], state: ProjectState) -> None:
-    """The bytes that the diffs were applied to are those of the project state, not later ones."""
+    """Requires that the diffs were applied to the bytes of the project state, not to later ones."""
     known = {file.path: file.oid for file in state.files}
     for effect in effects:
         expected = known.get(effect.path)
@@ -178,7 +178,7 @@ def _require_state(effects: Sequence[Effect], state: ProjectState) -> None:
 
 
 def _require_unchanged(specs: Sequence[ActionSpecExt], effects: Sequence[tuple[Effect, ...]]) -> None:
-    """What was validated is what was compared with the project state: both looked at the files."""
+    """Requires that the files did not change between the comparison with the project state and validation."""
     seen = {effect.path: effect.before for found in effects for effect in found}
     for spec in specs:
         for file in spec.touched:
@@ -198,7 +198,7 @@ def refuse_superseded(stored: StoredPlan) -> None:
 
 
 def require_valid(services: Services, stored: StoredPlan, selection: SpecSelection) -> None:
-    """The rules once more, whenever a change plan is used; an ordinary plan passes."""
+    """Checks the rules again whenever a change plan is used; an ordinary plan passes."""
     facts, name = stored.document.change, f"p{stored.number}"
     if not facts:
         return
@@ -233,7 +233,7 @@ def _require_diffs(specs: Sequence[ActionSpecExt]) -> None:
 
 
 def take_state(services: Services, state: ProjectState) -> list[str]:
-    """The newest project state; answers with the change plans it supersedes, by the names people use."""
+    """Stores the newest project state; returns the short names of the change plans it supersedes."""
     with services.store.transaction() as transaction:
         found = [transaction.plan(plan_id) for plan_id in transaction.set_state(state)]
         found.sort(key=lambda stored: stored.number)
@@ -243,7 +243,7 @@ def take_state(services: Services, state: ProjectState) -> list[str]:
 
 
 def _supersede(services: Services, transaction: Transaction, stored: StoredPlan, snapshot_id: str) -> None:
-    """Rejected for good, an approved one too: its files may be the same, but the project is another."""
+    """Rejects it for good, even if approved: its files may be the same, but the project has changed."""
     document = stored.document
     if not document.change:
         return

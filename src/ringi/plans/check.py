@@ -2,8 +2,8 @@
 
 What happens to the files if a check fails afterwards was approved with the plan.
 
-From the result of the execution to the result of its checks the ledger says that they are under way. What a
-crash cuts off in between was not seen to pass, and so did not pass.
+Between the result of the execution and the result of its checks, the ledger says that checks are under way.
+If a crash interrupts them, they count as failed.
 """
 
 from collections.abc import Sequence
@@ -49,13 +49,13 @@ from ringi.text import Text
 from ringi.workspace.tree import differing
 
 CANNOT_RUN: Final = 126
-"""As a shell says of what is there and cannot be run."""
+"""A shell's exit code for a file that cannot be executed."""
 
 Files = dict[str, tuple[bytes, int] | None]
 
 
 def require_before(services: Services, stored: StoredPlan, planned: PlannedChecks) -> tuple[CheckResult, ...]:
-    """Raises CheckFailed if one fails; nothing was changed, and the plan tells what the checks said."""
+    """Raises CheckFailed if one fails; nothing was changed, and the plan records the results."""
     results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
     for result in results:
         if result.exit_code:
@@ -70,9 +70,9 @@ def require_before(services: Services, stored: StoredPlan, planned: PlannedCheck
 
 
 def run_after(services: Services, planned: PlannedChecks) -> tuple[CheckResult, ...]:
-    """On the workspace as it is now that the plan was carried out.
+    """On the workspace after the plan was carried out.
 
-    The files are changed by now: a check that could not be run is one that did not pass, not an error.
+    The files have already changed: a check that cannot run counts as failed, not as an error.
     """
     if not planned.after:
         return ()
@@ -83,13 +83,13 @@ def run_after(services: Services, planned: PlannedChecks) -> tuple[CheckResult, 
 
 
 def dry(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
-    """All checks, those after on a copy with the plan's changes; the workspace stays as it is."""
+    """Runs all checks, those for after on a copy with the plan's changes; the workspace stays as it is."""
     state = stored.document.state
     refuse_superseded(stored)
     if state.status not in OPEN:
-        PLAN_MACHINE.advance(state.status, PlanStatus.SCHEDULED)  # refused in the machine's own words
+        PLAN_MACHINE.advance(state.status, PlanStatus.SCHEDULED)  # raises if not allowed
     files = _files_after(services, stored)
-    # Not those of today's configuration: an execution runs what the plan was set with, or nothing.
+    # Not those of the current configuration: an execution runs only the checks fixed in the plan.
     planned = state.planned_checks or PlannedChecks()
     results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
     results += services.check(planned.after, files, CheckPhase.DRY) if planned.after else ()
@@ -99,16 +99,16 @@ def dry(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
 
 
 def commands_of(document: PlanDocument) -> tuple[str, ...]:
-    """What says whether the plan's changes are good: its proposer's checks, and those for after."""
+    """The commands that judge the plan's changes: the proposer's checks, and those for after."""
     state = document.state
     planned = state.planned_checks.after if state.planned_checks else ()
     return tuple(dict.fromkeys((*(state.check_commands or ()), *planned)))
 
 
 def again(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
-    """The plan's checks on a copy with its changes as they are now. Raises NoSandbox if there is none:
+    """Runs the plan's checks on a copy with its changes as they are now.
 
-    whoever only wanted to look at a plan has not said that its code may run.
+    Raises NoSandbox if there is none: a person who only looks at a plan has not allowed its code to run.
     """
     refuse_superseded(stored)
     commands = commands_of(stored.document)
@@ -122,14 +122,14 @@ def again(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
 
 
 def _record(services: Services, stored: StoredPlan, results: Sequence[CheckResult]) -> None:
-    """Checks take their time; a plan that has other specs by now must not show these results as its own."""
+    """Checks take time; if the plan has other specs by now, it must not show these results."""
     plan_id = stored.document.plan.id
     require_as_seen(services.store.plan(plan_id), stored.document)
     add_checks(services, plan_id, results)
 
 
 def _files_after(services: Services, stored: StoredPlan) -> Files:
-    """What the chosen specs leave, by path; specs whose effect is not known beforehand leave nothing."""
+    """The files after the selected specs, by path; specs with unknown effects add none."""
     name, state = f"p{stored.number}", stored.document.state
     specs = selected(state.action_specs, state.selection)
     if state.status is PlanStatus.ABORTED:
@@ -158,14 +158,14 @@ def _files_of(services: Services, spec: ActionSpecExt) -> Files:
     files: Files = {}
     for file in spec.touched:
         if file.before == file.after or (file.after and file.after.folder):
-            continue  # only read; or a folder, which a copy has as soon as there is something in it
+            continue  # only read; or a folder, which exists once a file is in it
         data = new.get(file.path)
         files[file.path] = (data, int(file.after.mode, 8)) if file.after and data is not None else None
     return files
 
 
 def check_after(services: Services, plan_id: str, approval: Approval) -> None:
-    """Raises CheckFailed, after what was approved for that case was done."""
+    """Raises CheckFailed after doing what was approved for that case."""
     stored = services.store.plan(plan_id)
     planned = stored.document.state.planned_checks
     if not planned:
@@ -201,7 +201,7 @@ def _deal_with(services: Services, stored: StoredPlan, planned: PlannedChecks, a
 
 
 def finish(services: Services) -> None:
-    """Checks that a crash cut off did not pass."""
+    """Records checks that a crash interrupted as failed."""
     plan_id = services.store.checking()
     if plan_id is None:
         return
@@ -219,7 +219,7 @@ def _over(services: Services) -> None:
 
 
 def _approval(services: Services, plan_id: str) -> Approval | None:
-    """Under which it was carried out last."""
+    """The approval of the last execution."""
     done = [one.intent for one in services.store.executions(plan_id) if one.intent.kind is Act.EXECUTE]
     approvals = {approval.id: approval for approval in services.store.approvals(plan_id)}
     return approvals.get(done[-1].approval_id) if done else None
@@ -231,7 +231,7 @@ def add_checks(services: Services, plan_id: str, results: Sequence[CheckResult])
         stored = transaction.plan(plan_id)
         state = stored.document.state
         passed_after = results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results)
-        if passed_after and not state.commit:  # which is still to come
+        if passed_after and not state.commit:  # the commit is still to come
             transaction.set_checking(None)
         own = [one.command for one in results if one.phase is UNSET]
         commands = tuple(dict.fromkeys([*(state.check_commands or ()), *own])) or UNSET

@@ -1,7 +1,7 @@
 """A commit of exactly what a plan wrote, if the person wants one.
 
-The plan holds the wish; where it will be committed is part of what is approved; the log says what became of
-it. From the result of the execution to there the ledger says that something is under way.
+The plan records that a commit is wanted; where it goes is part of what is approved; the log records the
+result. Between the result of the execution and that of the commit, the ledger says that it is under way.
 After a crash the repository itself says whether the commit was made; it is never made a second time.
 """
 
@@ -41,7 +41,7 @@ from ringi.text import Text, visible
 from ringi.workspace.tree import differing
 
 LONGEST: Final = 16384
-"""In bytes, of a message without its trailers."""
+"""Bytes of a message without its trailers."""
 TRAILERS: Final = ("Ringi-Plan", "Ringi-Approval", "Ringi-Approved-By")
 _OURS: Final = re.compile(r"\s*ringi-", re.IGNORECASE)
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\s*:\s|\s+\S")
@@ -54,15 +54,15 @@ _CHECK_FAILED: Final = Text("a check failed")
 
 
 class Announced(NamedTuple):
-    """What a person is told before they answer."""
+    """What a person is told about the commit before they answer."""
 
     subject: CommitSubject
     mixed: tuple[str, ...]
-    """Files with changes of their own that are not committed yet: those go into the same commit."""
+    """Files that also have uncommitted changes of the person, which go into the same commit."""
 
 
 def wish(services: Services, plan_id: str, message: str | None, *, actor: Actor) -> PlanState:
-    """Sets, changes or (None) takes back the wish; no earlier approval covers the plan then."""
+    """Sets, changes or (None) withdraws the wish for a commit; earlier approvals no longer cover the plan."""
     stored = services.store.plan(plan_id)
     document, status = stored.document, stored.document.state.status
     if document.change and document.change.superseded_at:
@@ -86,12 +86,12 @@ def wish(services: Services, plan_id: str, message: str | None, *, actor: Actor)
 
 
 def _proper(message: str) -> str:
-    """Line ends as git has them, nothing empty around it; what could pass for our own trailers is refused."""
+    """Normalises line ends and strips blank lines; refuses what could pass for our own trailers."""
     lines = [line.rstrip(" \t\r") for line in message.split("\n")]
     text = "\n".join(lines).strip("\n")
     if not text.strip():
         raise NoCommit(why=Text("its message is empty"))
-    # It is printed by git itself, which filters nothing.
+    # Git prints it without filtering.
     if any(map(_controls, text)):
         raise NoCommit(why=Text("its message holds control characters"))
     if any("\ud800" <= character <= "\udfff" for character in text):
@@ -104,7 +104,7 @@ def _proper(message: str) -> str:
 
 
 def _controls(character: str) -> bool:
-    """The terminal, or the direction of the text around it."""
+    """Whether it controls the terminal or the direction of text."""
     if character in "\n\t":
         return False
     return unicodedata.category(character) == "Cc" or unicodedata.bidirectional(character) in _DIRECTING
@@ -139,7 +139,7 @@ def _commits(services: Services) -> Commits:
 def commit_subject(
     services: Services, document: PlanDocument, specs: Sequence[ActionSpecExt]
 ) -> CommitSubject | UnsetType:
-    """What would be approved of the commit, as the repository is now."""
+    """What an approval would cover of the commit, as the repository is now."""
     wanted = document.state.commit
     if not wanted:
         return UNSET
@@ -155,7 +155,7 @@ def announced(services: Services, document: PlanDocument) -> Announced | None:
 
 
 def _mixed(services: Services, parent: str, changes: Sequence[FileChange]) -> tuple[str, ...]:
-    """Line ends may be converted on the way into a commit; other conversions look like changes here."""
+    """Git may convert line ends in a commit; other conversions look like changes here."""
     if not parent:
         return ()
     now = {}
@@ -172,7 +172,7 @@ def _same(committed: bytes | None, data: bytes) -> bool:
 
 
 def difference(approved: CommitSubject, now: CommitSubject) -> Text | None:
-    """In what the repository is not as it was when the commit was approved."""
+    """How the repository differs from when the commit was approved."""
     if approved.branch != now.branch:
         return Text("HEAD (it was {before}, now it is {now})",
                     before=approved.branch or "detached", now=now.branch or "detached")  # fmt: skip
@@ -184,7 +184,7 @@ def difference(approved: CommitSubject, now: CommitSubject) -> Text | None:
 
 
 def commit(services: Services, approval: Approval, result: ExecutionResult) -> ExecutionResult:
-    """After everything was written and checked; the files stay, whatever becomes of the commit."""
+    """Runs after everything was written and checked; the files stay even if the commit fails."""
     subject = _approved(approval)
     if not subject.commit:
         return result
@@ -223,7 +223,7 @@ def _made(
 def written(
     executions: Iterable[StoredIntent], approval_id: str, subject: ApprovalSubject
 ) -> dict[str, FileState | None]:
-    """What the files are after all that was carried out under the approval, in one execution or several."""
+    """The files after all executions under the approval."""
     done = {
         (outcome.spec_id, outcome.path)
         for execution in executions
@@ -239,14 +239,14 @@ def written(
 
 
 def trailers(approval: Approval) -> tuple[str, ...]:
-    """What the commit says of itself; a name is written so that it cannot become a line of its own."""
+    """The trailers of the commit; names are escaped so that they cannot add lines."""
     who = visible(approval.approver, keep="")[:_LONGEST_NAME]
     values = (approval.subject_id, approval.digest, who)
     return tuple(f"{name}: {value}" for name, value in zip(TRAILERS, values, strict=True))
 
 
 def with_trailers(message: str, lines: Sequence[str]) -> str:
-    """At the end of those that the message has itself, or as a paragraph of their own."""
+    """After the message's own trailers, or as a paragraph of their own."""
     first, *paragraphs = re.split(r"\n{2,}", message)
     last = paragraphs[-1].split("\n") if paragraphs else [first, ""]
     own = all(map(_TRAILER.match, last)) and not last[0][:1].isspace()
@@ -254,13 +254,13 @@ def with_trailers(message: str, lines: Sequence[str]) -> str:
 
 
 def not_made(services: Services, approval: Approval, result: ExecutionResult) -> None:
-    """A check failed afterwards, and with it what the commit was to be of."""
+    """A check failed after the execution, so there is nothing to commit."""
     if _approved(approval).commit:
         _recorded(services, result, CommitOutcome("", str(_CHECK_FAILED)))
 
 
 def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[ExecutionResult]:
-    """What a crash cut off is told as it is in the repository; nothing is committed here."""
+    """Records what the repository shows after a crash; commits nothing."""
     plan_id = services.store.checking()
     stored = services.store.plan(plan_id) if plan_id else None
     if stored is None or not stored.document.state.commit:
@@ -287,7 +287,7 @@ def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[Exe
 
 
 def _was_checked(document: PlanDocument) -> bool:
-    """Otherwise the checks were cut off, and what becomes of the files then was approved."""
+    """Otherwise the checks were interrupted, and what happens to the files then was approved."""
     planned = document.state.planned_checks
     if not planned or not planned.after:
         return True
@@ -298,7 +298,7 @@ def _was_checked(document: PlanDocument) -> bool:
 def _recorded(
     services: Services, result: ExecutionResult, outcome: CommitOutcome, *, over: bool = True
 ) -> ExecutionResult:
-    """What becomes of the files is not known yet if it is not `over`."""
+    """Unless `over`, it is not known yet what happens to the files."""
     with services.store.transaction() as transaction:
         stored = transaction.plan(result.plan_id)
         transaction.set_checking(None if over else result.plan_id)
@@ -314,13 +314,13 @@ def _event(outcome: CommitOutcome) -> NewEvent:
 
 
 def last_line(words: str) -> str:
-    """What stopped it; the lines before say what it tried."""
+    """The last line says what stopped it; the lines before say what it tried."""
     lines = words.strip().splitlines()
     return lines[-1][:_LONGEST_REASON] if lines else ""
 
 
 def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
-    """As the log has it; None if nothing was to be committed, or nothing is known yet."""
+    """As logged; None if no commit was wanted, or its result is not known yet."""
     ended = [logged.event for logged in events if logged.event.event in _ENDED]
     if not ended:
         return None

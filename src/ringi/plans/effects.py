@@ -23,11 +23,11 @@ from ringi.workspace.tree import Tree
 _MODE: Final = re.compile(r"0[0-7]{3}")
 _EXECUTABLE: Final = "100755"
 _USUAL_FOLDER: Final = "0777"
-"""The umask takes its part of it when the folder is made."""
+"""The umask applies when the folder is made."""
 
 
 class Seen(Protocol):
-    """A file that was looked at; a folder has no bytes."""
+    """A file that was read; a folder has no bytes."""
 
     @property
     def state(self) -> FileState: ...
@@ -36,7 +36,7 @@ class Seen(Protocol):
 
 
 class Known(NamedTuple):
-    """A file whose bytes are known without looking."""
+    """A file whose bytes are known without reading it."""
 
     state: FileState
     data: bytes
@@ -46,7 +46,7 @@ Look = Callable[[str], Seen | None]
 
 
 def looking(tree: Tree, kind: SpecKind) -> Look:
-    """How the files of a spec are looked at."""
+    """A function that reads the files of a spec."""
     return tree.look_folder if kind is SpecKind.MKDIR else tree.look
 
 
@@ -71,9 +71,9 @@ def _effect(path: str, found: Seen | None, after: FileState | None, new: bytes |
 
 
 def effects_of(spec: ActionSpec, look: Look, rules: Rules, *, based: bool = False) -> tuple[Effect, ...]:
-    """The spec's own file first, then others that it reads, makes or takes away.
+    """The spec's own file first, then others that it reads, makes or removes.
 
-    `based`: the proposer saw an earlier state, so a difference to now makes the plan stale, not wrong.
+    `based`: the proposer saw an earlier state, so a difference from now makes the plan stale, not invalid.
     """
     if spec.kind not in CHANGING:
         return ()
@@ -153,7 +153,7 @@ def _of_patch(spec: ActionSpec, look: Look, rules: Rules) -> tuple[Effect, ...]:
 def _of_outcome(
     spec: ActionSpec, done: FileOutcome, seen: dict[str, Seen | None], rules: Rules
 ) -> list[Effect]:
-    # As the rest of the program spells them: ./a and a//b are names of the same files.
+    # In normal form: ./a and a//b name the same files as a and a/b.
     old_path = "/".join(normalise(done.old_path)) if done.old_path else None
     done = done._replace(path="/".join(normalise(done.path)), old_path=old_path)
     if done.path != spec.path:
@@ -207,7 +207,7 @@ def content_of(spec: ActionSpec) -> bytes | None:
 
 
 def packed(data: bytes) -> tuple[str, Encoding]:
-    """The bytes as a spec's content carries them."""
+    """The bytes encoded for a spec's content."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -218,9 +218,9 @@ def packed(data: bytes) -> tuple[str, Encoding]:
 
 
 def mode_after(bits: str | None, old: str | None, new: str | None) -> str | None:
-    """The permission bits that a change of git's mode leads to; None if the file keeps its own.
+    """The permission bits after a change of git's mode; None if the file keeps its own.
 
-    Whoever may read a file may run it from then on, as git does.
+    As in git, everybody who may read an executable file may run it.
     """
     if new is None or new == old:
         return None
@@ -239,7 +239,7 @@ _HUNK: Final = re.compile(rb"@@ -[0-9,]+ \+([0-9]+)")
 
 
 def rendering(effects: Sequence[Effect]) -> Rendered:
-    """One diff for what one spec does; a rename or a copy is shown as such."""
+    """One diff per spec; a rename or a copy is shown as such."""
     if not effects or any(state and state.folder for state in (effects[0].before, effects[0].after)):
         return NOTHING
     if len(effects) > 1 and effects[0].after is None:
@@ -271,7 +271,7 @@ def numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def added_lines(diff: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each line that a diff of one file adds, with its number in the new file."""
+    """Each line that a diff adds, with its number in the new file."""
     at = 0
     for line in diff.split(b"\n"):
         if line.startswith(b"@@ ") and (found := _HUNK.match(line)):

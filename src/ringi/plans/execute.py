@@ -1,4 +1,4 @@
-"""Execute and recover: what was approved is carried out, through one protocol."""
+"""Executes what was approved, through one protocol that can recover from a crash."""
 
 from collections.abc import Mapping, Sequence
 
@@ -92,7 +92,7 @@ def _recovered_record(services: Services, plan_id: str) -> PlanRecord:
 def _afterwards(
     services: Services, approval: Approval, result: ExecutionResult, *, checks: bool
 ) -> ExecutionResult:
-    """What was written is checked, then committed, each if it was approved."""
+    """Checks what was written, then commits it, each if approved."""
     if checks:
         try:
             check.check_after(services, result.plan_id, approval)
@@ -117,7 +117,7 @@ def _approval(services: Services, record: PlanRecord) -> Approval | None:
             raise
     reading = status in {*_RUNNABLE, PlanStatus.PENDING_REVIEW} and only_reads(document.state.action_specs)
     if found and _was_undone(record.executions, found):
-        # What a person took back is not done again without being asked.
+        # What a person undid is not done again without a new approval.
         _send_to_review(services, stored, EventKind.FOUND_STALE)
         raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
     if found is None and (moved := _moved(services, record) if status in _RUNNABLE else None):
@@ -138,7 +138,7 @@ def _covering(services: Services, record: PlanRecord, name: str) -> Approval | N
 
 
 def _moved(services: Services, record: PlanRecord) -> Text | None:
-    """What of the repository is not as approved, if that alone keeps the newest approval from counting."""
+    """How the repository differs from the approval, if that alone keeps the newest approval from counting."""
     for approval in reversed(record.approvals):
         said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
         if said.kind is Act.EXECUTE:
@@ -157,7 +157,7 @@ def _was_undone(executions: Sequence[StoredIntent], approval: Approval) -> bool:
 def _remaining(
     services: Services, record: PlanRecord, approval: Approval | None
 ) -> tuple[ActionSpecExt, ...]:
-    """The approved specs, without those that were carried out under this approval."""
+    """The approved specs that were not yet carried out under this approval."""
     specs = record.plan.document.state.action_specs
     if approval is None:
         return specs
@@ -189,7 +189,7 @@ def _require_runnable(
 
 
 def cut_off(services: Services, executions: Sequence[StoredIntent]) -> list[StoredCommand]:
-    """Commands of these executions that were started and have no end."""
+    """Commands of these executions that started but have no recorded end."""
     return [
         command
         for execution in executions
@@ -210,7 +210,7 @@ def _contents(services: Services, stored: StoredPlan, specs: Sequence[ActionSpec
     try:
         return contents | _after_bytes(services, specs, known=contents)
     except Invalid as error:
-        # The configuration forbids by now what was fine when it was approved.
+        # The configuration now forbids what was allowed when it was approved.
         raise InvalidSpecs(plan=name, issues=error.why) from None
 
 
@@ -246,7 +246,7 @@ def _begin(
     status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
     if approval:
         transaction.spend(approval.id, intent.id)
-    # Saved on the revision that was checked: if somebody changed the plan since, nothing runs.
+    # Saves the revision that was checked: if somebody changed the plan since, nothing runs.
     event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
     return transaction.save_plan(stored, with_state(stored.document, status=status), event)
 
@@ -257,7 +257,7 @@ def _with_checks(stored: StoredPlan, checked: tuple[CheckResult, ...]) -> Stored
 
 
 def _before_bytes(services: Services, changes: Sequence[FileChange]) -> dict[str, bytes] | None:
-    """None as soon as a file is not as before."""
+    """None if any file differs from before."""
     contents = {}
     with services.tree.open_root() as root:
         for change in changes:
@@ -275,7 +275,7 @@ def _before_bytes(services: Services, changes: Sequence[FileChange]) -> dict[str
 def _after_bytes(
     services: Services, specs: Sequence[ActionSpecExt], *, known: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """A file that keeps its own bytes was read already, and not again."""
+    """A file that keeps its bytes was read already."""
     contents: dict[str, bytes] = {}
     for spec in specs:
         if spec.after and spec.after != spec.before and spec.after.sha256 not in known:
@@ -307,7 +307,7 @@ def _recover(services: Services) -> list[ExecutionResult]:
 
 @storage_errors()
 def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> None:
-    """A person says how a command ended that was cut off."""
+    """A person says how an interrupted command ended."""
     with services.lock("recover"):
         _recover(services)
         stored = services.store.plan(plan_id)

@@ -1,4 +1,4 @@
-"""Carrying out what was approved: stage, intent, swap, sync, result.
+"""Carries out what was approved: stage, intent, swap, sync, result.
 
 The order is the protocol. Before the intent nothing in the workspace has changed; after it, recovery decides
 from the files themselves, unit by unit.
@@ -38,20 +38,20 @@ WRITTEN_SINCE: Final = "somebody wrote to it since"
 
 
 class Progress:
-    """What has become of each file and each step so far; what is not named was not touched."""
+    """The status of each file and each step so far; what is not listed was not touched."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[OpStatus, str]] = {}
         self._steps: dict[str, FileOpOutcome] = {}
         self.units: set[int] = set()
-        """Those of files that are done."""
+        """Units of files that are done."""
 
     def done(self, unit: Unit) -> None:
         self.units.add(unit.number)
         self._files |= {change.path: (OpStatus.DONE, "") for change in unit.changes}
 
     def taken_back(self, unit: Unit, statuses: Statuses, detail: str) -> None:
-        """A path without a status was not touched; `detail` says why the unit was taken back."""
+        """A path without a status was not touched; `detail` says why the unit was rolled back."""
         self.units.discard(unit.number)
         if not _TROUBLED.intersection(statuses.values()):
             paths = [change.path for change in unit.changes]
@@ -133,7 +133,7 @@ def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan)
 
 
 _FOREIGN: Final = FileState("", "")
-"""Stands for something at a path that is no regular file: never as before, never as after."""
+"""Something at a path that is not a regular file: never as before, never as after."""
 
 
 class Stages:
@@ -145,7 +145,7 @@ class Stages:
         return Stage(self._fs, self._services.tree.root, name)
 
     def fresh(self, execution_id: str) -> Stage:
-        """Another one for the same execution."""
+        """Another stage for the same execution."""
         taken = set(staged(self._fs, self._services.tree.root))
         number = 1
         while f"{execution_id}.{number}" in taken:
@@ -161,7 +161,7 @@ class Stages:
         return state
 
     def restore(self, intent: ExecutionIntent, unit: Unit, theirs: str = "") -> Statuses:
-        """Bring every file that is as after back to before, with the ledger's bytes."""
+        """Brings every file that is as after back to before, with the ledger's bytes."""
         mine = [change for change in unit.changes if change.path != theirs]
         ours = [reverse(change) for change in reversed(mine) if self.now(change) == change.after]
         stage = self.fresh(intent.id)
@@ -172,7 +172,7 @@ class Stages:
         return statuses | {conflict.change.path: OpStatus.CONFLICT for conflict in conflicts}
 
     def clear(self, intent: ExecutionIntent) -> tuple[str, ...]:
-        """Drop the execution's stages; answers with the files in them that somebody else wrote."""
+        """Removes the execution's stages; returns the files in them that somebody else wrote."""
         kept = []
         for name in staged(self._fs, self._services.tree.root):
             if _execution_of(name) == intent.id:
@@ -182,7 +182,7 @@ class Stages:
         return tuple(kept)
 
     def sweep(self) -> None:
-        """Remove stages that nobody needs; what in them is not ours was named by the result, and stays."""
+        """Removes stages that nobody needs; files that are not ours stay, and the result names them."""
         for name in staged(self._fs, self._services.tree.root):
             intent = self._services.store.intent(_execution_of(name))
             with suppress(PathRefused):
@@ -195,7 +195,7 @@ class Stages:
         hashes = [
             state.sha256 for change in intent.changes for state in (change.before, change.after) if state
         ]
-        # Also the beginning of a known file: a recovery may have been cut while staging.
+        # Also the beginning of a known file: a crash may have interrupted staging.
         return lambda data: (
             known(data)
             or any((self._services.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes)
@@ -206,13 +206,13 @@ class Stages:
 
 
 def settle(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
-    """What is done comes to the disk."""
+    """Syncs what is done."""
     changes = [change for unit in units for change in unit.changes]
     stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=True)
 
 
 def settle_back(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
-    """What was taken back comes to the disk as well."""
+    """Syncs what was rolled back."""
     changes = [change for unit in units for change in unit.changes]
     stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=False)
 
@@ -222,7 +222,7 @@ def _emptied(intent: ExecutionIntent, changes: Sequence[FileChange]) -> Sequence
 
 
 def verified(sha256: str, data: bytes | None) -> bytes:
-    """What was approved is written, or nothing."""
+    """Raises unless the bytes are exactly those approved."""
     if data is None or digest(data) != sha256:
         raise StorageFailed(what=sha256, why=Text("its bytes are missing from the ledger"))
     return data
@@ -238,7 +238,7 @@ def _execution_of(stage: str) -> str:
 
 
 class Executor:
-    """Everything here runs under the workspace's lock."""
+    """The caller holds the workspace's lock."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -252,7 +252,7 @@ class Executor:
     ) -> ExecutionResult:
         """`contents` has the bytes before and after; `begin` saves the plan with the intent."""
         stage = self._stages.stage(intent.id)
-        # A command may clean up where we stage; then it is made anew.
+        # A command may delete our stage; then it is made again.
         with stage.held() if intent.changes and not intent.steps else contextlib.nullcontext():
             try:
                 begun = self._commit(stage, intent, contents, begin)
@@ -278,12 +278,12 @@ class Executor:
                 transaction.put_bytes(data, kept_until)
             transaction.add_intent(intent)
             begun = begin(transaction)
-            if not intent.steps:  # a command may take long, and people look meanwhile
+            if not intent.steps:  # with commands it may take long, and people look meanwhile
                 transaction.hold_back()
         return begun
 
     def _run(self, stage: Stage, intent: ExecutionIntent) -> Progress:
-        """An OSError that comes out of here leaves no result, so recovery will settle it."""
+        """An OSError from here leaves no result, so recovery will settle it."""
         progress = Progress()
         for segment in segments(intent):
             if isinstance(segment, Step):
@@ -296,7 +296,7 @@ class Executor:
         return progress
 
     def _write(self, stage: Stage, intent: ExecutionIntent, units: list[Unit], progress: Progress) -> bool:
-        """Unit by unit; False if one failed that was not optional, and those after it are left alone."""
+        """Unit by unit; False if one failed that was not optional, and those after it did not start."""
         done: list[Unit] = []
         failed: list[Unit] = []
         go_on = True
@@ -312,7 +312,7 @@ class Executor:
             if done:
                 settle(stage, intent, done)
         except OSError as error:
-            # What cannot be brought to the disk is not there.
+            # What cannot be synced does not count as written.
             for unit in reversed(done):
                 progress.taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
             failed += done
@@ -336,11 +336,11 @@ class Executor:
         return True
 
     def _take_back(self, stage: Stage, intent: ExecutionIntent, unit: Unit, theirs: str = "") -> Statuses:
-        """All but the file that is somebody else's: what is there, or is not, is their doing."""
+        """All but the file that somebody else wrote or deleted."""
         statuses: Statuses = {}
         with contextlib.suppress(OSError):
             statuses = stage.take_back(unit.changes)
-        # The stage may have been deleted under our hands; then the ledger's bytes are used.
+        # The stage may have been deleted meanwhile; then use the ledger's bytes.
         if any(self._stages.now(change) == change.after for change in unit.changes if change.path != theirs):
             return statuses | self._stages.restore(intent, unit, theirs)
         return statuses
@@ -348,7 +348,7 @@ class Executor:
 
 @contextlib.contextmanager
 def storage_errors() -> Iterator[None]:
-    """Faults of the workspace's file system, in our words."""
+    """Turns errors of the workspace's file system into ours."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a plan would do to the files as they are now, or did when it was carried out."""
+"""What a plan would do to the current files, or did when it was carried out."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,7 +38,7 @@ from ringi.workspace.tree import differing
 
 
 def overlaps(services: Services, document: PlanDocument) -> tuple[Overlap, ...]:
-    """Other open plans that change the same files, in the order in which they were made."""
+    """Other open plans that change the same files, oldest first."""
     totals = document.state.previews
     if totals is None:
         return ()
@@ -52,7 +52,7 @@ def overlaps(services: Services, document: PlanDocument) -> tuple[Overlap, ...]:
 
 
 def preview(services: Services, document: PlanDocument) -> PlanPreview:
-    """The plan against the workspace as it is now; one that was carried out, as it was then."""
+    """The plan against the current workspace; if it was carried out, against the workspace as it was then."""
     specs = document.state.action_specs
     done = document.state.status is PlanStatus.COMPLETED
     pairs = [(spec, _render_done(services, spec) if done else render_now(services, spec)) for spec in specs]
@@ -86,7 +86,7 @@ def render_now(services: Services, spec: ActionSpecExt) -> Rendered:
     try:
         return rendering(effects_now(services, spec))
     except (Invalid, Refused, StorageFailed, OSError):
-        # Stale: what the proposer wants is shown without what is there now.
+        # Stale: shows the proposer's content without the current file.
         if spec.base.kind is SpecKind.PATCH:
             return NOTHING._replace(diff=content_of(spec.base) or b"")
         return difference(spec.base.path, None, None, content_of(spec.base), spec.after)
@@ -119,7 +119,7 @@ def effects(services: Services, stored: StoredPlan) -> list[tuple[Effect, ...]]:
 
 
 def effects_done(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...] | None:
-    """From the bytes the ledger keeps; None if they are gone."""
+    """From the bytes in the ledger; None if they are gone."""
     effects = []
     for file in spec.touched:
         before = services.store.get_bytes(file.before.sha256) if file.before else None
@@ -131,7 +131,7 @@ def effects_done(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...] 
 
 
 def after_bytes(services: Services, spec: ActionSpecExt, before: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What the spec's files will hold, by their hash, made from the bytes before, by theirs."""
+    """The bytes of the spec's files after it, by hash, made from the bytes before, by hash."""
     known = {
         file.path: Known(file.before, before[file.before.sha256]) for file in spec.touched if file.before
     }

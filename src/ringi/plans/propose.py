@@ -1,4 +1,4 @@
-"""Plans are proposed and get their specs; other specs make a new version. One rule for every way in."""
+"""Proposes plans and sets their specs; other specs make a new version. The same rules for every caller."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -162,10 +162,10 @@ def set_specs(
 
 
 def still_from_model(before: PlanDocument, specs: Sequence[ActionSpecExt]) -> tuple[str, ...] | UnsetType:
-    """The ids of specs that a model made, as another version or another plan knows it.
+    """The ids of specs that a model made, carried over from another version or plan.
 
-    They may have other numbers here, and a person may have edited them since: what is of the same kind and
-    about the same is marked. A mark too many does less harm than one that is missing.
+    They may have other ids here, and a person may have edited them since: specs of the same kind about the
+    same file are marked. A mark too many does less harm than a missing one.
     """
     marked = set(before.state.from_model or ())
     made = {_about(spec) for spec in before.state.action_specs if spec.id in marked}
@@ -185,7 +185,7 @@ def keep_specs(
     actor: Actor,
     reason: str,
 ) -> None:
-    """A new version with these specs only, each as it was validated, on what the proposer saw."""
+    """A new version with only these specs, each as validated, based on what the proposer saw."""
     stored = services.store.plan(plan_id)
     require_as_seen(stored, seen)
     specs = tuple(spec for spec in stored.document.state.action_specs if spec.id in set(spec_ids))
@@ -201,7 +201,7 @@ def keep_specs(
 
 
 def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
-    """A person decides about what was shown, and about nothing that came in its place since."""
+    """A person decides only about what was shown, not about what replaced it since."""
     now = stored.document
     shown = (seen.specs_sha256, seen.plan.version, seen.state.commit)
     if shown != (now.specs_sha256, now.plan.version, now.state.commit):
@@ -221,23 +221,23 @@ def mark_pending(services: Services, plan_id: str, *, pending: bool) -> PlanStat
 
 
 _NAME_LENGTH: Final = 50
-"""In characters, of which one may take four bytes."""
+"""In characters; one may take four bytes."""
 
 
 def refuse_fixed(stored: StoredPlan) -> None:
-    """The diffs of a change plan are what it is."""
+    """The diffs of a change plan cannot be replaced."""
     if stored.document.change:
         raise ChangeFixed(plan=f"p{stored.number}")
 
 
 def next_version(document: PlanDocument) -> PlanDocument:
-    """The plan as it takes other specs, which no earlier approval covers; raises if it cannot."""
+    """The plan ready for other specs, which no earlier approval covers; raises if it cannot take any."""
     status = document.state.status
     if status is not PlanStatus.PENDING_REVIEW:
         status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
     version = document.plan.version + bool(document.state.action_specs)
     plan = msgspec.structs.replace(document.plan, version=version)
-    # What was selected before may not be there any more.
+    # The earlier selection may name specs that are gone.
     return with_state(
         msgspec.structs.replace(document, plan=plan),
         status=status,
@@ -248,7 +248,7 @@ def next_version(document: PlanDocument) -> PlanDocument:
 
 
 def by_person(before: PlanDocument, changed: PlanDocument) -> PlanDocument:
-    """The next version as the person's own: what they did is told against the proposer's last one."""
+    """The next version as the person's own, compared with the proposer's last one."""
     return with_state(changed, amended_from=before.state.amended_from or before.plan.version)
 
 
@@ -270,7 +270,7 @@ def save_version(
 
 
 def _planned_checks(services: Services) -> PlannedChecks | UnsetType:
-    """Those that the configuration names now: from here on they belong to what is approved."""
+    """The checks in the current configuration: from here on they are part of what is approved."""
     checks = services.rules.checks
     return checks if checks.before or checks.after else UNSET
 
@@ -286,9 +286,9 @@ def totals_of(validated: Validated) -> DiffTotals:
 
 
 def diff_files(validated: Validated) -> Mapping[str, bytes]:
-    """For people: one for each spec, by a name that says which."""
+    """For people: one per spec, with a telling file name."""
     return {
-        # Cut, because a file's own name may be as long as a name can be.
+        # Cut, because the file's own name may already have the maximum length.
         f"{spec.id}-{spec.base.path.rsplit('/', 1)[-1][:_NAME_LENGTH]}.diff": rendered.diff
         for spec, rendered in zip(validated.report.normalized, validated.diffs, strict=True)
         if spec.validated

@@ -1,4 +1,4 @@
-"""Finishing what a crash cut off: decided from the files themselves, unit by unit."""
+"""Finishes what a crash interrupted, deciding from the files themselves, unit by unit."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -20,14 +20,14 @@ _THEIRS: Final = Text("somebody wrote to it meanwhile")
 
 
 class Recovery:
-    """Runs under the workspace's lock."""
+    """The caller holds the workspace's lock."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._stages = Stages(services)
 
     def run(self) -> list[ExecutionResult]:
-        """Finish or take back every execution that has no result. A second call finds nothing to do."""
+        """Finishes or rolls back every execution that has no result. A second call finds nothing to do."""
         results = [self._one(intent) for intent in self._services.store.unfinished()]
         self._stages.sweep()
         return results
@@ -40,7 +40,7 @@ class Recovery:
             if isinstance(segment, Step):
                 go_on &= self._step(intent, segment, progress, go_on=go_on)
             elif segment[0].number < started:
-                # A command ran since, and may have changed them again: they are as it left them.
+                # A command ran since and may have changed them again: leave them as they are.
                 for unit in segment:
                     if unit.number in before_it:
                         progress.done(unit)
@@ -49,7 +49,7 @@ class Recovery:
         return record(self._services, intent, progress, self._stages.clear(intent))
 
     def _last_started(self, intent: ExecutionIntent) -> tuple[int, Collection[int]]:
-        """The place of the last command that was started, and the units that were done by then."""
+        """The position of the last command that started, and the units done by then."""
         places = {step.spec_id: step.unit for step in intent.steps or ()}
         started = [command.start for command in self._services.store.commands(intent.id)] if places else []
         if not started:
@@ -58,7 +58,7 @@ class Recovery:
         return places[last.spec_id], last.done
 
     def _step(self, intent: ExecutionIntent, step: Step, progress: Progress, *, go_on: bool) -> bool:
-        """No command is started here; what was cut off goes on when somebody executes the plan again."""
+        """Starts no command; the rest runs when somebody executes the plan again."""
         if step.kind is not SpecKind.RUN:
             return self._read(intent, step, progress) if go_on else False
         outcome = outcome_of(step, self._services.store.commands(intent.id))
@@ -71,13 +71,13 @@ class Recovery:
         if outcome.status is not OpStatus.DONE and any(
             self._stages.now(change) == change.after for unit in later for change in unit.changes
         ):
-            # It had been read, or nothing after it would have begun; what it said is gone.
+            # It was read, or nothing after it would have started; its output is lost.
             outcome = msgspec.structs.replace(outcome, status=OpStatus.DONE, detail="")
         progress.stepped(outcome)
         return outcome.status is OpStatus.DONE or step.optional
 
     def _files(self, intent: ExecutionIntent, units: list[Unit], progress: Progress, *, go_on: bool) -> bool:
-        """Rolled forward; taken back if somebody else wrote. What was not begun, only if all is well."""
+        """Rolls forward, or back if somebody else wrote. Starts further units only if all is well."""
         now = {change.path: self._stages.now(change) for unit in units for change in unit.changes}
         stage = self._stages.fresh(intent.id)
         done: list[Unit] = []
@@ -106,7 +106,7 @@ class Recovery:
         return go_on
 
     def _finish(self, stage: Stage, unit: Unit, now: _States) -> tuple[list[str], str]:
-        """Bring the files that are as before to after; answers with somebody else's, or with what failed."""
+        """Brings the files that are as before to after; returns those somebody else wrote, or what failed."""
         if foreign := _foreign(unit, now):
             return foreign, ""
         try:
@@ -118,13 +118,13 @@ class Recovery:
     def _give_up(
         self, intent: ExecutionIntent, unit: Unit, progress: Progress, foreign: list[str], detail: str
     ) -> None:
-        """What cannot be finished is taken back; if that fails too, the next recovery tries again."""
+        """Rolls back what cannot be finished; if that fails too, the next recovery tries again."""
         statuses = self._stages.restore(intent, unit) | dict.fromkeys(foreign, OpStatus.CONFLICT)
         progress.taken_back(unit, statuses, detail or str(_THEIRS))
 
 
 def _todo(units: Sequence[Unit], now: _States) -> list[FileChange]:
-    """What is still as before, in units in which nobody else wrote."""
+    """Files still as before, in units that nobody else wrote to."""
     return [
         change
         for unit in units

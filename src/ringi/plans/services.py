@@ -37,15 +37,15 @@ class Rules(NamedTuple):
     keep_sec: int
     new_file_mode: int
     allowed_commands: tuple[str, ...]
-    """Globs of commands that are no high risk."""
+    """Globs of commands that are not high risk."""
     command_timeout_sec: int
     kept_output: int
-    """In bytes, of a command or a reading."""
+    """Bytes of output kept of a command or a read."""
     checks: PlannedChecks
 
 
 class Services(NamedTuple):
-    """What the plan tool is made of."""
+    """What the plan tool works with."""
 
     store: Store
     tree: Tree
@@ -55,20 +55,20 @@ class Services(NamedTuple):
     person: PersonChannel
     rules: Rules
     snapshot_id: Callable[[], str]
-    """Of the workspace as it is now; looking takes as long as `git status`."""
+    """Of the current workspace; a call takes as long as `git status`."""
     snapshots: Callable[[], Snapshots]
     commands: Commands
     signatures: Signatures
     check: CheckRunner
     analyse: Callable[[str], str]
-    """What can be said about a file mechanically."""
+    """Facts about a file, computed without a model."""
     commits: Callable[[], Commits] | None = None
     """None if nothing can be committed."""
     model: Callable[[], LanguageModel] | None = None
-    """For what the parser cannot place in a plan's text. Raises UnknownModel, NoModelKey, NoExtra."""
+    """For text that the parser cannot place. Raises UnknownModel, NoModelKey, NoExtra."""
     model_budget: Budget | None = None
 
 
 def plan_id_of(services: Services, name: str) -> str:
-    """The id of the plan that is named by it, by its beginning, or as people do (p7)."""
+    """The id of the plan, given its id, the beginning of it, or its short name (p7)."""
     return name.lower() if len(name) == _WHOLE_ID else services.store.find(name)

@@ -1,7 +1,7 @@
-"""Commands and readings: what a plan does between its files.
+"""Commands and reads: what a plan does between its files.
 
-A command is recorded before it starts and after it ended. What lies between cannot be known after a crash, so
-a command without an end is never run a second time by itself.
+A command is recorded before it starts and after it ended. After a crash in between nobody knows what it did,
+so a command without an end is never run again automatically.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ _EXECUTABLE: Final = "0755"
 def take_step(
     services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]
 ) -> FileOpOutcome:
-    """`done` are the units of files that came before it."""
+    """`done` are the units of files carried out before it."""
     return _run(services, intent, step, done) if step.kind is SpecKind.RUN else read(services, step)
 
 
@@ -94,7 +94,7 @@ def _run(services: Services, intent: ExecutionIntent, step: Step, done: Collecti
     ran, interrupted = _ran(services, step)
     _finish(services, start, ran, _Difference(snapshots, before))
     if interrupted:
-        # Recorded first: the command has ended, and with it what is known about it.
+        # Recorded first: nothing more will be known about the command.
         raise Interrupted
     return outcome_of(step, services.store.commands(intent.id))
 
@@ -120,14 +120,14 @@ def _log(services: Services, plan_id: str, kind: EventKind, start: CommandStart)
 
 
 class _Difference:
-    """What differs in the tree since a snapshot."""
+    """What changed in the tree since a snapshot."""
 
     def __init__(self, snapshots: "Snapshots", before: "Snapshot") -> None:
         self._snapshots = snapshots
         self._before = before
 
     def files(self) -> tuple[dict[str, StateFile], dict[str, StateFile], tuple[str, ...]]:
-        """Those that were and those that are now, by path, and what cannot be compared."""
+        """The files before and now, by path, and what cannot be compared."""
         after = self._snapshots.take()
         if after.id == self._before.id:
             return {}, {}, ()
@@ -155,7 +155,7 @@ def _finish(services: Services, start: CommandStart, ran: Ran, difference: _Diff
                 effects += _effect(services, start.spec_id, path, gone.get(path), contents.get(path))
             except (PathRefused, StorageFailed, OSError):
                 lost.append(path)
-        # Names that are not UTF-8 cannot stand in a document.
+        # A document cannot contain names that are not UTF-8.
         beyond = tuple(sorted(name.encode("utf-8", "backslashreplace").decode() for name in lost))
     except (RingiError, OSError) as error:
         beyond = (str(error),)
@@ -186,7 +186,7 @@ def _effect(
     after = found.state if found else None
     before = None
     if was is not None and old is not None:
-        # Git keeps one permission bit; the others are those of the file now.
+        # Git keeps one permission bit; the others come from the file as it is now.
         usual = _EXECUTABLE if was.mode == "100755" else _PLAIN
         mode = usual if after is None else mode_after(after.mode, None, was.mode) or after.mode
         before = FileState(digest(old), mode)
@@ -207,7 +207,7 @@ def end_command(services: Services, end: CommandEnd, contents: Mapping[str, byte
 
 
 def _after_bytes(services: Services, end: CommandEnd) -> list[bytes]:
-    """An undo that is cut off needs both sides."""
+    """An interrupted undo needs both sides."""
     found = []
     for effect in end.effects:
         with contextlib.suppress(PathRefused, StorageFailed, OSError):
@@ -218,7 +218,7 @@ def _after_bytes(services: Services, end: CommandEnd) -> list[bytes]:
 
 
 def outcome_of(step: Step, commands: tuple[StoredCommand, ...]) -> FileOpOutcome:
-    """What the ledger knows about the command; untouched if it was never started."""
+    """The command's outcome in the ledger; untouched if it was never started."""
     known = next((command for command in commands if command.start.spec_id == step.spec_id), None)
     if known is None:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.UNTOUCHED)

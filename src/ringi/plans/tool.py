@@ -1,4 +1,4 @@
-"""The plan tool (PT-4): the one door to the workspace, with the specification's names."""
+"""The plan tool (PT-4), with the specification's names. Every change to the workspace goes through it."""
 
 from collections.abc import Sequence
 
@@ -51,7 +51,7 @@ from ringi.ports import StoredIntent, StoredPlan
 
 
 class PlanTool:
-    """A plan is named by its id, the beginning of it, or the short name people use (p7)."""
+    """A plan is given by its id, the beginning of it, or its short name (p7)."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -71,7 +71,7 @@ class PlanTool:
         requester: str = "",
         actor: Actor = Actor.AI,
     ) -> str:
-        """`proposer` is a label for people; `requester` is set by who started the proposer, or by nobody."""
+        """`proposer` is a label for people; `requester` is set only by whoever started the proposer."""
         return propose.propose(
             self._services,
             content,
@@ -87,15 +87,15 @@ class PlanTool:
     def propose_specs(
         self, content: str, specs: Sequence[ActionSpec], *, proposer: str = "", actor: Actor = Actor.AI
     ) -> str:
-        """A plan together with its specs; nothing is kept if one of them cannot be carried out."""
+        """A plan together with its specs; stores nothing if one of them is invalid."""
         return propose.propose_specs(self._services, content, specs, proposer=proposer, actor=actor)
 
     def propose_change(self, change: Change, state: ProjectState, dependents: Dependents) -> str:
-        """A change plan on this project state; every rule of its specification holds, or nothing is kept."""
+        """A change plan on this project state; stores nothing if it breaks a rule of its specification."""
         return propose_change(self._services, change, state, dependents)
 
     def take_state(self, state: ProjectState) -> list[str]:
-        """The newest project state; answers with the change plans it supersedes."""
+        """Stores the newest project state; returns the change plans it supersedes."""
         return take_state(self._services, state)
 
     def effects(self, plan_id: str) -> list[tuple[Effect, ...]]:
@@ -113,8 +113,8 @@ class PlanTool:
     ) -> ValidationReport:
         """Replacing specs makes a new version of the plan, which no earlier approval covers.
 
-        Specs that fail validation do not replace others. `from_model` says which of them, counted from 0, a
-        language model made of the plan's text.
+        Invalid specs do not replace others. `from_model` says which of them, counted from 0, a language model
+        extracted from the plan's text.
         """
         return propose.set_specs(
             self._services,
@@ -137,7 +137,7 @@ class PlanTool:
     def keep_specs(
         self, plan_id: str, spec_ids: Sequence[str], *, seen: PlanDocument, actor: Actor, reason: str
     ) -> None:
-        """A new version with these specs only, each as it was `seen`; a change plan keeps all of them."""
+        """A new version with only these specs, each as it was `seen`; a change plan must keep all of them."""
         plan_id = self._id(plan_id)
         propose.keep_specs(self._services, plan_id, spec_ids, seen=seen, actor=actor, reason=reason)
 
@@ -145,17 +145,17 @@ class PlanTool:
         check.add_checks(self._services, self._id(plan_id), results)
 
     def preview(self, plan_id: str) -> PlanPreview:
-        """What the plan would do to the files as they are now; of one that was carried out, what it did."""
+        """What the plan would do to the current files, or what it did if it was carried out."""
         return preview.preview(self._services, self.get(plan_id))
 
     def request_approval(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> str:
-        """Ask for an approval of exactly this; answers with the id of the request."""
+        """Asks for an approval of exactly this; returns the id of the request."""
         return self.ask(plan_id, selection).id
 
     def ask(
         self, plan_id: str, selection: SpecSelection = ALL_SPECS, seen: PlanDocument | None = None
     ) -> ApprovalRequest:
-        """As `request_approval`, answering with the whole request; its digest is what a person is shown.
+        """As `request_approval`, but returns the whole request; a person is shown its digest.
 
         Raises PlanChanged if the plan is no longer the one that was `seen`.
         """
@@ -184,7 +184,7 @@ class PlanTool:
         return approve.statement(self._services, request, approver, note, act=act)
 
     def outcome(self, plan_id: str) -> ApprovalOutcome | None:
-        """What became of the newest request; None while a person can still answer, or if none was made."""
+        """How the newest request ended; None while a person can still answer, or if there was none."""
         return outcome(self._services, self._id(plan_id))
 
     def reject(self, plan_id: str, feedback: str) -> Declined:
@@ -192,7 +192,7 @@ class PlanTool:
         return approve.reject(self._services, self._id(plan_id), feedback)
 
     def send_back(self, plan_id: str, reason: str = "") -> PlanState:
-        """Back to proposed without a decision; a request that was open is cancelled."""
+        """Back to proposed without a decision; cancels an open request."""
         return approve.send_back(self._services, self._id(plan_id), reason)
 
     def amend(
@@ -209,7 +209,7 @@ class PlanTool:
         return amend.amend(self._services, plan_id, amendments, seen=seen, actor=actor, reason=reason)
 
     def execute(self, plan_id: str) -> ExecutionResult:
-        """Only what a person approved, and of that only what was not carried out yet."""
+        """Carries out only what a person approved and what was not carried out yet."""
         return execute.execute(self._services, self._id(plan_id))
 
     def check(self, plan_id: str) -> tuple[CheckResult, ...]:
@@ -230,13 +230,13 @@ class PlanTool:
         side: Side = Side.NEW,
         seen: PlanDocument | None = None,
     ) -> LineComment:
-        """Words about one line, for whoever proposed the plan."""
+        """A comment on one line, for whoever proposed the plan."""
         return answer.comment(self._services, self._id(plan_id), path, line, text, side=side, seen=seen)
 
     def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
-        """What the plan writes is to be committed with this message; None takes the wish back.
+        """Asks for a commit of what the plan writes, with this message; None withdraws it.
 
-        It is part of what is approved. Raises NoCommit if no commit can be made.
+        The commit is part of what is approved. Raises NoCommit if no commit can be made.
         """
         return commit.wish(self._services, self._id(plan_id), message, actor=actor)
 
@@ -249,24 +249,24 @@ class PlanTool:
         return answer.answer(self._services, self._services.store.plan(self._id(plan_id)))
 
     def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, Undoable]:
-        """What undoing the plan (the newest, if none is named) would bring back."""
+        """What undoing the plan (by default the newest) would restore."""
         plan_id = self._id(plan_id) if plan_id else undo.newest(self._services)
         return undo.request(self._services, plan_id)
 
     def undo(self, plan_id: str, approver: str, proof: Proof | None = None) -> ExecutionResult:
-        """Brings back what the plan changed; a file that somebody wrote since stays, and is named."""
+        """Restores what the plan changed; a file that somebody wrote to since stays, and is named."""
         return undo.undo(self._services, self._id(plan_id), approver, proof)
 
     def recover(self) -> list[ExecutionResult]:
-        """Finishes or takes back what a crash cut off. Every command does so by itself before it begins."""
+        """Finishes or rolls back what a crash interrupted. Every command does this first."""
         return execute.recover(self._services)
 
     def settle(self, plan_id: str, spec_id: str, *, done: bool) -> None:
-        """A person says of a command that was cut off: it is done, or it is to run again."""
+        """A person says of an interrupted command that it is done, or that it must run again."""
         execute.settle(self._services, self._id(plan_id), spec_id, done=done)
 
     def find(self, name: str) -> str:
-        """The id of the plan people call by this name. Raises NotFound, Ambiguous."""
+        """The id of the plan with this name. Raises NotFound, Ambiguous."""
         return self._services.store.find(name)
 
     def ref(self, plan_id: str) -> PlanRef:
@@ -274,7 +274,7 @@ class PlanTool:
         return self._services.store.ref(self._id(plan_id))
 
     def stored(self, plan_id: str) -> StoredPlan:
-        """The document with its number and its revision, which counts the times it was saved."""
+        """The document with its number and its revision, which counts its saves."""
         return self._services.store.plan(self._id(plan_id))
 
     def revision(self, plan_id: str) -> int:
@@ -284,11 +284,11 @@ class PlanTool:
         return self._services.store.approvals(self._id(plan_id))
 
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
-        """What was carried out or undone, with the result unless a crash cut it off."""
+        """Executions and undos, with their results unless a crash interrupted them."""
         return self._services.store.executions(self._id(plan_id))
 
     def cut_off(self, plan_id: str) -> tuple[CommandStart, ...]:
-        """Commands of the plan that were started and have no end."""
+        """Commands of the plan that started but have no recorded end."""
         return tuple(command.start for command in execute.cut_off(self._services, self.executions(plan_id)))
 
     def get(self, plan_id: str) -> PlanDocument:
@@ -304,14 +304,14 @@ class PlanTool:
         return self._services.store.ref(current) if current else None
 
     def list(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
-        """The newest first; with `waiting` only those that a person has something to do with."""
+        """The newest first; with `waiting` only those that need a person."""
         return self._services.store.refs(limit=limit, waiting=waiting)
 
     def mark_pending(self, plan_id: str, pending: bool) -> PlanState:  # the specification's signature
-        """Between proposed and pending_review; what was approved goes back to review."""
+        """Switches between proposed and pending_review; an approved plan goes back to review."""
         return propose.mark_pending(self._services, self._id(plan_id), pending=pending)
 
     def clear_current(self) -> None:
-        """No plan is the current one; the plan itself stays as it is."""
+        """Makes no plan the current one; the plan itself stays as it is."""
         with self._services.store.transaction() as transaction:
             transaction.set_current(None)

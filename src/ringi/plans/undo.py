@@ -1,7 +1,7 @@
-"""Undo: a transaction of its own with its own approval, made of what really happened.
+"""Undo: a transaction of its own with its own approval, made from what really happened.
 
-What a plan and its commands changed is put together per file, over all its executions. A unit goes back
-whole; if somebody wrote to one of its files since, it stays, and the file is named.
+Changes by a plan and its commands are combined per file, over all its executions. A unit is undone whole; if
+somebody wrote to one of its files since, the unit stays, and the file is named.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,18 +45,18 @@ class Undoable(NamedTuple):
 
     execution_id: str
     changes: tuple[FileChange, ...]
-    """Each from what is there to what was there before."""
+    """Each from the current state to the one before."""
     refused: tuple[str, ...]
-    """Files that somebody wrote to since; they stay, and so does what must go back together with them."""
+    """Files that somebody wrote to since; they stay, and so does the rest of their unit."""
     beyond: tuple[str, ...]
-    """What commands changed and no undo brings back."""
+    """What commands changed and no undo can restore."""
     emptied: tuple[str, ...]
     by_commands: frozenset[str] = frozenset()
-    """Files that changed while a command ran: most likely through it."""
+    """Files that changed while a command ran, most likely because of it."""
 
 
 class _Net:
-    """What is left of all changes to one file."""
+    """The net change to one file."""
 
     def __init__(self, change: FileChange, unit: str) -> None:
         self.spec_id = change.spec_id
@@ -66,10 +66,10 @@ class _Net:
 
 
 class _History:
-    """All executions and undos of a plan, added up."""
+    """All executions and undos of a plan, combined."""
 
     def __init__(self, services: Services, plan_id: str, approval: Approval | None = None) -> None:
-        """With an approval, only of what was done under it."""
+        """With an approval, only what was done under it."""
         self._services = services
         self.files: dict[str, _Net] = {}
         self.beyond: list[str] = []
@@ -85,7 +85,7 @@ class _History:
         intent, result = execution.intent, execution.result
         if result is None:
             return
-        # By the spec too: a command may run in a folder that another spec was to make.
+        # Keyed by the spec too: a command may run in a folder that another spec makes.
         done = {(one.spec_id, one.path) for one in result.results if one.status is OpStatus.DONE}
         changes = [
             (change, f"{intent.id} {change.unit or 0}")
@@ -132,7 +132,7 @@ class _History:
         return name
 
     def back(self) -> list[FileChange]:
-        """The last that was done goes back first; what lies in a folder before the folder."""
+        """In reverse order; the contents of a folder before the folder."""
         numbers: dict[str, int] = {}
         found = []
         for path, net in reversed(self.files.items()):
@@ -145,16 +145,16 @@ def _folders_last(change: FileChange) -> tuple[int, int]:
     if not change.folder:
         return 1, 0
     depth = change.path.count("/")
-    # Coming back it is made first, outermost first; going away it goes last, innermost first.
+    # A restored folder is made first, outermost first; a removed one goes last, innermost first.
     return (0, depth) if change.after else (2, -depth)
 
 
 def newest(services: Services) -> str:
-    """The one that was carried out last, whatever its number."""
+    """The plan that was carried out last, whatever its number."""
     found, best = "", ""
     for ref in sorted(services.store.refs(), key=attrgetter("updated_at"), reverse=True):
         if ref.updated_at < best:
-            break  # whatever comes now was carried out before it was touched last
+            break  # the rest was carried out earlier
         if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(services, ref.id)) > best:
             found, best = ref.id, at
     if not found:
@@ -163,7 +163,7 @@ def newest(services: Services) -> str:
 
 
 def _carried_out_at(services: Services, plan_id: str) -> str:
-    """Empty if it changed no file."""
+    """Empty if it changed no files."""
     links = services.store.plan(plan_id).document.state.executions
     done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
     return max(done) if done and _History(services, plan_id).files else ""
@@ -221,7 +221,7 @@ def _subject(services: Services, stored: StoredPlan, found: Undoable, expires_at
 
 @storage_errors()
 def request(services: Services, plan_id: str) -> tuple[ApprovalRequest, Undoable]:
-    """Fix what an undo would bring back; the digest names it."""
+    """Fixes what an undo would restore; the digest identifies it."""
     stored = services.store.plan(plan_id)
     found = undoable(services, stored)
     expires_at = services.clock.after(services.rules.expires_sec)
@@ -266,7 +266,7 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
 
 
 def take_back(services: Services, stored: StoredPlan, approval: Approval) -> ExecutionResult:
-    """Approved together with the plan: what happens when its checks fail."""
+    """Rolls back after failed checks, as approved with the plan."""
     return _carry_out(services, stored, undoable(services, stored, approval), approval, "a check failed")
 
 
@@ -296,7 +296,7 @@ def _carry_out(
 
 
 def _contents(services: Services, changes: Sequence[FileChange]) -> dict[str, bytes]:
-    """What comes back from the ledger; what goes from there too, or from the files."""
+    """Restored bytes come from the ledger; removed ones from there too, or from the files."""
     contents = {}
     for change in changes:
         for state in (change.before, change.after):
@@ -311,7 +311,7 @@ def _contents(services: Services, changes: Sequence[FileChange]) -> dict[str, by
 
 
 def new_folders(services: Services, changes: Sequence[FileChange]) -> tuple[str, ...]:
-    """Those that are made along the way; a folder that is a change itself is none of them."""
+    """Folders made along the way, without those that are changes themselves."""
     made = {change.path for change in changes if change.folder}
     new = [change.path for change in changes if change.before is None]
     return tuple(folder for folder in services.tree.missing_folders(new) if folder not in made)

@@ -1,4 +1,4 @@
-"""What is done wholly or not at all: a group, or a single spec; and in which order."""
+"""Units, which are done completely or not at all: a group or a single spec; and their order."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -20,7 +20,7 @@ class Unit(NamedTuple):
 def numbered(
     specs: Sequence[ActionSpecExt], *, sandboxed: bool | UnsetType
 ) -> tuple[tuple[FileChange, ...], tuple[Step, ...]]:
-    """The changes and the steps of these specs, each with its place in the order."""
+    """The changes and the steps of these specs, each with its position."""
     changes: list[FileChange] = []
     steps: list[Step] = []
     for number, (_, some) in enumerate(groupby(specs, key=_Place())):
@@ -31,7 +31,7 @@ def numbered(
 
 
 class _Place:
-    """Neighbours of one group share a place; every other spec has one of its own."""
+    """Neighbours of one group share a position; every other spec has its own."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -48,7 +48,7 @@ def _changes(specs: Sequence[ActionSpecExt], unit: int) -> list[FileChange]:
         for file in spec.touched
         if file.before != file.after
     ]
-    # A folder comes before what is to lie in it.
+    # A folder comes before its contents.
     return sorted(found, key=lambda change: (0, change.path.count("/")) if change.folder else (1, 0))
 
 
@@ -59,7 +59,7 @@ def _step(spec: ActionSpecExt, unit: int, sandboxed: bool | UnsetType) -> Step: 
 
 
 def units_of(changes: Sequence[FileChange]) -> list[Unit]:
-    """In their order; changes without a number are one unit."""
+    """In order; changes without a number are one unit."""
     found: dict[int, list[FileChange]] = {}
     for change in changes:
         found.setdefault(change.unit or 0, []).append(change)
@@ -69,12 +69,12 @@ def units_of(changes: Sequence[FileChange]) -> list[Unit]:
 
 
 def stops(intent: ExecutionIntent, unit: Unit) -> bool:
-    """Whether what comes after the unit waits if it fails; an undo brings back all it can."""
+    """Whether a failure of the unit stops those after it; an undo restores all it can."""
     return not unit.optional and intent.kind is not Act.UNDO
 
 
 def segments(intent: ExecutionIntent) -> Iterator[list[Unit] | Step]:
-    """Neighbouring units of files together, so that their folders are synced once; steps one by one."""
+    """Groups neighbouring units of files, so that their folders are synced once; steps come one by one."""
     waiting: list[Unit] = []
     steps = intent.steps or ()
     parts: list[Unit | Step] = sorted([*units_of(intent.changes), *steps], key=_number)

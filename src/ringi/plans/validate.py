@@ -59,9 +59,9 @@ _FOREIGN: Final = {
     )
     for kind, fields in _FIELDS.items()
 }
-"""Fields of the other kinds, with what they hold if nobody set them."""
+"""Fields of other kinds, with their defaults."""
 _WHOLE_WORKSPACE: Final = frozenset([SpecKind.RUN, SpecKind.CALL, SpecKind.ANALYZE])
-"""Kinds that can do without a path."""
+"""Kinds that need no path."""
 _NOT_IN_GROUPS: Final = frozenset([SpecKind.RUN, SpecKind.CALL])
 _FOLDERS: Final = frozenset([SpecKind.MKDIR, SpecKind.RUN, SpecKind.ANALYZE])
 _LONGEST_RUN: Final = 86_400
@@ -69,7 +69,7 @@ _MOST_WORDS: Final = 10_000
 
 
 def normalised(spec: ActionSpec, rules: Rules) -> ActionSpec:
-    """The spec as it is kept: paths in their one spelling, nothing left to a default that could change."""
+    """The spec as stored: paths in normal form, every default made explicit, because defaults can change."""
     for name, default in _FOREIGN[spec.kind]:
         if getattr(spec, name) != default:
             raise Invalid(Text("{kind} specs have no {field}", kind=str(spec.kind), field=name))
@@ -108,7 +108,7 @@ Basis = Mapping[str, FileState | None]
 class Validated(NamedTuple):
     report: ValidationReport
     problems: tuple[Text, ...]
-    """The report's issues, before they became English."""
+    """The report's issues, not yet rendered in English."""
     diffs: tuple[Rendered, ...]
     """One for each normalised spec, in their order."""
 
@@ -136,7 +136,7 @@ def validate(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis
 
 
 def _made_by(spec: ActionSpecExt) -> set[str]:
-    """What is there when the spec is done: files, and the folders above them."""
+    """What exists after the spec: files, and their parent folders."""
     paths = [file.path.split("/") for file in spec.touched if file.after]
     return {"/".join(parts[:depth]) for parts in paths for depth in range(1, len(parts) + 1)}
 
@@ -155,7 +155,7 @@ def _check_one(
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
         return _invalid(spec_id, spec, rules, str(why)), NOTHING, problem
     rendered = rendering(effects)
-    # What counts of a move is the place that the bytes come to.
+    # For a move, the target counts.
     risk, reasons = _risk(spec, effects[::-1] if spec.kind is SpecKind.MOVE else effects, rendered, rules)
     touched = [
         Touched(effect.path, basis.get(effect.path, effect.before), effect.after) for effect in effects
@@ -189,7 +189,7 @@ def _summary(spec: ActionSpec, rendered: Rendered) -> str:
 def _of_no_file(
     spec_id: str, spec: ActionSpec, tree: Tree, rules: Rules, coming: Collection[str]
 ) -> ActionSpecExt:
-    """A command, a reading or a call: what it does to files is not known beforehand, or is nothing."""
+    """A command, a read or a call: its effect on files is unknown or none."""
     found = tree.look_folder(spec.path) if spec.path else None
     if spec.path and found is None and spec.path not in coming:
         raise Invalid(Text("it is not there"))
@@ -213,7 +213,7 @@ def _of_no_file(
 
 
 def _require_basis(spec: ActionSpec, effects: Sequence[Effect], basis: Basis) -> None:
-    """What a patch makes of a file as it was cannot be told from the file as it is."""
+    """The result of a patch for an older file cannot be computed from the current file."""
     if spec.kind is SpecKind.PATCH:
         for effect in effects:
             if basis.get(effect.path, effect.before) != effect.before:
@@ -230,7 +230,7 @@ def _risk(
         exists=any(effect.before for effect in effects),
         changed_lines=rendered.added + rendered.removed,
         changed_bytes=_changed_bytes(rendered, own),
-        # At its new place every line of a moved or copied file is new.
+        # At its new path every line of a moved or copied file is new.
         added=tuple(numbered(own.new or b"") if others else added_lines(rendered.diff)),
         unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
     )
@@ -265,7 +265,7 @@ def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSp
 
 
 def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Text]:
-    """What is wrong with the specs together, though each may be fine by itself."""
+    """Problems between specs that are valid by themselves."""
     problems = []
     if not count:
         problems.append(Text("there are no specs"))
@@ -292,7 +292,7 @@ def _clashes(specs: Sequence[ActionSpecExt]) -> Iterator[Text]:
 
 
 def _group_problems(specs: Sequence[ActionSpecExt]) -> Iterator[Text]:
-    """A group is one step: it has one place in the order, and fails as one."""
+    """A group is one step: it has one position in the order and fails as one."""
     ended: set[str] = set()
     optional: dict[str, bool] = {}
     last = None

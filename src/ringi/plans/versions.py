@@ -44,7 +44,7 @@ _FOLDER_MODE: Final = "040000"
 
 
 class Versions:
-    """A plan is named as for the plan tool."""
+    """Plans are named as for the plan tool."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -58,7 +58,7 @@ class Versions:
         requester: str = "",
         actor: Actor = Actor.AI,
     ) -> str:
-        """A new plan with the specs of a version (without one, the newest), measured on the files now."""
+        """A new plan with the specs of a version (by default the newest), based on the current files."""
         services = self._services
         stored = services.store.plan(plan_id_of(services, plan_id))
         plan = stored.document.plan
@@ -72,7 +72,7 @@ class Versions:
             tags=plan.tags,
             proposer=proposer or plan.proposer,
             left_out=plan.left_out,
-            # Whoever forks it asks for it; what covers another's plans must not cover this one.
+            # The requester is whoever forks it: a grant for another requester must not cover this plan.
             requester=requester,
         )
         forked = msgspec.structs.replace(document.plan, forked_from=plan.id)
@@ -91,8 +91,8 @@ class Versions:
     def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:
         """A new version with the specs of an earlier one.
 
-        A person takes back what they changed since: that is not told any more, and what the proposer saw
-        stays the basis. Whoever proposes is measured on the files as they are now.
+        If a person reverts, they withdraw their own edits: those are no longer reported, and what the
+        proposer saw stays the basis. For a proposer the basis is the current files.
         """
         services = self._services
         stored = services.store.plan(plan_id_of(services, plan_id))
@@ -114,7 +114,7 @@ class Versions:
     def compare(
         self, plan_id: str, version: int, other: int | None = None, *, other_plan: str | None = None
     ) -> PlanComparison:
-        """A version beside another one, of the same plan or of another; the newest, if none is named."""
+        """Compares two versions, of the same plan or of two plans; by default the newest."""
         services = self._services
         ours = plan_id_of(services, plan_id)
         theirs = plan_id_of(services, other_plan) if other_plan else ours
@@ -122,7 +122,7 @@ class Versions:
         return compare(services, ours, version, theirs, newest if other is None else other)
 
     def delta(self, plan_id: str) -> PlanComparison | None:
-        """What changed since the version that was approved last; None if none was."""
+        """What changed since the last approved version; None if none was approved."""
         services = self._services
         document = services.store.plan(plan_id_of(services, plan_id)).document
         plan = document.plan
@@ -161,20 +161,20 @@ def compare(services: Services, plan_id: str, version: int, other_plan_id: str, 
 
 
 class _Place(NamedTuple):
-    """Where a version does something."""
+    """What an action of a version is about."""
 
     name: str
     """A path; for a command what is run, for a call the tool."""
     kind: str
     """Empty for a file."""
     time: int
-    """0, unless more than one spec of the version names the same."""
+    """0, unless several specs of the version name the same."""
 
 
 class _Deed(NamedTuple):
     spec: ActionSpecExt
     file: Touched | None
-    """None if no bytes are known to come of it."""
+    """None if the resulting bytes are unknown."""
 
 
 def _differences(
@@ -229,12 +229,12 @@ def _same(one: _Deed, two: _Deed) -> bool:
 
 
 def _terms(deed: _Deed) -> dict[str, object]:
-    """What else of a spec about a file is approved, beside what comes of it."""
+    """What else is approved of a file's spec, besides the resulting bytes."""
     return {"group": deed.spec.base.group, "optional": deed.spec.base.optional}
 
 
 def _told(spec: ActionSpecExt) -> bytes:
-    """A spec of which no bytes are known, in its own words."""
+    """A spec without known bytes, described by its fields."""
     if spec.base.kind in CHANGING and spec.base.content is not None:
         try:
             return content_of(spec.base) or b""
@@ -245,7 +245,7 @@ def _told(spec: ActionSpecExt) -> bytes:
 
 def _diff(services: Services, place: _Place, one: _Deed | None, two: _Deed | None) -> str:
     try:
-        # A file that a version leaves alone stays what the other one found.
+        # A file that a version leaves alone stays as the other one found it.
         old = _side(services, one, after=True) if one else _side(services, two, after=False)
         new = _side(services, two, after=True) if two else _side(services, one, after=False)
     except _Unknown:
@@ -265,7 +265,7 @@ def _shown(diff: bytes) -> str:
 
 
 class _Unknown(Exception):
-    """No bytes are known to come of the spec."""
+    """The resulting bytes of the spec are unknown."""
 
 
 def _side(services: Services, deed: _Deed | None, *, after: bool) -> Side | None:
@@ -279,12 +279,12 @@ def _side(services: Services, deed: _Deed | None, *, after: bool) -> Side | None
     data = _bytes(services, deed.spec, state)
     if data is None:
         raise _Unknown
-    # All of the permission bits, not only those that git knows.
+    # All permission bits, not only those that git knows.
     return Side(data, f"100{state.mode[-3:]}")
 
 
 def _bytes(services: Services, spec: ActionSpecExt, state: FileState) -> bytes | None:
-    """The bytes of a state that the spec finds or makes: from itself, the file as it is now, the ledger."""
+    """The bytes before or after a spec: from the spec itself, the current file, or the ledger."""
     base = spec.base
     if base.kind in {SpecKind.CREATE, SpecKind.WRITE} and base.content is not None and state == spec.after:
         return content_of(base)
@@ -295,7 +295,7 @@ def _bytes(services: Services, spec: ActionSpecExt, state: FileState) -> bytes |
             if effect.before == state:
                 return effect.old
     except (Invalid, Refused, StorageFailed, OSError):
-        pass  # it does not fit any more; what it was made for may be kept
+        pass  # it no longer applies; the ledger may have the original file
     if (kept := services.store.get_bytes(state.sha256)) is not None:
         return kept
     return _made_of_kept(services, spec).get(state.sha256)

@@ -1,4 +1,4 @@
-"""Lines that delete, move or make a file, in English and Japanese, and which of their words name it."""
+"""Lines that delete, move or make a file, in English and Japanese, and the paths they name."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,16 +8,16 @@ from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.text import Text
 
 LONGEST: Final = 4096
-"""Of a line that is read at all: no path is longer."""
+"""Longer lines are not read: no path is that long."""
 SPAN: Final = "\0"
-"""Stands for a piece in code marks."""
+"""Placeholder for a piece in code marks."""
 
 _KNOWN: Final = frozenset({
     "AUTHORS", "Brewfile", "CODEOWNERS", "COPYING", "Caddyfile", "Containerfile", "Dockerfile",
     "Fastfile", "GNUmakefile", "Gemfile", "Jenkinsfile", "Justfile", "LICENSE", "Makefile", "NOTICE",
     "Pipfile", "Podfile", "Procfile", "Rakefile", "Vagrantfile", "justfile", "makefile",
 })  # fmt: skip
-# Words in code marks that begin a command or a statement, not the name of a file with blanks in it.
+# First words of commands or statements in code marks, as opposed to file names with blanks.
 _COMMANDS: Final = frozenset({
     "bash", "cargo", "cat", "cd", "class", "const", "cp", "curl", "def", "docker", "echo", "export",
     "from", "git", "go", "import", "let", "ls", "make", "mkdir", "mv", "node", "npm", "npx", "pip",
@@ -42,13 +42,13 @@ _EMPHASIS: Final = re.compile(r"(?<![\w/.*])(\*\*?)([^*]+)\1").sub
 
 
 class Line(NamedTuple):
-    """A line of text without what only makes it look nice."""
+    """A line of text without formatting."""
 
     skeleton: str
-    """Each piece in code marks is SPAN, blanks are single and the wide signs of Japanese narrow."""
+    """Each piece in code marks is SPAN, blanks are single and full-width signs are narrow."""
     spans: tuple[str, ...]
     ticked: bool = False
-    """A box that says it is done."""
+    """Its checkbox is ticked."""
 
     @property
     def words(self) -> str:
@@ -77,7 +77,7 @@ def read_line(line: str) -> Line | None:
 
 
 def path_of(word: str, *, marked: bool, folder: bool = False) -> str | None:
-    """The path as it is meant; None if the word is none. In code marks it may hold blanks."""
+    """The intended path; None if the word is not one. In code marks it may contain blanks."""
     path = word.strip("\"'`").removeprefix("./")
     if not path or path != path.strip() or _NEVER(path) or _ELSEWHERE(path):
         return None
@@ -107,7 +107,7 @@ def is_known(path: str) -> bool:
 
 
 def is_title(path: str) -> bool:
-    """Words with a stroke between them, as in Input/Output, more likely than a path."""
+    """Whether it is more likely words with a slash, as in Input/Output, than a path."""
     folder, _, name = path.rpartition("/")
     return bool(folder) and "/" not in folder and "." not in path and not is_known(name)
 
@@ -117,7 +117,7 @@ def several(paths: Sequence[str]) -> Text:
 
 
 class Read(NamedTuple):
-    """A line that asks for something; without specs it says why they could not be told."""
+    """A line that asks for something; without specs it says why not."""
 
     specs: tuple[ActionSpec, ...] = ()
     why: Text | None = None
@@ -128,7 +128,7 @@ class _Ask(NamedTuple):
 
     kind: SpecKind
     parts: Sequence[str]
-    """The names, as the line has them."""
+    """The names, as written."""
     says_file: bool = False
     terse: bool = False
     """In the words of a shell."""
@@ -149,7 +149,7 @@ _ENGLISH: Final = {
     ).fullmatch,
 }
 _DO: Final = r"(?:する|します|してください|すること)?$"
-# The verb stands last; what is before it is cut by the particles.
+# The verb comes last; particles separate what is before it.
 _JAPANESE: Final = {
     SpecKind.DELETE: re.compile(rf" ?(?P<file>ファイル)? ?を ?削除{_DO}").search,
     SpecKind.MOVE: re.compile(rf" ?(?:に|へ) ?(?P<file>)(?:移動|リネーム|改名|名前を?変更){_DO}").search,
@@ -223,7 +223,7 @@ def _cut(kind: SpecKind, rest: str) -> Sequence[str]:
 
 
 def _paths(ask: _Ask, spans: tuple[str, ...]) -> list[str]:
-    """Empty if a part is more or less than a name."""
+    """Empty if a part is not exactly a name."""
     left = iter(spans)
     paths = []
     for part in ask.parts:

@@ -1,6 +1,6 @@
-"""Markdown cut into what matters here: fenced blocks with what the words around them say, and paragraphs.
+"""Markdown split into fenced blocks, with what the text around them says, and paragraphs.
 
-If the fences can be read in two ways, the block is kept whole and marked as unreadable.
+If the fences are ambiguous, the block is kept whole and marked as unreadable.
 """
 
 import re
@@ -25,7 +25,7 @@ _QUOTE: Final = re.compile(r"[ \t]*>").match
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+•][ \t]|\d{1,9}[.)][ \t]|・)").match
 _HEADING: Final = re.compile(r"[ \t]*#{1,6}[ \t]").match
 _RULE: Final = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t\r]*").fullmatch
-# A closing fence may be indented a little more than its opening; the context of a diff begins with a blank.
+# A closing fence may be indented a little more than its opening; context lines of a diff begin with a blank.
 _SLACK: Final = 3
 _IS_DIFF: Final = re.compile(r"\W*(?:diff|patch)\b", re.IGNORECASE).match
 _NO_BLANK: Final = re.compile(r"[^ \t]").sub
@@ -34,15 +34,15 @@ _BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 class Fence(NamedTuple):
     line: int
-    """Of its opening, from 1."""
+    """Line of its opening fence, from 1."""
     opening: str
     info: str
     lines: tuple[str, ...]
     """Without the indentation that all of them share with the opening."""
     above: str
-    """The nearest line above that is not empty, if it is plain text."""
+    """The nearest non-empty line above, if it is plain text."""
     near: bool
-    """Nothing stands between them."""
+    """There is nothing between that line and the block."""
     why: Text | None = None
     """Why it cannot be read."""
 
@@ -56,7 +56,7 @@ class Paragraph(NamedTuple):
 
 
 class Aside(NamedTuple):
-    """Quoted or hidden: nobody proposes what stands there."""
+    """Quoted or hidden text, which proposes nothing."""
 
     line: int
     lines: tuple[str, ...]
@@ -71,7 +71,7 @@ class _Mark(NamedTuple):
     info: str
 
     def reach(self) -> int:
-        """How far a line may be indented and still close it."""
+        """How far a closing line may be indented."""
         return len(self.lead) + (0 if _IS_DIFF(self.info) else _SLACK)
 
 
@@ -135,9 +135,9 @@ class _Reader:
 
     def _content(self, first: int, end: int, opening: _Mark) -> tuple[str, ...]:
         lines = self._lines[first + 1 : end]
-        if self._lines[first].endswith("\r"):  # the text's own line ends, not the block's
+        if self._lines[first].endswith("\r"):  # line ends of the text, not of the block
             lines = [line.removesuffix("\r") for line in lines]
-        # A bullet counts as the blanks that stand below it.
+        # A bullet counts as blanks of the same width.
         shared = _NO_BLANK(" ", opening.lead)
         for line in lines:
             if not line.startswith(shared) and line.strip(" \t"):
@@ -149,7 +149,7 @@ class _Reader:
 
     def _nested_end(self, first: int, opening: _Mark, end: int) -> int:
         """Where the block ends if the fences in it are pairs; the end of the text if they are not."""
-        if not opening.info:  # then the last one closes, whichever of them opened
+        if not opening.info:  # then the last one closes it
             return end
         if self._pairs is None:
             self._pairs = _pairs(self._lines)
@@ -196,14 +196,14 @@ def _mark(line: str) -> _Mark | None:
     if "```" not in line and "~~~" not in line:
         return None
     found = _FENCE(line)
-    # Three backticks and more of them later are code within a line.
+    # With more backticks later in the line it is inline code.
     if not found or (found[2][0] == "`" and "`" in found[3]):
         return None
     return _Mark(found[1], found[2], found[3].strip())
 
 
 def _pairs(lines: Sequence[str]) -> dict[int, int]:
-    """Openings with words and the closings that belong to them, for each sign by itself."""
+    """Opening fences with words and their closing fences, separately for each sign."""
     pairs: dict[int, int] = {}
     stacks: dict[str, list[int]] = {"`": [], "~": []}
     for at, line in enumerate(lines):
@@ -217,7 +217,7 @@ def _pairs(lines: Sequence[str]) -> dict[int, int]:
 
 
 def _begins(line: str) -> bool:
-    """A paragraph does not go on with this line."""
+    """Whether this line starts a new paragraph."""
     return not line.strip() or any(
         begins(line) for begins in (_BULLET, _HEADING, _RULE, _QUOTE, is_fence, _is_comment)
     )
@@ -242,7 +242,7 @@ _MOST_WORDS: Final = 2
 
 
 class Info(NamedTuple):
-    """The words behind an opening fence."""
+    """The words after an opening fence."""
 
     language: str
     path: str | None = None
@@ -268,7 +268,7 @@ def read_info(info: str) -> Info:
     named = list(dict.fromkeys(path for path in paths if path))
     if len(named) > 1:
         return Info(language, why=several(named))
-    # Marks of a comment are no words.
+    # Comment marks are not words.
     if named and sum(any(map(str.isalnum, word)) for word in words) > _MOST_WORDS:
         return Info(language, why=Text("the words behind its fence say more than a language and a path"))
     return Info(language, named[0] if named else None)
@@ -280,7 +280,7 @@ def _first_word(word: str) -> tuple[str, str | None]:
     if tagged and (path := path_of(tagged[2], marked=False)):
         return tagged[1].lower(), path
     path = path_of(word, marked=False)
-    # In this place a well-known name without a folder is more likely the language.
+    # Here a well-known name without a folder is more likely the language.
     if path and not (is_known(word) or _LANGUAGE(word)):
         return "", path
     return word.lower(), None
@@ -291,11 +291,11 @@ class Above(NamedTuple):
 
     path: str | None = None
     alone: bool = False
-    """The line is nothing but the path."""
+    """The line is only the path."""
     creates: bool = False
     writes: bool = False
     leads: bool = False
-    """It ends as a line does that speaks of what follows."""
+    """It ends like a line that introduces what follows."""
     description: str = ""
     why: Text | None = None
 
@@ -346,7 +346,7 @@ _PART: Final = re.compile(
 
 
 def read_above(text: str, *, near: bool) -> Above:
-    """A sentence must name one path in code marks; without them the line is the path and nothing else."""
+    """A sentence must name one path in code marks; without them the line must be only the path."""
     line = read_line(text)
     if line is None or line.ticked or text.lstrip().startswith("|"):  # a row of a table names many things
         return Above()
@@ -401,7 +401,7 @@ def _with_spans(above: Above, line: Line) -> Above:
 
 
 def _core(words: str) -> tuple[str, bool]:
-    """Without the words that only introduce a path, and whether they say something."""
+    """The text without words that only introduce a path, and whether those mean something."""
     core = words.rstrip(_END)
     if label := _LABEL(core):
         core = core[label.end() :]

@@ -29,7 +29,7 @@ _SHELLS: Final = frozenset(["sh", "bash", "shell", "zsh", *_CONSOLES])
 _DIFFS: Final = frozenset(["diff", "patch"])
 _DIFF_FILES: Final = (".diff", ".patch")
 _SCRIPTS: Final = (".sh", ".bash", ".zsh", ".envrc", ".profile", ".bashrc", ".zshrc")
-# As models leave out what they do not want to repeat.
+# How models abbreviate what they do not want to repeat.
 _SIGNS: Final = "#/*-<!{;%( \t\N{FULLWIDTH LEFT PARENTHESIS}"
 _DOTS: Final = ("...", "…")
 _SAME: Final = re.compile(
@@ -42,7 +42,7 @@ _AS_BEFORE: Final = re.compile(
 
 
 def extract(text: str) -> Extraction:
-    """Takes time in proportion to the text, whatever it holds."""
+    """Linear in the text, whatever it contains."""
     found = _Extractor()
     if (at := _no_text(text)) is not None:
         found.leave(text.count("\n", 0, at) + 1, text[at : at + _SHOWN], Text("it holds what is not text"))
@@ -59,7 +59,7 @@ def extract(text: str) -> Extraction:
 
 
 def _no_text(text: str) -> int | None:
-    """Where half of a surrogate pair stands, which no file could hold."""
+    """The position of a lone surrogate, which no file can contain."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -89,7 +89,7 @@ class _Extractor:
                 return
 
     def take_paragraph(self, paragraph: Paragraph) -> None:
-        """Its lines are actions together or not at all: one of many may be the middle of a sentence."""
+        """Either all its lines are actions or none: one of many may be the middle of a sentence."""
         reads = [read_action(line, before_fence=paragraph.before_fence) for line in paragraph.lines]
         whole = all(reads)
         for number, (line, read) in enumerate(zip(paragraph.lines, reads, strict=True), paragraph.line):
@@ -109,7 +109,7 @@ class _Extractor:
             self.leave(fence.line, fence.opening, why)
 
     def _take(self, fence: Fence, info: Info, above: Above) -> Text | None:
-        """The reason why not."""
+        """Returns the reason if it could not be taken."""
         path = info.path or above.path
         if path and path.endswith(_DIFF_FILES):
             return self._take_file(fence, path, above)
@@ -183,7 +183,7 @@ def _is_diff(lines: tuple[str, ...]) -> bool:
 
 
 def _leaves_out(line: str) -> bool:
-    """A comment, or dots alone, that stands for what is not there."""
+    """Whether a comment, or dots alone, replaces omitted code."""
     said = line.lstrip(_SIGNS)
     if len(said) > _SHOWN or (len(said) == len(line.lstrip()) and not said.startswith(_DOTS)):
         return False

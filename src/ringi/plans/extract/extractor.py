@@ -1,4 +1,4 @@
-"""Specs from a plan's text (PT-14): what the parser places, and what a language model makes of the rest.
+"""Specs from a plan's text (PT-14): what the parser finds, and what a language model makes of the rest.
 
 The model's specs are marked and come last.
 """
@@ -34,10 +34,10 @@ class Extractor:
     def extract(
         self, plan_id: str, *, with_model: bool = False, on_working: OnWorking | None = None
     ) -> Extraction:
-        """Specs from the plan's own text, and what in it could not be placed. Nothing is set by it.
+        """Specs from the plan's own text, and what in it could not be placed. Does not change the plan.
 
-        `with_model` hands what could not be placed to the configured model. Raises ModelFailed, UnknownModel,
-        NoModelKey, NoExtra.
+        `with_model` passes what could not be placed to the configured model. Raises ModelFailed,
+        UnknownModel, NoModelKey, NoExtra.
         """
         stored = self._services.store.plan(plan_id_of(self._services, plan_id))
         content = stored.document.plan.content
@@ -98,7 +98,7 @@ def _left(found: Extraction, lines: set[int]) -> tuple[Unplaced, ...]:
 
 
 def _spec(given: NewSpec) -> ActionSpec:
-    """Nothing is mended here: what does not fit its kind is refused like anybody's."""
+    """Repairs nothing: fields that do not fit the kind are refused like anybody's."""
     kind = SpecKind(given.kind)
     written = kind in {SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH}
     return ActionSpec(
@@ -112,7 +112,7 @@ def _spec(given: NewSpec) -> ActionSpec:
 
 
 def _deeds(spec: ActionSpec) -> Iterator[tuple[str, str]]:
-    """What the model may not do a second time: the same file, the same command, the same look at it."""
+    """Identifies an action, so that the model cannot repeat one: the same file, command or read."""
     changes = "change" if spec.kind in CHANGING else str(spec.kind)
     if spec.kind is SpecKind.RUN:
         yield changes, f"{_normal(spec.path)} {shlex.join(spec.argv)}"

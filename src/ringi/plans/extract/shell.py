@@ -1,6 +1,6 @@
 """Commands of a shell block that are plain words; every other line needs a shell and is reported as such.
 
-A statement is read to its end, over several lines if need be, so that no part of one is taken for a command.
+Statements are read to their end, over several lines if necessary, so that no part is taken for a command.
 """
 
 import re
@@ -11,7 +11,7 @@ from ringi.text import Text
 
 _PLAIN: Final = re.compile(r"[^\s\\'\"`$|&;<>()*?\[{~#]+").match
 _IN_QUOTES: Final = re.compile(r"[^\"\\$`]+").match
-# What makes more of a dollar sign than a dollar sign; at the end of a line that goes on it could be anything.
+# What gives a dollar sign a special meaning; at the end of a continued line it could be anything.
 _EXPANDS: Final = re.compile(r"\$(?:[\w{(\[@*#?$!-]|\\$)").match
 _EXPANDS_BARE: Final = re.compile(r"\$(?:[\w{(\[@*#?$!\"'-]|\\$)").match
 _BRACES_AS_TEXT: Final = re.compile(r"\{\w*\}").match
@@ -19,12 +19,12 @@ _OPERATORS: Final = "|&;<>()`*?["
 
 
 class Words:
-    """One statement, fed line by line until it is whole."""
+    """One statement, fed line by line until it is complete."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.shell = False
-        """Something in it only a shell can do."""
+        """It needs a shell."""
         self._word: list[str] | None = None
         self._quote = ""
         self._goes_on = False
@@ -44,7 +44,7 @@ class Words:
                 self._put("\n")
         elif not self._goes_on:
             self._end_word()
-            # A list or a pipe whose next command stands on the next line.
+            # A list or a pipe that continues on the next line.
             self._goes_on = self.shell and line.rstrip().endswith(("&&", "|"))
 
     def _put(self, text: str) -> None:
@@ -170,7 +170,7 @@ class _Statement(NamedTuple):
 
 
 class Shell:
-    """Reads the blocks of one text in their order; it remembers what would still be in force."""
+    """Reads the blocks of one text in order and remembers shell state that would still apply."""
 
     def __init__(self) -> None:
         self._changed = False
@@ -237,7 +237,7 @@ def _statement(lines: Sequence[str], at: int) -> _Statement:
 
 
 def _prompted(lines: Sequence[str], at: int) -> _Statement:
-    """The lines that go on may have a prompt of their own."""
+    """Continuation lines may have a prompt of their own."""
     words = Words()
     found = _PROMPT(lines[at])
     words.feed(lines[at][found.end() if found else 0 :])
@@ -250,14 +250,14 @@ def _prompted(lines: Sequence[str], at: int) -> _Statement:
 
 
 def _outside(lines: Sequence[str], first: int, end: int) -> Iterator[Command]:
-    """Output or commands, nobody can say."""
+    """A line without a prompt: it may be output or a command."""
     for at in range(first, end):
         if lines[at].strip() and not lines[at].lstrip().startswith("#"):
             yield Command(at, (), Text("it has no prompt and other lines of the block have one"))
 
 
 def _compound_end(lines: Sequence[str], statement: _Statement) -> int:
-    """Where a loop, a condition or a function ends; the end of the block if that cannot be told."""
+    """Where a loop, a condition or a function ends; the end of the block if that is unclear."""
     opening = _opens(lines[statement.line], statement.first)
     quoted = statement.end > statement.line + 1 and statement.first not in _ENDS
     if not opening or quoted:
@@ -284,7 +284,7 @@ def _opens(line: str, first: str) -> str:
 
 
 def _heredoc_end(lines: Sequence[str], first: int, end: int, at_least: int) -> int:
-    """Behind the last of the texts that belong to the statement."""
+    """After the last here-document of the statement."""
     at = end
     for line in lines[first:end]:
         for _, delimiter in _HEREDOC(line):
