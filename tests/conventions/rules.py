@@ -17,6 +17,7 @@ WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py", "src/
 # The tree of errors is to be seen at once.
 LONG_MODULES: Final = ("src/ringi/errors.py",)
 
+OURS: Final = "ringi"
 BOUNDARY: Final = "src/ringi/cli/main.py"
 SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/")
 # Beside the wiring: who starts a program hands its environment on, less what would steer it.
@@ -139,6 +140,45 @@ def _mode(call: ast.Call) -> set[str]:
     given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"] or call.args[position:]
     mode = given[0] if given else None
     return set(mode.value) if isinstance(mode, ast.Constant) and isinstance(mode.value, str) else set()
+
+
+def patched(source: str, name: str) -> Iterator[str]:
+    """Tests replace the world around the program (a port, a file, a limit), never a part of it."""
+    tree = ast.parse(source)
+    ours = set(_names_of_ours(tree))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="setattr" | "delattr" | "patch" | "object") | ast.Name(id="patch"),
+                args=[target, *_],
+            ):
+                if _is_ours(target, ours):
+                    yield f"{name}:{node.lineno}: {ast.unparse(target)} is patched"
+            case ast.Assign(targets=targets):
+                members = [one for one in targets if isinstance(one, ast.Attribute) and _is_ours(one, ours)]
+                yield from (f"{name}:{node.lineno}: {ast.unparse(one)} is patched" for one in members)
+
+
+def _names_of_ours(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found = (alias for alias in names if alias.name.split(".")[0] == OURS)
+                yield from (alias.asname or OURS for alias in found)
+            case ast.ImportFrom(module=str(module), names=names) if module.split(".")[0] == OURS:
+                yield from (alias.asname or alias.name for alias in names)
+
+
+def _is_ours(target: ast.expr, ours: set[str]) -> bool:
+    """A name that was imported, whatever is reached through it, or the path of one as a string."""
+    while isinstance(target, ast.Attribute):
+        target = target.value
+    match target:
+        case ast.Constant(value=str(path)):
+            return path.split(".")[0] == OURS
+        case ast.Name(id=name):
+            return name in ours
+    return False
 
 
 def unproven(source: str, name: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from tests.conventions import rules
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+ALL_OF_TESTS = sorted((ROOT / "tests").rglob("*.py"))
 FOLDERS = ("src", "tests", "tools", "bench", "docs", "requirements", ".ci")
 SUFFIXES = frozenset({".py", ".md", ".po", ".txt", ".in", ".toml", ".yaml", ".json", ""})
 
@@ -21,8 +22,8 @@ Rule = Callable[[str, str], Iterator[str]]
 def text_files() -> Iterator[Path]:
     candidates = [*ROOT.iterdir(), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
     for path in candidates:
-        # Golden files may hold anything on purpose.
-        if path.is_file() and path.suffix in SUFFIXES and "golden" not in path.parts:
+        # Golden files may hold anything on purpose; in a linked work tree `.git` is a file with a path.
+        if path.is_file() and path.suffix in SUFFIXES and not {"golden", ".git"} & {*path.parts}:
             yield path
 
 
@@ -48,6 +49,10 @@ def test_sources_keep(rule: Rule):
 
 def test_every_test_can_fail():
     assert_kept(rules.unproven, TESTS)
+
+
+def test_no_test_patches_the_program():
+    assert_kept(rules.patched, ALL_OF_TESTS)
 
 
 def test_no_text_hides_characters():
@@ -113,6 +118,19 @@ MANY_METHODS = "class C:\n" + "".join(f"    def m{n}(self): ...\n" for n in rang
         (rules.writing, HERE, "path.write_text('x')"),
         (rules.writing, HERE, "open(path, 'w')"),
         (rules.writing, HERE, "path.open(mode='ab')"),
+        (rules.patched, HERE, "from ringi.plans import execute\nm.setattr(execute, 'covering', f)"),
+        (
+            rules.patched,
+            HERE,
+            "from ringi.plans import tool\nwith a() as p: p.setattr(tool.PlanTool, 'x', f)",
+        ),
+        (rules.patched, HERE, "mock.patch('ringi.plans.execute.covering', side_effect=f)"),
+        (rules.patched, HERE, "from ringi.plans import execute\npatch.object(execute, 'covering')"),
+        (rules.patched, HERE, "import ringi.cli\nmonkeypatch.setattr(ringi.cli.input, 'LEAST', 1)"),
+        (rules.patched, HERE, "from ringi.x import y\nm.setattr(y.os, 'read', f)"),
+        (rules.patched, HERE, "m.setattr('ringi.cli.input.LEAST', 1)"),
+        (rules.patched, HERE, "from ringi.cli import input\nm.delattr(input, 'LEAST')"),
+        (rules.patched, HERE, "def test_x():\n    from ringi.cli import input\n    input.LEAST = 1"),
         (rules.unproven, HERE, "def test_x():\n    f()"),
         (rules.unproven, HERE, "class TestX:\n    def test_x(self):\n        assert True"),
         (rules.hidden, HERE, "x = 'a\u202eb'"),
@@ -141,6 +159,8 @@ def test_rule_finds(rule: Rule, name: str, source: str):
         (rules.broad_except, HERE, "try: f()\nexcept BaseException:\n    g()\n    raise"),
         (rules.writing, "src/ringi/fs/calls.py", "os.rename(a, b)"),
         (rules.writing, HERE, "open(path)\npath.open('rb')\ntext.replace('a', 'b')\nos.fspath(x)"),
+        (rules.patched, HERE, "import os\nfrom ringi import x\nm.setattr(os, 'read', f)\ntool.x = x"),
+        (rules.patched, HERE, "m.setattr('tempfile.tempdir', '/t')\nsetattr(kind, 'x', 1)"),
         (rules.unproven, HERE, "def test_x():\n    with pytest.raises(ValueError): f()"),
         (rules.unproven, HERE, "def test_x():\n    assert_same(a, b)"),
         (rules.unproven, HERE, "def test_x():\n    world.check_all()"),

@@ -17,30 +17,30 @@ LEAST: Final = 4
 """Fewer characters of an id could match anything."""
 
 
-def read_named(name: str) -> bytes:
-    """A dash is standard input."""
+def read_named(name: str, *, most_bytes: int = MOST_BYTES) -> bytes:
+    """A dash is standard input, which has no limit."""
     if name == STDIN:
         if sys.stdin is None:  # the parent process closed it
             raise Unreadable(what=Text("standard input"), why=Text("it is closed"))
         return sys.stdin.buffer.read()
     try:
-        data = _bytes(name)
+        data = _bytes(name, most_bytes + 1)
     except FileNotFoundError:
         raise NotFound(what=Text("file"), name=name, see="ls") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise Unreadable(what=name, why=why or str(error)) from None
-    if len(data) > MOST_BYTES:
-        raise Unreadable(what=name, why=Text("it has more than {limit} bytes", limit=MOST_BYTES))
+    if len(data) > most_bytes:
+        raise Unreadable(what=name, why=Text("it has more than {limit} bytes", limit=most_bytes))
     return data
 
 
-def _bytes(name: str) -> bytes:
+def _bytes(name: str, count: int) -> bytes:
     """Does not block on a pipe without a writer, nor read a device without end."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:  # noqa: PTH123  # it is open already
         os.set_blocking(descriptor, True)
-        return file.read(MOST_BYTES + 1)
+        return file.read(count)
 
 
 def require_long(name: str) -> None:

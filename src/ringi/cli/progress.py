@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Final, Self, TextIO
+from typing import Final, NamedTuple, Self, TextIO
 
 from ringi.cli.app import App
 from ringi.cli.fold import folded, width
@@ -13,20 +13,28 @@ from ringi.cli.ui import Ui, translated
 from ringi.domain.prompt import Working
 from ringi.text import Text
 
-_QUIET_SEC: Final = 0.3
-"""Show nothing for a reply that comes sooner."""
-_TICK_SEC: Final = 0.25
-_PATIENCE_SEC: Final = 5.0
-"""Seconds between lines if the line cannot be rewritten in place."""
+
+class Pace(NamedTuple):
+    """When something is shown, in seconds."""
+
+    first: float = 0.3
+    """Show nothing for a reply that comes sooner."""
+    again: float = 0.25
+    once: float = 5.0
+    """When the only line is written, if it cannot be rewritten in place."""
+
+
+_PACE: Final = Pace()
 
 
 class Progress:
     """Call it with what the model reports; the seconds advance by themselves."""
 
-    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None) -> None:
+    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None, pace: Pace = _PACE) -> None:
         self._ui = ui
         self._out = out or (ui.out if rewrites else sys.stderr)
         self._rewrites = rewrites
+        self._pace = pace
         self._last = Working(0.0, 0)
         self._began = time.monotonic()
         self._shown = ""
@@ -50,13 +58,13 @@ class Progress:
         self._last = working
 
     def _tick(self) -> None:
-        wait = _QUIET_SEC if self._rewrites else _PATIENCE_SEC
+        wait = self._pace.first if self._rewrites else self._pace.once
         while not self._ended.wait(wait):
             if not self._rewrites:
                 self._write(self._words() + "\n")
                 return
             self._rewrite(self._words())
-            wait = _TICK_SEC
+            wait = self._pace.again
 
     def _words(self) -> str:
         seconds = int(time.monotonic() - self._began)

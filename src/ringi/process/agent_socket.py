@@ -28,15 +28,16 @@ class Server(NamedTuple):
 class AgentSocket:
     """Has no socket if none can be made: the agent can work without."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, below: str = _OUT_OF_SIGHT) -> None:
         self._server = server
+        self._below = below
         self._listener: socket.socket | None = None
         self._servers: list[subprocess.Popen[bytes]] = []
         self.folder: Path | None = None
 
     def __enter__(self) -> Self:
         with contextlib.suppress(OSError):
-            self.folder = Path(tempfile.mkdtemp(prefix="ringi-", dir=_OUT_OF_SIGHT))
+            self.folder = Path(tempfile.mkdtemp(prefix="ringi-", dir=self._below))
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
                 listener.setblocking(False)

@@ -5,12 +5,12 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from ringi.errors import Ambiguous, Busy, InTheWay, LedgerCorrupt, NewerVersion, RingiError, StorageFailed
-from ringi.store.migrations import MIGRATIONS
+from ringi.store.migrations import MIGRATIONS, Migration
 from ringi.text import Text
 
 GET_META: Final = "SELECT value FROM meta WHERE key = ?"
@@ -53,7 +53,10 @@ def private_folder(folder: Path) -> Path:
     return folder
 
 
-def connect(folder: Path, wait_sec: float) -> sqlite3.Connection:
+def connect(
+    folder: Path, wait_sec: float, migrations: Sequence[Migration] = MIGRATIONS
+) -> sqlite3.Connection:
+    """Brings the tables up to the last of the migrations; a ledger that had more of them is refused."""
     private_folder(folder)
     path = folder / DATABASE
     if path.is_symlink():
@@ -62,34 +65,36 @@ def connect(folder: Path, wait_sec: float) -> sqlite3.Connection:
         # Files of the database take the folder's protection; the umask of the caller does not matter.
         database = sqlite3.connect(path, timeout=wait_sec, isolation_level=None, check_same_thread=False)
         try:
-            _prepare_patiently(database, wait_sec)
+            _prepare_patiently(database, wait_sec, migrations)
         except BaseException:
             database.close()
             raise
     return database
 
 
-def _prepare_patiently(database: sqlite3.Connection, wait_sec: float) -> None:
+def _prepare_patiently(
+    database: sqlite3.Connection, wait_sec: float, migrations: Sequence[Migration]
+) -> None:
     """Where several make the ledger at once: SQLite does not wait by itself when it switches its journal."""
     end = time.monotonic() + wait_sec
     while True:
         try:
-            return _prepare(database)
+            return _prepare(database, migrations)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & _PRIMARY_CODE not in _BUSY or time.monotonic() >= end:
                 raise
             time.sleep(_PAUSE_SEC)
 
 
-def _prepare(database: sqlite3.Connection) -> None:
+def _prepare(database: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
     # Before anything else, so that a damaged or newer file is not touched.
     version = _version(database)
-    if version > len(MIGRATIONS):
-        raise NewerVersion(what=Text("The ledger"), found=version, known=len(MIGRATIONS))
+    if version > len(migrations):
+        raise NewerVersion(what=Text("The ledger"), found=version, known=len(migrations))
     database.execute("PRAGMA journal_mode = WAL").fetchone()
     database.execute("PRAGMA synchronous = FULL")
-    if version < len(MIGRATIONS):
-        _migrate(database)
+    if version < len(migrations):
+        _migrate(database, migrations)
 
 
 def _version(database: sqlite3.Connection) -> int:
@@ -102,17 +107,17 @@ def _version(database: sqlite3.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _migrate(database: sqlite3.Connection) -> None:
+def _migrate(database: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
         # Again under the lock: another process may have migrated meanwhile.
-        for number in range(_version(database), len(MIGRATIONS)):
-            for statement in MIGRATIONS[number]:
+        for number in range(_version(database), len(migrations)):
+            for statement in migrations[number]:
                 if isinstance(statement, str):
                     database.execute(statement)
                 else:
                     statement(database)
-        database.execute(SET_META, ("schema", str(len(MIGRATIONS))))
+        database.execute(SET_META, ("schema", str(len(migrations))))
         database.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(sqlite3.Error):
@@ -148,9 +153,9 @@ def _in_our_words(error: sqlite3.DatabaseError | UnicodeDecodeError, path: str) 
 class Reader:
     """An open ledger, to be read. Each kind of document adds its own queries."""
 
-    def __init__(self, folder: Path, wait_sec: float) -> None:
+    def __init__(self, folder: Path, wait_sec: float, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self.folder = folder
-        self.database = connect(folder, wait_sec)
+        self.database = connect(folder, wait_sec, migrations)
 
     def close(self) -> None:
         self.database.close()

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, Final
 
-Step = str | Callable[[sqlite3.Connection], None]
+Migration = tuple[str | Callable[[sqlite3.Connection], None], ...]
 
 
 def _fields(document: object) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def name_grants(database: sqlite3.Connection) -> None:
         database.execute("UPDATE events SET subject_id = ? WHERE seq = ?", (grant_id, seq))
 
 
-MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (
+MIGRATIONS: Final[tuple[Migration, ...]] = (
     (
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
         """CREATE TABLE plans (

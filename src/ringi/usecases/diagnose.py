@@ -17,7 +17,7 @@ from ringi.text import Text
 from ringi.usecases.settings import DiagnosticCommand, DiagnosticSettings
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy_run import CopyRun, ScratchCopies, Touched
-from ringi.workspace.diagnostics import MAX_OUTPUT_BYTES, Format, Parsed, Place, Unparsed, merged, parse
+from ringi.workspace.diagnostics import LIMITS, Format, Limits, Parsed, Place, Unparsed, merged, parse
 
 _READER_VERSION: Final = 1  # raise it if the same output is read differently
 _CANNOT_RUN: Final = 126  # shells use codes from here for: not runnable, not found, killed by a signal
@@ -55,6 +55,8 @@ def diagnose(
     *,
     environment: Mapping[str, str],
     on_command: Callable[[str], None] = lambda _: None,
+    limits: Limits = LIMITS,
+    most_kept: int = _MOST_KEPT,
 ) -> Diagnosed:
     """Uses cached results for this snapshot; makes a copy only if something must run."""
     settings = workspace.settings.diagnostics
@@ -69,12 +71,12 @@ def diagnose(
                 found.append(known)
             else:
                 on_command(command.text)
-                kept, problem = _run(copies, basis, command.text, settings)
+                kept, problem = _run(copies, basis, command.text, settings, limits)
                 found.append(kept)
                 if problem:
                     gaps.append(Gap(GapCode.TOOL_FAILED, command.text, str(problem)))
                 else:
-                    _keep(workspace, basis.snapshot_id, command.text, kept)
+                    _keep(_cache_file(workspace, basis.snapshot_id, command.text), kept, most_kept)
     outside = sum(kept.outside for kept in found)
     return Diagnosed(merged(kept.diagnostics for kept in found), tuple(gaps), outside)
 
@@ -86,7 +88,7 @@ _NONE: Final = Kept(diagnostics=())
 
 
 def _run(
-    copies: ScratchCopies, basis: Basis, command: str, settings: DiagnosticSettings
+    copies: ScratchCopies, basis: Basis, command: str, settings: DiagnosticSettings, limits: Limits
 ) -> tuple[Kept, Text | None]:
     """Its diagnostics, or why they are unreliable; failures are never cached."""
     try:
@@ -97,8 +99,8 @@ def _run(
         ran = copy_run.run(
             command,
             timeout_sec=settings.timeout_sec,
-            output=at_most(MAX_OUTPUT_BYTES),
-            errors=at_most(MAX_OUTPUT_BYTES),
+            output=at_most(limits.output_bytes),
+            errors=at_most(limits.output_bytes),
             env=_environment(copy_run),
         )
         touched = copy_run.touched()
@@ -109,12 +111,19 @@ def _run(
     if ran.timed_out:
         return _NONE, Text("it took longer than {limit} s", limit=settings.timeout_sec)
     if ran.too_long:
-        return _NONE, Text("it printed more than {limit} bytes", limit=MAX_OUTPUT_BYTES)
+        return _NONE, Text("it printed more than {limit} bytes", limit=limits.output_bytes)
     if touched is Touched.REWRITTEN:
         return _NONE, Text("it changes files, so it speaks of others than the project's")
     tree = copy_run.copy.tree
     place = Place((str(tree), os.path.realpath(tree)), basis.files)
-    parsed = parse(ran.output, place, Format(settings.format), errors=ran.errors, source=_program(command))
+    parsed = parse(
+        ran.output,
+        place,
+        Format(settings.format),
+        errors=ran.errors,
+        source=_program(command),
+        limits=limits,
+    )
     return _judged(ran, parsed)
 
 
@@ -160,13 +169,13 @@ def cached(workspace: OpenWorkspace, snapshot_id: str, command: str) -> Kept | N
         return None
 
 
-def _keep(workspace: OpenWorkspace, snapshot_id: str, command: str, kept: Kept) -> None:
-    path = _cache_file(workspace, snapshot_id, command)
+def _keep(path: Path, kept: Kept, most: int) -> None:
+    """Keeps the `most` newest files of the cache."""
     with suppress(OSError):  # if it cannot be cached, it runs again next time
         path.parent.mkdir(mode=0o700, exist_ok=True)
         replace_file(path, codec.canonical(kept), synced=False)
         known = sorted(path.parent.glob("*.json"), key=lambda one: one.stat().st_mtime_ns)
-        for old in known[:-_MOST_KEPT]:
+        for old in known[:-most]:
             old.unlink(missing_ok=True)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ringi.cli import input as module
 from ringi.cli.input import read_named
 from ringi.errors import NotFound, Unreadable
 
@@ -42,7 +41,6 @@ def test_a_pipe_is_read_to_its_end():
     os.close(reading)
 
 
-def test_a_device_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+def test_a_device_without_an_end_is_refused():
     with pytest.raises(Unreadable, match="more than 1000 bytes"):
-        read_named("/dev/zero")
+        read_named("/dev/zero", most_bytes=1000)

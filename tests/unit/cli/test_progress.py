@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from ringi.cli import progress
-from ringi.cli.progress import Progress
+from ringi.cli.progress import Pace, Progress
 from ringi.cli.ui import Ui
 from ringi.domain.prompt import Working
+
+QUICK = Pace(first=0.02, again=0.02, once=0.02)
 
 
 def a_ui() -> Ui:
@@ -35,11 +36,9 @@ def test_whoever_answers_at_once_needs_none() -> None:
     assert out.getvalue() == ""
 
 
-def test_seconds_tokens_and_the_reason_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_QUIET_SEC", 0.02)
-    monkeypatch.setattr(progress, "_TICK_SEC", 0.02)
+def test_seconds_tokens_and_the_reason_in_one_line() -> None:
     out = io.StringIO()
-    with Progress(a_ui(), rewrites=True, out=out) as working:
+    with Progress(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
         working(Working(0.0, 1240, "the service said to wait 12 s"))
         time.sleep(0.1)
         assert on_screen(out.getvalue()).endswith("0 s · 1,240 tokens · the service said to wait 12 s")
@@ -51,10 +50,9 @@ def test_seconds_tokens_and_the_reason_in_one_line(monkeypatch: pytest.MonkeyPat
     assert "\x1b" not in out.getvalue()
 
 
-def test_a_note_cannot_command_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_QUIET_SEC", 0.02)
+def test_a_note_cannot_command_the_terminal() -> None:
     out = io.StringIO()
-    with Progress(a_ui(), rewrites=True, out=out) as working:
+    with Progress(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
         working(Working(0.0, 0, "evil \x1b[2J\r\n" + "x" * 200))
         time.sleep(0.1)
     assert "\x1b" not in out.getvalue()
@@ -62,20 +60,18 @@ def test_a_note_cannot_command_the_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     assert max(map(len, out.getvalue().split("\r"))) < 80
 
 
-def test_without_rewriting_one_line_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE_SEC", 0.02)
+def test_without_rewriting_one_line_after_a_while() -> None:
     out = io.StringIO()
-    with Progress(a_ui(), rewrites=False, out=out):
+    with Progress(a_ui(), rewrites=False, out=out, pace=QUICK):
         time.sleep(0.1)
     assert out.getvalue() == "The model works … 0 s\n"
 
 
-def test_an_error_erases_the_line_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_QUIET_SEC", 0.02)
+def test_an_error_erases_the_line_and_goes_on() -> None:
     out = io.StringIO()
 
     def work() -> None:
-        with Progress(a_ui(), rewrites=True, out=out):
+        with Progress(a_ui(), rewrites=True, out=out, pace=QUICK):
             time.sleep(0.1)
             raise ValueError("broken")
 

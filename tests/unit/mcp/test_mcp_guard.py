@@ -1,6 +1,7 @@
 """Who may speak to the server over HTTP, and a client that goes away there."""
 
 import socket
+import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -98,7 +99,7 @@ def test_servers_that_start_together_agree_on_the_token(tmp_path: Path):
 
 
 def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(command, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "mcp", None)  # as if nothing by that name could be imported
 
     class Nothing:
         environment: Mapping[str, str] = MappingProxyType({})

@@ -39,7 +39,9 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.planning.approve import enhanced_instruction
+from ringi.planning.tool import PlanningTool
 from ringi.store.integrity import verify
+from ringi.store.ledger import Ledger
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import AgentAtWork, NoTerminal
 
@@ -251,24 +253,35 @@ def test_the_newest_messages_stay_and_older_ones_go_to_the_log(desk: Desk):
     assert "older messages of the conversation" in log
 
 
+class FullDisk:
+    """The ledger, on a disk that has no space for the next few transactions."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.failures = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def transaction(self) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise StorageFailed(what="the ledger", why="No space left on device")
+        return self._ledger.transaction()
+
+
 @pytest.mark.req("IP-11")
-def test_saving_is_tried_four_times_and_nothing_is_half_written(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+def test_saving_is_tried_four_times_and_nothing_is_half_written(desk: Desk):
     session_id = desk.tool.start("Add a login").session_id
     desk.tool.go_on(session_id)
-    real, failures = desk.ledger.transaction, [3]
-
-    def full() -> Any:
-        if failures[0]:
-            failures[0] -= 1
-            raise StorageFailed(what="the ledger", why="No space left on device")
-        return real()
-
-    monkeypatch.setattr(desk.ledger, "transaction", full)
-    assert desk.tool.answer(session_id, "one").pending.number == 2
+    disk = FullDisk(desk.ledger)
+    tool = PlanningTool(desk.parts._replace(store=disk))
+    disk.failures = 3
+    assert tool.answer(session_id, "one").pending.number == 2
     assert len(desk.pauses) == 3
-    failures[0] = 4
+    disk.failures = 4
     with pytest.raises(StorageFailed, match="No space"):
-        desk.tool.answer(session_id, "two")
+        tool.answer(session_id, "two")
     assert desk.tool.view(session_id).pending.number == 2
     assert desk.tool.get(session_id).session.questions[1].answer is None
 

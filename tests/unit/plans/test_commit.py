@@ -1,5 +1,6 @@
 """A plan that ends with a commit: approved with it, made once, told as it is."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 
 from ringi.api import Workspace, open_workspace
 from ringi.domain.approval import Cancelled, ProofKind
-from ringi.domain.execution import CommitOutcome, ExecutionIntent, ExecutionResult, OpStatus
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.execution import CommitOutcome, ExecutionResult, OpStatus
+from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, CheckFailure, PlannedChecks, PlannedCommit, PlanStatus, SpecKind
+from ringi.domain.risk import Risk
 from ringi.errors import (
     BadTransition,
     CheckFailed,
@@ -24,14 +28,14 @@ from ringi.errors import (
     Stale,
     WrongAnswer,
 )
+from ringi.fs import OsFileSystem
 from ringi.plans import commit as committing
-from ringi.plans import execute
 from ringi.plans.commit import LONGEST, outcome_of, with_trailers
-from ringi.plans.executor import Executor, Progress
 from ringi.plans.tool import PlanTool
-from ringi.plans.units import Unit
+from ringi.ports import NewEvent
 from ringi.usecases.verify import Examination
-from ringi.workspace.stage import Stage
+from ringi.workspace.tree import Tree
+from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     HELLO,
     ROOT,
@@ -45,6 +49,7 @@ from tests.helpers import (
     kinds,
     open_scratch,
     proposed,
+    rewire,
     undo,
     untouched,
     write,
@@ -380,8 +385,7 @@ def check_with(
 
 def test_the_rest_after_an_abort_is_one_commit_with_what_was_done(ws: Workspace, repo: Path):
     plan_id = approved(ws, write("README.md", "x\n"), create("late.txt", "late\n"))
-    with pytest.MonkeyPatch.context() as patched:
-        result = with_second_failing(patched, ws, plan_id)
+    result = without_late(ws, plan_id)
     assert (result.overall_success, bool(result.commit)) == (False, False)
     assert git(repo, "log", "--format=%s") == "first\n"
     assert ws.plan.get_state(plan_id).status is PlanStatus.ABORTED
@@ -391,18 +395,21 @@ def test_the_rest_after_an_abort_is_one_commit_with_what_was_done(ws: Workspace,
     assert kinds(ws, plan_id).count("committed") == 1
 
 
-def with_second_failing(patched: pytest.MonkeyPatch, workspace: Workspace, plan_id: str) -> ExecutionResult:
-    """The second unit cannot be written."""
-    real = Executor._swap
+def without_late(workspace: Workspace, plan_id: str) -> ExecutionResult:
+    tree = Tree(Unwritable("late.txt"), workspace.places.root)
+    return PlanTool(workspace.services._replace(tree=tree)).execute(plan_id)
 
-    def swap(self: Executor, stage: Stage, intent: ExecutionIntent, unit: Unit, progress: Progress) -> bool:
-        if unit.number:
-            progress.taken_back(unit, {}, "no")
-            return False
-        return real(self, stage, intent, unit, progress)
 
-    patched.setattr(Executor, "_swap", swap)
-    return workspace.plan.execute(plan_id)
+class Unwritable(OsFileSystem):
+    """Nothing can be put at this name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def link(self, source: int, name: str, target: int, target_name: str) -> None:
+        if target_name == self._name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target_name)
+        super().link(source, name, target, target_name)
 
 
 @pytest.mark.req("PT-12")
@@ -488,18 +495,22 @@ def test_undo_brings_the_files_back_and_leaves_the_commit(ws: Workspace, repo: P
 
 
 @pytest.mark.req("PT-8")
-def test_a_standing_approval_never_covers_a_commit(
-    ws: Workspace, repo: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_standing_approval_never_covers_a_commit(ws: Workspace, repo: Path):
+    """Not even one that somebody wrote into the ledger, with its event and a grant that counts."""
+    keys = MadeUpKeys("hers")
+    rewire(ws, signatures=keys)
+    scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 1, 1, 1, 1)
+    subject = ws.grants.draft(scope, ws.services.clock.after(86_400))
+    grant = ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako")))
     plan_id = approved(ws, *CHANGE)
-    real = execute.covering
-
-    def through_a_grant(*given: object):
-        found = real(*given)
-        proof = msgspec.structs.replace(found.proof, kind=ProofKind.GRANT, grant="12345678-0")
-        return msgspec.structs.replace(found, proof=proof)
-
-    monkeypatch.setattr(execute, "covering", through_a_grant)
+    (given_,) = ws.ledger.approvals(plan_id)
+    proof = msgspec.structs.replace(grant.proof, kind=ProofKind.GRANT, grant=grant.id)
+    forged = msgspec.structs.replace(given_, id="forged", proof=proof)
+    with ws.ledger.transaction() as transaction:
+        transaction.add_approval(forged)
+        stored = transaction.plan(plan_id)
+        event = NewEvent(EventKind.APPROVED, Actor.SYSTEM, grant.id, forged)
+        transaction.save_plan(stored, stored.document, event)
     with untouched(repo), pytest.raises(GrantRefused, match="a commit is never covered"):
         ws.plan.execute(plan_id)
 
@@ -532,9 +543,9 @@ def test_a_commit_that_nobody_approved_is_a_contradiction(ws: Workspace):
     assert ["nobody had approved one" in str(why) for why in Examination(ws).plan(plan_id).problems] == [True]
 
 
-def test_optional_specs_that_failed_are_not_in_it(ws: Workspace, repo: Path, monkeypatch: pytest.MonkeyPatch):
+def test_optional_specs_that_failed_are_not_in_it(ws: Workspace, repo: Path):
     plan_id = approved(ws, write("README.md", "x\n"), create("late.txt", "late\n", optional=True))
-    result = with_second_failing(monkeypatch, ws, plan_id)
+    result = without_late(ws, plan_id)
     assert [outcome.status for outcome in result.results] == [OpStatus.DONE, OpStatus.FAILED]
     assert commit_of(result).commit
     assert names(repo) == ["README.md"]

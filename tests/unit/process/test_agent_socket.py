@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ringi.process import agent_socket
 from ringi.process.agent_socket import AgentSocket, Server
 from ringi.process.supervisor import read_stat
 from ringi.process.terminal import run_in_terminal
@@ -98,9 +97,8 @@ def test_it_lies_where_no_other_sandbox_sees_it(monkeypatch: pytest.MonkeyPatch)
         assert guest.makefile().readline().endswith(" x\n")
 
 
-def test_without_a_place_for_it_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_socket, "_OUT_OF_SIGHT", str(tmp_path / "nowhere"))
-    with AgentSocket(server()) as door:
+def test_without_a_place_for_it_there_is_none(tmp_path: Path) -> None:
+    with AgentSocket(server(), below=str(tmp_path / "nowhere")) as door:
         assert (door.path, door.descriptors, door.serve()) == (None, (), False)
 
 

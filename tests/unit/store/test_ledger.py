@@ -14,9 +14,10 @@ from ringi.domain.plan import PlanStatus, with_state
 from ringi.domain.project_state import Dependencies, ProjectState, StateSource
 from ringi.errors import Busy, LedgerCorrupt, LostRace, NewerVersion, NotFound, NothingToUndo, StorageFailed
 from ringi.ports import NewEvent
-from ringi.store import connection, migrations
-from ringi.store.connection import connect, private_folder
+from ringi.store.connection import GET_META, connect, private_folder
 from ringi.store.contents import Contents
+from ringi.store.migrations import MIGRATIONS
+from ringi.store.plans import PlanReader
 from ringi.wiring.system import SystemClock
 from tests.helpers import approved, assert_whole, kinds, open_scratch, proposed, undo, write
 
@@ -53,9 +54,7 @@ def test_made_from_nothing(tmp_path: Path):
     with contextlib.closing(connect(folder, 1)) as database:
         found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         assert found == TABLES
-        assert database.execute(connection.GET_META, ("schema",)).fetchone() == (
-            str(len(migrations.MIGRATIONS)),
-        )
+        assert database.execute(GET_META, ("schema",)).fetchone() == (str(len(MIGRATIONS)),)
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database.execute("PRAGMA synchronous").fetchone() == (2,)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -63,25 +62,23 @@ def test_made_from_nothing(tmp_path: Path):
         assert again.execute("SELECT COUNT(*) FROM plans").fetchone() == (0,)
 
 
-def test_a_migration_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    broken = (*migrations.MIGRATIONS, ("CREATE TABLE extra (x)", "CREATE TABLE plans (x)"))
-    with monkeypatch.context() as patched:
-        patched.setattr(connection, "MIGRATIONS", broken)
-        with pytest.raises(LedgerCorrupt):
-            connect(tmp_path / "state", 1)
+def test_a_migration_that_fails_leaves_nothing(tmp_path: Path):
+    broken = (*MIGRATIONS, ("CREATE TABLE extra (x)", "CREATE TABLE plans (x)"))
+    with pytest.raises(LedgerCorrupt):
+        connect(tmp_path / "state", 1, broken)
     with contextlib.closing(connect(tmp_path / "state", 1)) as database:
         found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert found == TABLES
 
 
-def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         plan_id = proposed(ws, write("README.md", "x\n"))
-    with monkeypatch.context() as patched:
-        patched.setattr(connection, "MIGRATIONS", (*migrations.MIGRATIONS, ("CREATE TABLE later (x TEXT)",)))
-        with open_scratch(tmp_path) as ws:
-            assert ws.plan.get_state(plan_id).status is PlanStatus.PENDING_REVIEW
-            assert ws.ledger.meta("schema") == str(len(connection.MIGRATIONS))
+        folder = ws.places.state
+    later = (*MIGRATIONS, ("CREATE TABLE later (x TEXT)",))
+    with contextlib.closing(PlanReader(folder, 1, later)) as reader:
+        assert reader.document(plan_id).state.status is PlanStatus.PENDING_REVIEW
+        assert reader.meta("schema") == str(len(later))
     with pytest.raises(NewerVersion):
         open_scratch(tmp_path)
 

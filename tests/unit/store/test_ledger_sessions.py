@@ -19,10 +19,10 @@ from ringi.domain.session import OPEN_SESSIONS, LogEntry, SessionFacts, SessionS
 from ringi.domain.subject import SubjectKind
 from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
 from ringi.ports import NewEvent, SessionStore
-from ringi.store import connection, migrations
-from ringi.store.connection import DATABASE, connect
+from ringi.store.connection import DATABASE, GET_META, connect
 from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger
+from ringi.store.migrations import MIGRATIONS
 from ringi.store.plans import PlanReader
 from tests.helpers import SetClock, open_scratch
 from tests.unit.store.made_sessions import (
@@ -274,14 +274,10 @@ def test_half_a_character_in_a_session_is_refused(ledger: Ledger):
     assert ledger.session(id_of(1)) == stored
 
 
-def test_a_ledger_from_before_has_no_session_and_can_have_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    with monkeypatch.context() as patched:
-        patched.setattr(connection, "MIGRATIONS", migrations.MIGRATIONS[:3])
-        connect(tmp_path, 1).close()
+def test_a_ledger_from_before_has_no_session_and_can_have_one(tmp_path: Path):
+    connect(tmp_path, 1, MIGRATIONS[:3]).close()
     with contextlib.closing(sqlite3.connect(tmp_path / DATABASE)) as database:
-        assert database.execute(connection.GET_META, ("schema",)).fetchone() == ("3",)
+        assert database.execute(GET_META, ("schema",)).fetchone() == ("3",)
     reader = PlanReader(tmp_path, 1)
     with contextlib.closing(reader):
         assert reader.session_refs(open_only=True) == reader.session_refs() == []

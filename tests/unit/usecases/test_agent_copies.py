@@ -1,8 +1,8 @@
 """Copies stay as long as somebody may go on in them; a crash loses nothing and makes nothing twice."""
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,15 +11,16 @@ from ringi.api.doctor import doctor_of
 from ringi.domain.plan import PlanStatus
 from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
-from ringi.plans.tool import PlanTool
-from ringi.usecases import agent_copies, beside
+from ringi.ports import Clock
+from ringi.store.ledger import Ledger
+from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.doctor import Mark
 from ringi.usecases.resume import find_copy, resume_in
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import SCRATCH
-from tests.helpers import Person, approve, environment_of
+from tests.helpers import Person, approve, environment_of, rewire
 
 OLD = "2020-01-01T00:00:00.000000Z"
 
@@ -122,27 +123,41 @@ def test_one_copy_is_one_agents(workspace: Workspace) -> None:
         pytest.fail("it is not there")
 
 
-@pytest.mark.parametrize("step", ["propose", "set_specs_on", "add_checks"])
+class DyingLedger:
+    """The ledger, until the power goes after so many transactions."""
+
+    def __init__(self, ledger: Ledger, transactions: int) -> None:
+        self._ledger = ledger
+        self._left = transactions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def transaction(self) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise StorageFailed(what="ledger", why="the power went")
+        return self._ledger.transaction()
+
+
+@pytest.mark.parametrize(("after", "noted"), [(0, False), (1, False), (2, True)])
 def test_a_crash_while_it_becomes_a_plan_makes_no_second_one(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, step: str
+    workspace: Workspace, after: int, noted: bool
 ) -> None:
+    """Before the plan is there, before it has specs, and before its checks are saved."""
     copy = worked(workspace, new="x\n")
-
-    def stop(*_: object, **__: object) -> None:
-        raise StorageFailed(what="ledger", why="the power went")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(PlanTool, step, stop)
-        with suppress(StorageFailed):
-            taken(workspace, copy, checks=["true"])
+    rewire(workspace, store=DyingLedger(workspace.ledger, after))
+    with pytest.raises(StorageFailed):
+        taken(workspace, copy, checks=["true"])
+    rewire(workspace, store=workspace.ledger)
     copy = WorkCopy.open(copy.folder)
-    assert [found.id for found in abandoned(workspace)] == ([] if step == "add_checks" else [copy.id])
+    assert [found.id for found in abandoned(workspace)] == ([] if noted else [copy.id])
     again = taken(workspace, copy)
     assert again.plan is not None
     assert [ref.id for ref in workspace.plan.list()] == [again.plan.id]
     assert again.plan.version == 1
     assert workspace.plan.get_state(again.plan.id).previews.files == ("new",)
-    assert again.new is (step != "add_checks")
+    assert again.new is not noted
 
 
 def test_later_work_is_a_new_version_and_no_work_is_none(workspace: Workspace) -> None:
@@ -277,15 +292,29 @@ def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
     assert workspace.ledger.count() == 1
 
 
-def test_what_somebody_went_on_with_meanwhile_stays(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Interrupting:
+    """A clock that lets somebody else do something while it is looked at."""
+
+    def __init__(self, clock: Clock, meanwhile: Callable[[], None]) -> None:
+        self._clock = clock
+        self._meanwhile = [meanwhile]
+
+    def now(self) -> str:
+        while self._meanwhile:
+            self._meanwhile.pop()()
+        return self._clock.now()
+
+    def after(self, seconds: float) -> str:
+        return self._clock.after(seconds)
+
+
+def test_what_somebody_went_on_with_meanwhile_stays(workspace: Workspace) -> None:
     copy = worked(workspace, new="x\n")
     assert taken(workspace, copy).plan
     copy.note(ended_at=OLD)
-    seen = kept(workspace)
-    assert seen[0].settled
-    copy.note(ended_at=workspace.clock.now())
-    monkeypatch.setattr(agent_copies, "kept", lambda _: seen)
+    assert kept(workspace)[0].settled
+    real = workspace.clock
+    rewire(workspace, clock=Interrupting(real, lambda: copy.note(ended_at=real.now())))
     assert remove_settled(workspace) == []
     assert copy.tree.is_dir()
+    assert not kept(workspace)[0].settled

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from ringi.agents.table import CONFIGURABLE as AGENTS
 from ringi.errors import Busy, RingiError
 from ringi.fs import OsFileSystem
 from ringi.store.lock import FileLock
-from ringi.usecases import agent_setup
 from ringi.usecases.agent_setup import AgentSetup, Offer, present, program
 from ringi.wiring.setup import agent_setup as setup_of
 from ringi.workspace.places import places_of
@@ -133,7 +133,7 @@ def test_an_active_environment_is_not_relied_on(tmp_path: Path):
 
 
 def test_without_a_launcher_the_interpreter_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(agent_setup.sysconfig, "get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
     assert program({"PATH": ""}, "/x/__main__.py") == [str(tmp_path / "python3"), "-P", "-m", "ringi"]
 

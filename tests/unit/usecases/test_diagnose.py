@@ -13,12 +13,12 @@ import pytest
 from ringi.api import Workspace, open_workspace
 from ringi.domain.project_state import Diagnostic, Gap, GapCode, Severity
 from ringi.store.lock import FileLock
-from ringi.usecases import diagnose as diagnosing
 from ringi.usecases.agent_copies import abandoned
 from ringi.usecases.diagnose import Basis, Diagnosed, diagnose
 from ringi.usecases.settings import DiagnosticCommand as Command
 from ringi.wiring.config import executable
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.diagnostics import LIMITS, Limits
 from ringi.workspace.pins import Trust
 from ringi.workspace.shadow import Shadow
 from tests.helpers import Person, environment_of, python, untouched
@@ -45,7 +45,12 @@ def basis_of(workspace: Workspace, snapshot_id: str = "s1") -> Basis:
 
 
 def run(
-    workspace: Workspace, *commands: str, basis: Basis | None = None, **variables: str
+    workspace: Workspace,
+    *commands: str,
+    basis: Basis | None = None,
+    limits: Limits = LIMITS,
+    most_kept: int = 200,
+    **variables: str,
 ) -> tuple[Diagnosed, list[str]]:
     """What came of it, and which commands really ran. The user's tree stays as it is."""
     ran: list[str] = []
@@ -57,6 +62,8 @@ def run(
             basis or basis_of(workspace),
             environment=environment,
             on_command=ran.append,
+            limits=limits,
+            most_kept=most_kept,
         )
     assert WorkCopy.all(workspace.places.copies) == []
     return done, ran
@@ -121,10 +128,9 @@ def test_a_command_that_takes_too_long_is_ended(repo: Path, tmp_path: Path):
     assert gap_of(done) == "it took longer than 0.3 s"
 
 
-def test_a_command_that_never_stops_printing_is_ended(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(diagnosing, "MAX_OUTPUT_BYTES", 100_000)
+def test_a_command_that_never_stops_printing_is_ended(workspace: Workspace):
     for command in ("yes", "yes >&2"):
-        done, _ = run(workspace, command)
+        done, _ = run(workspace, command, limits=Limits(output_bytes=100_000))
         assert gap_of(done) == "it printed more than 100000 bytes"
 
 
@@ -248,9 +254,8 @@ def test_a_damaged_cache_is_no_answer(workspace: Workspace, data: bytes):
     assert run(workspace, SAYS)[1] == []
 
 
-def test_the_cache_does_not_grow_for_ever(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(diagnosing, "_MOST_KEPT", 2)
-    run(workspace, "true", "true 1", "true 2")
+def test_the_cache_does_not_grow_for_ever(workspace: Workspace):
+    run(workspace, "true", "true 1", "true 2", most_kept=2)
     folder = workspace.places.state / "diagnostics"
     assert len(list(folder.iterdir())) == 2
     assert run(workspace, "true 2")[1] == []

@@ -2,10 +2,12 @@
 
 import hashlib
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +43,41 @@ def isolate(monkeypatch, home: Path) -> Path:
         "[user]\n\tname = Hanako\n\temail = hanako@example.org\n[init]\n\tdefaultBranch = trunk\n"
     )
     return home
+
+
+class WatchedGit:
+    """The git that is found first from now on: it notes its arguments, and may do something after a command.
+
+    `then` is a shell script: it runs after each of the first `times` commands called `after`, which it knows
+    as `$n`.
+    """
+
+    def __init__(self, monkeypatch, folder: Path, after: str = "", then: str = "", times: int = 0) -> None:
+        folder.mkdir()
+        self._notes = folder / "notes"
+        self._notes.touch()
+        self._seen = 0
+        real, path = shutil.which("git"), os.environ["PATH"]
+        script = f"""\
+            #!/bin/sh
+            echo "$*" >> '{self._notes}'
+            '{real}' "$@"
+            code=$?
+            case " $* " in *" {after or "no such command"} "*)
+                n=$(grep -c -- ' {after} ' '{self._notes}')
+                if [ "$n" -le {times} ]; then {then or ":"}; fi
+            esac
+            exit $code
+            """
+        (folder / "git").write_text(textwrap.dedent(script))
+        (folder / "git").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{path}")
+
+    def asked(self) -> list[list[str]]:
+        """The arguments of every call since the last time."""
+        lines = self._notes.read_text().splitlines()
+        start, self._seen = self._seen, len(lines)
+        return [line.split(" ") for line in lines[start:]]
 
 
 def write(folder: Path, files: dict[str, bytes | str]) -> None:

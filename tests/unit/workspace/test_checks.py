@@ -195,26 +195,25 @@ def test_a_folder_in_the_way_is_named(places: Places):
     assert WorkCopy.all(places.copies) == []
 
 
-def test_the_copy_goes_when_it_cannot_be_used(places: Places, monkeypatch: pytest.MonkeyPatch):
-    def broken(copy: WorkCopy) -> None:
-        raise CopyFailed(why="broken")
+def test_the_copy_goes_when_it_cannot_be_used(places: Places):
+    def lose_objects(said: Text) -> None:
+        if "Carrying" in str(said):
+            (copy,) = WorkCopy.all(places.copies)
+            (copy.folder / "base.git/objects/info/alternates").unlink()
 
-    monkeypatch.setattr(WorkCopy, "difference", broken)
-    with pytest.raises(CopyFailed):
-        run(places, "true", files={"a.txt": (b"a", 0o644)})
+    make_files(places.root, {".gitignore": "local\n", "local": "not in git\n"})
+    files = {"a.txt": (b"a", 0o644)}
+    with pytest.raises(CopyFailed, match="git"):
+        run(places, "true", files=files, carry=["local"], on_progress=lose_objects)
     assert WorkCopy.all(places.copies) == []
 
 
-def test_a_copy_that_cannot_be_removed_hides_no_result(places: Places, monkeypatch: pytest.MonkeyPatch):
-    def stuck(copy: WorkCopy) -> None:
-        raise StorageFailed(what=str(copy.folder), why="busy")
-
+def test_a_copy_that_cannot_be_removed_hides_no_result(places: Places):
     said: list[Text] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(WorkCopy, "remove", stuck)
-        check = CopyChecks(places, {"PATH": os.environ["PATH"]}, 30, on_progress=said.append)
-        assert codes(check(["true"], {}, DRY)) == [0]
-    assert str(said[-1]).endswith("cannot be removed: busy")
+    check = CopyChecks(places, {"PATH": os.environ["PATH"]}, 30, on_progress=said.append)
+    in_the_way = 'cd .. && mkdir -p "../.removed-${PWD##*/}/x"'
+    assert codes(check([in_the_way], {}, DRY)) == [0]
+    assert str(said[-1]).endswith("cannot be removed: Directory not empty")
     (left,) = WorkCopy.all(places.copies)
     assert left.record.taken
 

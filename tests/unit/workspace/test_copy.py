@@ -5,7 +5,6 @@ import stat
 import tempfile
 import time
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -282,7 +281,7 @@ class TestMake:
         write(found.tree, {"a": "2"})
         assert changed(found) == {"a": b"2"}
 
-    def test_whose_it_is_is_known_from_the_start(self, tmp_path, make):
+    def test_whose_it_is_is_known_from_the_start(self, tmp_path, make, monkeypatch):
         root = repository(tmp_path / "r", {"a": "1"})
         seen = []
 
@@ -290,10 +289,8 @@ class TestMake:
             seen.extend(copy.record for copy in WorkCopy.all(tmp_path / "cache"))
             raise KeyboardInterrupt
 
-        with (
-            mock.patch("ringi.workspace.copy.make_repository", side_effect=look),
-            pytest.raises(KeyboardInterrupt),
-        ):
+        monkeypatch.setattr(shutil, "copyfile", look)  # of the index, into the repository of the copy
+        with pytest.raises(KeyboardInterrupt):
             make(root, supervisor=Supervisor(42, "start"))
         assert [record.supervisor for record in seen] == [Supervisor(42, "start")]
 
@@ -306,12 +303,14 @@ class TestMake:
         assert changed(copy) == {"b": b"3"}
         assert git(copy.tree, "status", "--porcelain").strip() == "?? b"
 
-    def test_a_failure_leaves_nothing(self, tmp_path, make):
+    def test_a_failure_leaves_nothing(self, tmp_path, make, monkeypatch):
         root = repository(tmp_path / "r", {"a": "1"})
-        with (
-            mock.patch("ringi.workspace.copy.make_repository", side_effect=KeyboardInterrupt),
-            pytest.raises(KeyboardInterrupt),
-        ):
+
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(shutil, "copyfile", interrupted)
+        with pytest.raises(KeyboardInterrupt):
             make(root)
         assert list((tmp_path / "cache").iterdir()) == []
 

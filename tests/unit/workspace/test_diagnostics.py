@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ringi.domain import codec
 from ringi.domain.project_state import Diagnostic, Severity
-from ringi.workspace.diagnostics import Format, Parsed, Place, Unparsed, formats, merged, parse
+from ringi.workspace.diagnostics import Format, Limits, Parsed, Place, Unparsed, merged, parse
 
 FILES = frozenset(["a.py", "src/b.c", "app/(group)/page.tsx", "with space.py", "日本.py", "12", "x&y.py"])
 HERE = Place(("/copy/tree", "/real/tree"), FILES)
@@ -25,8 +25,8 @@ def parsed(data: bytes | str, form: Format = Format.AUTO, **more: Any) -> Parsed
     return result
 
 
-def refused(data: bytes | str, form: Format = Format.AUTO) -> str:
-    result = parse(data.encode() if isinstance(data, str) else data, HERE, form)
+def refused(data: bytes | str, form: Format = Format.AUTO, **more: Any) -> str:
+    result = parse(data.encode() if isinstance(data, str) else data, HERE, form, **more)
     assert isinstance(result, Unparsed), result
     return str(result.why)
 
@@ -305,16 +305,14 @@ def test_what_cannot_be_read_is_a_reason(data: bytes, form: Format):
     assert refused(data, form)
 
 
-def test_too_much_is_a_reason(monkeypatch: pytest.MonkeyPatch):
+def test_too_much_is_a_reason():
     many = "".join(f"a.py:{number}: x\n" for number in range(1, 60))
     assert len(parsed(many).diagnostics) == 59
-    monkeypatch.setattr(formats, "MAX_DIAGNOSTICS", 50)
-    assert refused(many) == "it names more than 50 places"
-    monkeypatch.setattr(formats, "MAX_NAMED", 10)
-    assert "it names more than" in refused("a.py:1: x\n" * 11)
-    monkeypatch.setattr(formats, "MAX_OUTPUT_BYTES", 100)
-    assert refused("a" * 101) == "it printed more than 100 bytes"
-    assert isinstance(parse(b"", HERE, errors=b"a" * 101), Unparsed)
+    assert refused(many, limits=Limits(diagnostics=50)) == "it names more than 50 places"
+    assert "it names more than" in refused("a.py:1: x\n" * 11, limits=Limits(named=10))
+    short = Limits(output_bytes=100)
+    assert refused("a" * 101, limits=short) == "it printed more than 100 bytes"
+    assert refused("", errors=b"a" * 101, limits=short) == "it printed more than 100 bytes"
 
 
 def test_one_template_cannot_become_a_flood():

@@ -8,10 +8,10 @@ import time
 import pytest
 
 from ringi.errors import CopyFailed
-from ringi.workspace.git import Git
 from ringi.workspace.private_git import Captured
 from ringi.workspace.shadow import Shadow
 from tests.unit.workspace.repositories import (
+    WatchedGit,
     as_another_user,
     commit,
     files_of,
@@ -244,25 +244,20 @@ class TestWhatCounts:
     def test_what_is_ignored_is_asked_only_when_the_rules_change(self, tmp_path, store, monkeypatch):
         root = repository(tmp_path / "r", {"a": "1", ".gitignore": "*.log\n", "kept.log": "1"})
         git(root, "add", "-f", "kept.log")
-        asked = []
-        real = Git.run
-
-        def run(self, *words, stdin=None):
-            asked.append("-i" in words)
-            return real(self, *words, stdin=stdin)
-
+        watched = WatchedGit(monkeypatch, tmp_path / "bin")
         shadow = Shadow(store, root)
         for _ in range(2):
             shadow.capture()
-        monkeypatch.setattr(Git, "run", run)
+        watched.asked()
         for text in "23":
             write(root, {"a": text, f"new{text}": ""})
             assert files_of(root, shadow.capture().tree, store)["a"][1] == text.encode()
+        asked = watched.asked()
         assert asked
-        assert not any(asked)
+        assert not any("-i" in words for words in asked)
         write(root, {".gitignore": "new2\n"})
         assert set(files_of(root, shadow.capture().tree, store)) == {"a", ".gitignore", "kept.log", "new3"}
-        assert any(asked)
+        assert any("-i" in words for words in watched.asked())
 
     def test_split_index(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1", "b": "2"})
@@ -586,8 +581,10 @@ class TestSurviving:
         os.utime(root / "a", (1, 1))
         shadow = Shadow(store, root)
         first = shadow.capture()
-        monkeypatch.setattr(Shadow, "_settle", None)
+        watched = WatchedGit(monkeypatch, tmp_path / "bin")
         assert shadow.capture() == first
+        about_files = [words for words in watched.asked() if "config" not in words]
+        assert ["add" in words for words in about_files] == [True]
 
     def test_private(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})

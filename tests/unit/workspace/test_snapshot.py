@@ -18,6 +18,7 @@ from ringi.errors import NotFound, Unreadable
 from ringi.workspace.shadow import Shadow
 from ringi.workspace.snapshot import Snapshot, Snapshots
 from tests.unit.workspace.repositories import (
+    WatchedGit,
     as_another_user,
     commit,
     fingerprint,
@@ -500,42 +501,30 @@ def test_several_at_once_agree(tmp_path, state):
     assert {process.communicate()[0].strip() for process in running} == {take(tmp_path / "other", root).id}
 
 
-class Busy:
-    """Somebody writes right after each look, so many times."""
-
-    def __init__(self, monkeypatch, times: int, work) -> None:
-        self.looks = 0
-        real = Shadow.capture
-
-        def capture(shadow: Shadow):
-            found = real(shadow)
-            self.looks += 1
-            if self.looks <= times:
-                work(self.looks)
-            return found
-
-        monkeypatch.setattr(Shadow, "capture", capture)
+def looks(watched: WatchedGit) -> int:
+    return sum("add" in words for words in watched.asked())
 
 
 class TestChangesWhileReading:
     @pytest.mark.req("CP-9", "CP-10")
     def test_a_new_id_is_believed_at_the_second_look_only(self, tmp_path, state, monkeypatch):
         root = repository(tmp_path / "r", {"a": "0", "b": "0"})
-        busy = Busy(monkeypatch, 1, lambda n: write(root, {"a": "1", "b": "1"}))
+        then = f"printf 1 > '{root}/a'; printf 1 > '{root}/b'"
+        watched = WatchedGit(monkeypatch, tmp_path / "bin", after="add", then=then, times=1)
         snapshot = Snapshots(state, root).take()
-        assert busy.looks == 3
-        monkeypatch.undo()
-        assert snapshot.id == take(tmp_path / "other", root).id
-        looks = Busy(monkeypatch, 0, print)
+        assert looks(watched) == 3
         assert Snapshots(state, root).take() == snapshot
-        assert looks.looks == 1, "known by now"
+        assert looks(watched) == 1, "known by now"
+        monkeypatch.setenv("PATH", os.defpath)
+        assert snapshot.id == take(tmp_path / "other", root).id
 
     @pytest.mark.req("CP-9", "CP-10")
     @pytest.mark.parametrize("name", ["a", "sub/x"])
     def test_endless_writing_is_an_error_that_names_the_file(self, tmp_path, state, monkeypatch, name):
         root = repository(tmp_path / "r", {"a": "0"})
         repository(root / "sub", {"x": "0"})
-        Busy(monkeypatch, 1000, lambda n: write(root, {name: str(n)}))
+        then = f"printf $n > '{root}/{name}'"
+        WatchedGit(monkeypatch, tmp_path / "bin", after="add", then=then, times=1000)
         with pytest.raises(Unreadable, match=f"^{name} could not be read: somebody keeps writing to it$"):
             Snapshots(state, root).take()
 
@@ -543,7 +532,7 @@ class TestChangesWhileReading:
     def test_a_nested_repository_that_goes_meanwhile(self, tmp_path, state, monkeypatch):
         root = repository(tmp_path / "r", {"a": "0"})
         repository(root / "sub", {"x": "0"})
-        Busy(monkeypatch, 1, lambda _: shutil.rmtree(root / "sub"))
+        WatchedGit(monkeypatch, tmp_path / "bin", after="add", then=f"rm -rf '{root}/sub'", times=1)
         snapshot = Snapshots(state, root).take()
         assert snapshot.nested == ()
 

@@ -263,7 +263,7 @@ def _status(view: Viewport, columns: int, rows: int) -> list[Pieces]:
     fits = sum(width(piece.text) for piece in together) <= columns
     lines = [together] if fits else [_joined([one]) for one in found]
     most = _MOST_STATUS if rows >= _ROOM_FOR_WARNINGS else 1
-    return [clip(row, columns) for line in lines for row in wrapped(line, columns)][:most]
+    return [row for line in lines for row in wrapped(line, columns)][:most]
 
 
 def _joined(pieces: Sequence[Piece]) -> Pieces:
@@ -278,7 +278,7 @@ def _page(view: Viewport, page: Page, columns: int, rows: int) -> list[Pieces]:
     height = max(1, rows - 2)
     lines = _wrapped_page(page, columns)
     view.page_top = max(0, min(view.page_top, len(lines) - height))
-    found = [clip(line, columns) for line in lines[view.page_top : view.page_top + height]]
+    found = lines[view.page_top : view.page_top + height]
     where = f"{translated(_PAGE_KEYS)}   {min(len(lines), view.page_top + height)}/{len(lines)}"
     empty = [()] * (height - len(found))
     return [clip(page.title, columns), *found, *empty, clip((Piece(where, "dim"),), columns)]
@@ -300,7 +300,8 @@ def wrapped(line: Pieces, columns: int) -> list[Pieces]:
     found, start, room = [], 0, columns
     while start < len(text):
         end = _fitting(text, start, room)
-        found.append((*((Piece(" " * indent),) if start else ()), *_between(line, start, end)))
+        row = (*((Piece(" " * indent),) if start else ()), *_between(line, start, end))
+        found.append(clip(row, columns))  # a double-width character does not fit into one column
         start, room = end, columns - indent
     return found
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator, Iterator
 from functools import lru_cache
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.cli.screen.cells import Piece, Pieces, width
 from ringi.text import visible
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS: Final = 200_000
 _LONGEST_LINE: Final = 2_000
 _TAB: Final = 4
-# A text crafted for it can keep a lexer's regular expressions busy for years.
-_MOST_SEC: Final = 0.2
-_STEP_SEC: Final = 0.02
-_MOST_STEPS: Final = 200
 
 # If several languages share an ending, the most common one.
 _PREFERRED: Final = {
@@ -44,6 +40,19 @@ _LEXER_FAULTS: Final = (
 )  # fmt: skip
 
 
+class Limits(NamedTuple):
+    """A text crafted for it can keep a lexer's regular expressions busy for years."""
+
+    steps: int = 200
+    step_sec: float = 0.02
+    """A step ends with the next token after that."""
+    most_sec: float = 0.2
+    """A step that takes longer is the last."""
+
+
+_LIMITS: Final = Limits()
+
+
 class _TimeIsUp(BaseException):
     """A BaseException, so that no lexer catches it."""
 
@@ -62,16 +71,23 @@ def highlighting(path: str, text: str) -> Generator[None, None, list[Pieces] | N
     """Like `highlight`, a little at a time, so that keys are not delayed."""
     if len(text) > _MOST_CHARACTERS or any(len(line) > _LONGEST_LINE for line in text.split("\n")):
         return None
-    lines = _Lines()
     try:
         lexer = _lexer_for(path.rpartition("/")[2])
-        if lexer is None:
-            return None
+    except _LEXER_FAULTS:
+        return None
+    return (yield from highlighting_by(lexer, text)) if lexer else None
+
+
+def highlighting_by(
+    lexer: "Lexer", text: str, limits: Limits = _LIMITS
+) -> Generator[None, None, list[Pieces] | None]:
+    lines = _Lines()
+    try:
         tokens = _lexed(lexer, text)
-        for _ in range(_MOST_STEPS):
+        for _ in range(limits.steps):
             yield
-            with _at_most(_MOST_SEC):
-                if lines.take(tokens, time.monotonic() + _STEP_SEC):
+            with _at_most(limits.most_sec):
+                if lines.take(tokens, time.monotonic() + limits.step_sec):
                     # Reject a lexer that drops or adds text.
                     return lines.ended() if "".join(lines.text) == text else None
     except (*_LEXER_FAULTS, _TimeIsUp):

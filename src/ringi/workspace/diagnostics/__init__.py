@@ -4,13 +4,21 @@ Bytes in, values out. The output is untrusted. If it cannot be read, the answer 
 Nothing in it is obeyed, and nothing is escaped here: whoever shows it does that.
 """
 
-from ringi.workspace.diagnostics.formats import MAX_DIAGNOSTICS, MAX_OUTPUT_BYTES
-from ringi.workspace.diagnostics.tool_output import Format, Parsed, Place, Unparsed, merged, parse
+from ringi.workspace.diagnostics.tool_output import (
+    LIMITS,
+    Format,
+    Limits,
+    Parsed,
+    Place,
+    Unparsed,
+    merged,
+    parse,
+)
 
 __all__ = [
-    "MAX_DIAGNOSTICS",
-    "MAX_OUTPUT_BYTES",
+    "LIMITS",
     "Format",
+    "Limits",
     "Parsed",
     "Place",
     "Unparsed",

@@ -11,10 +11,6 @@ from ringi.text import Text
 
 T = TypeVar("T")
 
-MAX_OUTPUT_BYTES: Final = 50 * 1024 * 1024
-MAX_DIAGNOSTICS: Final = 100_000
-MAX_NAMED: Final = 1_000_000
-"""Including duplicates and those about other files."""
 MAX_LINE: Final = 2**31 - 1
 # An empty object costs two bytes in a file and a hundred in memory.
 _MAX_OBJECTS: Final = 2_000_000

@@ -4,12 +4,11 @@ import posixpath
 import re
 from collections.abc import Container, Iterable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ringi.domain.project_state import Diagnostic
 from ringi.text import Text
-from ringi.workspace.diagnostics import formats as limits
-from ringi.workspace.diagnostics.formats import Found, UnreadableOutput, lines, violations
+from ringi.workspace.diagnostics.formats import MAX_LINE, Found, UnreadableOutput, lines, violations
 from ringi.workspace.diagnostics.sarif import results
 
 _BOM = b"\xef\xbb\xbf"
@@ -20,6 +19,16 @@ class Format(StrEnum):
     SARIF = "sarif"
     RUFF = "ruff"
     LINES = "lines"
+
+
+class Limits(NamedTuple):
+    output_bytes: int = 50 * 1024 * 1024
+    diagnostics: int = 100_000
+    named: int = 1_000_000
+    """Including duplicates and those about other files."""
+
+
+LIMITS: Final = Limits()
 
 
 class Place(NamedTuple):
@@ -52,19 +61,21 @@ class Unparsed(NamedTuple):
 
 
 def parse(
-    output: bytes, place: Place, form: Format = Format.AUTO, *, errors: bytes = b"", source: str = ""
+    output: bytes,
+    place: Place,
+    form: Format = Format.AUTO,
+    *,
+    errors: bytes = b"",
+    source: str = "",
+    limits: Limits = LIMITS,
 ) -> Parsed | Unparsed:
     """`errors` is what went to standard error: compilers write their lines there. `source` names the tool."""
-    if max(len(output), len(errors)) > limits.MAX_OUTPUT_BYTES:
-        return Unparsed(too_long())
+    if max(len(output), len(errors)) > limits.output_bytes:
+        return Unparsed(Text("it printed more than {limit} bytes", limit=limits.output_bytes))
     try:
-        return _placed(_found(output.removeprefix(_BOM), errors, form, source), place)
+        return _placed(_found(output.removeprefix(_BOM), errors, form, source), place, limits)
     except UnreadableOutput as error:
         return Unparsed(error.why)
-
-
-def too_long() -> Text:
-    return Text("it printed more than {limit} bytes", limit=limits.MAX_OUTPUT_BYTES)
 
 
 def merged(parts: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
@@ -98,11 +109,11 @@ def _guess(output: bytes) -> Format:
     return Format.LINES
 
 
-def _placed(found: Iterable[Found], place: Place) -> Parsed:
+def _placed(found: Iterable[Found], place: Place, limits: Limits) -> Parsed:
     diagnostics: set[Diagnostic] = set()
     outside = 0
     for count, one in enumerate(found):
-        for reached, limit in ((count, limits.MAX_NAMED), (len(diagnostics), limits.MAX_DIAGNOSTICS)):
+        for reached, limit in ((count, limits.named), (len(diagnostics), limits.diagnostics)):
             if reached >= limit:
                 raise UnreadableOutput(Text("it names more than {limit} places", limit=limit))
         file = place.relative(one.file) if one.file else None
@@ -116,4 +127,4 @@ def _placed(found: Iterable[Found], place: Place) -> Parsed:
 
 
 def _counted(number: int | None) -> int | None:
-    return number if number is not None and 0 < number <= limits.MAX_LINE else None
+    return number if number is not None and 0 < number <= MAX_LINE else None

@@ -1,6 +1,6 @@
 """The screen: never wider or higher than the terminal, the cursor always on it, nothing that commands it."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringi.cli.fold import cut
@@ -63,6 +63,7 @@ def check_fits(view: Viewport, size: Size, highlights: Highlights) -> None:
 
 
 @given(st.lists(st.tuples(NASTY, NASTY), min_size=1, max_size=12), NASTY, SIZES, st.integers(0, 40))
+@example([("", "")], "日", Size(1, 3), 0)
 def test_it_fits_whatever_it_shows(pairs: list[tuple[str, str]], title: str, size: Size, left: int) -> None:
     old, new = ("\n".join(side) for side in zip(*pairs, strict=True))
     view = view_of([section_of("a", old, new, title), section_of("b", new, old)], title, title)

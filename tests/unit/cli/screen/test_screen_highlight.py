@@ -1,13 +1,13 @@
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pygments.lexers import PythonLexer
 
-from ringi.cli.screen import highlight as highlighting
 from ringi.cli.screen.cells import STYLES, Pieces
-from ringi.cli.screen.highlight import highlight, plain
+from ringi.cli.screen.highlight import Limits, highlight, highlighting, highlighting_by, plain
 from ringi.text import visible
 
 SOURCE = '# why\nclass A:\n\tdef f(self, n=1):\n\t\treturn "x" if n else None\n'
@@ -85,6 +85,14 @@ def test_tabs_reach_the_next_stop():
     assert visible("\t") == "\t"
 
 
+def ended(steps: Generator[None, None, list[Pieces] | None]) -> list[Pieces] | None:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 class _Lexer:
     def __init__(self, pieces: list[str], fault: BaseException | None = None) -> None:
         self.pieces, self.fault = pieces, fault
@@ -107,26 +115,23 @@ class _Lexer:
         _Lexer(["ab"], re.error("bad")),
     ],
 )
-def test_a_lexer_that_lies_or_fails_colours_nothing(lexer: _Lexer, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(highlighting, "_lexer_for", lambda _name: lexer)
-    assert highlight("x.py", "ab") is None
+def test_a_lexer_that_lies_or_fails_colours_nothing(lexer: _Lexer):
+    assert ended(highlighting_by(lexer, "ab")) is None
 
 
-def test_a_text_that_keeps_a_lexer_busy_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+def test_a_text_that_keeps_a_lexer_busy_is_left_alone():
     class Slow(_Lexer):
         def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, str, str]]:
             re.match(r"(a|aa)+$", "a" * 60 + "b")
             yield 0, "Token.Name", text
 
-    monkeypatch.setattr(highlighting, "_lexer_for", lambda _name: Slow([]))
-    monkeypatch.setattr(highlighting, "_MOST_SEC", 0.1)
-    assert highlight("x.py", "ab") is None
+    assert ended(highlighting_by(Slow([]), "ab", Limits(most_sec=0.1))) is None
 
 
-def test_a_little_at_a_time(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(highlighting, "_STEP_SEC", 0.0)
-    steps = highlighting.highlighting("x.py", "a = 1\n" * 10)
-    assert len(list(steps)) > 20
-    assert highlight("x.py", "a = 1\n" * 10) is not None
-    monkeypatch.setattr(highlighting, "_MOST_STEPS", 5)
-    assert highlight("x.py", "a = 1\n" * 10) is None
+def test_a_little_at_a_time():
+    text = "a = 1\n" * 10
+    limits = Limits(step_sec=0.0)
+    assert len(list(highlighting_by(PythonLexer(), text, limits))) > 20
+    assert ended(highlighting_by(PythonLexer(), text, limits)) == ended(highlighting("x.py", text))
+    assert highlight("x.py", text) is not None
+    assert ended(highlighting_by(PythonLexer(), text, Limits(5, step_sec=0.0))) is None
