@@ -1,7 +1,9 @@
 """A person who is always there, and a clock that moves only when it is asked."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from ringi.ports import Clock
 from ringi.text import Text
 
 
@@ -46,6 +48,22 @@ class SteppingClock:
 
     def after(self, seconds: float) -> str:
         return _text(self._now + timedelta(seconds=seconds))
+
+
+class InterruptingClock:
+    """When it is first looked at, somebody else does something."""
+
+    def __init__(self, clock: Clock, meanwhile: Callable[[], None]) -> None:
+        self._clock = clock
+        self._meanwhile = [meanwhile]
+
+    def now(self) -> str:
+        while self._meanwhile:
+            self._meanwhile.pop()()
+        return self._clock.now()
+
+    def after(self, seconds: float) -> str:
+        return self._clock.after(seconds)
 
 
 def _text(moment: datetime) -> str:

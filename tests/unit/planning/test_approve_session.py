@@ -15,11 +15,12 @@ from ringi.domain.run import RunPhase
 from ringi.domain.session import SessionStatus
 from ringi.domain.session_view import QuestionPending
 from ringi.errors import Busy, ModelDeclined, SessionFailed, SessionOver, SessionRace, WrongAnswer
+from ringi.planning.tool import PlanningTool
 from ringi.ports import NewEvent
 from ringi.store.integrity import verify
 from ringi.store.lock import PassingLock
 from tests.fakes.models import Desk, ScriptedModel
-from tests.fakes.people import SteppingClock
+from tests.fakes.people import InterruptingClock, SteppingClock
 from tests.fakes.signing import MadeUpKeys
 
 KEYS = MadeUpKeys("hers")
@@ -104,16 +105,14 @@ def test_a_run_that_began_meanwhile_is_not_cancelled(tmp_path: Path, desk: Desk)
     run_id = approved(desk, session_id)
     runner = Desk(tmp_path / "state")
 
-    def begin() -> str:
-        desk.parts.clock.now = SteppingClock().now  # type: ignore[method-assign]
+    def begin() -> None:
         with runner.ledger.transaction() as transaction:
             begun = msgspec.structs.replace(runner.ledger.run(run_id), phase=RunPhase.EXECUTING)
             transaction.save_run(begun, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
-        return SteppingClock().now()
 
-    desk.parts.clock.now = begin  # type: ignore[method-assign]
+    clock = InterruptingClock(desk.parts.clock, begin)
     with pytest.raises(SessionOver):
-        desk.tool.cancel(session_id)
+        PlanningTool(desk.parts._replace(clock=clock)).cancel(session_id)
     assert desk.ledger.run(run_id).phase is RunPhase.EXECUTING
     assert desk.tool.view(session_id).status is SessionStatus.APPROVED
 

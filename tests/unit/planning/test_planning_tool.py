@@ -43,7 +43,7 @@ from ringi.planning.tool import PlanningTool
 from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger
 from tests.fakes.models import Desk, ScriptedModel
-from tests.fakes.people import AgentAtWork, NoTerminal
+from tests.fakes.people import AgentAtWork, InterruptingClock, NoTerminal
 
 
 @pytest.fixture
@@ -291,16 +291,9 @@ def test_two_on_one_session_and_nobody_overwrites_the_other(tmp_path: Path):
     first, second = Desk(tmp_path / "state"), Desk(tmp_path / "state")
     session_id = first.tool.start("Add a login").session_id
     first.tool.go_on(session_id)
-    real = second.parts.clock.now
-
-    def meanwhile() -> str:
-        second.parts.clock.now = real  # type: ignore[method-assign]
-        first.tool.answer(session_id, "by the first")
-        return real()
-
-    second.parts.clock.now = meanwhile  # type: ignore[method-assign]
+    clock = InterruptingClock(second.parts.clock, lambda: first.tool.answer(session_id, "by the first"))
     with pytest.raises(SessionRace) as caught:
-        second.tool.answer(session_id, "by the second")
+        PlanningTool(second.parts._replace(clock=clock)).answer(session_id, "by the second")
     assert caught.value.exit_code == 7
     assert first.tool.get(session_id).session.questions[0].answer == "by the first"
     with pytest.raises(NotAsked, match="q-2"):

@@ -13,7 +13,10 @@ from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk, RiskCode
 from ringi.errors import InvalidSpecs, NotApproved, NoTool
+from ringi.fs import OsFileSystem
+from ringi.plans.tool import PlanTool
 from ringi.policy.risk import allowed
+from ringi.workspace.tree import Tree
 from tests.helpers import (
     answer,
     approve,
@@ -288,17 +291,15 @@ def test_a_folder_somebody_else_made_stays(workspace: Workspace):
     """An optional mkdir that came too late is no change of the plan, though a command ran in the folder."""
     root = workspace.places.root
     plan_id = approved(workspace, mkdir("d", optional=True), run("true", path="app"), create("x", "x\n"))
-    real = workspace.services.tree.fs
 
-    class Racing(type(real)):  # type: ignore[misc]
+    class Racing(OsFileSystem):
         def make_folder(self, at: int, name: str, mode: int) -> None:
             if name == "d":
                 os.mkdir(name, mode, dir_fd=at)
             super().make_folder(at, name, mode)
 
-    workspace.services.tree.fs = Racing()
-    result = workspace.plan.execute(plan_id)
-    workspace.services.tree.fs = real
+    tree = Tree(Racing(), workspace.places.root)
+    result = PlanTool(workspace.services._replace(tree=tree)).execute(plan_id)
     assert statuses(result) == {"s1": "conflict", "s2": "done", "s3": "done"}
     undo(workspace, plan_id)
     assert (root / "d").is_dir()
@@ -335,10 +336,9 @@ def test_an_optional_spec_may_fail(workspace: Workspace):
         write("README.md", "x\n"),
     )
     (workspace.places.root / ".gitignore").write_text("a.txt\n")
-    real = workspace.services.tree.fs
     made: list[str] = []
 
-    class Racing(type(real)):  # type: ignore[misc]
+    class Racing(OsFileSystem):
         def link(self, source: int, name: str, target: int, target_name: str) -> None:
             if target_name == "a.txt" and not made:
                 made.append(target_name)
@@ -347,9 +347,8 @@ def test_an_optional_spec_may_fail(workspace: Workspace):
                 os.close(descriptor)
             super().link(source, name, target, target_name)
 
-    workspace.services.tree.fs = Racing()
-    result = workspace.plan.execute(plan_id)
-    workspace.services.tree.fs = real
+    tree = Tree(Racing(), workspace.places.root)
+    result = PlanTool(workspace.services._replace(tree=tree)).execute(plan_id)
     assert statuses(result) == {"s1": "failed", "s2": "conflict", "s3": "done"}
     assert result.overall_success
     assert (workspace.places.root / "a.txt").read_text() == "theirs\n"

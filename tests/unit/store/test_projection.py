@@ -1,20 +1,25 @@
 """`.agent/`: written after the commit, rebuilt, compared, never trusted, never a way out of the workspace."""
 
+import contextlib
 import json
 import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ringi.api import Workspace
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.events import LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import PlanDocument, PlanIndex, PlanPage, PlanStatus
 from ringi.errors import StorageFailed
+from ringi.plans.tool import PlanTool
+from ringi.store.ledger import Ledger
 from tests.helpers import (
     approve,
     approved,
@@ -294,15 +299,25 @@ def test_pipes_and_sockets_in_its_place_do_not_make_it_wait(ws, root: Path):
     assert ws.plan.get(plan_id).approval == "approval.json"
 
 
+@contextlib.contextmanager
+def dying(ws: Workspace) -> Iterator[PlanTool]:
+    """The tool of a process that is killed after each commit, before it writes anything out."""
+    ledger = Ledger(
+        ws.places.state, clock=ws.clock, ids=ws.services.ids, wait_sec=1.0, after_commit=lambda *_: None
+    )
+    with contextlib.closing(ledger):
+        yield PlanTool(ws.services._replace(store=ledger))
+
+
 @pytest.mark.req("PT-10")
 def test_what_a_dead_process_did_not_write_out_comes_with_the_next_write(tmp_path: Path):
     """Killed between commit and projection: another plan's write mends it."""
     with open_scratch(tmp_path) as ws:
         first, second = ws.plan.propose("One"), ws.plan.propose("Two")
     with open_scratch(tmp_path) as ws:
-        ws.ledger._after_commit = lambda _ledger, _changed: None
-        ws.plan.set_action_specs(first, [write("README.md", "x\n")])
-        ws.plan.propose("Three")
+        with dying(ws) as tool:
+            tool.set_action_specs(first, [write("README.md", "x\n")])
+            tool.propose("Three")
         assert len(differences(ws)) == 5
     with open_scratch(tmp_path) as ws:
         ws.plan.mark_pending(second, True)
@@ -313,9 +328,8 @@ def test_what_a_dead_process_did_not_write_out_comes_with_the_next_write(tmp_pat
 def test_a_page_that_a_dead_process_did_not_write_is_written(ws):
     for number in range(199):
         ws.plan.propose(f"Plan {number}")
-    written, ws.ledger._after_commit = ws.ledger._after_commit, lambda _ledger, _changed: None
-    ws.plan.propose("pushes number 100 out")
-    ws.ledger._after_commit = written
+    with dying(ws) as tool:
+        tool.propose("pushes number 100 out")
     ws.plan.propose("pushes number 101 out, onto another page")
     assert_whole(ws)
 

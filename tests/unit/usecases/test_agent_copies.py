@@ -1,6 +1,6 @@
 """Copies stay as long as somebody may go on in them; a crash loses nothing and makes nothing twice."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ from ringi.api.doctor import doctor_of
 from ringi.domain.plan import PlanStatus
 from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
-from ringi.ports import Clock
 from ringi.store.ledger import Ledger
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled
@@ -20,6 +19,7 @@ from ringi.usecases.doctor import Mark
 from ringi.usecases.resume import find_copy, resume_in
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import SCRATCH
+from tests.fakes.people import InterruptingClock
 from tests.helpers import Person, approve, environment_of, rewire
 
 OLD = "2020-01-01T00:00:00.000000Z"
@@ -292,29 +292,13 @@ def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
     assert workspace.ledger.count() == 1
 
 
-class Interrupting:
-    """A clock that lets somebody else do something while it is looked at."""
-
-    def __init__(self, clock: Clock, meanwhile: Callable[[], None]) -> None:
-        self._clock = clock
-        self._meanwhile = [meanwhile]
-
-    def now(self) -> str:
-        while self._meanwhile:
-            self._meanwhile.pop()()
-        return self._clock.now()
-
-    def after(self, seconds: float) -> str:
-        return self._clock.after(seconds)
-
-
 def test_what_somebody_went_on_with_meanwhile_stays(workspace: Workspace) -> None:
     copy = worked(workspace, new="x\n")
     assert taken(workspace, copy).plan
     copy.note(ended_at=OLD)
     assert kept(workspace)[0].settled
     real = workspace.clock
-    rewire(workspace, clock=Interrupting(real, lambda: copy.note(ended_at=real.now())))
+    rewire(workspace, clock=InterruptingClock(real, lambda: copy.note(ended_at=real.now())))
     assert remove_settled(workspace) == []
     assert copy.tree.is_dir()
     assert not kept(workspace)[0].settled
