@@ -1,55 +1,55 @@
 """Every error of the program, in one tree.
 
-RingiError                    code, message, hint, exit code; the words are templates for the details
-├── Failed              1     it was tried and did not work
+RingiError                    code, message, hint, exit code; message and hint are templates
+├── Failed              1     the attempt failed
 │   ├── StorageFailed         the ledger or a file could not be written
 │   │   ├── Unreadable        a file could not be read
-│   │   └── InTheWay          a link or a file stands where a folder of ours belongs
+│   │   └── InTheWay          a link or a file in place of a folder of ours
 │   ├── LedgerCorrupt         the ledger is damaged
-│   ├── NewerVersion          made by a later version of the program
+│   ├── NewerVersion          written by a later version of the program
 │   ├── CopyFailed            the work copy could not be made or read
-│   ├── ExecutionAborted      an execution did not come to its end
+│   ├── ExecutionAborted      an execution stopped before its end
 │   ├── CommitFailed          the files are written, but not committed
 │   ├── SigningFailed         no signature could be made
-│   ├── NoPort                a port that cannot be served on
+│   ├── NoPort                a port that cannot be used
 │   ├── NotProven             what was carried out is not what was approved
-│   ├── LogBroken             the log is not what was written
+│   ├── LogBroken             the log was changed
 │   ├── SessionFailed         a planning session stopped; it can be resumed
 │   ├── ModelFailed           a language model gave no usable answer
 │   │   ├── ModelRejected     its service refused the call: the key, the name, the request
-│   │   ├── ModelUnreachable  there is no connection, or it was cut
-│   │   ├── ModelBusy         too many calls, or an error of the service, until the budget was used up
-│   │   ├── ModelTimeout      the budget was used up
-│   │   ├── ModelDeclined     it answered nothing, or refused to
-│   │   ├── BadModelAnswer    what it answered is not what was asked for
+│   │   ├── ModelUnreachable  no connection, or it was lost
+│   │   ├── ModelBusy         too many calls, or the service failed until the time was up
+│   │   ├── ModelTimeout      no answer in time
+│   │   ├── ModelDeclined     no answer, or a refusal
+│   │   ├── BadModelAnswer    an answer in the wrong form
 │   │   └── NotRecorded       a recording has no such answer
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
 │   ├── Ambiguous             more than one plan is meant
-│   ├── NoSuchProgram         the command to run is not there
-│   ├── NothingToResume       no copy that an agent could go on in
-│   ├── NoExtra               a part of the program that is not installed
+│   ├── NoSuchProgram         the command to run does not exist
+│   ├── NothingToResume       no copy in which an agent could continue
+│   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
-│   ├── NothingToAdopt        no ledger of an earlier place
+│   ├── NothingToAdopt        no ledger of an earlier path
 │   ├── NoWorkspace           there is no workspace here
-│   ├── UnknownModel          the configuration names a model in a way nobody knows
+│   ├── UnknownModel          the configuration names an unknown model
 │   ├── NoModelKey            the key for a model is not in the environment
 │   └── BadConfiguration      a configuration file or variable is wrong
 ├── PersonNeeded        3     an approval or an answer is missing
 │   ├── NotApproved           execute without approval
 │   ├── NotRequested          approve without a request
-│   ├── UnknownCommand        a command whose end nobody knows
+│   ├── UnknownCommand        nobody knows how a command ended
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
-│   ├── UndoStale             a file that is to go back was written since
+│   ├── UndoStale             somebody wrote to a file that would be restored
 │   ├── PlanChanged           the plan is not what the person was shown
 │   ├── Superseded            a change plan of an earlier project state
-│   └── PushStale             an editor speaks of files as they were
+│   └── PushStale             an editor's data is about older files
 ├── NotGranted          5     declined, cancelled or expired
 │   ├── Expired
 │   └── GrantRefused          a standing approval that does not cover it
-│       ├── GrantExpired      it is past its date
+│       ├── GrantExpired      its end date has passed
 │       ├── GrantSpent        its budget is used up
 │       └── GrantRevoked      a person took it back
 ├── Refused             6     validation or a gate said no
@@ -57,48 +57,48 @@ RingiError                    code, message, hint, exit code; the words are temp
 │   ├── BadDocument
 │   │   └── BadAnswers        a file of answers that cannot be read
 │   ├── BadTransition
-│   ├── EmptyPlan             a plan without words
+│   ├── EmptyPlan             a plan without text
 │   ├── BadInstruction        a planning session cannot begin with it
-│   ├── BadAnswer             it does not answer what was asked
+│   ├── BadAnswer             it does not answer the question
 │   ├── NotAsked              an answer to another question
 │   ├── SessionOver           a planning session that has ended
-│   ├── InvalidSpecs          specs of a plan that cannot be carried out
+│   ├── InvalidSpecs          a plan's specs cannot be carried out
 │   ├── UnfitSpecs            specs that did not become a plan
 │   ├── WrongAnswer           typed for something else, or not what was asked
 │   ├── SignatureRefused      a signature that proves nothing
 │   │   ├── UnlistedKey       by a key that nobody listed
-│   │   ├── WrongNamespace    made for something else than an approval
-│   │   └── BadSignature      not one of these bytes
+│   │   ├── WrongNamespace    made for another purpose than an approval
+│   │   └── BadSignature      not a signature of these bytes
 │   ├── BadGrant              a standing approval that cannot be given
-│   ├── NotTogether           plans that need an answer each
+│   ├── NotTogether           plans that must be approved one by one
 │   ├── NoSandbox             a command must run in a sandbox, and there is none
 │   ├── NoCommit              nothing can be committed here
 │   ├── NotLocal              a server that others could reach
-│   ├── NotTaken              a text of the person's that the plan cannot take
+│   ├── NotTaken              a person's text that the plan cannot take
 │   ├── NotYours              a plan that somebody else proposed
-│   ├── NoTool                an outside tool that is not there
+│   ├── NoTool                an outside tool that is missing
 │   ├── CheckFailed           a check before or after an execution
-│   ├── AlreadyDone           executed once and for all
+│   ├── AlreadyDone           it can only be executed once
 │   ├── NothingToUndo
 │   ├── NoSuchForm            a plan that cannot be shown in another form
 │   ├── BadPatch              a patch that cannot be read
 │   │   └── BinaryPatch       it holds a file that is not text
 │   ├── PatchMismatch         a patch that does not fit the file
-│   │   └── AmbiguousPatch    it fits at several places
+│   │   └── AmbiguousPatch    it fits in several places
 │   └── ChangeRefused         a rule of change plans
-│       ├── NoBasis           nothing says why
-│       ├── NoDiagnostics     an error is claimed and none is named
+│       ├── NoBasis           no reason given
+│       ├── NoDiagnostics     it claims an error but names none
 │       ├── NoDiff            it changes nothing
-│       ├── ScopeMismatch     its files are not those of its changes
+│       ├── ScopeMismatch     it names other files than it changes
 │       ├── PathMismatch      a diff names another file
 │       ├── NotAnEdit         an editor could not apply it
-│       ├── PartialChange     only a part of it was chosen
+│       ├── PartialChange     only a part of it was selected
 │       ├── ChangeFixed       its diffs cannot be replaced
-│       ├── StateIncomplete   the project state it rests on is not whole
+│       ├── StateIncomplete   its project state is incomplete
 │       └── RiskMismatch      its risk is not what its files say
 ├── Busy                7     someone else holds the lock
 │   ├── LostRace              somebody saved the same plan first
-│   └── SessionRace           somebody went on with the same planning session
+│   └── SessionRace           somebody else continued the same planning session
 └── Interrupted         130
 """
 
@@ -192,9 +192,9 @@ class ModelFailed(Failed):
     hint = "Try again, or take another model: RINGI_MODEL=playbook needs none."
 
     exchanges: tuple[Any, ...] = ()
-    """What was tried, for the log."""
+    """The attempts, for the log."""
     usage: Any = None
-    """What it took all the same."""
+    """What it cost all the same."""
 
 
 class ModelRejected(ModelFailed):

@@ -1,4 +1,4 @@
-"""What the program needs from outside, as small protocols. Adapters implement them, `wiring` picks them."""
+"""What the program needs from outside, as small protocols. Adapters implement them; `wiring` picks them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-if TYPE_CHECKING:  # every start would load documents that most commands never see
+if TYPE_CHECKING:  # or every start would import documents that most commands never use
     from pathlib import Path
 
     from ringi.domain.approval import Approval, ApprovalRequest
@@ -42,7 +42,7 @@ Ids = Callable[[], str]
 
 
 class Locks(Protocol):
-    """A lock on a file that is never renamed; what it is taken for is told to those who have to wait."""
+    """A lock on a file that is never renamed; those who wait are told what it is held for."""
 
     def __call__(self, path: Path, wait_sec: float) -> Callable[[str], AbstractContextManager[None]]: ...
 
@@ -55,10 +55,10 @@ class PersonChannel(Protocol):
     """Whether a person can answer here, and who."""
 
     def refusal(self) -> Text | None:
-        """Why an answer typed here would prove nothing; None if it counts."""
+        """Why an answer typed here would not count; None if it counts."""
 
     def agent(self) -> Text | None:
-        """Why an agent is thought to be at work here, terminal or not; None if none is known."""
+        """Why we think that an agent is at work here, with or without a terminal; None if we do not."""
 
     def name(self) -> str:
         """The terminal the answers come from."""
@@ -67,19 +67,19 @@ class PersonChannel(Protocol):
 
 
 class Ran(NamedTuple):
-    """What became of a command."""
+    """The result of a command."""
 
     exit_code: int
-    """128 + n after a death by signal n; 124 if its time was up."""
+    """128 + n if signal n killed it; 124 if its time was up."""
     output: str
-    """The end of what it printed, as far as it is kept."""
+    """The end of its output, up to the limit."""
     cut: bool
     timed_out: bool
     duration_sec: float
 
 
 class Commands(Protocol):
-    """Runs commands in the workspace: no shell, no secrets, nothing left behind."""
+    """Runs commands in the workspace: no shell, no secrets, no process left behind."""
 
     def sandboxed(self) -> bool:
         """Whether a command would run in a sandbox now. Raises NoSandbox if one is required and missing."""
@@ -87,12 +87,12 @@ class Commands(Protocol):
     def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
         """`folder` is a path below the workspace, empty for the workspace itself.
 
-        Raises NoSuchProgram, PathRefused, and NoSandbox if it is to run in one and there is none.
+        Raises NoSuchProgram, PathRefused, and NoSandbox if it needs one and there is none.
         """
 
 
 class CommitPlace(NamedTuple):
-    """Where a commit would go, and what would run along with it."""
+    """Where a commit would go, and which hooks would run."""
 
     branch: str
     """Empty if HEAD is detached."""
@@ -104,30 +104,30 @@ class CommitPlace(NamedTuple):
 class CommitOrder(NamedTuple):
     parent: str
     message: str
-    """The whole of it."""
+    """The whole message."""
     marks: tuple[str, ...]
-    """Lines of the message that no other commit has."""
+    """Lines of the message that are unique to this commit."""
     files: Mapping[str, bytes | None]
-    """What each of them holds; None if it is gone."""
+    """The bytes of each; None if it is deleted."""
 
 
 class Commits(Protocol):
     """The person's own repository, as far as a commit needs it."""
 
     def place(self, paths: Sequence[str]) -> CommitPlace:
-        """Looks, and runs nothing. Raises NoCommit if these paths cannot be committed now."""
+        """Only inspects. Raises NoCommit if these paths cannot be committed now."""
 
     def make(self, order: CommitOrder) -> CommitOutcome:
-        """With the person's own settings and hooks; whatever else is staged or changed stays so."""
+        """Uses the person's own settings and hooks; leaves everything else that is staged or changed."""
 
     def find(self, parent: str, marks: Sequence[str]) -> str:
         """The commit that was made on the parent and has these lines; empty if there is none."""
 
     def settle(self, commit: str) -> None:
-        """Brings the index to the commit, if a crash came before that and nobody staged anything since."""
+        """Updates the index to the commit, if a crash prevented that and nobody staged anything since."""
 
     def files(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """What the commit holds there; None if it has nothing. Raises NoCommit if it is gone."""
+        """The bytes at these paths in the commit; None if there is no file. Raises NoCommit if it is gone."""
 
 
 class Signer(NamedTuple):
@@ -145,12 +145,12 @@ class Signatures(Protocol):
 
 class CheckRunner(Protocol):
     def sandboxed(self) -> bool:
-        """Whether what a plan brings along runs in a sandbox when it is checked before its execution."""
+        """Whether commands of a plan run in a sandbox in checks before its execution."""
 
     def __call__(
         self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase
     ) -> tuple[CheckResult, ...]:
-        """Runs in a copy of the workspace with these files (bytes, permission bits; None: gone) laid over it.
+        """Runs in a copy of the workspace with these files replaced (bytes, permission bits; None: deleted).
 
         Stops at the first that fails.
         """
@@ -159,7 +159,7 @@ class CheckRunner(Protocol):
 class LanguageModel(Protocol):
     @property
     def name(self) -> str:
-        """As people name it in the configuration."""
+        """As written in the configuration."""
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
         """An answer of this kind, validated. Raises a ModelFailed whose `exchanges` say what was tried."""
@@ -170,7 +170,7 @@ class NewEvent(NamedTuple):
     actor: Actor
     reason: str = ""
     evidence: Document | None = None
-    """The approval, intent or result that the event speaks of; its hash goes into the chain."""
+    """The approval, intent or result that the event is about; its hash goes into the chain."""
 
 
 class StoredPlan(NamedTuple):
@@ -196,7 +196,7 @@ class StoredGrant(NamedTuple):
 
 
 class PlanRecord(NamedTuple):
-    """A plan with everything that was asked, said and done about it, as it was at one moment."""
+    """A plan with its requests, approvals, events and executions, as of one moment."""
 
     plan: StoredPlan
     requests: tuple[ApprovalRequest, ...]
@@ -206,7 +206,7 @@ class PlanRecord(NamedTuple):
     granting: bool
     """Whether the workspace has standing approvals."""
     interrupted: bool
-    """Whether any execution of the workspace, or the checks after it, waits to be recovered."""
+    """Whether any execution in the workspace, or its checks, must be recovered."""
 
 
 class StoredSession(NamedTuple):
@@ -217,11 +217,11 @@ class StoredSession(NamedTuple):
 
 
 class Log(Protocol):
-    """What every request, proof and approval is held against."""
+    """The log that every request, proof and approval is checked against."""
 
     def workspace_id(self) -> str: ...
     def last_hash(self) -> str:
-        """Of the newest event; of none, what the first one names as the one before it."""
+        """Of the newest event; without events, the value that the first one will name."""
 
     def has_event(self, hash_: str) -> bool:
         """Whether the log has an event with this hash."""
@@ -231,7 +231,7 @@ class Log(Protocol):
 
 
 class SessionTransaction(Protocol):
-    """What a call about planning sessions saves, together or not at all."""
+    """What a call about planning sessions saves, all or nothing."""
 
     def last_hash(self) -> str: ...
     def session(self, session_id: str) -> StoredSession: ...
@@ -257,11 +257,11 @@ class SessionTransaction(Protocol):
 
 
 class SessionStore(Log, Protocol):
-    """The ledger, as far as planning sessions and runs go."""
+    """The part of the ledger about planning sessions and runs."""
 
     def transaction(self) -> AbstractContextManager[SessionTransaction]: ...
     def find_session(self, name: str) -> str:
-        """The id that people mean: all of it, or its beginning, with or without `planning-`."""
+        """The id of the session, given its id or the beginning of it, with or without `planning-`."""
 
     def session(self, session_id: str) -> StoredSession: ...
     def session_ids(self) -> list[str]: ...
@@ -274,7 +274,7 @@ class SessionStore(Log, Protocol):
 
 
 class Transaction(Protocol):
-    """One API call: everything in it is saved together or not at all."""
+    """One API call: saves all or nothing."""
 
     def plan(self, plan_id: str) -> StoredPlan: ...
     def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan: ...
@@ -295,17 +295,17 @@ class Transaction(Protocol):
         """For people and editors only: the diffs are written beside the plan, not into the ledger."""
 
     def set_state(self, state: ProjectState) -> list[str]:
-        """Replaces the one before; answers with the ids of open change plans of another snapshot."""
+        """Replaces the previous one; returns the ids of open change plans of another snapshot."""
 
     def hold_back(self) -> None:
-        """Not written out for people by itself: another transaction follows at once, and shows both."""
+        """Delays writing files for people: another transaction follows at once and writes both."""
 
     def add_intent(self, intent: ExecutionIntent) -> None: ...
     def add_result(self, result: ExecutionResult) -> None: ...
     def start_command(self, start: CommandStart) -> None: ...
     def end_command(self, end: CommandEnd) -> None: ...
     def add_grant(self, grant: Grant) -> None:
-        """Logged by itself: a grant belongs to no plan."""
+        """Writes its own event: a grant belongs to no plan."""
 
     def revoke_grant(self, grant_id: str, reason: str) -> None: ...
 
@@ -315,7 +315,7 @@ class Store(Log, Protocol):
 
     def transaction(self) -> AbstractContextManager[Transaction]: ...
     def find(self, name: str) -> str:
-        """The id of the plan people call by this name: p7, an id, or the beginning of one."""
+        """The id of the plan with this name: p7, an id, or the beginning of one."""
 
     def ref(self, plan_id: str) -> PlanRef: ...
     def plan(self, plan_id: str) -> StoredPlan: ...
@@ -348,19 +348,19 @@ class Upkeep(Protocol):
     """The ledger as a file, and the files in `.agent/` that are written from it."""
 
     def require_sound(self) -> str:
-        """The ledger can be read and written; answers with its path. Raises LedgerCorrupt."""
+        """Checks that the ledger can be read and written; returns its path. Raises LedgerCorrupt."""
 
     def breaks(self) -> list[Text]:
-        """Every place where the ledger is not what was written."""
+        """Every place where the ledger was changed."""
 
     def flush(self) -> None:
-        """Write out now what waits to be written into `.agent/`."""
+        """Writes pending changes to `.agent/` now."""
 
     def problem(self) -> RingiError | None:
-        """Why the last writing into `.agent/` failed."""
+        """Why the last write to `.agent/` failed."""
 
     def differences(self) -> list[str]:
-        """Files in `.agent/` that are not what the ledger says."""
+        """Files in `.agent/` that differ from the ledger."""
 
     def write_anew(self) -> None: ...
     def written_plans(self) -> list[Path]:
@@ -374,13 +374,13 @@ class LedgerFiles(Protocol):
     """The ledger of a workspace that was moved, or that is damaged."""
 
     def earlier(self) -> Path | None:
-        """Where the workspace was before, if its ledger still belongs there."""
+        """The earlier path of the workspace, if its ledger still belongs there."""
 
     def adopt(self) -> Path:
-        """The ledger belongs to this place now; answers with the earlier one. Raises NothingToAdopt."""
+        """Assigns the ledger to the current path; returns the earlier one. Raises NothingToAdopt."""
 
     def set_aside(self) -> list[Path]:
-        """The damaged files, under their new names."""
+        """Renames the damaged files; returns their new names."""
 
 
 class WorkspaceLock(Protocol):

@@ -1,4 +1,4 @@
-"""Words for people: templates that can be translated, and the one filter for text from outside."""
+"""Text for people: translatable templates, and the filter for text from outside."""
 
 import unicodedata
 from typing import Final
@@ -26,7 +26,7 @@ class Text:
         return hash(self.template)
 
 
-# Invisible, or able to change what the eye reads around them, without being control characters:
+# Invisible, or able to change how the text around them looks, without being control characters:
 # Hangul and Khmer fillers, braille blank, variation selectors, the tag block.
 _DECEIVING: Final = frozenset(
     [
@@ -46,9 +46,9 @@ _SHOWN_AS_CODE: Final = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"])
 
 
 def visible(text: str, *, keep: str = "\t") -> str:
-    """The text with everything a terminal or an eye could be fooled by written out as its code.
+    """The text with every character that could fool a terminal or a reader replaced by its code.
 
-    `keep` names the control characters that may stay; a printer of whole lines adds a newline.
+    `keep` lists the control characters that may stay; to print whole lines, add a newline.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -69,12 +69,11 @@ def _code(character: str) -> str:
 
 
 def stored(words: str) -> Text:
-    """English that a document keeps: what was a whole sentence of ours is shown translated."""
-    # A template is shown as it is, so what needs the filter is none of ours.
+    """English text from a document: if it is one of our sentences, it is shown translated."""
+    # Templates are shown unfiltered, so text that needs the filter is not ours.
     ours = not {"{", "}"} & set(words) and visible(words) == words
     return Text("{words}", words=Text(words) if ours else words)
 
 
 def why_failed(error: OSError) -> str:
-    """What the system says about it."""
     return error.strerror or str(error)

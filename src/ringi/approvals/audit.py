@@ -1,4 +1,4 @@
-"""Whether an approval is what a person gave: its words, its place in the log, its proof."""
+"""Whether an approval is what a person gave: its content, its place in the log, its proof."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -18,23 +18,23 @@ from ringi.ports import Signatures, Store
 from ringi.text import Text
 
 SHOWN: Final = 8
-"""So many characters of an id name it."""
+"""How many characters of an id are shown."""
 
 
 class Facts(NamedTuple):
-    """What the ledger has about one subject."""
+    """What the ledger says about one subject."""
 
     store: Store
     signatures: Signatures
     about: Subject
     events: Mapping[str, Event]
-    """Of the subject, by the hash of what they speak of."""
+    """Events of the subject, by the hash of their evidence."""
     requester: str = ""
     """Who asked for the plan."""
 
 
 def doubts(facts: Facts, approval: Approval) -> Iterator[Text]:
-    """Everything that speaks against it, beside what was carried out under it."""
+    """Everything wrong with it, apart from what was carried out under it."""
     for why in _reasons(facts, approval):
         yield Text("approval {id}: {why}", id=approval.id[:SHOWN], why=why)
 
@@ -89,7 +89,7 @@ def _proof(facts: Facts, approval: Approval, bound: Bound, event: Event | None) 
 
 
 def _signature(facts: Facts, record: ProofRecord, wanted: tuple[SignedAct, str, str, str]) -> Iterator[Text]:
-    """By the lists as they are now: whoever took a key out no longer believes it."""
+    """Checked against the current lists: a key that was removed no longer counts."""
     statement, signature = record.statement or "", record.signature or ""
     said = as_written(statement, Statement)
     if said is None:
@@ -151,7 +151,7 @@ def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event 
 
 
 def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
-    """What it was used for and does not cover; read anew, not by what let it pass."""
+    """What it was used for but does not cover; checked independently of the code that allowed it."""
     requester = facts.requester
     if requester != scope.requester:
         yield Text("{name} asked, and the standing approval is for {scope}", name=requester or "?",
@@ -174,7 +174,7 @@ def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Itera
 
 
 def _beyond(facts: Facts, approval: Approval, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
-    """Budgets: of this use, and of all up to it."""
+    """Budgets exceeded by this use, or by all uses up to it."""
     files, lines = approval.proof.used_files or 0, approval.proof.used_lines or 0
     changed = len({change.path for change in subject.changes})
     if files < changed:

@@ -17,15 +17,15 @@ from ringi.text import Text
 _PLAN: Final = KINDS[SubjectKind.PLAN]
 _GIVEN: Final = _PLAN.given - {EventKind.UNDO_APPROVED}
 Now = Callable[[Approval], bytes | None]
-"""What would be approved of the subject as it is now; None if what it holds is not what its hashes say."""
+"""What an approval would bind of the current subject; None if its content does not match its hashes."""
 
 
 def covering_approval(services: Granting, record: PlanRecord, now: Now) -> Approval | None:
-    """The newest approval, if its stored bytes are exactly what the subject says now.
+    """The newest approval, if its stored bytes are exactly those of the current subject.
 
-    What a person said last counts: no earlier approval comes back because a later one ended, nor one from
-    before the subject was declined or sent back. Only a standing approval that ended leaves theirs in place.
-    Raises if one would cover it, but its time is over, or what proved it no longer does.
+    A person's last word counts: no earlier approval counts again because a later one ended, nor one from
+    before the subject was declined or sent back. Only the end of a standing approval does not affect theirs.
+    Raises if one would cover it but has expired, or its proof is no longer valid.
     """
     name = f"p{record.plan.number}"
     ended: GrantRefused | SignatureRefused | None = None
@@ -49,7 +49,7 @@ def covering_approval(services: Granting, record: PlanRecord, now: Now) -> Appro
 
 
 def _last_said(record: PlanRecord, name: str) -> Iterator[Approval]:
-    """The newest first, up to the last one of a person."""
+    """The newest first, back to the last one that a person gave."""
     events = record.events
     given = {event.evidence: n for n, event in enumerate(events) if event.event in _GIVEN}
     known = {event.evidence for event in events}
@@ -60,7 +60,7 @@ def _last_said(record: PlanRecord, name: str) -> Iterator[Approval]:
             why = Text("an approval in the ledger was put in or changed: the log knows nothing of it")
             raise NotProven(plan=name, why=why)
         if (place := given.get(evidence)) is None:
-            continue  # an undo's
+            continue  # for an undo
         if place < refused:
             return
         yield approval

@@ -50,7 +50,7 @@ SHORTEST_PREFIX: Final = 4
 _DAY: Final = 86400
 _REQUESTER: Final = re.compile(r"(?:with|user):[^\s:]+")
 _SHOWN: Final = 8
-"""So many characters of its id name a grant."""
+"""How many characters of a grant's id are shown."""
 _EVERYWHERE: Final = "**"
 _NO_SANDBOX: Final = Text("commands outside a sandbox are never covered")
 _ELSEWHERE: Final = Text("it was given for another workspace")
@@ -77,7 +77,7 @@ class Grants:
         self._services = services
 
     def draft(self, scope: GrantScope, expires_at: str) -> GrantSubject:
-        """What is to be signed. Raises BadGrant if a grant can never be so wide."""
+        """What to sign. Raises BadGrant if no grant may be that wide."""
         subject = GrantSubject(
             id=self._services.ids(),
             workspace=self._services.store.workspace_id(),
@@ -106,7 +106,7 @@ class Grants:
         )
         record = signed(self._services, proof, wanted)
         with self._services.store.transaction() as transaction:
-            # Also one that was revoked: its signature does not bring it back.
+            # Including a revoked one: its signature cannot be used again.
             if any(stored.grant.id == subject.id for stored in self._services.store.grants()):
                 raise BadGrant(why=Text("it was added already"))
             grant = Grant(
@@ -121,7 +121,7 @@ class Grants:
         return grant
 
     def revoke(self, grant_id: str, reason: str = "") -> GrantState:
-        """Needs no proof: less is allowed afterwards, never more."""
+        """Needs no proof, because it only restricts what is allowed."""
         found = _find(self._services, grant_id)
         with self._services.store.transaction() as transaction:
             transaction.revoke_grant(found, reason)
@@ -142,7 +142,7 @@ class Grants:
         return None
 
     def refusals(self, plan_id: str) -> tuple[GrantRefused, ...]:
-        """Why each grant that was given to whoever asks for the plan does not cover it."""
+        """Why each grant for the plan's requester does not cover it."""
         stored, reasons = self._services.store.plan(plan_id), []
         for standing in reversed(self._services.store.grants()):
             if _subject(standing.grant).scope.requester != stored.document.plan.requester:
@@ -154,7 +154,7 @@ class Grants:
         return tuple(reasons)
 
     def approve(self, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes) -> Approval:
-        """Uses the grant for what was asked; `data` is what would be approved now. Raises GrantRefused."""
+        """Uses the grant for the request; `data` is what would be approved now. Raises GrantRefused."""
         document, name = stored.document, f"p{stored.number}"
         _require_cover(self._services, stored, _standing(self._services, grant.id, name))
         if codec.digest(data) != asked.digest:
@@ -162,7 +162,7 @@ class Grants:
         use = _use_of(stored)
         status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
         with self._services.store.transaction() as transaction:
-            # Once more, now that nobody else can write: two uses at once do not share a budget.
+            # Check again now that nobody else can write: two uses at once must not spend the same budget.
             standing = _standing(self._services, grant.id, name)
             _require_time(self._services, standing, name)
             _require_left(self._services, standing, use, name)
@@ -238,7 +238,7 @@ def _state(services: Granting, stored: StoredGrant) -> GrantState:
 
 
 def _record(services: Granting, grant: Grant, use: _Use) -> ProofRecord:
-    """With all that was signed, so that the approval can be checked by itself."""
+    """Includes all that was signed, so that the approval can be checked by itself."""
     return replace(
         grant.proof,
         kind=ProofKind.GRANT,
@@ -258,7 +258,7 @@ def _standing(services: Granting, grant_id: str, plan: str) -> StoredGrant:
 
 
 def _require_cover(services: Granting, stored: StoredPlan, standing: StoredGrant) -> None:
-    """Everything that can be told without writing; who signed comes last, because it takes longest."""
+    """Every check that needs no write; the signature comes last, because it takes longest."""
     plan, grant = f"p{stored.number}", standing.grant
     scope, document = _subject(grant).scope, stored.document
     if document.plan.requester != scope.requester:
@@ -293,7 +293,7 @@ def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecEx
             return Text("{id} cannot be carried out", id=spec.id)
         if spec.base.kind not in scope.kinds or spec.base.kind is SpecKind.CALL:
             return Text("{id} is of kind {kind}", id=spec.id, kind=str(spec.base.kind))
-        # What is read, or where a command runs, is not among the touched.
+        # A path that is read, or where a command runs, is not among the touched ones.
         own = [spec.base.path] if spec.base.path else []
         for path in [file.path for file in spec.touched] or own:
             if not within(path, scope.globs):
@@ -312,7 +312,7 @@ def _require_time(services: Granting, standing: StoredGrant, plan: str) -> None:
 
 
 def _revoked(services: Granting, grant: Grant, plan: str) -> str | None:
-    """When, as the log has it: a row of the ledger that was changed does not make a grant valid."""
+    """When it was revoked, according to the log: changing a row in the ledger does not make a grant valid."""
     hash_ = codec.digest(codec.canonical(grant))
     events = [logged.event for logged in services.store.events(grant.id)]
     if not any(event.event is EventKind.GRANTED and event.evidence == hash_ for event in events):
@@ -337,7 +337,7 @@ def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: st
 
 
 def _require_signed(services: Granting, grant: Grant, plan: str) -> None:
-    """Its bytes are those that were signed, by a key that is listed now."""
+    """Requires that its bytes are those signed, by a key that is listed now."""
     subject = _subject(grant)
     if (subject.id, subject.workspace) != (grant.id, services.store.workspace_id()):
         _refuse(grant.id, _ELSEWHERE, plan)
@@ -350,7 +350,7 @@ def _require_signed(services: Granting, grant: Grant, plan: str) -> None:
 
 
 def _as_utc(moment: str) -> str:
-    """Spelled as the clock does, so that text order is time order."""
+    """In the clock's format, so that text order is time order."""
     why = Text("{date} is no date with a time zone, such as 2026-12-31T00:00:00Z", date=moment)
     try:
         read = datetime.fromisoformat(moment)
@@ -368,7 +368,7 @@ def _subject(grant: Grant) -> GrantSubject:
 
 def _use_of(stored: StoredPlan) -> _Use:
     totals = stored.document.state.previews
-    # A command alone changes no file that is known; but no use is free.
+    # A command alone has no known files; but no use is free.
     return _Use(max(len(totals.files), 1), totals.added + totals.removed) if totals else _Use(1, 0)
 
 

@@ -1,4 +1,4 @@
-"""What of each kind of subject is approved: the bytes, and the events that give, refuse and end a request."""
+"""For each kind of subject: which bytes are approved, and which events give, refuse and end a request."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
@@ -29,14 +29,14 @@ _E = EventKind
 
 
 class Bound(NamedTuple):
-    """What approved bytes say, as far as those of every kind say it."""
+    """What the approved bytes of every kind have in common."""
 
     about: Subject
     workspace: str
     act: SignedAct
     """What a key signs to approve it."""
     given: EventKind
-    """The event that an approval of it comes with."""
+    """The event that records an approval of it."""
     expires_at: str | None
     document: ApprovalSubject | SessionSubject | GrantSubject
 
@@ -48,9 +48,9 @@ class Kind(NamedTuple):
     refused: frozenset[EventKind]
     """After one of these, no earlier approval counts."""
     overtaken: frozenset[EventKind] = frozenset()
-    """What ends a request without an answer."""
+    """Events that end a request without an answer."""
     asked: bool = False
-    """Whether every request is kept, and ends one day; a session in review is its own request."""
+    """Whether requests are stored and expire; a session in review is its own request."""
 
 
 def as_written(text: str, kind: type[T]) -> T | None:
@@ -102,7 +102,7 @@ KINDS: Final[Mapping[SubjectKind, Kind]] = {
     ),
     SubjectKind.GRANT: Kind(_grant, given=frozenset([_E.GRANTED]), refused=frozenset([_E.GRANT_REVOKED])),
 }
-"""A run is not here: it is what an approved session became."""
+"""Runs are missing, because a run is what an approved session becomes."""
 
 
 def of_plan(
@@ -122,7 +122,7 @@ def of_plan(
         plan_id=document.plan.id,
         plan_version=document.plan.version,
         specs=tuple(
-            # The content is bound through the hash of the file after; explanations are outside.
+            # The hash of the resulting file binds the content; explanations are not bound.
             SubjectSpec(spec.id, order, msgspec.structs.replace(spec.base, content=None, description=""))
             for order, spec in enumerate(specs)
         ),
@@ -136,7 +136,7 @@ def of_plan(
 
 
 def of_session(session: PlanningSession, workspace: str, instruction: str) -> SessionSubject:
-    """`instruction` is what the run gets."""
+    """`instruction` is what the run receives."""
     return SessionSubject(
         workspace=workspace,
         session_id=session.session_id,

@@ -1,4 +1,4 @@
-"""Proof of a person (rule 4): an answer typed where one sits, or a signature by a key that is listed."""
+"""Proof of a person (rule 4): an answer typed at their terminal, or a signature by a listed key."""
 
 from typing import Final, NamedTuple, Protocol
 
@@ -22,9 +22,9 @@ from ringi.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer
 from ringi.text import Text
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
-"""What counts as a yes where the risk is not high."""
+"""What counts as a yes if the risk is not high."""
 TYPED_LENGTH: Final = 6
-"""So many characters of the digest are typed for a high risk."""
+"""How many characters of the digest must be typed for a high risk."""
 ELSE: Final = Text("the answer was given for something else than what stands there now")
 _WHAT: Final = "signed statement"
 
@@ -45,7 +45,7 @@ class Proving(Protocol):
 
 
 class Wanted(NamedTuple):
-    """What a statement has to say to count here."""
+    """What a statement must say to count here."""
 
     act: SignedAct
     digest: str
@@ -69,12 +69,12 @@ def compose(services: Proving, act: SignedAct, digest: str, approver: str, note:
 
 
 def claimed(proof: Proof) -> str:
-    """The digest that the person answered for, as the proof itself says; nothing is verified by it."""
+    """The digest that the proof claims to answer; not verified."""
     return proof.digest if isinstance(proof, TypedAnswer) else _read(proof.statement).digest
 
 
 def require_answer(services: Proving, proof: Proof | None, command: str) -> Proof:
-    """A typed answer counts only if a person can have typed it here; a signature counts anywhere."""
+    """A typed answer counts only if a person can type here; a signature counts anywhere."""
     if proof is None:
         raise NoChannel(why=Text("no answer of a person was given"), command=command)
     if isinstance(proof, TypedAnswer) and (refusal := services.person.refusal()):
@@ -93,13 +93,13 @@ def prove(
     risk: Risk = Risk.LOW,
     note: str = "",
 ) -> ProofRecord:
-    """What the person said, checked against what was asked. `data` is what would be approved now."""
+    """Checks the person's answer against the request. `data` is what would be approved now."""
     digest = codec.digest(data)
     if digest != asked.digest:
         raise WrongAnswer(why=ELSE)
     if isinstance(proof, TypedAnswer):
         return typed(services, proof, digest, risk)
-    # A signature is one yes: whoever kept a copy cannot say it again.
+    # A signature counts once: a copy of it cannot approve again.
     if any(proof.statement == past.proof.statement for past in services.store.approvals(asked.subject_id)):
         raise WrongAnswer(why=Text("this signature was used already"))
     wanted = Wanted(act, digest, approver, note, asked.requested_at, asked.expires_at)
@@ -116,7 +116,7 @@ def approval_of(
     after_event: str,
     note: str = "",
 ) -> Approval:
-    """`after_event` is the newest event of the transaction that the approval is saved in."""
+    """`after_event` is the newest event in the transaction that saves the approval."""
     return Approval(
         id=services.ids(),
         subject_id=asked.subject_id,
@@ -154,7 +154,7 @@ def signed(services: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofReco
     said = _read(answer.statement)
     if why := _unlike(said, wanted):
         raise WrongAnswer(why=why)
-    # A grant may be the first thing that a log ever has.
+    # A grant may be the first event of a log.
     begun = said.act is SignedAct.GRANT and said.after_event == FIRST_PREVIOUS
     if not begun and not services.store.has_event(said.after_event):
         raise WrongAnswer(why=Text("it was signed after an event that is not in the log"))
@@ -173,7 +173,7 @@ def signed(services: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofReco
 
 
 def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
-    """Who signed it, by the lists as they are now: a key that left them proves nothing any more."""
+    """Who signed it, by the current lists: a key that was removed proves nothing any more."""
     if not record.statement or not record.signature:
         raise BadSignature(why=Text("there is none"))
     if _read(record.statement).digest != digest:

@@ -1,4 +1,4 @@
-"""What somebody was asked to approve, and what became of it."""
+"""Requests for approval, and how they end."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -42,7 +42,7 @@ def request_of(
     selection: SpecSelection = ALL_SPECS,
     act: Act | UnsetType = UNSET,
 ) -> ApprovalRequest:
-    """Fixes what is asked: the digest of `data` names it."""
+    """Fixes what is asked: the digest of `data` identifies it."""
     return ApprovalRequest(
         id=ids() if KINDS[about.kind].asked else "",
         subject_id=about.id,
@@ -57,7 +57,7 @@ def request_of(
 
 
 def open_request(services: Asking, record: PlanRecord, selection: SpecSelection) -> ApprovalRequest:
-    """The newest for exactly this, if nobody answered it yet. Raises NotRequested, Expired."""
+    """The newest request for exactly this, if it is still open. Raises NotRequested, Expired."""
     name, version = f"p{record.plan.number}", record.plan.document.plan.version
     for asked in reversed(record.requests):
         if (asked.version, asked.selection, asked.act) == (version, selection, UNSET):
@@ -74,7 +74,7 @@ def require_time(services: Asking, asked: ApprovalRequest, name: str) -> Approva
 
 
 def _ended_by(asked: ApprovalRequest, events: Iterable[Event]) -> Event | None:
-    """What decided the request or ended it, the first of its kind: a request is answered once."""
+    """The first event that decided or ended the request: it is answered once."""
     kind = KINDS[asked.about.kind]
     ending = kind.given | kind.refused | kind.overtaken
     found: Event | None = None
@@ -87,7 +87,7 @@ def _ended_by(asked: ApprovalRequest, events: Iterable[Event]) -> Event | None:
 
 
 def outcome(services: Asking, plan_id: str) -> ApprovalOutcome | None:
-    """What became of the newest request; None while it is open."""
+    """How the newest request ended; None while it is open."""
     record = services.store.record(plan_id)
     if not record.requests:
         return None

@@ -1,4 +1,4 @@
-"""`.agent/` itself: reached without following a link, made where missing."""
+"""`.agent/` itself: opened without following a link, made if missing."""
 
 import contextlib
 import errno
@@ -23,7 +23,7 @@ class AgentFolder:
 
     @contextlib.contextmanager
     def folder(self, *names: str) -> Iterator[int]:
-        """Made where missing, reached without following a link."""
+        """Made if missing, opened without following a link."""
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
             for name in names:
@@ -48,7 +48,7 @@ class AgentFolder:
             yield folder
 
     def differing(self, folder: tuple[str, ...], expected: Mapping[str, bytes | None]) -> list[str]:
-        """Names that are not as expected; None where there is to be nothing."""
+        """Names of files that differ from what is expected; None means that there should be no file."""
         with contextlib.ExitStack() as stack:
             at = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
             for name in folder:
@@ -59,7 +59,7 @@ class AgentFolder:
             return [name for name, data in expected.items() if self._found(at, name) != data]
 
     def _found(self, at: int, name: str) -> bytes | bool | None:
-        """What the file holds; None where nothing is there, False where it is no file that can be read."""
+        """The file's content; None if there is nothing, False if it is not a readable file."""
         try:
             return self._fs.read(at, name)[0]
         except FileNotFoundError:

@@ -26,7 +26,7 @@ _PRIMARY_CODE: Final = 0xFF
 _PAUSE_SEC: Final = 0.01
 _CORRUPT: Final = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB])
 _NO_VERSION: Final = "its version is not a number"
-# Our statements are constants: they fail like this only where the tables are not ours.
+# Our statements are constants: they fail like this only if the tables are not ours.
 _FOREIGN_TABLES: Final = (
     "no such table",
     "no such column",
@@ -38,7 +38,7 @@ _BUSY: Final = frozenset([sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED])
 
 
 def private_folder(folder: Path) -> Path:
-    """Make the folder, readable by its owner only; a link or somebody else's folder is refused."""
+    """Makes the folder, readable only by its owner; refuses a link or somebody else's folder."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
@@ -62,7 +62,7 @@ def connect(
     if path.is_symlink():
         raise InTheWay(what=str(path), why=Text("it is a symbolic link"))
     with translated(folder):
-        # Files of the database take the folder's protection; the umask of the caller does not matter.
+        # The folder protects the database files, whatever the caller's umask is.
         database = sqlite3.connect(path, timeout=wait_sec, isolation_level=None, check_same_thread=False)
         try:
             _prepare_patiently(database, wait_sec, migrations)
@@ -75,7 +75,7 @@ def connect(
 def _prepare_patiently(
     database: sqlite3.Connection, wait_sec: float, migrations: Sequence[Migration]
 ) -> None:
-    """Where several make the ledger at once: SQLite does not wait by itself when it switches its journal."""
+    """For several processes making the ledger at once: SQLite does not wait when it switches its journal."""
     end = time.monotonic() + wait_sec
     while True:
         try:
@@ -110,7 +110,7 @@ def _version(database: sqlite3.Connection) -> int:
 def _migrate(database: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
-        # Again under the lock: another process may have migrated meanwhile.
+        # Check again under the lock: another process may have migrated meanwhile.
         for number in range(_version(database), len(migrations)):
             for statement in migrations[number]:
                 if isinstance(statement, str):
@@ -127,7 +127,7 @@ def _migrate(database: sqlite3.Connection, migrations: Sequence[Migration]) -> N
 
 @contextlib.contextmanager
 def translated(folder: Path) -> Iterator[None]:
-    """Turn the database's errors into ours."""
+    """Turns the database's errors into ours."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -141,7 +141,7 @@ def _in_our_words(error: sqlite3.DatabaseError | UnicodeDecodeError, path: str) 
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in _BUSY:
         return Busy(holder=Text("another process is writing to the ledger"))
-    # What cannot be decoded are the database's own words about a damaged schema.
+    # The database's own message about a damaged schema may not be decodable.
     undecodable = isinstance(error, UnicodeDecodeError)
     if undecodable or code in _CORRUPT or any(words in str(error) for words in _FOREIGN_TABLES):
         return LedgerCorrupt(path=path, why=str(error))
@@ -151,7 +151,7 @@ def _in_our_words(error: sqlite3.DatabaseError | UnicodeDecodeError, path: str) 
 
 
 class Reader:
-    """An open ledger, to be read. Each kind of document adds its own queries."""
+    """An open ledger for reading. Each kind of document adds its own queries."""
 
     def __init__(self, folder: Path, wait_sec: float, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self.folder = folder
@@ -169,7 +169,7 @@ class Reader:
             return self.database.execute(statement, values).fetchall()
 
     def _beginning_with(self, statement: str, name: str, typed: str, first: str) -> str | None:
-        """The one id that begins so; `typed` is the part that tells it from others."""
+        """The one id with that beginning; `typed` is what the person typed."""
         if len(typed) < _SHORTEST_NAME or not set(typed) <= _OF_AN_ID:
             return None
         found = [str(row[0]) for row in self._select(statement, first, first + "~")]

@@ -47,7 +47,7 @@ class Contents:
         return data if digest(data) == sha256 else None
 
     def flush(self) -> None:
-        """Before the commit that names them, the large ones must be on the disk."""
+        """Syncs the large ones, which must happen before the commit that names them."""
         if not self._unsynced:
             return
         names, self._unsynced = self._unsynced, []

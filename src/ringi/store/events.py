@@ -1,4 +1,4 @@
-"""The chain of events, which every transaction lengthens, and what a transaction leaves to be shown."""
+"""The chain of events, which every transaction extends, and what a transaction leaves to be written out."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _HAS_EVENT: Final = "SELECT 1 FROM events WHERE hash = ? ORDER BY seq DESC LIMIT
 
 
 class Changed:
-    """What a committed transaction leaves to be shown: plans, sessions, events, diffs."""
+    """What a committed transaction leaves to be written out: plans, sessions, events, diffs."""
 
     def __init__(self) -> None:
         self.plans: dict[str, StoredPlan] = {}
@@ -29,17 +29,17 @@ class Changed:
         self.events: list[LoggedEvent] = []
         self.diffs: dict[str, Mapping[str, bytes]] = {}
         self.new: set[str] = set()
-        """Plans that were not there before."""
+        """New plans."""
         self.held_back = False
-        """To be shown together with what follows at once."""
+        """Written out together with the transaction that follows at once."""
 
     @property
     def has_files(self) -> bool:
-        """Whether anything of it is written out for people."""
+        """Whether any of it is written out for people."""
         return bool(self.plans or self.sessions)
 
     def take(self, later: "Changed") -> None:
-        """What was changed afterwards, to be shown together."""
+        """Adds later changes, to be written out together."""
         self.plans |= later.plans
         self.sessions |= later.sessions
         self.events += later.events
@@ -48,22 +48,22 @@ class Changed:
 
 
 class About(NamedTuple):
-    """What an event speaks of."""
+    """What an event is about."""
 
     subject: Subject
     text: str
-    """The document as it is saved with the event."""
+    """The document as saved with the event."""
     counts: Counts = Counts(files=0, specs=0)
     risk_score: float = 0.0
 
 
 class Known:
-    """What a process wrote last. If another wrote since, its next row is refused, and it reads again."""
+    """What this process wrote last. If another wrote since, its next row is refused so it reads again."""
 
     def __init__(self) -> None:
         self.last_event: tuple[int, str] | None = None
         self.plans: int | None = None
-        """How many there are."""
+        """The number of events."""
 
 
 class EventLog:
@@ -83,7 +83,7 @@ class EventLog:
         return self._last()[1]
 
     def _last(self) -> tuple[int, str]:
-        """Of the log. Read once: nobody else can lengthen it before this transaction ends."""
+        """The last event. Read once: nobody else can extend the log before this transaction ends."""
         if not self._sure:
             row = self._database.execute(_LAST_EVENT).fetchone()
             self.known.last_event, self._sure = row or (0, FIRST_PREVIOUS), True
@@ -97,7 +97,7 @@ class EventLog:
         except sqlite3.IntegrityError:
             if self._sure:
                 raise
-            # Another process lengthened the log since this one did.
+            # Another process has extended the log meanwhile.
             self._last()
             self._insert_event(about, now, new)
         self._sure = True
@@ -121,7 +121,7 @@ class EventLog:
         data = codec.canonical(event)
         logged = LoggedEvent(event, codec.digest(data))
         self._database.execute(_ADD_EVENT, (event.seq, event.subject_id, data.decode(), logged.hash))
-        # The end of the chain stands elsewhere too, so that a log cut short is noticed.
+        # The end of the chain is also stored elsewhere, so that a truncated log is noticed.
         self._database.execute(SET_META, ("head", f"{event.seq} {logged.hash}"))
         self.known.last_event = event.seq, logged.hash
         self.changed.events.append(logged)

@@ -1,4 +1,4 @@
-"""What was begun: intents, results, and commands with their ends."""
+"""Executions: intents, results, and commands with their ends."""
 
 from typing import Final
 

@@ -36,7 +36,7 @@ class GrantWrites(EventLog):
         self._add_event(About(subject.grant(grant.id), text), self._clock.now(), event)
 
     def revoke_grant(self, grant_id: str, reason: str) -> None:
-        """Once; the log keeps when, and the row says the same."""
+        """Only once; the log records when, and the row repeats it."""
         now = self._clock.now()
         if self._database.execute(_REVOKE_GRANT, (now, grant_id)).rowcount == 1:
             (text,) = self._database.execute(_GRANT, (grant_id,)).fetchone()

@@ -1,8 +1,6 @@
-"""Whether planning sessions and runs are as they were written.
+"""Whether the log, and the plans, sessions and runs it is about, are as they were written.
 
-The words of the logs are outside the chain, which knows only how many entries there are.
-
-Whether the log and what it speaks of are as they were written.
+The chain covers the number of entries in a session's logs, not their text.
 """
 
 from collections import Counter
@@ -29,7 +27,7 @@ from ringi.text import Text
 
 _EVENT_ROWS: Final = "SELECT seq, subject_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
 _GRANTED_BY: Final = "SELECT id, granted_by FROM approvals"
-# As bytes: what was tampered with need not be text.
+# As bytes: a tampered value need not be text.
 _APPROVAL_ROWS: Final = (
     "SELECT id, subject_id, kind, CAST(document AS BLOB), spent_by FROM approvals ORDER BY at"
 )
@@ -53,13 +51,13 @@ _SESSION_ROWS: Final = (
 _LOG_COUNTS: Final = "SELECT session_id, COUNT(*), MIN(seq), MAX(seq) FROM session_logs GROUP BY session_id"
 _RUN_ROWS: Final = "SELECT at, id, CAST(document AS BLOB) FROM runs ORDER BY at"
 _NO_SPECS: Final = codec.canonical(())
-"""As if it were in the row that a plan without specs does not have."""
+"""The specs of a plan that has no row of specs."""
 
 T = TypeVar("T")
 
 
 def as_written(data: bytes, kind: type[T]) -> T | None:
-    """None where it is not what the program writes."""
+    """None if the program would not write it like this."""
     try:
         return codec.trusted(data, kind, "")
     except RingiError:
@@ -67,11 +65,11 @@ def as_written(data: bytes, kind: type[T]) -> T | None:
 
 
 class _Saves:
-    """What the log says of one session or run."""
+    """What the log says about one session or run."""
 
     def __init__(self, number: int) -> None:
         self.number = number
-        """In the order in which they came."""
+        """In the order of the log."""
         self.count = 0
         self.seq = 0
         self.document = ""
@@ -87,11 +85,11 @@ class SessionChain:
         self._sessions: dict[str, _Saves] = {}
         self._runs: dict[str, _Saves] = {}
         self._subjects: dict[int, str] = {}
-        """The session that each event speaks of."""
+        """The session that each event is about."""
         self._made: dict[str, str] = {}
-        """By the run: the session, as the log has it."""
+        """The session of each run, according to the log."""
         self._approved: dict[str, tuple[str, str]] = {}
-        """By the run: the session, and the instruction that was approved."""
+        """The session of each run, and the approved instruction."""
 
     def note(self, event: Event) -> None:
         kind, name = event.subject
@@ -104,7 +102,7 @@ class SessionChain:
             self._made.setdefault(name, event.reason)
 
     def given(self, approval: Approval, seq: int, spent_by: object) -> bool:
-        """Whether the approval that event `seq` speaks of is that of its session, and made this run."""
+        """Whether the approval named by event `seq` belongs to its session and made this run."""
         subject = as_written(approval.subject.encode(), SessionSubject)
         run_id, session_id = str(spent_by), approval.subject_id
         if subject is None or subject.session_id != session_id or approval.spent_by not in {None, spent_by}:
@@ -174,7 +172,7 @@ def _logs_break(session_id: object) -> Text:
 
 
 def verify(ledger: LedgerReader) -> list[Text]:
-    """Every break, with its place; an empty list means that all holds together."""
+    """Every break, with its place; an empty list means that everything is consistent."""
     with translated(ledger.folder):
         chain = _Chain(ledger)
         return [
@@ -194,15 +192,15 @@ class _Chain:
     def __init__(self, ledger: LedgerReader) -> None:
         self._ledger = ledger
         self._numbers: dict[str, int] = {}
-        """The plans in the order in which they came, as the log has it."""
+        """The plans in order of creation, according to the log."""
         self._documents: dict[str, tuple[int, str, str]] = {}
         self._evidence: dict[str, int] = {}
         self._before: dict[int, str] = {}
-        """What each event names as the hash of the one before it."""
+        """The hash of the previous event, as each event states it."""
         self._hashes = {FIRST_PREVIOUS: 0}
         self._requested: Counter[tuple[str, str]] = Counter()
         self._revoked: dict[str, str] = {}
-        """When, by the hash of the grant."""
+        """When each grant was revoked, by its hash."""
         self._spent: dict[str, str] = {}
         """The newest execution of each approval."""
         self._last: Counter[str] = Counter()
@@ -290,7 +288,7 @@ class _Chain:
                 yield _changed(plan_id)
 
     def commands(self) -> Iterator[Text]:
-        """Starts in the order of the log. A person may have told an end much later, but after its start."""
+        """Starts in the order of the log. A person may report an end much later, but only after the start."""
         for execution_id, spec_id, started, ended in self._rows(_COMMAND_ROWS):
             start = as_written(as_bytes(started), CommandStart)
             key = (execution_id, spec_id)
@@ -334,7 +332,7 @@ class _Chain:
         return self._sessions.breaks()
 
     def _agrees(self, given: Approval | Grant, seq: int) -> bool:
-        """A past that was written anew contradicts what was approved, and what was signed."""
+        """Rewritten history contradicts what was approved and what was signed."""
         proof = given.proof
         right = given.after_event == self._before.get(seq)
         right &= given.digest == codec.digest(given.subject.encode())

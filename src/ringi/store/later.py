@@ -1,4 +1,4 @@
-"""Writing `.agent/` out a moment after a commit, so that a burst of calls is written once."""
+"""Writes `.agent/` a moment after a commit, so that a burst of calls is written once."""
 
 import contextlib
 import threading
@@ -14,7 +14,7 @@ _MOMENT_SEC: Final = 0.1
 
 
 class Later:
-    """What a process leaves unwritten when it dies is written by the next one that commits."""
+    """If a process dies before it has written, the next one that commits does it."""
 
     def __init__(self, projection: Projection, folder: Path, wait_sec: float) -> None:
         self._projection = projection
@@ -37,7 +37,7 @@ class Later:
                 self._timer.start()
 
     def flush(self) -> None:
-        """Write out what waits. Afterwards nothing of it is under way any more."""
+        """Writes what is pending. Afterwards nothing is in progress."""
         with self._writing:
             with self._changing:
                 waiting, self._waiting = self._waiting, None
@@ -46,9 +46,9 @@ class Later:
                 timer.cancel()
             if waiting is not None:
                 try:
-                    # A connection of its own: it may be another thread that gets here.
+                    # A connection of its own: this may run in another thread.
                     with contextlib.closing(LedgerReader(self._folder, self._wait_sec)) as reader:
                         self._projection(reader, waiting)
                 except RingiError as error:
-                    # The next one that commits finds by its mark what is missing.
+                    # The next process that commits sees from the mark what is missing.
                     self._projection.problem = error

@@ -29,7 +29,7 @@ _OVERLAPPING: Final = "SELECT plan_id FROM open_paths WHERE path = ? AND plan_id
 
 
 class LedgerReader(PlanReader, PlanRecords, Sessions, Runs, Approvals, GrantRows, Executions, States, Events):
-    """The whole of it, to be read: one module per kind of document."""
+    """The whole ledger for reading: one module per kind of document."""
 
     def __init__(self, folder: Path, wait_sec: float) -> None:
         super().__init__(folder, wait_sec)
@@ -99,7 +99,7 @@ class Ledger(LedgerReader):
         self._workspace_id = None
 
     def workspace_id(self) -> str:
-        """Made once per ledger; an approval names it, so that it counts nowhere else."""
+        """Made once per ledger; an approval contains it, so that it counts nowhere else."""
         if self._workspace_id is None:
             if self.meta("workspace_id") is None:
                 self._select(_ADD_META, "workspace_id", self._ids())
@@ -107,7 +107,7 @@ class Ledger(LedgerReader):
         return self._workspace_id
 
     def forget_bytes(self, before: str) -> None:
-        """Once a day. Only tidying up: what cannot be forgotten now is forgotten the next time."""
+        """Once a day. Only cleanup: what fails now is done the next time."""
         day = before[: len("2026-01-31")]
         if day == self._forgot_on:
             return

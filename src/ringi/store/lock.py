@@ -1,4 +1,4 @@
-"""One at a time may change a workspace. The kernel frees the lock of a process that died."""
+"""Only one process at a time may change a workspace. The kernel frees the lock of a dead process."""
 
 import contextlib
 import fcntl
@@ -16,7 +16,7 @@ _NOTE_LENGTH: Final = 40
 
 
 class FileLock:
-    """A flock on a file that is never renamed. What stands in the file only tells people who holds it."""
+    """A flock on a file that is never renamed. The file's content only tells people who holds it."""
 
     def __init__(self, path: Path, wait_sec: float) -> None:
         self._path = path
@@ -42,14 +42,14 @@ class FileLock:
         if not wait_for(descriptor, self._wait_sec):
             pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").partition(" ")
             raise Busy(holder=Text("process {pid} ({what})", pid=pid or "?", what=doing.strip()))
-        # On a full disk the lock holds all the same.
+        # The lock works even on a full disk.
         with contextlib.suppress(OSError):
-            # Written over in full: to cut the file first would cost as much as all the rest.
+            # Overwritten in full: truncating first would cost as much as all the rest.
             os.pwrite(descriptor, f"{os.getpid()} {what}".ljust(_NOTE_LENGTH).encode(), 0)
 
 
 class PassingLock(FileLock):
-    """Of something that is one of many: its file goes when the lock is given back."""
+    """A lock for one of many things: its file is removed when the lock is released."""
 
     @contextlib.contextmanager
     def __call__(self, what: str) -> Iterator[None]:
@@ -57,7 +57,7 @@ class PassingLock(FileLock):
             descriptor = self._open()
             try:
                 self._take(descriptor, what)
-                # Whoever held it before may have removed the file, and somebody else made another.
+                # The previous holder may have removed the file, and somebody else made another.
                 if self._is(descriptor):
                     try:
                         yield
@@ -75,7 +75,7 @@ class PassingLock(FileLock):
 
 
 def wait_for(descriptor: int, wait_sec: float) -> bool:
-    """Whether the lock could be had in that time."""
+    """Whether the lock was acquired in that time."""
     end = time.monotonic() + wait_sec
     while True:
         try:

@@ -1,6 +1,6 @@
-"""How the ledger's tables came to be what they are. Append; never change what was released.
+"""The migrations of the ledger's tables. Append; never change a released one.
 
-The types and the grammar are those PostgreSQL shares with SQLite.
+Uses only types and grammar that PostgreSQL shares with SQLite.
 """
 
 import json
@@ -12,7 +12,7 @@ Migration = tuple[str | Callable[[sqlite3.Connection], None], ...]
 
 
 def _fields(document: object) -> dict[str, Any]:
-    """Empty if it cannot be read: whoever verifies the ledger is told."""
+    """Empty if it cannot be read: verifying the ledger reports that."""
     try:
         found = json.loads(str(document))
     except ValueError:
@@ -21,7 +21,7 @@ def _fields(document: object) -> dict[str, Any]:
 
 
 def move_session_approvals(database: sqlite3.Connection) -> None:
-    """In the order of the log, as those of plans are."""
+    """In the order of the log, like those of plans."""
     rows = database.execute("SELECT id, approval FROM sessions WHERE approval IS NOT NULL").fetchall()
     if not rows:
         return
@@ -38,7 +38,7 @@ def move_session_approvals(database: sqlite3.Connection) -> None:
 
 
 def name_grants(database: sqlite3.Connection) -> None:
-    """Events about grants named them in their reason only."""
+    """Older events name grants only in their reason."""
     rows = database.execute("SELECT seq, document FROM events WHERE subject_id = ''").fetchall()
     for seq, document in rows:
         grant_id = str(_fields(document).get("reason", "")).partition(" ")[0]
@@ -130,7 +130,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             document TEXT NOT NULL,
             revoked_at TEXT
         )""",
-        # What open plans change, so that two on the same file are pointed out.
+        # What open plans change, so that overlaps can be shown.
         """CREATE TABLE open_paths (
             path TEXT NOT NULL,
             plan_id TEXT NOT NULL,
@@ -141,7 +141,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
         "CREATE INDEX approvals_granted ON approvals (granted_by) WHERE granted_by IS NOT NULL",
     ),
     (
-        # `at` is the order in which they came; `logs` counts the rows of session_logs.
+        # `at` is the order of creation; `logs` counts the rows of session_logs.
         """CREATE TABLE sessions (
             at INTEGER PRIMARY KEY,
             id TEXT NOT NULL UNIQUE,
@@ -154,7 +154,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             approval TEXT
         )""",
         "CREATE INDEX sessions_status ON sessions (status, at)",
-        # `ends` is how long the phase's log is with this entry: a file's length tells what it lacks.
+        # `ends` is the length of the phase's log up to this entry: a file's length shows what is missing.
         """CREATE TABLE session_logs (
             session_id TEXT NOT NULL,
             seq INTEGER NOT NULL,
@@ -171,7 +171,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
         )""",
     ),
     (
-        # What is approved has a kind; the approvals of sessions join those of plans.
+        # Every subject has a kind; approvals of sessions move to the table of those of plans.
         "ALTER TABLE approvals RENAME COLUMN plan_id TO subject_id",
         "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
         "CREATE UNIQUE INDEX approvals_once ON approvals (subject_id) WHERE kind = 'session'",

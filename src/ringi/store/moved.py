@@ -22,12 +22,12 @@ class MovedLedger:
     """The ledger of a workspace that may have been somewhere else before."""
 
     def __init__(self, root: Path, state: Path) -> None:
-        """`state` is the folder that its ledger has here, beside those of all other workspaces."""
+        """`state` is the ledger's folder for the current path, beside those of all other workspaces."""
         self._root = root
         self._state = state
 
     def earlier(self) -> Path | None:
-        """Where the workspace was, if that place is gone now and its ledger is still there."""
+        """The earlier path, if it no longer exists and its ledger does."""
         found = self._earlier()
         return found.path if found else None
 
@@ -49,7 +49,7 @@ class MovedLedger:
         if earlier is None:
             raise NothingToAdopt(path=str(self._root))
         if own.exists():
-            # Made by looking at the workspace at its new place; it holds nothing yet.
+            # Made by a first look at the moved workspace; it is still empty.
             own.rename(_free(own.with_name(f"{own.name}.empty")))
         earlier.state.rename(own)
         with contextlib.closing(sqlite3.connect(own / DATABASE)) as database, database:
@@ -57,7 +57,7 @@ class MovedLedger:
         return earlier.path
 
     def set_aside(self) -> list[Path]:
-        """The damaged database and what belongs to it, under another name."""
+        """Renames the damaged database and its files."""
         kept = []
         stamp = time.strftime("%Y%m%dT%H%M%S")
         for suffix in ("", "-wal", "-shm"):

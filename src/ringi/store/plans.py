@@ -1,4 +1,4 @@
-"""Plans as they are read: light, because lists need nothing else."""
+"""Reads plans, with few imports, because lists need nothing else."""
 
 import sqlite3
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -30,7 +30,7 @@ _REVISION: Final = "SELECT revision FROM plans WHERE id = ?"
 _ALL_IDS: Final = "SELECT id FROM plans ORDER BY number"
 UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
 _SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
-# The statuses of OPEN_SESSIONS: to load the documents takes longer than a list without any session.
+# The statuses of OPEN_SESSIONS: importing the documents takes longer than a list without any session.
 _OPEN_SESSION_REFS: Final = (
     "SELECT ref FROM sessions WHERE status IN ('discovery', 'design', 'review', 'failed') ORDER BY at DESC"
 )
@@ -61,7 +61,7 @@ def as_document(text: object, specs: object) -> PlanDocument:
 
 
 def _decoded(data: bytes, kind: type[T], what: str) -> T:
-    """As `codec.trusted`, which takes longer to load than a list takes, and is needed to refuse only."""
+    """As `codec.trusted`, which takes longer to import than a list takes, and is only needed for errors."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -75,7 +75,7 @@ def as_ref(row: Row) -> PlanRef:
 
 
 def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
-    """What stands beside the document, so that lists need not read it."""
+    """The columns beside the document, so that lists need not read it."""
     plan, state = document.plan, document.state
     totals = state.previews
     newest = state.executions[-1] if state.executions else None
@@ -100,17 +100,17 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
 _LONGEST_NUMBER: Final = 18
 _EVERYTHING: Final = -1
 _WAITS: Final = "planning"
-"""As RunPhase has it: to load the documents takes longer than to count."""
+"""As in RunPhase: importing the documents takes longer than counting."""
 
 
 class _Phased(msgspec.Struct):
-    """Of a run, all that is counted by."""
+    """The only field of a run needed for counting."""
 
     phase: str
 
 
 class PlanReader(Reader):
-    """Plans, sessions as lines, runs counted: what lists need, and nothing that would slow their start."""
+    """Plans, lines of sessions, the number of runs: what lists need, and nothing that slows their start."""
 
     def find(self, name: str) -> str:
         number = name.removeprefix("p")
@@ -128,7 +128,7 @@ class PlanReader(Reader):
             return load_plan(self.database, plan_id)
 
     def document(self, plan_id: str) -> PlanDocument:
-        """Of a plan that is only shown."""
+        """The document of a plan, for display."""
         with translated(self.folder):
             return load_document(self.database, plan_id)[0]
 
@@ -153,7 +153,7 @@ class PlanReader(Reader):
         return [as_ref(row) for row in self._select(_REFS_BETWEEN, first, last)]
 
     def session_refs(self, *, open_only: bool = False) -> list["SessionRef"]:
-        """Planning sessions, the newest first; the open ones are those that a person can go on with."""
+        """Planning sessions, the newest first; the open ones are those that a person can continue."""
         found = self._select(_OPEN_SESSION_REFS if open_only else _SESSION_REFS)
         if not found:
             return []
@@ -162,7 +162,7 @@ class PlanReader(Reader):
         return [as_session_ref(row) for row in found]
 
     def waiting_runs(self) -> int:
-        """How many wait to be started."""
+        """How many are waiting to be started."""
         found = self._select(RUNS)
         if not found:
             return 0

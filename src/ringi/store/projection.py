@@ -28,7 +28,7 @@ PAGE_SIZE: Final = 100
 _EVENTS: Final = "events.jsonl"
 _PREVIEW: Final = "preview"
 _SOMETIMES: Final = frozenset(["change-plan.json", "approval.json", "result.json"])
-"""Files that not every plan has."""
+"""Optional files."""
 _HISTORY: Final = "history"
 _PAGES: Final = "history/<page, six digits>.json"
 _MARK_LENGTH: Final = 20
@@ -36,7 +36,7 @@ _TAIL: Final = 65536
 _Diffs = Mapping[str, Mapping[str, bytes]]
 """By plan and file name."""
 _WAIT_SEC: Final = 10.0
-"""Far longer than writing takes; whoever holds it longer was stopped."""
+"""Far longer than writing takes; a process that holds it longer was suspended."""
 
 
 class Projection:
@@ -48,7 +48,7 @@ class Projection:
         self._sessions = SessionFiles(self._agent)
         self._identity_written = False
         self.problem: RingiError | None = None
-        """The last failure to write; the ledger has everything all the same."""
+        """The last write error; the ledger has everything all the same."""
 
     def __call__(self, ledger: LedgerReader, changed: Changed) -> None:
         if not changed.has_files or changed.held_back:
@@ -69,7 +69,7 @@ class Projection:
             )
 
     def _show(self, ledger: LedgerReader, changed: Changed, since: Collection[Subject]) -> None:
-        """With what a process committed that died before it came here."""
+        """Also writes what a process committed before it died."""
         missed = {name for kind, name in since if kind is SubjectKind.PLAN} - changed.plans.keys()
         if changed.plans or missed:
             with self._agent.folder(*PLANS) as plans:
@@ -103,7 +103,7 @@ class Projection:
             ) from None
 
     def differences(self, ledger: LedgerReader) -> list[str]:
-        """Files that are missing or not what the ledger says, as paths below the workspace."""
+        """Files that are missing or differ from the ledger, as paths below the workspace."""
         found = []
         base = "/".join(PLANS)
         for plan_id in ledger.plan_ids():
@@ -146,7 +146,7 @@ class Projection:
             for name, data in files.items():
                 publish(folder, name, data)
             for name in _SOMETIMES - {*files}:
-                # Not from us: the ledger knows nothing of it.
+                # Not ours: the ledger does not know it.
                 with contextlib.suppress(OSError):
                     self._fs.remove(folder, name)
             self._append_events(ledger, folder, document.plan.id)
@@ -171,10 +171,10 @@ class Projection:
             os.close(descriptor)
 
     def _write_identity(self, ledger: LedgerReader) -> None:
-        """So that a workspace that was moved can find its ledger again."""
+        """So that a moved workspace can find its ledger again."""
         with self._agent.folder(AGENT_FOLDER) as folder:
             expected = codec.pretty({"schema_version": 1, "workspace_id": ledger.meta("workspace_id")})
-            # A copied folder, or a ledger that was lost, brings the identity of another.
+            # In a copied folder, or after the ledger was lost, the identity is another one's.
             if self._agent.differing((AGENT_FOLDER,), {IDENTITY[-1]: expected}):
                 publish(folder, IDENTITY[-1], expected)
             self._identity_written = True
@@ -183,7 +183,7 @@ class Projection:
         publish(plans, "index.json", _index(ledger))
 
     def _write_pages(self, ledger: LedgerReader, plans: int, number: int, *, new: bool) -> None:
-        """The plan's own page once it has left the newest; a new plan pushes another one out."""
+        """The plan's own page once it is no longer among the newest; a new plan pushes another one out."""
         if number <= ledger.count() - RECENT:
             self._write_page(ledger, plans, _page_of(number))
         if new and number > RECENT:
@@ -217,13 +217,13 @@ def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes
         files["approval.json"] = codec.pretty(history)
     if document.result:
         results = [stored.result for stored in ledger.executions(plan_id) if stored.result]
-        # Where the ledger lost them, whoever verifies the log is told.
+        # If the ledger lost them, verifying the log reports it.
         files |= {"result.json": codec.pretty(results[-1])} if results else {}
     return files
 
 
 def _index(ledger: LedgerReader) -> bytes:
-    """A PlanIndex with a line for each plan, put together from what the ledger keeps ready for lists."""
+    """A PlanIndex with a line for each plan, made from the ledger's columns for lists."""
     facts = {"schema_version": 1, "count": ledger.count(), "page_size": PAGE_SIZE, "pages": _PAGES}
     plans = b",\n".join(ledger.newest_refs(RECENT))
     return codec.canonical(facts)[:-1] + b',"recent":[\n' + plans + b"\n]}\n"
@@ -256,7 +256,7 @@ def _event_lines(ledger: LedgerReader, plan_id: str, *, after: int) -> bytes:
 
 
 def _last_seq(descriptor: int) -> int:
-    """Of the last whole line; 0 where the file is empty, cut or not ours, and is then written anew."""
+    """From the last whole line; 0 if the file is empty, truncated or not ours: then it is rewritten."""
     size = os.fstat(descriptor).st_size
     tail = os.pread(descriptor, _TAIL, max(0, size - _TAIL))
     lines = tail.rstrip(b"\n").rsplit(b"\n", 1)

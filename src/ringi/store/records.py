@@ -1,4 +1,4 @@
-"""A plan with everything that was asked, said and done about it, read at once."""
+"""A plan with its requests, approvals, events and executions, read in one query."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What approved planning sessions became."""
+"""The runs that approved planning sessions became."""
 
 import sqlite3
 from typing import Final
@@ -44,7 +44,7 @@ class RunWrites(EventLog):
         try:
             self._database.execute(_ADD_RUN, (run.run_id, text))
         except sqlite3.IntegrityError:
-            # Begun in the same second with the same digits: another try gives others.
+            # Started in the same second with the same digits: try again with others.
             raise SessionRace(session=short(run.planning_session_id)) from None
         self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
 

@@ -23,7 +23,7 @@ _LEADS_ELSEWHERE: Final = frozenset([errno.ELOOP, errno.ENXIO])
 
 
 class SessionFiles:
-    """A session is written anew with each save; its logs only grow, and may be long."""
+    """Each save rewrites the session; its logs only grow, and may be long."""
 
     def __init__(self, agent: AgentFolder) -> None:
         self._agent = agent
@@ -32,7 +32,7 @@ class SessionFiles:
     def show(
         self, ledger: LedgerReader, changed: Mapping[str, StoredSession], since: Collection[Subject]
     ) -> None:
-        """What was changed now, and of what was changed since the last time the sessions among it."""
+        """Writes what changed now, and the sessions that changed since the last time."""
         missed = {name for kind, name in since if kind is SubjectKind.SESSION} - changed.keys()
         if not changed and not missed:
             return
@@ -58,12 +58,12 @@ class SessionFiles:
                     if data is not None:
                         publish(folder, name, data)
                     else:
-                        # Not from us: the ledger knows nothing of it.
+                        # Not ours: the ledger does not know it.
                         with contextlib.suppress(FileNotFoundError):
                             self._fs.remove(folder, name)
 
     def differences(self, ledger: LedgerReader) -> list[str]:
-        """Files that are missing or not what the ledger says, as paths below the workspace."""
+        """Files that are missing or differ from the ledger, as paths below the workspace."""
         found = []
         for session_id in ledger.session_ids():
             session = {file_name(session_id): codec.pretty(ledger.session(session_id).session)}
@@ -108,13 +108,13 @@ def _below(folder: tuple[str, ...], names: list[str]) -> list[str]:
 
 
 def _append(ledger: LedgerReader, folder: int, session_id: str, phase: SessionStatus) -> None:
-    """The file's own length says what it has; an entry that a crash cut off is written again."""
+    """The file's length shows what it has; an entry truncated by a crash is written again."""
     descriptor = _open_log(folder, log_name(phase))
     try:
         size = os.fstat(descriptor).st_size
         begins, data = ledger.log_after(session_id, phase, size)
         if begins and os.pread(descriptor, 1, begins - 1) != _LINE_END:
-            # Every entry ends with a line: somebody else wrote into it.
+            # Every entry ends with a newline, so somebody else wrote into it.
             begins, data = ledger.log_after(session_id, phase, 0)
         if begins != size:
             os.ftruncate(descriptor, begins)
@@ -136,6 +136,6 @@ def _open_log(folder: int, name: str) -> int:
     except OSError as error:
         if error.errno not in _LEADS_ELSEWHERE:
             raise
-    # Not ours: a link or a pipe would lead the bytes elsewhere.
+    # Not ours: through a link or a pipe the bytes would end up elsewhere.
     os.unlink(name, dir_fd=folder)
     return os.open(name, flags | os.O_EXCL, 0o644, dir_fd=folder)

@@ -46,7 +46,7 @@ _LOG_AFTER: Final = (
 )
 
 LOG_PHASES: Final = (SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatus.REVIEW)
-"""Those that have a log."""
+"""Phases that have a log."""
 
 
 class Sessions(Reader):
@@ -71,18 +71,18 @@ class Sessions(Reader):
         return tuple(_as_log_entry(row) for row in self._select(_LOGS, session_id))
 
     def log_size(self, session_id: str, phase: SessionStatus) -> int:
-        """How long the log of the phase is, in bytes."""
+        """The length of the phase's log in bytes."""
         return int(str(self._select(_LOG_END, session_id, phase)[0][0]))
 
     def log_after(self, session_id: str, phase: SessionStatus, size: int) -> tuple[int, bytes]:
-        """Where the first entry begins that does not fit into so many bytes, and what follows from there."""
+        """The offset of the first entry that is not within that many bytes, and the log from there on."""
         begins = int(str(self._select(_LOG_END_BEFORE, session_id, phase, size)[0][0]))
         rows = self._select(_LOG_AFTER, session_id, phase, begins)
         return begins, b"".join(as_bytes(row[0]) for row in rows)
 
 
 class SessionWrites(EventLog):
-    """Each save is one event of the chain, which names the session or the run where others name a plan."""
+    """Each save is one event of the chain, about the session or the run."""
 
     def session(self, session_id: str) -> StoredSession:
         rows = self._database.execute(_SESSION, (session_id,)).fetchall()
@@ -153,7 +153,7 @@ def _bound(document: str, facts: str, logs: int) -> str:
 
 
 def _as_lines(text: str) -> str:
-    """Whole lines, in characters that every file can hold: a model may send half of one."""
+    """Whole lines, without lone surrogates, which a model may send and no file can contain."""
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if text.endswith("\n") else f"{text}\n"
 
@@ -163,16 +163,16 @@ def _no_session(name: str) -> NotFound:
 
 
 def saved(document: bytes, facts: bytes, logs: object) -> bytes:
-    """What the event of a save is bound to: session, facts, and how many log entries there are by then.
+    """What the event of a save binds: session, facts, and the number of log entries so far.
 
-    Each on a line of its own; canonical JSON has no line ends. The words of the logs are not in it: they help
-    to find a fault, and may be emptied without breaking the chain.
+    Each on a line of its own; canonical JSON has no line ends. The text of the logs is not part of it:
+    it helps to find a fault, and may be deleted without breaking the chain.
     """
     return b"\n".join((document, facts, str(logs).encode()))
 
 
 def ref_of_session(session: PlanningSession) -> SessionRef:
-    """What stands beside the document, so that lists need not read it."""
+    """The columns beside the document, so that lists need not read it."""
     return SessionRef(
         session_id=session.session_id,
         title=title_of(session.instruction),
@@ -193,7 +193,7 @@ def as_session_ref(row: Row) -> SessionRef:
 
 def _as_log_entry(row: Row) -> LogEntry:
     phase, text = row
-    # Outside the chain: what cannot be placed any more is shown all the same.
+    # Logs are outside the chain, so show entries even if their phase is unknown.
     known = str(phase) in LOG_PHASES
     return LogEntry(SessionStatus(str(phase)) if known else SessionStatus.REVIEW, str(text))
 

@@ -44,7 +44,7 @@ _CLOSE_CHANGE: Final = "DELETE FROM open_changes WHERE plan_id = ?"
 
 
 class LedgerTransaction(SessionWrites, RunWrites, ApprovalWrites, GrantWrites, ExecutionWrites, StateWrites):
-    """With the plans, which every other kind is about."""
+    """Includes writing plans, which every other kind is about."""
 
     def plan(self, plan_id: str) -> StoredPlan:
         return load_plan(self._database, plan_id)
@@ -56,7 +56,7 @@ class LedgerTransaction(SessionWrites, RunWrites, ApprovalWrites, GrantWrites, E
         try:
             stored = self._insert_plan(document, text, now)
         except sqlite3.IntegrityError:
-            # Another process made one since this one did.
+            # Another process has made one meanwhile.
             self.known.plans = None
             stored = self._insert_plan(document, text, now)
         self.changed.new.add(document.plan.id)
@@ -92,7 +92,7 @@ class LedgerTransaction(SessionWrites, RunWrites, ApprovalWrites, GrantWrites, E
         self._set_meta("current", plan_id)
 
     def clear_current(self, plan_id: str) -> None:
-        """If this is the current one, none is."""
+        """If this is the current plan, there is none afterwards."""
         self._database.execute(_DROP_VALUE, ("current", plan_id))
 
     def set_checking(self, plan_id: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Care of the ledger as a file, and of what is written from it into `.agent/`."""
+"""Maintains the ledger as a file, and what is written from it to `.agent/`."""
 
 import contextlib
 import sqlite3
@@ -36,7 +36,7 @@ class LedgerUpkeep:
         return path
 
     def _try_to_write(self) -> None:
-        # Somebody else's write proves it as well.
+        # A write by somebody else proves it as well.
         with contextlib.suppress(Busy), translated(self._ledger.folder):
             self._ledger.database.execute("BEGIN IMMEDIATE")
             try:
@@ -62,7 +62,7 @@ class LedgerUpkeep:
         self._projection.rebuild(self._ledger)
 
     def written_plans(self) -> list[Path]:
-        # Opening a pipe would wait for whoever put it there.
+        # Opening a pipe would block until somebody writes to it.
         return list(filter(_is_regular, sorted(self._root.joinpath(*PLANS).glob("*/plan.json"))))
 
     def written_sessions(self) -> list[Path]:
@@ -84,5 +84,5 @@ def _is_regular(path: Path) -> bool:
 
 
 def _leads_elsewhere(folder: Path) -> bool:
-    """Below a link lies something that is not ours."""
+    """What is below a link is not ours."""
     return folder.is_symlink() or folder.parent.is_symlink()
