@@ -16,10 +16,13 @@ _MOMENT_SEC: Final = 0.1
 class Later:
     """If a process dies before it has written, the next one that commits does it."""
 
-    def __init__(self, projection: Projection, folder: Path, wait_sec: float) -> None:
+    def __init__(
+        self, projection: Projection, folder: Path, wait_sec: float, *, moment_sec: float = _MOMENT_SEC
+    ) -> None:
         self._projection = projection
         self._folder = folder
         self._wait_sec = wait_sec
+        self._moment_sec = moment_sec
         self._changing = threading.Lock()
         self._writing = threading.Lock()
         self._waiting: Changed | None = None
@@ -33,7 +36,7 @@ class Later:
                 self._waiting = Changed()
             self._waiting.take(changed)
             if self._timer is None:
-                self._timer = threading.Timer(_MOMENT_SEC, self.flush)
+                self._timer = threading.Timer(self._moment_sec, self.flush)
                 self._timer.start()
 
     def flush(self) -> None:
