@@ -266,7 +266,7 @@ def test_a_killed_supervisor_loses_nothing(desk: Desk, isolated: Path) -> None:
     repaired = desk.run("doctor", "--repair")
     assert "p1" in repaired.stdout, repaired.stderr
     assert desk.json("show", "p1")["state"]["previews"]["files"] == ["kept.txt"]
-    assert "can go on with p1" in desk.run("doctor").stdout
+    assert "can resume p1" in desk.run("doctor").stdout
 
 
 def test_a_folder_without_git(tmp_path: Path) -> None:

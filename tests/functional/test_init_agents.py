@@ -122,7 +122,7 @@ def test_undo_after_others_wrote_takes_only_ours_and_says_so(desk: Desk):
     )
     code, seen = answer(desk, "y", "init", "--undo", question=BACK)
     assert code == 0
-    assert ".mcp.json was changed since; only what ringi wrote is taken out" in " ".join(seen.split())
+    assert ".mcp.json was changed since; only what ringi wrote is removed" in " ".join(seen.split())
     assert json.loads(path.read_text()) == {"mcpServers": {"a": {"command": "a"}}}
 
 

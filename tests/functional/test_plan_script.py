@@ -147,7 +147,7 @@ def test_a_file_that_speaks_of_something_else(room: Room) -> None:
         assert done.returncode == 6
         assert words in done.stderr
         [ref, *_] = room.desk.json("status")["planning"]
-        assert f"go on with: ringi plan --resume {ref['sessionId'][:17]}" in done.stderr
+        assert f"resume with: ringi plan --resume {ref['sessionId'][:17]}" in done.stderr
 
 
 def test_instruction_and_answers_from_standard_input(room: Room) -> None:

@@ -184,7 +184,7 @@ def test_a_rename_and_a_new_mode_are_named(shop: Desk, tmp_path: Path) -> None:
 def test_a_tree_around_the_workspace_is_refused(shop: Desk) -> None:
     done = shop.run("propose", "--tree", str(shop.root.parent))
     assert done.returncode == 6
-    assert "the workspace itself lies in it" in done.stderr
+    assert "the workspace itself is in it" in done.stderr
 
 
 @pytest.mark.req("CP-5", "CP-10")

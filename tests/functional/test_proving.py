@@ -91,7 +91,7 @@ def test_typed_then_changed_then_undone(desk: Desk) -> None:
     (desk.root / "two.txt").write_text("two\n")
     terminal = desk.terminal("undo")
     seen = terminal.answer(r"\[y/n\]", "y")
-    assert "one.txt goes away again" in seen
+    assert "one.txt is deleted again" in seen
     assert "2 files go back to before p1" in seen
     assert terminal.end()[0] == 0
     done = desk.run("verify")
@@ -284,7 +284,7 @@ def test_an_undo_leaves_what_somebody_wrote_since(desk: Desk, listed: RealKey) -
     assert desk.run("undo").returncode == 3
     done = desk.run("--json", "undo", "--sign", str(listed.path))
     assert done.returncode == 4, done.stderr
-    assert "one.txt goes away again" in done.stderr
+    assert "one.txt is deleted again" in done.stderr
     assert "! two.txt stays" in done.stderr
     assert "✓ 1 file restored byte for byte" in done.stderr
     assert "somebody wrote since to: two.txt" in done.stderr
@@ -362,7 +362,7 @@ def test_a_command_without_an_end_is_asked_about(cut_off: Desk) -> None:
     code, rest = terminal.end()
     assert code == 0, rest
     assert "→ ringi execute p1" in rest
-    assert "✓ nothing is cut off" in cut_off.run("recover").stdout
+    assert "✓ nothing is left to settle" in cut_off.run("recover").stdout
     done = cut_off.run("verify", "p1")
     assert done.returncode == 0, done.stderr
     assert "! what this changed is not recorded: sh -c if [ -e started ]" in done.stdout
@@ -380,7 +380,7 @@ def test_a_command_can_be_told_to_run_again(cut_off: Desk) -> None:
 
 def test_nothing_to_recover(desk: Desk) -> None:
     assert desk.json("recover") == []
-    assert "✓ nothing is cut off" in desk.run("recover").stdout
+    assert "✓ nothing is left to settle" in desk.run("recover").stdout
 
 
 def test_a_standing_approval_covers_what_an_agent_did(desk: Desk, listed: RealKey):

@@ -370,12 +370,12 @@ def test_withdrawn_or_decided_elsewhere(shop: Desk, screens: Screens) -> None:
     assert screen.exit_code == 4
     assert shop.files() == before
     screen = screens.review(name)
-    screen.wait("Take it up again")
+    screen.wait("Reopen it")
     screen.press("n")
     assert screen.exit_code == 3
     assert state(shop, name).status is PlanStatus.PROPOSED
     screen = screens.review(name)
-    screen.wait("Take it up again")
+    screen.wait("Reopen it")
     screen.press("y")
     screen.wait("v2")
     screen.press("a")
@@ -757,7 +757,7 @@ def test_a_plan_that_is_only_a_text(desk: Desk, screens: Screens) -> None:
     with open_workspace(desk.root) as workspace:
         name = workspace.plan_name(workspace.plan.propose("# Think first\n\nthen \x1b[2J do"))
     screen = screens.review(name)
-    screen.wait("Take it up again")
+    screen.wait("Reopen it")
     assert r"then \x1b[2J do" in screen.text
     screen.press("n")
     assert screen.exit_code == 3

@@ -139,7 +139,7 @@ def test_what_changed_while_the_person_read_is_not_trusted(project: Desk) -> Non
     terminal.type(wanted)
     code, rest = terminal.end()
     assert code == 6
-    assert "something else than what stands there now" in rest
+    assert "the answer was given for something else than what is there now" in rest
     assert not trusted_json().exists()
     assert state(project) == "untrusted"
 

@@ -92,7 +92,7 @@ def test_what_the_person_dropped_edited_and_said_comes_to_the_agent(outside: Hom
         (copy,) = of_agents(workspace)
     done = desk.process("with", "--resume", "p1")
     assert done.returncode == 0, done.stderr
-    assert "Laid in, as you left it: NOTES.md, TODO.md" in done.stdout
+    assert "Your changes are now in the copy: NOTES.md, TODO.md" in done.stdout
     assert "It changed nothing more; p1 stays as it was." in done.stdout
     told = (desk.home / ".claude" / "told").read_text()
     assert "app/hello.py:2: two words here\n    the line: return 'good day'" in told

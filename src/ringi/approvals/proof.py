@@ -25,7 +25,7 @@ YES: Final = frozenset(["a", "y", "yes", "はい"])
 """What counts as a yes if the risk is not high."""
 TYPED_LENGTH: Final = 6
 """How many characters of the digest must be typed for a high risk."""
-ELSE: Final = Text("the answer was given for something else than what stands there now")
+ELSE: Final = Text("the answer was given for something else than what is there now")
 _WHAT: Final = "signed statement"
 
 
@@ -196,7 +196,7 @@ def _unlike(said: Statement, wanted: Wanted) -> Text | None:
     if said.act is not wanted.act:
         return Text("it was signed to {act}, not to {wanted}", act=str(said.act), wanted=str(wanted.act))
     if said.digest != wanted.digest:
-        return Text("it was signed for something else than what stands there now")
+        return Text("it was signed for something else than what is there now")
     if said.approver != wanted.approver:
         return Text("it was signed in the name of {name}", name=said.approver)
     if said.note != wanted.note:

@@ -229,7 +229,7 @@ def reject(app: App, plan: str, feedback: str) -> None:
         feedback = read_named(STDIN).decode("utf-8", "replace")
     feedback = feedback.strip()
     if not feedback:
-        raise click.UsageError(_("A reject needs a word of feedback"))
+        raise click.UsageError(_("To reject it, say what should change"))
     if any("\ud800" <= c <= "\udfff" for c in feedback):
         raise click.UsageError(_("A text on the command line is not UTF-8"))
     plan_id = app.workspace.plan.find(plan)
@@ -243,7 +243,7 @@ def reject(app: App, plan: str, feedback: str) -> None:
 def tell_sent_back(app: App, plan_id: str, name: str) -> None:
     app.ui.line(Text("{plan} sent back with your feedback.", plan=name))
     if has_copy(app.workspace, plan_id):
-        app.ui.line(Text("Let the agent go on with them, in the same copy:"), indent=2)
+        app.ui.line(Text("Let the agent continue in the same copy, with your feedback:"), indent=2)
         app.ui.next_step(f"ringi with --resume {name}")
     else:
         app.ui.next_step(f"ringi show {name}")

@@ -39,13 +39,13 @@ from ringi.workspace.copy import WorkCopy
 @click.option(
     "--carry", multiple=True, metavar="PATH", help="Bring an ignored folder such as node_modules along."
 )
-@click.option("--commit", is_flag=True, help="What is approved is committed, and not only written.")
+@click.option("--commit", is_flag=True, help="Commit what is approved, too.")
 @click.option(
     "--resume",
     metavar="[PLAN]",
     is_flag=False,
     flag_value="",
-    help="Go on with a plan in its copy: the agent is told what you said. Words after -- go to the agent.",
+    help="Resume the agent of a plan in its copy, with your feedback. Words after -- go to the agent.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @pass_app
@@ -215,16 +215,19 @@ def _tell_sandbox(ui: Ui, sandbox: AgentSandbox, writable: Sequence[Path]) -> No
 
 
 def _tell_resumption(ui: Ui, copy: WorkCopy, resumption: Resumption) -> None:
-    ui.line(Text("Going on in {path}", path=str(copy.tree)), style="dim")
+    ui.line(Text("Resuming in {path}", path=str(copy.tree)), style="dim")
     if resumption.laid:
-        ui.line(Text("Laid in, as you left it: {paths}", paths=words.some(resumption.laid)))
+        ui.line(Text("Your changes are now in the copy: {paths}", paths=words.some(resumption.laid)))
     for path in resumption.not_laid:
-        ui.line(Text("! not laid in, the agent went on with it: {path}", path=path), style="yellow")
+        ui.line(
+            Text("! your change is not in the copy, the agent changed it too: {path}", path=path),
+            style="yellow",
+        )
     if resumption.as_file:
-        ui.line(Text("What you said is in {path} ($RINGI_FEEDBACK).", path=str(resumption.feedback)))
+        ui.line(Text("Your feedback is in {path} ($RINGI_FEEDBACK).", path=str(resumption.feedback)))
     else:
         ui.line(
-            Text("What you said is its first message; it is also in {path}", path=str(resumption.feedback))
+            Text("Your feedback is its first message; it is also in {path}", path=str(resumption.feedback))
         )
 
 
@@ -263,7 +266,7 @@ def _tell_taken(ui: Ui, copy: WorkCopy, taken: Taken) -> None:
     else:
         _tell_plan(ui, taken, taken.plan)
     if taken.left_out:
-        line = Text("The copy is kept for what is not in the plan: {path}", path=str(copy.tree))
+        line = Text("The copy is kept, because not all of it is in the plan: {path}", path=str(copy.tree))
         ui.line(line, indent=2)
 
 
@@ -286,7 +289,7 @@ def _tell_plan(ui: Ui, taken: Taken, ref: PlanRef) -> None:
         ui.line(line, style="yellow")
     if taken.meanwhile:
         line = Text(
-            "! you changed {plan} while the agent worked; version {version} has that, the newest one has not",
+            "! you changed {plan} while the agent worked; only version {version} has that, not the newest",
             plan=ref.name,
             version=taken.meanwhile,
         )
@@ -308,10 +311,10 @@ def _tell_plan(ui: Ui, taken: Taken, ref: PlanRef) -> None:
 
 def _tell_abandoned(ui: Ui, copies: Sequence[WorkCopy]) -> None:
     for copy in copies:
-        line = Text("! the work of an agent that was cut off is not a plan yet: {path}", path=str(copy.tree))
+        line = Text("! the work of an interrupted agent is not a plan yet: {path}", path=str(copy.tree))
         ui.line(line, style="yellow")
     if copies:
-        ui.line(Text("Go on with it: {command}", command="ringi with --resume"), indent=2)
+        ui.line(Text("Resume it: {command}", command="ringi with --resume"), indent=2)
         ui.line(Text("Or make it a plan: {command}", command="ringi doctor --repair"), indent=2)
 
 
@@ -323,7 +326,7 @@ def _tell_cut_off(ui: Ui, workspace: Workspace, copy: WorkCopy) -> None:
         return
     plan = plan_of(workspace, copy) if copy.record.taken else None
     if plan is not None:
-        line = Text("The work is in {plan}; what came after was cut off.", plan=plan.name)
+        line = Text("The work is in {plan}; what came after was interrupted.", plan=plan.name)
         ui.line(line, style="yellow")
         ui.next_step(f"ringi review {plan.name}")
         return

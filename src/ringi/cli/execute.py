@@ -39,8 +39,8 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
 
 def _committed(count: int) -> Text:
     if count == 1:
-        return Text("✓ 1 file written and committed; what else was staged still is")
-    return Text("✓ {count} files written and committed; what else was staged still is", count=count)
+        return Text("✓ 1 file written and committed; your other staged changes stay staged")
+    return Text("✓ {count} files written and committed; your other staged changes stay staged", count=count)
 
 
 def _tell_aborted(app: App, result: ExecutionResult, specs: Specs, name: str) -> NoReturn:

@@ -192,7 +192,7 @@ def _standing(app: App, state: GrantState) -> tuple[Text, str]:
 @click.option("--reason", metavar="TEXT", default="", help="Kept in the log.")
 @pass_app
 def revoke(app: App, grant_id: str, reason: str) -> None:
-    """End a standing approval now; what it approved and nobody carried out yet counts no more."""
+    """End a standing approval now, also for plans it approved that are not carried out yet."""
     if any("\ud800" <= c <= "\udfff" for c in reason):
         raise click.UsageError(_("A text on the command line is not UTF-8"))
     state = app.workspace.grants.revoke(grant_id, reason)

@@ -180,7 +180,7 @@ def _show_session(app: App, session: Session) -> None:
         line = Text("{agent} is at work in a copy since {time}", agent=session.agent, time=session.since)
         app.ui.line(line)
     else:
-        line = Text("The work of {agent} was cut off and is not a plan yet.", agent=session.agent)
+        line = Text("{agent} was interrupted; its work is not a plan yet.", agent=session.agent)
         app.ui.line(line, style="yellow")
         app.ui.next_step("ringi doctor --repair")
 

@@ -56,7 +56,7 @@ BESIDE: Final = {
     ),
     "undo": Entry(
         "ringi.cli.undo:undo",
-        Text("Bring the files back to before a plan; without PLAN, the newest that was carried out."),
+        Text("Restore the files to before a plan; without PLAN, the newest that was carried out."),
     ),
 }
 FROM_REQUEST: Final = {
@@ -92,7 +92,7 @@ BY_SCRIPT: Final = {
     "revert": Entry("ringi.cli.versions:revert", Text("Give a plan the specs of an earlier version.")),
     "compare": Entry("ringi.cli.versions:compare", Text("Compare two versions of a plan, or of two plans.")),
     "pending": Entry(
-        "ringi.cli.plans:pending", Text("List the plans that wait for a decision, or let PLAN wait.")
+        "ringi.cli.plans:pending", Text("List the plans that wait for a decision, or add PLAN to them.")
     ),
     "current": Entry(
         "ringi.cli.plans:current", Text("Show the current plan: the one proposed last, until it is done.")
@@ -116,7 +116,7 @@ PROVE: Final = {
         "ringi.cli.verify:log", Text("Show the events of a plan, of a planning session, or of all.")
     ),
 }
-CARE: Final = {"recover": Entry("ringi.cli.recover:recover", Text("Settle what a crash cut off."))}
+CARE: Final = {"recover": Entry("ringi.cli.recover:recover", Text("Settle what a crash interrupted."))}
 COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
 
 

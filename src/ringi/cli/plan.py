@@ -35,9 +35,9 @@ def _takes_value(parameter: click.Parameter) -> bool:
     is_flag=False,
     flag_value=CHOOSE,
     default=None,
-    help="Go on with a session; without ID, choose one.",
+    help="Resume a session; without ID, choose one.",
 )
-@click.option("--from", "file", metavar="FILE|-", help="Take in a session from a file.")
+@click.option("--from", "file", metavar="FILE|-", help="Import a session from a file.")
 @click.option("--answers", metavar="FILE|-", help="Answer from a YAML file, without a terminal.")
 @click.option(
     "--answer", metavar="TEXT|-", help="Answer what is asked: in words, or the option of a decision."
@@ -55,8 +55,8 @@ def _takes_value(parameter: click.Parameter) -> bool:
 def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     """Plan a change: a few questions, the design decisions, a summary to approve.
 
-    At a terminal it is a dialogue. Without one, what is asked comes as JSON with exit code 3, and --answer
-    goes on. Everything is saved at once; nothing is executed.
+    At a terminal it is a dialogue. Without one, it prints the question as JSON with exit code 3, and --answer
+    continues. Everything is saved at once; nothing is executed.
     """
     _require_sense(words, options)
     from ringi.cli.planning.entry import run  # noqa: PLC0415  # help does not need it

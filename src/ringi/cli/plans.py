@@ -50,10 +50,10 @@ def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...]) -> 
 
 @click.command()
 @click.argument("plan", required=False)
-@click.option("--off", is_flag=True, help="It waits no longer; nothing was decided.")
+@click.option("--off", is_flag=True, help="Take it off the list, without a decision.")
 @pass_app
 def pending(app: App, plan: str | None, off: bool) -> None:
-    """List the plans that wait for a decision, or let PLAN wait."""
+    """List the plans that wait for a decision, or add PLAN to them."""
     if plan is None:
         if off:
             raise click.UsageError(_("--off needs a PLAN"))
@@ -87,7 +87,7 @@ def _list_pending(app: App) -> None:
 
 
 @click.command()
-@click.option("--clear", is_flag=True, help="No plan is the current one any more; it stays as it is.")
+@click.option("--clear", is_flag=True, help="Unset the current plan; the plan itself stays as it is.")
 @pass_app
 def current(app: App, clear: bool) -> None:
     """Show the current plan: the one proposed last, until it is done."""

@@ -64,19 +64,19 @@ class _NewFile(click.ParamType[tuple[str, str]]):
 @click.option("--with-model", is_flag=True, help="With --extract: ask the model about what was not placed.")
 @click.option("--patch", metavar="FILE|-", help="A unified diff, as git diff writes it.")
 @click.option("--file", "files", type=_NewFile(), multiple=True, help="PATH gets the content of FILE.")
-@click.option("--delete", "deleted", metavar="PATH", multiple=True, help="PATH goes away.")
+@click.option("--delete", "deleted", metavar="PATH", multiple=True, help="Delete PATH.")
 @click.option(
     "--tree",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Become like this folder.",
+    help="Make the project like this folder.",
 )
 @click.option("--again", metavar="PLAN", help="Carry a plan over to the project as it is now.")
-@click.option("--normalise", is_flag=True, help="Mend line numbers, counts and headers as models write them.")
+@click.option("--normalise", is_flag=True, help="Fix line numbers, counts and headers that models get wrong.")
 @click.option("--trigger", metavar="error|user_request|refactor", help="Make it a change plan, and say why.")
 @click.option("--diagnostic", "diagnostics", type=_Diagnostic(), multiple=True, help="The error it is about.")
-@click.option("--title", metavar="TEXT", help="What it is about, where no FILE says so.")
-@click.option("--explain", metavar="TEXT", default="", help="What people should know; it decides nothing.")
+@click.option("--title", metavar="TEXT", help="What it is about, if no FILE says so.")
+@click.option("--explain", metavar="TEXT", default="", help="A note for people; it has no effect.")
 @click.option("--as", "proposer", metavar="LABEL", default="", help="Who proposes it.")
 @pass_app
 def propose(

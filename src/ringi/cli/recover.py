@@ -31,14 +31,14 @@ class _CutOff(NamedTuple):
 
 @click.command()
 @click.argument("plan", required=False)
-@click.option("--done", metavar="SPEC", multiple=True, help="This command did what it was to do.")
-@click.option("--again", metavar="SPEC", multiple=True, help="This command is to run again.")
+@click.option("--done", metavar="SPEC", multiple=True, help="This command has done its work.")
+@click.option("--again", metavar="SPEC", multiple=True, help="Run this command again.")
 @pass_app
 def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str, ...]) -> None:
-    """Settle what a crash cut off.
+    """Settle what a crash interrupted.
 
-    Files are settled by themselves whenever ringi starts; this tells how. Of a command that was started and
-    has no end, only you can say whether it is done or is to run again.
+    Whenever ringi starts, it settles interrupted files by itself; this shows how. If a command was
+    interrupted, only you can say whether it is done or should run again.
     """
     if (done or again) and not plan:
         raise click.UsageError(_("Name the plan that the command belongs to"))
@@ -69,7 +69,7 @@ def _tell(app: App, result: ExecutionResult) -> None:
 
 
 def _tell_settled(app: App, plan_id: str | None, *, settled: bool) -> None:
-    app.ui.line(Text("✓ nothing is cut off"), style="green")
+    app.ui.line(Text("✓ nothing is left to settle"), style="green")
     if settled and plan_id:
         app.ui.next_step(f"ringi execute {app.workspace.plan_name(plan_id)}")
 

@@ -30,7 +30,7 @@ _HELP: Final = (
     Text("r  reject, with words for whoever proposed it"),
     Text("u  take back your last change; if files changed: update to them as they are now"),
     Text("t  only what changed since the version that was approved last"),
-    Text("i  what is known of the plan, without its diffs"),
+    Text("i  everything known about the plan, without its diffs"),
     Text("s  show all of it again"),
     Text("q  quit; nothing is decided"),
 )

@@ -7,13 +7,9 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.plans import tell_no_plans
 from ringi.cli.versions import show_comparison
-from ringi.domain.plan import (
-    PlanDocument,
-    PlanPreview,
-    PlanRef,
-)
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef
 from ringi.text import Text
-from ringi.usecases import patches
+from ringi.usecases import export
 from ringi.usecases.plan_facts import facts_of
 from ringi.views.plan import next_step, plan_lines
 
@@ -77,15 +73,15 @@ def _show_delta(app: App, plan_id: str) -> None:
 
 def _show_as(app: App, plan_id: str, form: str) -> None:
     if form == "patch":
-        patch = patches.as_patch(app.workspace, plan_id)
+        patch = export.as_patch(app.workspace, plan_id)
         if app.ui.as_json:
             app.ui.document({"patch": patch.decode("utf-8", "backslashreplace")})
         else:
             app.ui.patch(patch)
     elif form == "workspace-edit":
-        app.ui.document(patches.as_workspace_edit(app.workspace, plan_id))
+        app.ui.document(export.as_workspace_edit(app.workspace, plan_id))
     else:
-        app.ui.document(patches.as_change_plan(app.workspace, plan_id))
+        app.ui.document(export.as_change_plan(app.workspace, plan_id))
 
 
 def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:

@@ -22,7 +22,7 @@ def state() -> None:
 @state.command()
 @pass_app
 def capture(app: App) -> None:
-    """Take the project's state now; change plans made from an earlier one are superseded."""
+    """Record the project's state now; change plans made from an earlier one are superseded."""
     _tell(app, project.capture(app.workspace, on_progress=lambda text: app.ui.line(text, style="dim")))
 
 
@@ -46,7 +46,7 @@ def show(app: App) -> None:
 @click.argument("file", metavar="FILE|-")
 @pass_app
 def push(app: App, file: str) -> None:
-    """Take in what an editor knows: its diagnostics and unsaved files. The rest is looked up anew."""
+    """Add what an editor knows: its diagnostics and unsaved files. The rest is read again."""
     pushed = codec.foreign(read_named(file), EditorState, file)
     _tell(app, project.capture(app.workspace, editor=pushed))
 

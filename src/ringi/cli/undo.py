@@ -29,7 +29,7 @@ _MOST: Final = 50
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 @pass_app
 def undo(app: App, plan: str | None, sign: Path | None) -> None:
-    """Bring the files back to before a plan; without PLAN, the newest that was carried out.
+    """Restore the files to before a plan; without PLAN, the newest that was carried out.
 
     A file that somebody wrote to since stays as it is, and is named.
     """
@@ -115,7 +115,7 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
         app.fail(UndoStale(plan=name, paths=", ".join(found.refused)))
     if found.by_commands or found.beyond:
         ui.line(_restored(len(found.changes)), style="green")
-        line = Text("What its commands did to files that git ignores, to links or outside of here stays.")
+        line = Text("Not undone: what its commands did to links, ignored files or outside the workspace.")
         ui.line(line, style="yellow", indent=2)
         return
     ui.line(Text("✓ restored byte for byte"), style="green")
@@ -135,7 +135,7 @@ def _question(count: int, name: str) -> Text:
 
 def change_line(change: FileChange) -> Text:
     if change.after is None:
-        return Text("{path} goes away again", path=change.path)
+        return Text("{path} is deleted again", path=change.path)
     if change.before is None:
         return Text("{path} comes back", path=change.path)
-    return Text("{path} gets its earlier bytes back", path=change.path)
+    return Text("{path} is restored", path=change.path)

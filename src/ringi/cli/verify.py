@@ -19,7 +19,7 @@ from ringi.views.proof import doubt_lines, event_line, proven_lines, session_lin
 
 @click.command()
 @click.argument("plan", required=False)
-@click.option("--all", "every", is_flag=True, help="Every plan of which something was carried out.")
+@click.option("--all", "every", is_flag=True, help="Every plan that was carried out, even in part.")
 @pass_app
 def verify(app: App, plan: str | None, every: bool) -> None:
     """Prove that the files are, or were at that time, exactly what a person approved.

@@ -19,7 +19,7 @@ from ringi.views.plan import difference_line
 def fork(app: App, plan: str, version: int | None, proposer: str) -> None:
     """Make a new plan from a version of another.
 
-    Its specs are measured on the files as they are now.
+    Its specs are computed for the files as they are now.
     """
     tool = app.workspace.plan
     source = tool.find(plan)

@@ -1,11 +1,11 @@
-"""What differs between models: how a call gets there and back. The rest is the same for all, in `client`."""
+"""The part that differs between models: sending a call. Everything else is in `client`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
 class Turn(NamedTuple):
-    """One message of the exchange; the last one is for the model to answer."""
+    """One message of the conversation; the model answers the last one."""
 
     role: str
     """system, user or assistant."""
@@ -21,14 +21,14 @@ class Call(NamedTuple):
     schema: Mapping[str, Any]
     """JSON Schema of the answer, for services that take one."""
     seconds: float
-    """What is left of the budget."""
+    """The rest of the budget."""
     output_tokens: int
     on_tokens: Callable[[int], None]
-    """Called with the count so far, several times a second, also while nothing arrives. An exception from it
+    """Called several times a second with the count so far, even if nothing arrives. An exception from it
     stops the call.
     """
     on_text: Callable[[str], None] = _unheard
-    """Called with each piece of the answer if it comes in pieces: the log keeps them after a failure."""
+    """Called with each piece of a streamed answer, so that the log has them after a failure."""
 
 
 class Reply(NamedTuple):
@@ -37,11 +37,11 @@ class Reply(NamedTuple):
     output_tokens: int = 0
     cost_usd: float | None = None
     cut_short: bool = False
-    """The limit of output tokens ended it."""
+    """It hit the limit of output tokens."""
 
 
 class RetryLater(Exception):
-    """The service takes no call now; `after` is its own wish in seconds, if it named one."""
+    """The service is busy; `after` is the wait in seconds that it asked for, if any."""
 
     def __init__(self, why: str, after: float | None = None) -> None:
         super().__init__(why)
@@ -55,13 +55,13 @@ class ConnectionCut(Exception):
 class Backend(Protocol):
     @property
     def name(self) -> str:
-        """As people name it in the configuration."""
+        """As in the configuration."""
 
     def prepare(self) -> None:
-        """Loads what a call needs, outside of the budget."""
+        """Loads what a call needs, before the budget starts."""
 
     def send(self, call: Call) -> Reply:
         """Raises RetryLater, ConnectionCut, or a ModelFailed that says what happened.
 
-        The words of an error never hold a key.
+        An error's text never contains a key.
         """

@@ -1,4 +1,4 @@
-"""Asks a model until its answer fits or the budget is used up; the same for all backends."""
+"""Asks a model until its answer is valid or the budget is used up; the same for all backends."""
 
 import math
 import time
@@ -36,12 +36,12 @@ def _as_it_is(text: str) -> str:
 
 
 class ModelClient:
-    """A language model over a backend.
+    """A language model on top of a backend.
 
-    If an answer cannot be used, the model is asked again, twice, and told what was wrong. That includes an
-    empty answer: small models often do better the second time. If the last one is empty too, the model
-    declined. A refusal is final. A connection that was cut is tried once more. A busy service is tried as
-    long as the budget allows; if it asks for a longer wait, the call fails at once.
+    If an answer is invalid, asks again up to twice, saying what was wrong. That includes an empty answer:
+    small models often do better the second time. If the last one is empty too, the model declined. A refusal
+    is final. A lost connection is retried once. A busy service is retried while the budget lasts; if it asks
+    for a longer wait, the call fails at once.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ModelClient:
         self._backend.prepare()
         progress = _Progress(on_working, self._clock)
         question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
-        # A service that answered out of shape did not keep to the schema, whatever it had promised.
+        # An invalid answer means that the service did not enforce the schema, so put it into the text.
         second = first if self._schema_in_text else with_schema(first, schema)
         progress.tell()
         try:
@@ -81,7 +81,7 @@ class ModelClient:
 
 
 class _Progress:
-    """Tells those who wait, always in the thread that asks: an exception of theirs stops the call."""
+    """Reports progress, always in the calling thread: an exception from the listener stops the call."""
 
     def __init__(self, on_working: OnWorking, clock: Callable[[], float]) -> None:
         self._on_working = on_working
@@ -99,14 +99,14 @@ class _Progress:
         self._on_working(Working(self._told_at, self.tokens, self.note))
 
     def heard(self, tokens: int) -> None:
-        """Called by the backend for every piece; not each is worth a report."""
+        """Called by the backend for every piece; reports only now and then."""
         self.tokens = tokens
         if self.elapsed() - self._told_at >= _TICK_SEC:
             self.tell()
 
 
 class _Question(Generic[T]):
-    """One question with all its tries."""
+    """One question with all its attempts."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class _Question(Generic[T]):
         return self._used.plus(TokenUsage(duration_sec=self._progress.elapsed()))
 
     def answer(self, first: Sequence[Turn], second: Sequence[Turn]) -> T:
-        """`second` is asked if the first answer could not be used."""
+        """Sends `second` if the first answer was invalid."""
         now = first
         for repairs_left in range(_REPAIRS, -1, -1):
             reply = self._reply(now)
@@ -209,7 +209,7 @@ class _Question(Generic[T]):
         grown = min(_FIRST_WAIT_SEC * 2.0**self._waits, _LONGEST_WAIT_SEC)
         self._waits += 1
         wished = error.after if error.after is not None and error.after >= 0 else None
-        # A service that says 0 still gets a pause.
+        # Pause even if the service says 0.
         seconds = grown if wished is None else max(wished, _FIRST_WAIT_SEC)
         if seconds >= self._left():
             raise ModelBusy(model=self._backend.name, why=self._scrub(str(error))) from error
@@ -231,13 +231,13 @@ class _Question(Generic[T]):
         return "".join(self._pieces)
 
     def _keep(self, now: Sequence[Turn], reply: str, problem: str = "") -> None:
-        """Scrubbed before it is cut, or half a key would stay."""
+        """Scrub before cutting; otherwise half a key could remain."""
         texts = (written(now), reply, problem)
         self.exchanges.append(Exchange(*(_cut(self._scrub(text)) for text in texts)))
 
 
 def _taken(reply: Reply) -> TokenUsage:
-    """A service can claim numbers that no document could hold; the session would be unreadable."""
+    """Bounds the numbers a service reports: a document cannot hold larger ones."""
 
     def count(claimed: int) -> int:
         return claimed if type(claimed) is int and 0 <= claimed <= _MOST_TOKENS else 0

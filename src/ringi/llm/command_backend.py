@@ -1,4 +1,4 @@
-"""A command-line agent that is already logged in, asked as a model: no key is needed."""
+"""A command-line agent that is already logged in, used as a model; it needs no key."""
 
 import contextlib
 import fcntl
@@ -36,8 +36,8 @@ PREFIX: Final = "command:"
 MOST_BYTES: Final = 1024 * 1024
 _PROMPT: Final = "{prompt}"
 _RUNS_IT: Final = re.compile(r"-\w*[ce]|--(?:command|eval|exec)")
-"""Options after which shells and interpreters take code."""
-_BYTES_A_TOKEN: Final = 4  # about; nobody counts the tokens of a plain command
+"""Options of shells and interpreters that take code."""
+_BYTES_A_TOKEN: Final = 4  # an estimate; a plain command reports no tokens
 _KEPT_ERRORS: Final = 16_384
 _ERROR_LINES: Final = 8
 _ERROR_LENGTH: Final = 600
@@ -47,7 +47,7 @@ _BUSY: Final = 429
 _REFUSING: Final = frozenset([400, 401, 402, 403, 404])
 _FAULT: Final = 500
 
-# They lead from the empty folder to somewhere else, or colour what is to be read.
+# They point the agent out of the empty folder, or colour the output.
 _ELSEWHERE: Final = frozenset(
     {
         "GIT_DIR",
@@ -65,7 +65,7 @@ _NO_TOOLS: Final = "Answer at once, in text alone: use no tools, read no files, 
 
 
 def _unsafe(words: Sequence[str]) -> Text | None:
-    """The prompt holds text from outside: it may be an argument, never a part of something that is run."""
+    """The prompt holds untrusted text: it may be an argument, but never part of code that runs."""
     for before, word in pairwise(words):
         if _PROMPT in word and (_RUNS_IT.fullmatch(before) or re.search(r"\s", word)):
             return Text("{placeholder} would be run as a part of a command", placeholder=_PROMPT)
@@ -73,7 +73,7 @@ def _unsafe(words: Sequence[str]) -> Text | None:
 
 
 class _Stopped(Exception):
-    """Whoever waits for the command stopped it; not to be taken for a failure of the command."""
+    """The listener stopped the command; not a failure of the command."""
 
     def __init__(self, why: Exception) -> None:
         super().__init__(str(why))
@@ -90,7 +90,7 @@ class CommandBackend:
         folder: Path | None = None,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """`folder` is where scratch folders are made; agents read settings from all folders above them."""
+        """Makes scratch folders in `folder`; agents read settings from all folders above them."""
         self.name = PREFIX + template
         self._environment = environment
         self._scrub = scrub
@@ -127,13 +127,13 @@ class CommandBackend:
                     mark=str(scratch.temporary),
                     on_beat=self._beat(call.on_tokens),
                 )
-            except (OSError, ValueError) as error:  # the second: of characters that no system takes
+            except (OSError, ValueError) as error:  # ValueError: a NUL or a surrogate
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 why = Text("{program} cannot be started: {why}", program=self._words[0], why=reason)
                 raise ModelUnreachable(model=self.name, why=why) from None
             except _Stopped as stopped:
                 raise stopped.why from None
-            except Interrupted:  # by a signal: as from a model that is asked in this process
+            except Interrupted:  # by a signal: same as for a model in this process
                 raise KeyboardInterrupt from None
         return self._reply(ended, call)
 
@@ -142,10 +142,10 @@ class CommandBackend:
         found = shutil.which(program, path=self._environment.get("PATH", os.defpath))
         if found is None:
             raise ModelUnreachable(model=self.name, why=Text("{program} is not installed", program=program))
-        return os.path.abspath(found)  # noqa: PTH100  # a link must keep its name; it starts in another folder
+        return os.path.abspath(found)  # noqa: PTH100  # keep a link's name; it starts in another folder
 
     def _told(self, prompt: str) -> tuple[Sequence[str], bytes | None]:
-        """The words after the program's name, and what goes to its standard input."""
+        """The arguments after the program's name, and its standard input."""
         words = self._words[1:]
         data = prompt.encode("utf-8", errors="replace")
         if not any(_PROMPT in word for word in words):
@@ -159,7 +159,7 @@ class CommandBackend:
                 placeholder=_PROMPT,
             )
             raise ModelRejected(model=self.name, why=why)
-        word = data.replace(b"\0", b"?").decode()  # no system takes that character in an argument
+        word = data.replace(b"\0", b"?").decode()  # an argument cannot contain NUL
         return [one.replace(_PROMPT, word) for one in words], None
 
     def _passed(self, scratch: "_Scratch") -> dict[str, str]:
@@ -208,7 +208,7 @@ class CommandBackend:
 
 
 def flat(turns: Sequence[Turn]) -> str:
-    """The whole exchange as one text: the rules first, then the conversation."""
+    """The whole conversation as one text, the rules first."""
     rules = [turn.text.strip() for turn in turns if turn.role == "system"]
     said = [turn for turn in turns if turn.role != "system"]
     parts = ["# Rules", *rules, _NO_TOOLS]
@@ -217,7 +217,7 @@ def flat(turns: Sequence[Turn]) -> str:
     else:
         parts.append("# Conversation, the last message is the one to answer")
         for turn in said:
-            # What it said is quoted: a heading in it would look like one of ours.
+            # Quote the model's messages: a heading in them would look like ours.
             text = turn.text.strip()
             quoted = indent(text, "> ", lambda _: True) if turn.role == "assistant" else text
             parts += [f"## {_HEADINGS[turn.role]}", quoted]
@@ -226,7 +226,7 @@ def flat(turns: Sequence[Turn]) -> str:
 
 class _Scratch(NamedTuple):
     work: Path
-    """Empty: the agent starts here."""
+    """Empty; the agent starts here."""
     temporary: Path
     files: Path
 
@@ -253,7 +253,7 @@ def _scratch(folder: Path | None, files: Mapping[str, str]) -> Iterator[_Scratch
 
 @contextlib.contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
-    """As long as the process lives. Raises BlockingIOError if another one has it."""
+    """Locked while the process lives. Raises BlockingIOError if another process has it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -263,7 +263,7 @@ def _claimed(folder: Path) -> Iterator[None]:
 
 
 def _sweep(parent: Path) -> None:
-    """What was left by those that were killed, once it is not new: a new one may not be claimed yet."""
+    """Removes folders left by killed processes, but not new ones, which may not be locked yet."""
     for old in parent.glob(f"{_SCRATCH}*"):
         with contextlib.suppress(OSError):
             seen = old.lstat()
@@ -274,7 +274,7 @@ def _sweep(parent: Path) -> None:
 
 def _remove(folder: Path) -> None:
     for place, folders, _ in os.walk(folder):
-        for name in folders:  # one that may not be entered could not be emptied
+        for name in folders:  # a folder without permissions could not be emptied
             with contextlib.suppress(OSError):
                 Path(place, name).chmod(0o700)
     shutil.rmtree(folder, ignore_errors=True)

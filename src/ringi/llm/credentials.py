@@ -1,4 +1,4 @@
-"""Keys from the environment that was given, and everything in it that must never be shown."""
+"""Keys from the given environment, and the secrets in it that must never be shown."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ def key(model: str, variable: str, environment: Mapping[str, str], *, needed: bo
 
 
 def secrets(environment: Mapping[str, str]) -> frozenset[str]:
-    """What variables hold whose names say so, and the passwords of proxies."""
+    """Values of variables whose names suggest a secret, and proxy passwords."""
     return frozenset(value for value in _secrets(environment) if value)
 
 

@@ -1,4 +1,4 @@
-"""Models over HTTP: a call is a stream on an event loop of its own, and leaves nothing behind."""
+"""Models over HTTP: each call is a stream on its own event loop and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _LETTERS_PER_TOKEN: Final = 4
 _BEAT_SEC: Final = 0.4
-# What the SDKs and pydantic-ai stumble over when a service sends chunks of a shape they never thought of.
+# Errors that the SDKs and pydantic-ai raise when a service sends chunks of an unexpected shape.
 _STUMBLES: Final = (
     AssertionError,
     AttributeError,
@@ -50,21 +50,21 @@ _SAID_LENGTH: Final = 300
 _SERVER_ERROR: Final = 500
 _LATER: Final = frozenset([408, 409, 425, 429])
 _CONNECT_SEC: Final = 10.0
-# The SDKs add what variables of the process name, which may be meant for another service. The key is not
-# left to them: it is put in here.
+# The SDKs take headers from variables of the process, which may be meant for another service. We set the
+# key ourselves.
 _SENT: Final = re.compile(
     r"accept|accept-encoding|connection|content-length|content-type|host|transfer-encoding|user-agent"
     r"|anthropic-(?:version|beta)|openai-(?:organization|project)|x-stainless-.*",
     re.IGNORECASE,
 )
-# Streams wrap every few letters in a frame of a hundred; this bounds what a service gone wrong can pour out.
+# A stream wraps every few letters in about a hundred bytes; this bounds what a broken service can send.
 MAX_RECEIVED_BYTES: Final = 64 * 1024 * 1024
 
 
 class HttpBackend:
     """OpenAI-compatible services get the schema as response_format: OpenAI, llama.cpp, vLLM and Ollama know
-    it, and small models are lost without it. Not as a tool: few small servers stream those well. A service
-    that refuses it gets the schema as text, as Anthropic does from the start.
+    it, and small models need it. Not as a tool: few small servers stream those well. A service that refuses
+    it gets the schema as text, as Anthropic does from the start.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class HttpBackend:
         return self._provider.name
 
     def prepare(self) -> None:
-        """Not in the loop: there Ctrl-C would wait until all is imported."""
+        """Outside the event loop, where Ctrl-C would wait until everything is imported."""
         try:
             self._provider.load()
-        except ImportError as error:  # installed, but not whole
+        except ImportError as error:  # installed, but incomplete
             raise NoExtra(what=self.name, extra="models") from error
 
     def send(self, call: Call) -> Reply:
@@ -112,13 +112,13 @@ class HttpBackend:
 
         try:
             return client(self._provider.url, self._environment, self._provider.credentials)
-        # Certificates that cannot be read, a proxy that is none or that nobody can speak to.
+        # Unreadable certificates, or a proxy that is invalid or unsupported.
         except (OSError, ValueError, ImportError, InvalidURL) as error:
             why = shortened(str(error), self._scrub)
         raise ModelUnreachable(model=self.name, why=why)
 
     async def _watched(self, model: Model[Any], call: Call) -> Reply:
-        """Reports also while nothing arrives: whoever is told may want to stop it."""
+        """Reports even while nothing arrives, so that the listener can stop it."""
         latest = 0
 
         def count(tokens: int) -> None:
@@ -204,7 +204,7 @@ def _messages(turns: Sequence[Turn]) -> list[ModelMessage]:
 
 
 def _words(event: object) -> tuple[str, str]:
-    """What belongs to the answer, and what was only thought aloud."""
+    """The answer's text, and the thinking's text."""
     from pydantic_ai import messages as of  # noqa: PLC0415  # as above
 
     match event:
@@ -220,26 +220,26 @@ def _words(event: object) -> tuple[str, str]:
 
 
 def _cost(response: Any) -> float | None:
-    """From the list of prices that comes with pydantic-ai; None if it does not know the model."""
+    """From pydantic-ai's price list; None if it does not know the model."""
     try:
         return float(response.cost().total_price)
     except (LookupError, ValueError, AssertionError):
         return None
 
 
-# --- what a call can end with, in our words -----------------------------------------------------------------
+# --- how a call can fail, as our own errors -----------------------------------------------------------------
 
 
 def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Exception:
-    """Carries nothing of the error itself: its words, headers and causes may hold a key."""
-    import httpx2  # noqa: PLC0415  # loaded by whoever raised the error
+    """Does not chain the original error: its text, headers and causes may contain a key."""
+    import httpx2  # noqa: PLC0415  # loaded when the error was raised
     from pydantic_ai import exceptions as of  # noqa: PLC0415  # as above
 
     if isinstance(error, of.ModelHTTPError):
         return _of_status(error, model, scrub)
     said = shortened(str(error) or type(error).__name__, scrub)
     for below in _chain(error):
-        # Ours, of the client: the SDKs take it for a lost connection.
+        # Raised by our own client; the SDKs take it for a lost connection.
         if isinstance(below, httpx2.DecodingError):
             return _unexpected(model, shortened(str(below), scrub))
     if isinstance(error, of.ModelConnectionError):
@@ -254,13 +254,13 @@ def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Except
 
 
 def shortened(text: str, scrub: Callable[[str], str]) -> str:
-    """Scrubbed before it is cut, or half a key would stay."""
+    """Scrub before cutting; otherwise half a key could remain."""
     words = visible(" ".join(scrub(text).split()))
     return words if len(words) <= _SAID_LENGTH else f"{words[:_SAID_LENGTH]}…"
 
 
 def is_about_schema(error: Exception) -> bool:
-    """A service that takes no schema says so in many ways."""
+    """Services reject a schema in many different ways."""
     from pydantic_ai import exceptions as of  # noqa: PLC0415  # as above
 
     if not isinstance(error, of.ModelHTTPError) or error.status_code not in (400, 415, 422, 500, 501):
@@ -301,7 +301,7 @@ def _message(body: object) -> str:
 
 
 def _deepest(error: BaseException) -> str:
-    """The SDKs say only "Connection error."; the reason is below."""
+    """The SDKs say only "Connection error."; the reason is in the cause."""
     words = [str(each) for each in _chain(error)]
     return next((said for said in reversed(words) if said.strip()), type(error).__name__)
 
@@ -315,11 +315,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-# --- the connection: to the host that was named, through the proxy that was named -------------------------
+# --- the connection: only to the given host, through the given proxy ---------------------------------------
 
 
 def client(url: str, environment: Mapping[str, str], credentials: Mapping[str, str]) -> httpx2.AsyncClient:
-    """Nothing is read from the environment but what was given; redirects would carry the key elsewhere."""
+    """Uses only the given environment. Follows no redirects, which would send the key elsewhere."""
     import httpx2  # noqa: PLC0415  # heavy, and only for those who ask a model
 
     class Bounded(httpx2.AsyncByteStream):
@@ -346,7 +346,7 @@ def client(url: str, environment: Mapping[str, str], credentials: Mapping[str, s
             response = await super().handle_async_request(request)
             packed = response.headers.get("content-encoding", "identity")
             if packed != "identity":
-                # It was not asked for, and a few bytes could unpack to more than there is memory.
+                # We did not ask for compression, and a few bytes could expand to fill the memory.
                 await response.aclose()
                 raise httpx2.DecodingError(f"the answer is packed ({packed[:20]})")
             response.stream = Bounded(response.stream)
@@ -363,7 +363,7 @@ def client(url: str, environment: Mapping[str, str], credentials: Mapping[str, s
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """As curl reads the variables, but never for this machine itself."""
+    """From the same variables as curl, but never for this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if _is_here(host) or _excepted(host, _variable(environment, "no_proxy")):
@@ -389,7 +389,7 @@ def _excepted(host: str, no_proxy: str) -> bool:
 
 def _trust(url: str, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
     if urlsplit(url).scheme == "http":
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, and need not be filled
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody; loading certificates would be wasted
     file, folder = environment.get("SSL_CERT_FILE"), environment.get("SSL_CERT_DIR")
     if file or folder:
         return ssl.create_default_context(cafile=file or None, capath=folder or None)
@@ -397,7 +397,7 @@ def _trust(url: str, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """Looks up names in a thread that nobody waits for; the usual one holds up Ctrl-C until it is done."""
+    """Resolves names in a thread that nobody joins; the default one delays Ctrl-C until it is done."""
 
     async def getaddrinfo(self, host: Any, port: Any, **wanted: int) -> Any:
         found: asyncio.Future[Any] = self.create_future()
@@ -416,7 +416,7 @@ class Loop(asyncio.SelectorEventLoop):
                 result = socket.getaddrinfo(host, port, **wanted)
             except (OSError, UnicodeError) as failure:
                 error = failure
-            with suppress(RuntimeError):  # the call was given up, and the loop is gone
+            with suppress(RuntimeError):  # the call was abandoned and the loop closed
                 self.call_soon_threadsafe(settle, result, error)
 
         threading.Thread(target=look_up, name="ringi-name-lookup", daemon=True).start()

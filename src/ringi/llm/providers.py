@@ -1,4 +1,4 @@
-"""The services: their addresses, their keys, and the class of pydantic-ai that speaks to each."""
+"""The services: their addresses, their keys, and the pydantic-ai class for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPENAI_URL: Final = "https://api.openai.com/v1"
 _ANTHROPIC_URL: Final = "https://api.anthropic.com"
 _OLLAMA_URL: Final = "http://127.0.0.1:11434"
 _OLLAMA_PORT: Final = 11434
-_NO_KEY: Final = "no-key"  # the SDKs want some
+_NO_KEY: Final = "no-key"  # the SDKs require one
 
 
 ModelFactory: TypeAlias = "Callable[[httpx2.AsyncClient], Model[Any]]"
@@ -27,12 +27,12 @@ ModelFactory: TypeAlias = "Callable[[httpx2.AsyncClient], Model[Any]]"
 
 class Provider(NamedTuple):
     name: str
-    """As people name it: openai:gpt-5."""
+    """As in the configuration: openai:gpt-5."""
     url: str
     load: Callable[[], ModelFactory]
     """Imports pydantic-ai, which takes a while."""
     takes_schema: bool
-    """As far as is known beforehand."""
+    """As far as we know in advance."""
     credentials: Mapping[str, str]
     """The headers that carry the key."""
 
@@ -54,7 +54,7 @@ def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Provide
 
 
 def ollama(model: str, environment: Mapping[str, str]) -> Provider:
-    """Through its OpenAI-compatible side, which streams and takes a schema as well."""
+    """Through its OpenAI-compatible API, which streams and takes a schema."""
     name = f"ollama:{model}"
     given = environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
     url = _address(name, _ollama_address(given))
@@ -65,7 +65,7 @@ def ollama(model: str, environment: Mapping[str, str]) -> Provider:
 
 
 def anthropic(model: str, environment: Mapping[str, str]) -> Provider:
-    """Only the newer models there take a schema; all of them read one."""
+    """The schema goes into the text: only newer models take one, but all can read it."""
     name = f"anthropic:{model}"
     given = environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
     url = _address(name, given).removesuffix("/v1")
@@ -76,7 +76,7 @@ def anthropic(model: str, environment: Mapping[str, str]) -> Provider:
 
 
 def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -> ModelFactory:
-    """`account` may say which organisation and project pay; nobody else is told."""
+    """`account` may name the paying organisation and project; only OpenAI is told."""
     from openai import AsyncOpenAI  # noqa: PLC0415  # heavy, and only for those who ask a model
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # as above
     from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415  # as above
@@ -85,7 +85,7 @@ def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -
 
     profile = OpenAIModelProfile(supports_json_schema_output=True)
     if not official:
-        # Others know the older name of the limit, and no strict mode.
+        # Other services use the older name of the limit and have no strict mode.
         profile |= OpenAIModelProfile(
             openai_chat_supports_max_completion_tokens=False,
             openai_supports_strict_tool_definition=False,
@@ -95,7 +95,7 @@ def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -
     def model_over(http: httpx2.AsyncClient) -> Model[Any]:
         sdk = AsyncOpenAI(
             **_reached(url, http),
-            # Empty ones are not sent; without them it would look into the environment of the process.
+            # Empty values are not sent, and keep the SDK from reading the process environment.
             organization=account.get("OPENAI_ORG_ID", ""),
             project=account.get("OPENAI_PROJECT_ID", ""),
         )
@@ -120,7 +120,7 @@ def _messages(model: str, url: str) -> ModelFactory:
 
 
 def _reached(url: str, http: httpx2.AsyncClient) -> dict[str, Any]:
-    """The SDKs want a key, but the transport decides which one is sent, and how."""
+    """The SDKs require a key, but our transport decides which one is sent, and how."""
     return {"base_url": url, "api_key": _NO_KEY, "http_client": http, "max_retries": 0}
 
 
@@ -129,7 +129,7 @@ def _bearer(secret: str | None) -> dict[str, str]:
 
 
 def _installed(name: str, sdk: str) -> None:
-    """Looked for, not imported: that takes seconds, and many commands only want to know."""
+    """Looks it up without importing it: that takes seconds, and many commands never call it."""
     if find_spec("pydantic_ai") is None or find_spec(sdk) is None:
         raise NoExtra(what=name, extra="models")
 
@@ -148,13 +148,13 @@ def _address(name: str, url: str) -> str:
 
 
 def _ollama_address(given: str) -> str:
-    """OLLAMA_HOST is what its server listens on: often without scheme or port, and 0.0.0.0 is everywhere."""
+    """OLLAMA_HOST is the address its server listens on: often without scheme or port, or 0.0.0.0."""
     given = given.strip()
     try:
         parts = urlsplit(given if "://" in given else f"http://{given}")
         port = parts.port
     except ValueError:
-        return given  # not an address; the check of addresses says so
+        return given  # not an address; _address reports it
     if "@" in parts.netloc or parts.query or parts.fragment:
         return given
     host = parts.hostname or ""

@@ -1,7 +1,7 @@
-"""What a model answered, kept in a file, so that a whole session can be repeated without it.
+"""Records a model's answers in a file, so that a whole session can be replayed without the model.
 
-A recording has one line of JSON for each question, in the order of the answers. A line is written whole, and
-one that a crash cut off is left out by whoever reads or writes next.
+A recording has one line of JSON for each question, in the order of the answers. The next reader or writer
+skips a line that a crash cut off.
 """
 
 import fcntl
@@ -29,9 +29,9 @@ T = TypeVar("T")
 Mask = Callable[[str], str]
 _CHUNK: Final = 65536
 _BEGINNING: Final = b'{"answer":'
-"""Of every line: the first key in canonical order."""
+"""How every line starts: the first key in canonical order."""
 _SURROUNDINGS: Final = "project"
-"""The material that changes with every new file, the recording itself being one."""
+"""This material changes with every new file, including the recording itself."""
 
 
 class RecordedExchange(Document, frozen=True):
@@ -67,7 +67,7 @@ class Recorded(Versioned, frozen=True, kw_only=True):
 
 
 def question_hash(prompt: Prompt, kind: type) -> str:
-    """Of what a model is told and has to answer with, not of when, in which session, or beside what."""
+    """Covers what the model is told and must answer with, but no time, session or project listing."""
     material = [one for one in prompt.material if one.name != _SURROUNDINGS]
     words = (prompt.rules, *(part for one in material for part in one))
     told = [str(prompt.purpose), [_whole(word) for word in words]]
@@ -75,10 +75,10 @@ def question_hash(prompt: Prompt, kind: type) -> str:
 
 
 class Recording:
-    """Asks another model and writes down what came of it."""
+    """Asks another model and records the result."""
 
     def __init__(self, path: Path, inner: LanguageModel, mask: Mask = str) -> None:
-        """`mask` hides secrets in the exchanges and in errors; the answers stay as they are."""
+        """`mask` hides secrets in the exchanges and in errors; answers stay unchanged."""
         self._path = path
         self._inner = inner
         self._mask = mask
@@ -88,7 +88,7 @@ class Recording:
         return self._inner.name
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
-        # Before the question: an answer that cannot be kept would have cost something for nothing.
+        # Open it before asking: an answer that cannot be recorded would be wasted money.
         with self._opened():
             asked = question_hash(prompt, kind)
         line = Recorded(asked=asked, purpose=str(prompt.purpose), kind=kind.__name__, model=self._inner.name)
@@ -134,7 +134,7 @@ class Recording:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """At its end, behind a whole line, with nobody else writing meanwhile."""
+        """Positioned after the last whole line, and locked against other writers."""
         try:
             file = os.open(
                 self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600
@@ -169,10 +169,10 @@ class Recording:
 
 
 class Replay:
-    """Answers from a recording, without a model: the same question gets its answers in their order.
+    """Answers from a recording, without a model: a repeated question gets its answers in order.
 
-    A failure is repeated unless an answer to that question came after it: a person resumes after a failure in
-    another process, and would get the failure for ever.
+    A failure is replayed unless an answer to the same question follows it: after a failure a person resumes
+    in another process, which would otherwise replay the failure for ever.
     """
 
     def __init__(self, path: Path) -> None:
@@ -232,7 +232,7 @@ class Replay:
 
 def _read(path: Path) -> Iterator[Recorded]:
     if path.exists() and not path.is_file():
-        raise Unreadable(what=str(path), why=Text("it is no ordinary file"))
+        raise Unreadable(what=str(path), why=Text("it is not a regular file"))
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -249,7 +249,7 @@ def _read(path: Path) -> Iterator[Recorded]:
 
 
 def _is_whole(line: bytes) -> bool:
-    """A line that was cut off is no JSON: its last bracket is missing."""
+    """A line that was cut off is not JSON: its last bracket is missing."""
     try:
         msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -285,7 +285,7 @@ def _restored(details: dict[str, Detail]) -> dict[str, Any]:
 
 
 def _checked(template: str) -> str:
-    """Names alone: a field can also ask for what is behind a value, or for a gigabyte of blanks."""
+    """Allows plain names only: a format field can also read attributes, or pad to a gigabyte."""
     for _, name, wish, conversion in Formatter().parse(template):
         if name is not None and (not name.isidentifier() or wish or conversion):
             raise ValueError(template)
@@ -293,5 +293,5 @@ def _checked(template: str) -> str:
 
 
 def _whole(text: str) -> str:
-    """Half a character has no place in a document."""
+    """Replaces lone surrogates, which a document cannot hold."""
     return text.encode("utf-8", errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Finds the JSON in what a model says, and takes it only if it is exactly what was asked for."""
+"""Finds the JSON in a model's answer and validates it strictly."""
 
 import re
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ _MOST_TRIES: Final = 10
 _DEEPEST: Final = 64
 _THINKING: Final = re.compile(r"\s*<(think|thinking|reasoning|thought)>(?:.*?</\1>|.*)", re.DOTALL)
 _FENCE: Final = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
-# A string as a whole, so that braces within it do not count.
+# Match whole strings, so that braces inside them do not count.
 _PIECE: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}]', re.DOTALL)
 
 
 class Unusable(Exception):
-    """What is wrong with the answer, in words that the model can mend it by.
+    """What is wrong with the answer, in words that help the model fix it.
 
-    Ours are a Text; those of the check against the kind, which only JSON comes to, are not.
+    Our own problems are a Text; those from validating JSON against the kind are a str.
     """
 
     def __init__(self, why: Text | str, *, empty: bool = False) -> None:
@@ -34,9 +34,9 @@ class Unusable(Exception):
 
 
 def read(text: str, kind: type[T]) -> T:
-    """The first object in the text that is one of this kind.
+    """The first object in the text that is of this kind.
 
-    Raises Unusable with the problem of the one that came nearest: JSON before what is none, then the longest.
+    Raises Unusable with the problem of the closest candidate: valid JSON first, then the longest.
     """
     if len(text) > MAX_ANSWER_BYTES:
         raise Unusable(Text("it is longer than {limit} bytes", limit=MAX_ANSWER_BYTES))
@@ -55,7 +55,7 @@ def read(text: str, kind: type[T]) -> T:
 
 
 def _without_thinking(text: str) -> str:
-    """Models that think aloud do so before they answer."""
+    """Some models put their thinking before the answer."""
     text = text.lstrip("\ufeff")
     while match := _THINKING.match(text):
         text = text[match.end() :]
@@ -78,7 +78,7 @@ def _balanced(text: str) -> Iterator[str]:
             return
         end = _end(text, start)
         if end < 0:
-            yield text[start:]  # it ends too early, which is the problem to tell
+            yield text[start:]  # incomplete, which is the problem to report
         else:
             yield text[start:end]
         start = text.find("{", start + 1 if end < 0 else end)

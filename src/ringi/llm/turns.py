@@ -1,4 +1,4 @@
-"""A prompt as the messages that a model gets: our rules on one side, fenced data on the other."""
+"""A prompt as messages for a model: our rules in one, delimited data in the other."""
 
 import hashlib
 import itertools
@@ -16,12 +16,12 @@ from ringi.llm.backend import Turn
 _ID_LENGTH: Final = 8
 _NAME_LENGTH: Final = 60
 _BAD_ANSWER_LENGTH: Final = 8_000
-# Grammars that are made from a schema may refuse longer repetitions (many versions of llama.cpp: 2,000).
+# Grammars made from a schema may reject longer repetitions (many versions of llama.cpp: 2,000).
 _LONGEST_STRING: Final = 1_500
-# Contents of files are not to be cut: they end with the limit of output tokens.
+# File contents must not be cut; the limit of output tokens bounds them.
 _NO_BOUND: Final = 5_000
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.,:/ -]+")
-# What the templates of open models are written in: servers take it for the end of a message, not for text.
+# Control tokens of open models' chat templates: servers take them for the end of a message.
 _CONTROL: Final = re.compile(
     r"<(?=(?:[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]|(?:start|end)_of_turn|/?SYS>)>)|\[(?=/?(?:INST|TOOL_CALLS)\])",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ _LEFT_OUT: Final = frozenset(["title", "description", "default", "$defs"])
 
 
 def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
-    """`schema` is put into the text if nothing else holds the model to it."""
+    """Puts `schema` into the text if the service does not enforce it."""
     mark = fence_id(text for material in prompt.material for text in material)
     system = "\n\n".join([_sound(prompt.rules), _about_fences(mark), _how_to_answer(schema)])
     data = "\n\n".join(_fenced(material, mark) for material in prompt.material)
@@ -38,7 +38,7 @@ def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
 
 
 def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn, ...]:
-    """The same once more, with the last answer and what was wrong with it."""
+    """The same messages, plus the last answer and what was wrong with it."""
     answer = _harmless(answer).strip()
     mark = fence_id([problem, answer, *(turn.text for turn in first)])
     wrong = _fenced(Material("problem", problem), mark)
@@ -47,24 +47,24 @@ def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn,
     )
     if answer:
         return *first, Turn("assistant", answer[:_BAD_ANSWER_LENGTH]), Turn("user", wish)
-    # Some services take neither an empty message nor two of the same side in a row.
+    # Some services reject an empty message, or two in a row with the same role.
     return *first[:-1], first[-1]._replace(text=f"{first[-1].text}\n\n{wish}")
 
 
 def with_schema(given: Sequence[Turn], schema: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """For a service that did not keep to the schema."""
+    """For a service that did not enforce the schema."""
     system, *others = given
     return system._replace(text=f"{system.text}\n\n{_how_to_answer(schema)}"), *others
 
 
 def written(given: Sequence[Turn]) -> str:
-    """As the log shows it."""
+    """As text for the log."""
     return "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in given)
 
 
 def compact_schema(kind: type) -> Mapping[str, Any]:
-    """The schema of the answer without references, and with every field required: a small model leaves out
-    what it may, and strict services want it so.
+    """The answer's schema without references and with every field required: small models leave out optional
+    fields, and strict services demand it.
     """
     raw = msgspec.json.schema(kind)
     found: Mapping[str, Any] = _plain(raw, raw.get("$defs", {}), ())
@@ -72,9 +72,9 @@ def compact_schema(kind: type) -> Mapping[str, Any]:
 
 
 def fence_id(texts: Iterable[str]) -> str:
-    """A word that is in none of the texts, not even spread out or in other letters.
+    """A word that occurs in none of the texts, not even spaced out or in similar letters.
 
-    Made from the texts themselves, so that the same prompt is the same prompt when it is repeated.
+    Derived from the texts, so that repeating a prompt gives the same prompt.
     """
     squeezed = [_squeezed(text) for text in texts]
     seed = hashlib.sha256("\0".join(squeezed).encode("utf-8", "surrogatepass"))
@@ -84,7 +84,7 @@ def fence_id(texts: Iterable[str]) -> str:
         word = trial.hexdigest()[:_ID_LENGTH]
         if not any(word in text for text in squeezed):
             return word
-    raise AssertionError  # a text has an end
+    raise AssertionError  # a finite text cannot contain every word
 
 
 def _fenced(material: Material, mark: str) -> str:
@@ -112,7 +112,7 @@ def _plain(node: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -
     if (reference := node.get("$ref")) is not None:
         name = reference.rpartition("/")[2]
         if name in within:
-            return {}  # it contains itself; the reader checks what the schema cannot say
+            return {}  # recursive; our own validation checks what the schema cannot express
         return _plain(definitions[name], definitions, (*within, name))
     kept: dict[str, Any] = {}
     for key, value in node.items():
@@ -122,7 +122,7 @@ def _plain(node: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -
         elif key == "maxLength":
             kept |= {key: min(value, _LONGEST_STRING)} if value <= _NO_BOUND else {}
         elif key == "enum":
-            # Without a type, some services take any value.
+            # Without a type, some services allow any value.
             kept |= {"type": "string", key: value} if all(isinstance(v, str) for v in value) else {key: value}
         elif key not in _LEFT_OUT and key != "required":
             kept[key] = _plain(value, definitions, within)
@@ -134,10 +134,10 @@ def _squeezed(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Of others: without what would end a message or begin one."""
+    """Untrusted text without tokens that would end or begin a message."""
     return _CONTROL.sub(lambda found: f"{found[0]} ", _sound(text))
 
 
 def _sound(text: str) -> str:
-    """Half characters and NUL cannot be sent."""
+    """Without lone surrogates and NUL, which cannot be sent."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -54,7 +54,7 @@ class App(Protocol):
 def mcp(app: App, label: str, port: int | None, host: str) -> None:
     """Serve the plan tool to agents over MCP.
 
-    They propose, look, wait and carry out what you approved. Approving is yours alone; no tool does it.
+    They propose, read, wait and carry out what you approved. Only you approve; no tool does it.
     """
     if port is None and (path := app.environment.get(SOCKET)):
         _lead(path)

@@ -85,11 +85,11 @@ def _gone(one: Kept) -> Text:
     what: Text | str = one.plan.name if one.plan else Text("no plan")
     if one.copy.record.left_out:
         return Text(
-            "A copy of {days} days ago was removed ({plan}), with work in it that no plan could carry.",
+            "A copy from {days} days ago was removed ({plan}), with work in it that no plan could hold.",
             days=one.days,
             plan=what,
         )
-    return Text("A copy of {days} days ago was removed ({plan}).", days=one.days, plan=what)
+    return Text("A copy from {days} days ago was removed ({plan}).", days=one.days, plan=what)
 
 
 def size_of(folder: Path) -> int:

@@ -132,7 +132,7 @@ def _call(data: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise Unfit(Text("it is not JSON")) from None
     if not isinstance(call, dict):
-        raise Unfit(Text("it is no JSON object"))
+        raise Unfit(Text("it is not a JSON object"))
     return call
 
 

@@ -119,7 +119,7 @@ class Doctor:
         if (earlier := self._ledger_files.earlier()) is not None:
             yield Finding(Mark.BAD, Text("this workspace was at {path} before", path=str(earlier)), ADOPT)
         if self._places.state.is_relative_to(self._places.root):
-            text = Text("the ledger lies inside the workspace: {path}", path=str(self._places.state))
+            text = Text("the ledger is inside the workspace: {path}", path=str(self._places.state))
             yield Finding(Mark.NOTE, text, "RINGI_STATE_DIR=…")
 
 
@@ -213,7 +213,7 @@ def _copies(workspace: OpenWorkspace) -> Iterator[Finding]:
             text = Text("a copy that nobody needs any more: {path} ({days} days, {size} MB)", **facts)
             yield Finding(Mark.NOTE, text, REPAIR)
         else:
-            text = Text("the agent can go on with {plan} in {path} ({days} days, {size} MB)", **facts)
+            text = Text("the agent can resume {plan} in {path} ({days} days, {size} MB)", **facts)
             yield Finding(Mark.GOOD, text)
 
 

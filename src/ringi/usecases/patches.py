@@ -1,22 +1,20 @@
-"""Make a plan or a change plan from a patch, new contents or a tree; export a plan in other forms."""
+"""Make a plan or a change plan from a patch, new contents or a tree."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ringi.domain.change_plan import FileDiff
-from ringi.domain.change_view import ChangePlan, change_plan_of
-from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
+from ringi.domain.change_view import change_plan_of
+from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.project_state import LINK_MODE
-from ringi.domain.workspace_edit import WorkspaceEdit
-from ringi.errors import NoDiff, NoSuchForm, NotAnEdit, NotFound, PatchMismatch, PathRefused
+from ringi.errors import NoDiff, NotAnEdit, NotFound, PatchMismatch, PathRefused
 from ringi.patching.mend import normalise
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import PLAIN_MODE, Patch, dump
 from ringi.patching.render import Changed, Side, render_patch
-from ringi.patching.workspace_edit import workspace_edit
-from ringi.plans.change import GROUP, Change, edited_file
-from ringi.plans.effects import git_mode, mode_after, packed, rendering
+from ringi.plans.change import GROUP, Change
+from ringi.plans.effects import git_mode, mode_after, packed
 from ringi.text import Text
 from ringi.usecases.project import Progress, state_now
 from ringi.usecases.workspace import OpenWorkspace
@@ -104,7 +102,7 @@ def changes_of_contents(workspace: OpenWorkspace, contents: Mapping[str, bytes |
 def changes_to_tree(workspace: OpenWorkspace, folder: Path) -> list[Changed]:
     """The changes that make the workspace like the folder; files that either ignores are left out."""
     if workspace.places.root.is_relative_to(folder.resolve()) and folder.resolve() != workspace.places.root:
-        raise PathRefused(path=str(folder), why=Text("the workspace itself lies in it"))
+        raise PathRefused(path=str(folder), why=Text("the workspace itself is in it"))
     with tempfile.TemporaryDirectory(prefix="tree-", dir=workspace.places.state) as scratch:
         ours = Snapshots(workspace.places.state, workspace.places.root)
         return changes_between(ours, Snapshots(Path(scratch), folder))
@@ -158,37 +156,3 @@ def title_of_paths(paths: Sequence[str]) -> str:
     if len(paths) == 1:
         return f"Change {paths[0]}"
     return f"Change {paths[0]} and {len(paths) - 1} more"
-
-
-def as_patch(workspace: OpenWorkspace, plan_id: str) -> bytes:
-    """The plan as one patch for `git apply`; raises, with the name, if a file is binary."""
-    _require_only_files(workspace, plan_id)
-    pieces = []
-    for effects in workspace.plan.effects(plan_id):
-        rendered = rendering(effects)
-        if rendered.binary:
-            why = Text("{path} is not text", path=effects[0].path)
-            raise NoSuchForm(plan=workspace.plan_name(plan_id), why=why)
-        pieces.append(rendered.diff)
-    return b"".join(pieces)
-
-
-def as_workspace_edit(workspace: OpenWorkspace, plan_id: str) -> WorkspaceEdit:
-    _require_only_files(workspace, plan_id)
-    files = [edited_file(effects) for effects in workspace.plan.effects(plan_id)]
-    return workspace_edit(files, workspace.places.root.as_uri())
-
-
-def _require_only_files(workspace: OpenWorkspace, plan_id: str) -> None:
-    """Leaves nothing out silently: a patch cannot hold a command, a reading or an empty folder."""
-    for spec in workspace.plan.get_state(plan_id).action_specs:
-        if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
-            why = Text("{spec} ({kind}) changes no content of a file", spec=spec.id, kind=str(spec.base.kind))
-            raise NoSuchForm(plan=workspace.plan_name(plan_id), why=why)
-
-
-def as_change_plan(workspace: OpenWorkspace, plan_id: str) -> ChangePlan:
-    found = change_plan_of(workspace.plan.get(plan_id))
-    if found is None:
-        raise NoSuchForm(plan=workspace.plan_name(plan_id), why=Text("it is no change plan"))
-    return found

@@ -82,7 +82,7 @@ class Review:
 
     def _waits(self) -> bool:
         if is_dormant(self.plan):
-            question = Text("{plan} does not wait now. Take it up again? [y/n]", plan=self.plan.name)
+            question = Text("{plan} is not open. Reopen it? [y/n]", plan=self.plan.name)
             if not agrees(self.prompter, question):
                 return False
             take_up(self.plan)
@@ -343,7 +343,7 @@ def _path_of(spec: ActionSpecExt, side: Side) -> str:
 def _reject(review: Review, _: Choice) -> ReviewEnd | None:
     feedback = (review.prompter.ask(Text("What should the proposer change?")) or "").strip()
     if not feedback:
-        why = Text("A reject needs a word of feedback; nothing was decided.")
+        why = Text("To reject it, say what should change; nothing was decided.")
         review.prompter.say(why, Style.WARNING)
         return None
     review.plan.reject(feedback)

@@ -41,7 +41,7 @@ class ProjectTrust:
         parts = self._parts()
         digest = self._pins.state(parts).digest
         if digest != answer.digest:
-            raise WrongAnswer(why=Text("the answer was given for something else than what stands there now"))
+            raise WrongAnswer(why=Text("the answer was given for something else than what is there now"))
         if answer.answer != digest[:TYPED_LENGTH]:
             raise WrongAnswer(why=Text("trust needs the {count} characters shown", count=TYPED_LENGTH))
         person = self._person

@@ -329,7 +329,7 @@ class _Held:
                        approved=str(subject.kind), done=str(intent.kind))  # fmt: skip
             return
         for path in wrong:
-            yield Text("{path} was changed otherwise than approved", path=path)
+            yield Text("{path} was not changed as approved", path=path)
         specs = {one.id: one.spec for one in subject.specs}
         for step in intent.steps or ():
             spec = specs.get(step.spec_id)
@@ -444,7 +444,7 @@ def _commit_notes(
         if data is not None and _is(state, data.replace(b"\n", b"\r\n")):
             yield Text("{path} is in commit {id} with git's own line ends", path=path, id=name)
         else:
-            yield Text("{path} is in commit {id} otherwise than approved: a hook or a filter changed it",
+            yield Text("{path} is in commit {id}, but not as approved: a hook or a filter changed it",
                        path=path, id=name)  # fmt: skip
 
 

@@ -121,7 +121,7 @@ def review_lines(stored: StoredSession, asked: ApprovalPending) -> Iterator[Line
     yield line(Text("What would be done"), Style.STRONG)
     yield from markdown(asked.summary)
     yield EMPTY
-    yield line(Text("What it rests on"), Style.STRONG)
+    yield line(Text("What it is based on"), Style.STRONG)
     yield prose(session.instruction, indent=2)
     yield from answer_lines(session)
     yield from feedback_lines(stored.facts)

@@ -22,8 +22,8 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 
 SESSION_PHASE: Final = {
-    SessionStatus.DISCOVERY: Text("in its questions"),
-    SessionStatus.DESIGN: Text("in its decisions"),
+    SessionStatus.DISCOVERY: Text("answering questions"),
+    SessionStatus.DESIGN: Text("making decisions"),
     SessionStatus.REVIEW: Text("waits for your approval"),
     SessionStatus.APPROVED: Text("approved"),
     SessionStatus.CANCELLED: Text("cancelled"),

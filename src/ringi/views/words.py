@@ -52,7 +52,7 @@ def reason(path: str, given: RiskReason) -> Text:
     if given.code is RiskCode.HIDDEN_NAME:
         return Text("the name {path} holds characters that hide something", path=given.subject)
     if given.code is RiskCode.UNSHOWN:
-        return Text("{path} is no text, so what it holds is not shown", path=path)
+        return Text("{path} is not text, so its content is not shown", path=path)
     if given.code is RiskCode.CRITICAL_SOURCE:
         return Text("{path} is critical, and is renamed or copied", path=given.subject)
     if given.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}:
@@ -152,7 +152,7 @@ def check(result: CheckResult) -> Text:
 
 
 TRIGGER: Final = {
-    Trigger.ERROR: Text("against an error"),
+    Trigger.ERROR: Text("fixes an error"),
     Trigger.USER_REQUEST: Text("somebody asked for it"),
     Trigger.REFACTOR: Text("a refactoring"),
 }

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ringi.workspace.snapshot import Snapshots
 
 Progress = Callable[[Text], None]
-"""What takes its time, in words."""
+"""Reports a slow step to the person."""
 _DAY = 86400
 
 
@@ -132,14 +132,14 @@ def _services(
 def _planning(
     ledger: Ledger, services: Services, loaded: Loaded, places: Places, environment: Mapping[str, str]
 ) -> "PlanningTool":
-    from ringi.planning.tool import PlanningTool  # noqa: PLC0415  # most workspaces are opened without
+    from ringi.planning.tool import PlanningTool  # noqa: PLC0415  # most commands do not need it
     from ringi.wiring.planning import session_services  # noqa: PLC0415  # as above
 
     return PlanningTool(session_services(ledger, services, loaded.config, places, environment))
 
 
 def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
-    from ringi.usecases.analysis import analyse  # noqa: PLC0415  # only for specs that ask for it
+    from ringi.usecases.analysis import analyse  # noqa: PLC0415  # only for analyze specs
 
     return analyse(places, tree, path, critical=config.risk.critical)
 

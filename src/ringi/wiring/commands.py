@@ -1,4 +1,4 @@
-"""Commands of a plan and its checks. What runs them is loaded when one runs: most openings run none."""
+"""A plan's commands and checks. The code that runs them is imported on first use: most calls run none."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ class PlanCommands:
         from ringi.workspace.commands import CommandSettings, WorkspaceCommands  # noqa: PLC0415  # see the top
 
         home, user = Path(self._environment.get("HOME", "")), user_folder(self._environment)
-        # Whoever can read a key can sign with it.
+        # A command that can read a key can sign with it.
         secret = [home / name for name in (".ssh", ".gnupg")] if home.is_absolute() else []
         settings = CommandSettings(
             sandbox=self._config.run.sandbox,
@@ -78,7 +78,7 @@ class PlanChecks:
 
 
 def supervisors_in(copies: Path) -> list[tuple[int, str]]:
-    """Who runs an agent in a work copy now: an answer typed below such a process is not a person's."""
+    """Processes that run an agent in a work copy now: an answer typed below one is not a person's."""
     from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # see the top
 
     found = [copy.record.supervisor for copy in WorkCopy.all(copies)]

@@ -1,6 +1,6 @@
-"""What is set, and where: defaults, the user's file, the project's file, the environment, in that order.
+"""Merges the settings: defaults, the user's file, the project's file, the environment, in that order.
 
-The project's file arrives with the repository and may be anybody's: what guards, it can only tighten.
+The project's file comes with the repository and is untrusted: it can only tighten safety settings.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ class Source(NamedTuple):
     where: str = ""
     """File and line, or the variable."""
     added: str = ""
-    """File and line of the project's part of a list, if the rest comes from elsewhere."""
+    """File and line of the project's part of a list that also has other parts."""
 
 
 class Loaded(NamedTuple):
@@ -65,7 +65,7 @@ class Loaded(NamedTuple):
     notes: tuple[Text, ...]
     files: tuple[Path, ...]
     trust: Verdict | None = None
-    """On the project's commands; None if its file names none."""
+    """The verdict on the project's commands; None if its file names none."""
 
 
 def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
@@ -102,7 +102,7 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
 
 
 def executable(workspace: Path) -> tuple[Part, ...]:
-    """What the project's own files would have run or believed."""
+    """What the project's own files would run or rely on."""
     path = project_file(workspace)
     data = guarded(path, project_bytes)
     return _executable({} if data is None else _settings(data, path), workspace)
@@ -127,7 +127,7 @@ def _signers(workspace: Path) -> Part | None:
     return Part(SIGNERS, tuple(lines), codec.digest(data))
 
 
-# One key, from its four places.
+# One key from its four sources.
 
 
 def _settle(
@@ -160,7 +160,7 @@ def _settle(
         and isinstance(value, tuple)
         and isinstance(theirs, tuple)
     ):
-        # After the environment: what the project forbids stays forbidden.
+        # After the environment, so that what the project forbids stays forbidden.
         value = tuple(dict.fromkeys(value + theirs))
         alone = source.origin is Origin.DEFAULT
         source = Source(Origin.PROJECT, project.where) if alone else source._replace(added=project.where)
@@ -194,12 +194,12 @@ def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
 
 
 def _order(key: Key) -> Callable[[str | int | float], float]:
-    """Words are listed from the loosest to the strictest."""
+    """Choices are listed from the loosest to the strictest."""
     return lambda value: key.choices.index(value) if isinstance(value, str) else value
 
 
 def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
-    """`counts` is False for what a project says as long as nobody trusts it."""
+    """`counts` is False for a value from an untrusted project."""
     name, found = key.name, shown(node)
     if isinstance(key.default, tuple):
         if not isinstance(node.value, list):
@@ -208,7 +208,7 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
     if isinstance(key.default, str) and not key.choices:
         return _item(key, node, counts)
     if isinstance(key.default, str):
-        # `off` is no text to YAML, and what it means there is what people mean.
+        # YAML reads `off` as a boolean; people mean the word.
         if not (isinstance(node.value, str) and node.value in key.choices):
             known = ", ".join(key.choices)
             wrong(node, Text("{key} is one of {known}, not {found}", key=name, known=known, found=found))
@@ -216,8 +216,8 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
     return _number(key, node)
 
 
-# No octal, no minutes:seconds, no infinity: what YAML 1.1 would read in a way nobody expects.
-# Compiled when they are used: most starts read no value at all.
+# No octal, no minutes:seconds, no infinity: YAML 1.1 reads them in surprising ways.
+# Compiled on first use: most calls read no value at all.
 _WHOLE: Final = r"-?(0|[1-9][0-9_]{0,30})"
 _DECIMAL: Final = r"-?(0|[1-9][0-9_]{0,30})?(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?"
 
@@ -228,7 +228,7 @@ def _number(key: Key, node: Node) -> int | float:
     number: int | float = math.nan
     pattern = _WHOLE if whole else _DECIMAL
     if isinstance(node.value, str) and node.plain and re.fullmatch(pattern, node.value):
-        # The patterns are a little wider than the language: 1__0
+        # The patterns allow a little more than Python: 1__0
         with contextlib.suppress(ValueError):
             number = int(node.value) if whole else float(node.value)
     if not math.isfinite(number):
@@ -267,7 +267,7 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
         text = environment[variable]
         if (key := known.get(variable)) is None:
             if variable not in VARIABLES:
-                # A note, no error: a stranger's variable must not break the program.
+                # A note, not an error: somebody else's variable must not break the program.
                 nearest = nearest_of(variable, [*known, *VARIABLES])
                 notes.append(
                     Text(
@@ -285,7 +285,7 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
 
 
 def _settings(data: bytes, path: Path) -> dict[str, Node]:
-    """The file as dotted names."""
+    """The file's values by dotted name."""
     root = tree(data, path)
     found: dict[str, Node] = {}
     for name, node in root.items():

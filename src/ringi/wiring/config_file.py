@@ -1,4 +1,4 @@
-"""A configuration file as a tree of values that know their line: bounded, strict YAML, no key's meaning."""
+"""A configuration file as a tree of values with line numbers: strict YAML of limited size."""
 
 import os
 import re
@@ -22,7 +22,7 @@ class Node(NamedTuple):
     where: str
     value: "str | list[Node] | dict[str, Node] | None"
     plain: bool = False
-    """Without quotes, so that it may be a number."""
+    """Unquoted, so it may be a number."""
     text: bool = False
 
 
@@ -44,7 +44,7 @@ def wrong(node: Node, problem: Text) -> NoReturn:
 
 
 def nearest_of(name: str, known: list[str]) -> str:
-    import difflib  # noqa: PLC0415  # only for somebody's mistake
+    import difflib  # noqa: PLC0415  # only for a typo
 
     spelled = {one.lower(): one for one in known}
     name = name[:MAX_SHOWN].lower().replace("-", "_")
@@ -61,7 +61,7 @@ def guarded(path: Path, read: Callable[[Path], bytes | None]) -> bytes | None:
 
 
 def user_bytes(path: Path) -> bytes | None:
-    # Links are the user's own business: many keep such files in a repository of their own.
+    # Links are allowed here: many users keep such files in a repository of their own.
     try:
         real = Path(os.path.realpath(path, strict=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -84,7 +84,7 @@ def project_bytes(path: Path) -> bytes | None:
         if entry is None:
             return None
         if entry.kind is not Kind.FOLDER:
-            raise BadConfiguration(where=str(path.parent), problem=Text("it is no folder"))
+            raise BadConfiguration(where=str(path.parent), problem=Text("it is not a folder"))
         with opened(fs, fs.open_folder(root, path.parent.name)) as folder:
             return _bytes(fs, folder, path.name, path)
 
@@ -97,7 +97,7 @@ def _bytes(fs: OsFileSystem, folder: int, name: str, path: Path) -> bytes | None
         problem = Text("it is a symbolic link; a project's file must be a file of the project")
         raise BadConfiguration(where=str(path), problem=problem)
     if entry.kind is not Kind.FILE:
-        raise BadConfiguration(where=str(path), problem=Text("it is no regular file"))
+        raise BadConfiguration(where=str(path), problem=Text("it is not a regular file"))
     if entry.size > MAX_FILE_BYTES:
         problem = Text("it has {size} bytes, {limit} are allowed", size=entry.size, limit=MAX_FILE_BYTES)
         raise BadConfiguration(where=str(path), problem=problem)
@@ -126,10 +126,10 @@ def tree(data: bytes, path: Path) -> dict[str, Node]:
 
 
 class _Reader:
-    """YAML by its events: nothing is built that was not looked at, and every value knows its line."""
+    """Reads YAML events: constructs nothing unchecked, and every value knows its line."""
 
     def __init__(self, text: str, path: Path) -> None:
-        import yaml  # noqa: PLC0415  # 15 ms that only a configured place needs
+        import yaml  # noqa: PLC0415  # 15 ms, only needed if there is a configuration file
 
         self._yaml = yaml
         self._text = text
@@ -176,7 +176,7 @@ class _Reader:
                 wrong(key, Text("a key must be a word"))
             if key.value in pairs:
                 wrong(key, Text("the key {key} is here for the second time", key=key.value[:MAX_SHOWN]))
-            # The line of the key is the one to show, even when its list begins further down.
+            # Show the key's line, even if its list begins further down.
             pairs[key.value] = self._node(next(self._events), depth + 1)._replace(where=key.where)
         return at._replace(value=pairs)
 

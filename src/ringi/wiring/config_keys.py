@@ -11,7 +11,7 @@ import msgspec
 
 from ringi.text import Text
 
-_EXACT: Final = 2**53 - 1  # larger whole numbers are not exact in every reader of JSON
+_EXACT: Final = 2**53 - 1  # larger integers are not exact in every JSON parser
 _CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
 _LONGEST_WAIT_SEC: Final = 1_000_000  # poll() counts milliseconds in 32 bits
 
@@ -21,16 +21,16 @@ _LONGEST_EXPRESSION: Final = 500
 Value: TypeAlias = str | int | float | tuple[str, ...]
 
 
-# The forms of a text, alone or in a list: each answers with the normal form, or None if it is no such thing.
+# Validators of a text or a list item: each returns the normal form, or None if it is invalid.
 
 
 def _clean(item: str) -> bool:
-    # Surrogates are bytes of a variable that were not UTF-8.
+    # Surrogates stand for bytes of a variable that are not UTF-8.
     return bool(item.strip()) and not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in item)
 
 
 def glob(item: str) -> str | None:
-    # Such a glob would match no path of the workspace and so guard nothing, silently.
+    # A glob that matches no path in the workspace would silently protect nothing.
     parts = item.rstrip("/").split("/")
     if parts[0] == "~" or {"", ".", ".."} & set(parts) or not _clean(item):
         return None
@@ -42,7 +42,7 @@ def folder(item: str) -> str | None:
 
 
 def place(item: str) -> str | None:
-    """A folder anywhere on the machine, from the root or from the home folder."""
+    """An absolute folder, or one below the home folder."""
     path = item.rstrip("/")
     anywhere = path.startswith(("/", "~/")) and not {"", ".", ".."} & set(path.split("/")[1:])
     return path if anywhere and _clean(item) else None
@@ -66,7 +66,7 @@ def model_name(item: str) -> str | None:
 
 
 def address(item: str) -> str | None:
-    """Of a service, without a password: a key belongs into the environment. Nothing means the usual place."""
+    """A service's address, without a password: keys belong in the environment. Empty means the default."""
     match = re.fullmatch(
         r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?(?:/[^\s?#@]*)?", item
     )
@@ -76,13 +76,13 @@ def address(item: str) -> str | None:
 
 
 def expression(item: str) -> str | None:
-    """Not compiled here: a project that nobody trusts must not keep us busy."""
+    """Does not compile it: an untrusted project must not keep us busy."""
     return item if len(item) <= _LONGEST_EXPRESSION and _clean(item) else None
 
 
 def compiles(item: str) -> bool:
     try:
-        with warnings.catch_warnings():  # Python may once read it in another way; that is no help here
+        with warnings.catch_warnings():  # warnings about future syntax do not help here
             warnings.simplefilter("ignore")
             re.compile(item)
     except (re.error, OverflowError, RecursionError):
@@ -118,7 +118,7 @@ class Guard(StrEnum):
     SMALLER = "smaller"
     LARGER = "larger"
     ADDED = "added"
-    TRUSTED = "trusted"  # what is run or told everything: nothing, until a person has trusted the project
+    TRUSTED = "trusted"  # ignored until a person has trusted the project
     ADDED_ONCE_TRUSTED = "added once trusted"
 
     @property
@@ -135,9 +135,9 @@ class Rule(NamedTuple):
     least: float = 0
     most: float = _EXACT
     item: Callable[[str], str | None] | None = None
-    """A text, or one of a list, in its normal form; None if it is no such thing."""
+    """Returns the normal form of a text or list item; None if it is invalid."""
     valid: Callable[[str], bool] = lambda _: True
-    """Of such a text, once it counts: not asked about what a project says that nobody trusts."""
+    """A second check for values that count; not run on values from an untrusted project."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -154,7 +154,7 @@ class Risk(Section, frozen=True):
     large_overwrite_lines: Annotated[int, Rule(Guard.SMALLER)] = 300
     large_overwrite_bytes: Annotated[int, Rule(Guard.SMALLER)] = 65_536
     critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
-    """Globs beside the built-in ones."""
+    """Globs in addition to the built-in ones."""
     mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
 
 
@@ -181,7 +181,7 @@ class Run(Section, frozen=True):
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
     allowed: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
     environment: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=name)] = ()
-    """Variables that commands get beside the usual harmless ones."""
+    """Variables that commands get in addition to the usual harmless ones."""
     timeout_sec: Annotated[int, Rule(least=1, most=_LONGEST_WAIT_SEC)] = 600
     output_bytes: Annotated[int, Rule(most=16 * 1024 * 1024)] = 65_536
 
@@ -201,45 +201,45 @@ class Beside(Section, frozen=True):
     checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
     writable: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=place)] = ()
-    """Folders outside the copy that the agent may write to in its sandbox, as caches of package managers."""
+    """Folders outside the copy that the agent may write to in its sandbox, such as package caches."""
     keep_days: Annotated[int, Rule(most=_CENTURY_DAYS)] = 14
-    """How long the copy of a plan that is not done is kept for the agent to go on in."""
+    """How long to keep the copy of an open plan for `ringi with --resume`."""
 
 
 class Notify(Section, frozen=True):
-    """When something waits for a person."""
+    """How to tell a person that something waits."""
 
     how: Annotated[Literal["off", "bell", "desktop"], Rule()] = "bell"
 
 
 class Llm(Section, frozen=True):
-    """Language models. Keys for them come from the environment alone."""
+    """Language models. Their keys come only from the environment."""
 
     base_url: Annotated[str, Rule(Guard.TRUSTED, item=address)] = ""
-    """Where the service of an openai: model is, if not OpenAI's own."""
+    """The address of an openai: model's service, if it is not OpenAI."""
     timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 120.0
     """For one question, retries included."""
     max_output_tokens: Annotated[int, Rule(Guard.SMALLER, least=64, most=1_000_000)] = 4_096
-    """They cost money: a project may not have more of them written."""
+    """They cost money, so a project may not raise the limit."""
 
 
 class Planning(Section, frozen=True):
     skip_after_sec: Annotated[float, Rule(most=_LONGEST_WAIT_SEC)] = 300.0
-    """After so long without an answer, skipping the question is offered; 0 never."""
+    """Seconds without an answer until skipping the question is offered; 0 means never."""
 
 
 class Logs(Section, frozen=True):
     detail: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
-    """Whether the words that went to a model and came back are kept in the logs."""
+    """Keep prompts and answers in the logs."""
     mask: Annotated[tuple[str, ...], Rule(Guard.ADDED_ONCE_TRUSTED, item=expression, valid=compiles)] = ()
-    """Regular expressions for secrets beside the built-in shapes; matched in a process that can be killed."""
+    """Regular expressions for more secrets; matched in a separate process that can be killed."""
 
 
-# The one table of keys: type, default and guard side by side; `KEYS` is read from it.
+# The one table of keys, with type, default and guard; `KEYS` is derived from it.
 class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
     model: Annotated[str, Rule(Guard.TRUSTED, item=model_name)] = "playbook"
-    """Which language model is asked; the playbook needs none."""
+    """The language model; the playbook needs none."""
     approval: Approval = Approval()
     risk: Risk = Risk()
     limits: Limits = Limits()
@@ -288,7 +288,7 @@ def _keys(struct: msgspec.Struct, name: str = "", path: tuple[str, ...] = ()) ->
 
 KEYS: Final[Mapping[str, Key]] = {key.name: key for key in _keys(DEFAULTS)}
 SECTIONS: Final = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
-# Variables of ours that are no keys.
+# Variables of ours that are not keys.
 VARIABLES: Final = frozenset(
     [
         "RINGI_STATE_DIR",

@@ -1,4 +1,4 @@
-"""What takes secrets out of logs, errors and recordings here (PP-17)."""
+"""Removes secrets from logs, errors and recordings (PP-17)."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -10,15 +10,15 @@ from ringi.wiring.config_keys import Config
 
 
 def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
-    """The very keys that are at hand."""
+    """Removes the keys in this environment."""
     return hiding(secrets(environment))
 
 
 def mask_of(config: Config, environment: Mapping[str, str]) -> Callable[[str], str]:
-    """Those, and secrets told by their shape and by what is configured."""
+    """Removes those, and secrets recognised by built-in and configured patterns."""
     scrub, find = scrub_of(environment), _matcher(config.logs.mask)
     return lambda text: masked(scrub(text), find)
 
 
-# One child for the whole process, however many workspaces and models are opened in it.
+# One child process, shared by all workspaces and models.
 _matcher = cache(PatternMatcher)

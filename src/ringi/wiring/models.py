@@ -1,4 +1,4 @@
-"""Chooses the language model that the configuration names. What it needs is imported only then."""
+"""Chooses the configured language model and imports what it needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ringi.errors import UnknownModel
 from ringi.text import Text
 from ringi.workspace.places import models_folder
 
-if TYPE_CHECKING:  # only names of types
+if TYPE_CHECKING:
     from ringi.ports import LanguageModel
     from ringi.wiring.config_keys import Config
 
@@ -21,8 +21,8 @@ _KINDS: Final = (PLAYBOOK, *_SERVICES, "command", "record", "replay")
 
 
 def choose(name: str, config: Config, environment: Mapping[str, str], folder: Path) -> LanguageModel:
-    """`folder` is where relative files of recordings are. Raises UnknownModel, NoModelKey, NoExtra."""
-    # ruff: noqa: PLC0415  # each branch needs a part that the others do without
+    """Recordings are relative to `folder`. Raises UnknownModel, NoModelKey, NoExtra."""
+    # ruff: noqa: PLC0415  # each branch imports only what it needs
     name = name.strip()
     kind, colon, rest = name.partition(":")
     rest = rest.strip()
@@ -58,7 +58,7 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
     from ringi.wiring.masking import scrub_of
 
     if kind == "openai":
-        # Of the three the one that many speak; another one's key must not go to its address.
+        # Only openai: has a configurable address; another service's key must not be sent there.
         provider = providers.openai(model, config.llm.base_url, environment)
     elif kind == "anthropic":
         provider = providers.anthropic(model, environment)

@@ -1,4 +1,4 @@
-"""What planning sessions are given: the configured model, the ledger, the project at a glance."""
+"""What planning sessions need: the configured model, the ledger, facts about the project."""
 
 import time
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the use cases are told of the configuration."""
+"""The settings of the use cases, from the configuration."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The use cases that set a project up, with the adapters they need. They open no workspace."""
+"""The use cases that set up a project, with their adapters. They open no workspace."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager

@@ -16,7 +16,7 @@ from ringi.workspace.places import signers_file
 
 
 def signer_lists(root: Path, environment: Mapping[str, str]) -> Sequence[SignerList]:
-    """Read each time: a key that was taken out counts no more. A list that cannot be relied on is none."""
+    """Read on every call, so that a removed key stops counting at once. Leaves out an unsafe list."""
     return [found for found in (_users(root, environment), _projects(root, environment)) if found]
 
 
@@ -26,7 +26,7 @@ def _users(root: Path, environment: Mapping[str, str]) -> SignerList | None:
         return None
     place = Path(os.path.realpath(file))
     if place.is_relative_to(os.path.realpath(root)):
-        return None  # it could have come with the project
+        return None  # it may have come with the project
     try:
         data = users_bytes(place)
     except (OSError, InTheWay):
@@ -41,7 +41,7 @@ def _projects(root: Path, environment: Mapping[str, str]) -> SignerList | None:
         data = guarded(file, project_bytes)
     except BadConfiguration:
         return None
-    # The very bytes that were pinned: they may have changed since the verdict.
+    # Compare with the pinned bytes: the file may have changed since the verdict.
     pinned = {part.name: part.sha256 for part in verdict.parts}.get(SIGNERS) if verdict.trusted else None
     if data is None or codec.digest(data) != pinned:
         return None

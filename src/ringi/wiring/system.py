@@ -1,4 +1,4 @@
-"""The clock, the ids and the process's own facts."""
+"""The clock, new ids and facts about the process."""
 
 import os
 import uuid
@@ -27,7 +27,7 @@ def new_id() -> str:
 
 
 def new_file_mode() -> int:
-    """What the user's own programs would give a new file."""
+    """The default mode of new files, from the umask."""
     umask = os.umask(0o077)
     os.umask(umask)
     return 0o666 & ~umask

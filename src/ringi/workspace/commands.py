@@ -107,7 +107,7 @@ class WorkspaceCommands:
         if real != plain:
             raise PathRefused(path=folder, why=Text("a link leads elsewhere"))
         if not real.is_dir():
-            raise PathRefused(path=folder, why=Text("it is no folder"))
+            raise PathRefused(path=folder, why=Text("it is not a folder"))
         return real
 
     def _passed(self, cwd: Path) -> dict[str, str]:

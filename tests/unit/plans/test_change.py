@@ -53,7 +53,7 @@ from ringi.errors import (
 from ringi.plans.change import Change
 from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
-from ringi.usecases import patches, project
+from ringi.usecases import export, patches, project
 from tests.helpers import answer, approve, assert_whole, kinds, open_scratch, proposed, undo, untouched, write
 
 FILES = {
@@ -106,7 +106,7 @@ def facts_of(document: PlanDocument):
 @pytest.mark.req("CP-1", "CP-3", "CP-5", "CP-6", "CP-8")
 def test_a_change_plan_has_every_field(ws):
     plan_id = make(ws, [FileDiff("pkg/base.py", BASE_DIFF)])
-    view = patches.as_change_plan(ws, plan_id)
+    view = export.as_change_plan(ws, plan_id)
     assert view.version == "1.0"
     assert view.plan_id == plan_id
     assert view.created_at > 1_700_000_000_000
@@ -130,7 +130,7 @@ def test_it_is_approved_carried_out_and_undone(ws):
     with untouched(ws.places.root), pytest.raises(NotApproved):
         ws.plan.execute(plan_id)
     approve(ws, plan_id)
-    view = patches.as_change_plan(ws, plan_id)
+    view = export.as_change_plan(ws, plan_id)
     assert view.approval.status is ChangeApproval.APPROVED
     assert view.approval.decided_by == "user"
     before = (ws.places.root / "pkg/base.py").read_bytes()
@@ -156,7 +156,7 @@ rename to pkg/bottom.py
 +    return 3
 """
     plan_id = make(ws, patch)
-    view = patches.as_change_plan(ws, plan_id)
+    view = export.as_change_plan(ws, plan_id)
     assert [diff.file for diff in view.changes] == ["pkg/bottom.py"]
     assert view.scope.target_files == ("pkg/base.py", "pkg/bottom.py")
     assert view.scope.affected_files == ("pkg/middle.py", "tests/test_middle.py")
@@ -182,7 +182,7 @@ rename to pkg/bottom.py
     ],
 )
 def test_risk_from_the_three_criteria_only(ws, contents, level, reason):
-    view = patches.as_change_plan(ws, make(ws, patch_of(ws, **contents)))
+    view = export.as_change_plan(ws, make(ws, patch_of(ws, **contents)))
     assert view.risk.level is level
     assert view.risk.reasons == ((reason,) if reason else ())
 
@@ -463,7 +463,7 @@ def test_its_diffs_are_fixed(ws):
     plan_id = make(ws, BASE_DIFF.encode())
     with pytest.raises(ChangeFixed):
         ws.plan.set_action_specs(plan_id, [write("pkg/base.py", "x\n")])
-    assert patches.as_change_plan(ws, plan_id).changes[0].diff == BASE_DIFF
+    assert export.as_change_plan(ws, plan_id).changes[0].diff == BASE_DIFF
 
 
 @pytest.mark.req("CP-9")
@@ -476,7 +476,7 @@ def test_a_newer_state_supersedes(ws, approved_first):
     (ws.places.root / "unrelated.txt").write_text("new\n")
     captured = project.capture(ws)
     assert captured.superseded == ("p1",)
-    view = patches.as_change_plan(ws, plan_id)
+    view = export.as_change_plan(ws, plan_id)
     assert view.approval.status is ChangeApproval.REJECTED
     assert ws.plan.get_state(plan_id).status is PlanStatus.PROPOSED
     assert "superseded" in kinds(ws, plan_id)
@@ -486,7 +486,7 @@ def test_a_newer_state_supersedes(ws, approved_first):
     assert "ringi propose --again p1" in caught.value.hint.format_map(caught.value.details)
     assert ws.plan.get_state(ordinary).status is PlanStatus.PENDING_REVIEW
     again = patches.propose_again(ws, plan_id)
-    assert patches.as_change_plan(ws, again).approval.status is ChangeApproval.PENDING
+    assert export.as_change_plan(ws, again).approval.status is ChangeApproval.PENDING
     approve(ws, again)
     assert ws.plan.execute(again).overall_success
     assert_whole(ws)
@@ -507,7 +507,7 @@ def test_a_change_nobody_captured_is_found_at_use(ws, moment):
     }
     with untouched(ws.places.root), pytest.raises(Superseded):
         use[moment]()
-    assert patches.as_change_plan(ws, plan_id).approval.status is ChangeApproval.REJECTED
+    assert export.as_change_plan(ws, plan_id).approval.status is ChangeApproval.REJECTED
 
 
 @pytest.mark.req("CP-9")
@@ -528,7 +528,7 @@ def test_the_explanation_decides_nothing(ws):
     one, other = ws.plan.get(silent), ws.plan.get(lying)
     assert facts_of(one).risk == facts_of(other).risk
     assert facts_of(one).explanation == PlanExplanation("", "")
-    assert patches.as_change_plan(ws, lying).approval.status is ChangeApproval.PENDING
+    assert export.as_change_plan(ws, lying).approval.status is ChangeApproval.PENDING
     approve(ws, silent)
     assert ws.plan.execute(silent).overall_success
 
@@ -537,7 +537,7 @@ def test_the_explanation_decides_nothing(ws):
 def test_declined_is_rejected_by_the_user(ws):
     plan_id = make(ws, BASE_DIFF.encode())
     ws.plan.reject(plan_id, "not now")
-    view = patches.as_change_plan(ws, plan_id)
+    view = export.as_change_plan(ws, plan_id)
     assert (view.approval.status, view.approval.decided_by) == (ChangeApproval.REJECTED, "user")
 
 
@@ -545,7 +545,7 @@ def test_an_ordinary_plan_is_no_change_plan(ws):
     plan_id = proposed(ws, write("pkg/base.py", "x\n"))
     assert change_plan_of(ws.plan.get(plan_id)) is None
     with pytest.raises(NoSuchForm):
-        patches.as_change_plan(ws, plan_id)
+        export.as_change_plan(ws, plan_id)
 
 
 @pytest.mark.req("CP-4", "PT-7")

@@ -69,7 +69,7 @@ def test_a_copy_stays_while_its_plan_is_open(workspace: Workspace) -> None:
 
 
 def test_an_old_copy_goes_and_that_is_said(workspace: Workspace) -> None:
-    for left_out, words in ((False, "was removed (p1)"), (True, "work in it that no plan could carry")):
+    for left_out, words in ((False, "was removed (p1)"), (True, "work in it that no plan could hold")):
         copy = worked(workspace, new=str(left_out))
         taken(workspace, copy)
         copy.note(ended_at=OLD, left_out=left_out)
@@ -276,7 +276,7 @@ def test_the_doctor_names_what_is_kept(workspace: Workspace, repo: Path, tmp_pat
         if "/tree" in str(finding.text)
     }
     assert len(found) == 3
-    assert "go on with p1" in found[Mark.GOOD, ""]
+    assert "can resume p1" in found[Mark.GOOD, ""]
     assert "(0 days, 0." in found[Mark.GOOD, ""]
     assert "not all of it is in a plan" in found[Mark.NOTE, "rm"]
     assert "MB" in found[Mark.NOTE, "ringi"] or "not a plan yet" in found[Mark.NOTE, "ringi"]

@@ -128,7 +128,7 @@ def test_no_git(tmp_path: Path, plan_id: str, monkeypatch: pytest.MonkeyPatch):
 def test_a_ledger_inside_the_workspace_is_noted(tmp_path: Path, plan_id: str):
     inside = str(tmp_path / "ws" / "state")
     findings = examined(tmp_path, RINGI_STATE_DIR=inside)
-    assert any("the ledger lies inside the workspace" in str(finding.text) for finding in findings)
+    assert any("the ledger is inside the workspace" in str(finding.text) for finding in findings)
 
 
 def test_a_newer_ledger_is_named_and_repair_keeps_its_hands_off(tmp_path: Path, plan_id: str):

@@ -152,7 +152,7 @@ def test_approve_with_a_note(workspace: Workspace, plan_id: str) -> None:
 def test_reject_needs_words(workspace: Workspace, plan_id: str) -> None:
     sitting = Sitting(workspace, plan_id, ReviewAct.REJECT, ReviewAct.REJECT, answers=(None, " not so "))
     assert sitting.run() is ReviewEnd.REJECTED
-    assert sitting.heard("A reject needs a word of feedback")
+    assert sitting.heard("To reject it, say what should change")
     assert sitting.state.status is PlanStatus.PROPOSED
     assert [given.text for given in sitting.state.feedback] == ["not so"]
 
@@ -327,7 +327,7 @@ def test_taken_up_again(workspace: Workspace, plan_id: str) -> None:
     assert sitting.state.status is PlanStatus.PROPOSED
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=("y",))
     assert sitting.run() is ReviewEnd.APPLY
-    assert sitting.prompter.asked == ["p1 does not wait now. Take it up again? [y/n]"]
+    assert sitting.prompter.asked == ["p1 is not open. Reopen it? [y/n]"]
     assert sitting.document.plan.version == 2
 
 

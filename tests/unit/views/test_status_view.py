@@ -60,7 +60,7 @@ def test_ten_thousand_sessions_are_named_at_once() -> None:
 @pytest.mark.parametrize(
     ("given_ref", "words"),
     [
-        (ref(SessionStatus.DISCOVERY, 0, 0, 0, 0), "in its questions"),
+        (ref(SessionStatus.DISCOVERY, 0, 0, 0, 0), "answering questions"),
         (ref(SessionStatus.DISCOVERY, 2, 4, 0, 0), "2 of 4 questions"),
         (ref(SessionStatus.DESIGN, 4, 4, 1, 3), "1 of 3 decisions"),
         (ref(SessionStatus.DESIGN, 4, 4, 0, 0), "4 of 4 questions"),

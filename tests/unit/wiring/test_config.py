@@ -788,10 +788,10 @@ def test_a_file_too_large_is_not_even_read(place: Place):
 def test_what_is_no_file_is_refused_without_waiting(place: Place):
     for path in (place.user, place.project):
         path.mkdir()
-        assert str(place.refused()) == f"{path}: it is no regular file"
+        assert str(place.refused()) == f"{path}: it is not a regular file"
         path.rmdir()
         os.mkfifo(path)
-        assert str(place.refused()) == f"{path}: it is no regular file"
+        assert str(place.refused()) == f"{path}: it is not a regular file"
         path.unlink()
 
 
@@ -805,7 +805,7 @@ def test_the_users_file_may_be_a_link(place: Place):
     assert loaded.sources["language"].where == f"{place.user}:1"
     target.unlink()
     os.mkfifo(target)
-    assert str(place.refused()) == f"{place.user}: it is no regular file"
+    assert str(place.refused()) == f"{place.user}: it is not a regular file"
     place.user.unlink()
     place.user.symlink_to(place.user)
     assert "it cannot be read" in str(place.refused())
@@ -820,7 +820,7 @@ def test_the_projects_file_may_not_be_a_link(place: Place):
     place.project.unlink()
     place.project.parent.rmdir()
     place.project.parent.symlink_to(target)
-    assert str(place.refused()) == f"{place.project.parent}: it is no folder"
+    assert str(place.refused()) == f"{place.project.parent}: it is not a folder"
 
 
 def test_a_workspace_reached_through_a_link_is_fine(place: Place):
@@ -836,7 +836,7 @@ def test_a_file_in_the_folders_place_is_an_absence_for_the_user_only(place: Plac
     assert place.load().config == DEFAULTS
     place.project.parent.rmdir()
     place.project.parent.write_text("")
-    assert str(place.refused()) == f"{place.project.parent}: it is no folder"
+    assert str(place.refused()) == f"{place.project.parent}: it is not a folder"
 
 
 @contextlib.contextmanager

@@ -41,10 +41,10 @@ from ringi.views.session import decision_lines, feedback_lines, pending_lines, q
 _HELP: Final = (
     Text("A number chooses an option, and so does the letter of a decision's option: a, b …"),
     Text("To a question, anything else is an answer in your own words."),
-    Text("A line that ends with \\ goes on in the next one; pasted lines belong together."),
-    Text("/back    to the one before; its answer stays until you give another"),
+    Text("A line that ends with \\ continues on the next one; pasted lines belong together."),
+    Text("/back    to the previous one; its answer stays until you give another"),
     Text("/skip    leaves the question without an answer"),
-    Text("/quit    goes on later; everything you said is saved"),
+    Text("/quit    leaves; everything is saved, and you can resume later"),
     Text("/cancel  ends the session for good"),
     Text("?        this help; a space before it, or before a /, makes it an answer"),
 )
@@ -77,7 +77,7 @@ class Dialogue:
             return EXIT_INTERRUPTED
         except (StorageFailed, Busy) as error:
             self.ui.error(error)
-            self.ui.line(Text("What you said before is saved. Go on with:"))
+            self.ui.line(Text("Your answers so far are saved. Resume with:"))
             self.ui.next_step(self.driver.command)
             return error.exit_code
 
@@ -149,7 +149,7 @@ class Dialogue:
 
     def _skip_reminder(self) -> Reminder | None:
         words = Text(
-            "Still there? The question waits; /skip leaves it without an answer, /quit goes on later."
+            "Still there? The question waits; /skip leaves it without an answer, /quit lets you resume later."
         )
         return Reminder(self._skip_after_sec, words) if self._skip_after_sec else None
 
@@ -282,8 +282,8 @@ COMMANDS: Final[Mapping[str, Callable[[Dialogue, SessionView], Step]]] = {
 
 _CHOICES: Final = Text("[a]pprove  [r]eject  [s]how again  [b]ack  [?]  [q]uit")
 _REVIEW_HELP: Final = (
-    Text("a  approve: these words become a run, which waits until you start it"),
-    Text("r  reject, with words for what should be different; decisions are made anew"),
+    Text("a  approve: this summary becomes a run, which waits until you start it"),
+    Text("r  reject, and say what should be different; then you decide again"),
     Text("s  show the summary again"),
     Text("i  show word for word what the run gets"),
     Text("b  back to the decision before"),
@@ -366,7 +366,7 @@ def _reject(review: SessionReview) -> SessionView | int | None:
         return None
     feedback = said.strip()
     if not feedback:
-        review.say(Text("A reject needs a word of feedback; nothing was decided."))
+        review.say(Text("To reject it, say what should change; nothing was decided."))
         return None
     return driver.tool.reject(driver.session_id, feedback)
 

@@ -96,7 +96,7 @@ class Driver:
         return signed(self.app, key, statement)
 
     def tell_saved(self) -> None:
-        self.ui.prose(Text("Everything you said is saved. Go on with:"))
+        self.ui.prose(Text("Everything is saved. Resume with:"))
         self.ui.next_step(self.command)
 
     def tell_totals(self, view: SessionView) -> None:
@@ -264,7 +264,7 @@ def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionV
 def _kept(driver: Driver, error: BadAnswers) -> BadAnswers:
     """Adds that the session exists and keeps the answers before the bad one."""
     why = Text(
-        "{why}. The session is kept; go on with: {command}", why=error.details["why"], command=driver.command
+        "{why}. The session is kept; resume with: {command}", why=error.details["why"], command=driver.command
     )
     return BadAnswers(what=error.details["what"], why=why)
 

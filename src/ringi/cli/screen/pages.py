@@ -28,7 +28,7 @@ KEYS: Final = (
     ("r", Text("reject, with words for whoever proposed it")),
     ("u", Text("take back your last change; if files changed: update to them as they are now")),
     ("t", Text("only what changed since the version that was approved last, or all of it again")),
-    ("i", Text("everything known of the plan: risk, checks, other plans, what was said")),
+    ("i", Text("everything known about the plan: risk, checks, other plans, comments")),
     ("s", Text("show the plan as it is now")),
     ("U", Text("undo a plan that was carried out")),
     ("q", Text("quit; nothing is decided")),

@@ -1,4 +1,4 @@
-"""The built-in default that plans without any model, in English and Japanese."""
+"""The built-in default, which plans without a model, in English and Japanese."""
 
 from ringi.llm.playbook.playbook import Playbook
 

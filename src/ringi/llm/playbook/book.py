@@ -1,8 +1,8 @@
 """What the playbook knows, from the files in `content`.
 
-`content/kinds` holds one file for each kind of change: the words that tell it, its questions, its decisions
-and its steps, in English. The Japanese is in `locale/ja/LC_MESSAGES/playbook.po`; there the name of a file is
-the context of its sentences.
+`content/kinds` has one file for each kind of change: the words that identify it, its questions, decisions
+and steps, in English. The Japanese is in `locale/ja/LC_MESSAGES/playbook.po`, with the file name as the
+context of each sentence.
 """
 
 import gettext
@@ -57,7 +57,7 @@ class Kind(StrEnum):
 
 
 class Said(StrEnum):
-    """What an instruction can already say, so that nobody is asked for it."""
+    """What an instruction may already say, so that nobody needs to ask."""
 
     PLACE = "place"
     LIMIT = "limit"
@@ -80,11 +80,11 @@ class Said(StrEnum):
     UNUSED = "unused"
     SINCE = "since"
     ADDITIVE = "additive"
-    """Data only gets something more."""
+    """Data is only added to."""
     KEPT = "kept"
     """What must not change."""
     TARGET = "target"
-    """A figure to reach; any other figure is today's."""
+    """A target figure; any other figure is the current one."""
     EXTENSION = "extension"
     """The change extends something that exists."""
     FRESH = "fresh"
@@ -95,7 +95,7 @@ class Said(StrEnum):
 
 
 class Lean(StrEnum):
-    """What somebody said that speaks for one option and against another."""
+    """A preference that speaks for one option and against another."""
 
     SOON = "soon"
     SOUND = "sound"
@@ -103,9 +103,9 @@ class Lean(StrEnum):
     CAREFUL = "careful"
     NO_DEPENDENCY = "no_dependency"
     KEEP = "keep"
-    """What others use stays as it is."""
+    """What others use stays unchanged."""
     FREE = "free"
-    """Everybody who uses it is at hand."""
+    """All its users can be reached."""
     OUTSIDERS = "outsiders"
     NARROW = "narrow"
     WIDE = "wide"
@@ -119,11 +119,11 @@ class Lean(StrEnum):
     """Several major versions."""
     FRESH = "fresh"
     THEFT = "theft"
-    """Of the device that stores it."""
+    """The loss of the device that stores it."""
 
 
 Steps = dict[int, str]
-"""Steps that replace the usual ones, by their place from 0. An empty one drops the usual step."""
+"""Steps that replace the usual ones, by index from 0. An empty one drops the step."""
 
 
 class AnswerEntry(Document, frozen=True, kw_only=True):
@@ -132,7 +132,7 @@ class AnswerEntry(Document, frozen=True, kw_only=True):
     text: str
     leans: frozenset[Lean] = frozenset()
     settles: str = ""
-    """The decision that is no longer needed after it, with its option: home=own."""
+    """The decision it makes unnecessary, with the option: home=own."""
     steps: Steps = msgspec.field(default_factory=dict)
 
 
@@ -143,11 +143,11 @@ class QuestionEntry(Document, frozen=True, kw_only=True):
     context: str
     answers: tuple[AnswerEntry, ...] = ()
     only: Said | None = None
-    """It is asked only if the instruction says this."""
+    """Asked only if the instruction says this."""
     unless: frozenset[Said] = frozenset()
     """Any of these answers it."""
     until: int = _ALWAYS
-    """It is not worth asking once the instruction says this many things."""
+    """Not worth asking if the instruction says this many things."""
 
 
 class OptionEntry(Document, frozen=True, kw_only=True):
@@ -157,11 +157,11 @@ class OptionEntry(Document, frozen=True, kw_only=True):
     pros: tuple[str, ...]
     cons: tuple[str, ...]
     base: int = 0
-    """How good it is if nothing else is known."""
+    """How good it is by default."""
     suits: frozenset[Lean] = frozenset()
     breaks: frozenset[Lean] = frozenset()
     hints: tuple[str, ...] = ()
-    """Words that speak of it, in both languages."""
+    """Words that refer to it, in both languages."""
     steps: Steps = msgspec.field(default_factory=dict)
 
 
@@ -173,9 +173,9 @@ class DecisionEntry(Document, frozen=True, kw_only=True):
     unless: frozenset[Said] = frozenset()
     until: int = _ALWAYS
     needless: Lean | None = None
-    """There is nothing to decide after this answer."""
+    """After this answer there is nothing to decide."""
     told: dict[Said, Steps] = msgspec.field(default_factory=dict)
-    """The instruction itself can settle it, in a way that is not offered."""
+    """The instruction itself can settle it in a way that is not an option."""
 
     def option(self, key: str) -> OptionEntry | None:
         return next((option for option in self.options if option.key == key), None)
@@ -191,17 +191,17 @@ class Work(Document, frozen=True, kw_only=True):
 
 
 class Chapter(Document, frozen=True, kw_only=True):
-    """All about one kind of change."""
+    """Everything about one kind of change."""
 
     work: Work
     questions: tuple[QuestionEntry, ...]
     decisions: tuple[DecisionEntry, ...]
     words: dict[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """They tell that an instruction is of this kind; by their weight."""
+    """Words that identify this kind, by weight."""
     lends: bool = False
-    """It is worth a question and a decision even if the instruction is mainly of another kind."""
+    """Worth a question and a decision even if the main kind is another."""
     new: bool = False
-    """It makes something that did not exist."""
+    """It creates something new."""
 
 
 class Book(NamedTuple):
@@ -216,7 +216,7 @@ class Book(NamedTuple):
         return chain.from_iterable(chapter.decisions for chapter in self.chapters.values())
 
     def steps(self, kind: Kind) -> Iterator[tuple[str, Steps]]:
-        """What answers and decisions change about the usual steps, by what is settled: feature.home=own."""
+        """How answers and decisions change the usual steps, by what was settled: feature.home=own."""
         for question in self.chapters[kind].questions:
             yield from ((answer.settles, answer.steps) for answer in question.answers if answer.steps)
         for decision in self.chapters[kind].decisions:
@@ -227,12 +227,12 @@ class Book(NamedTuple):
 @cache
 def book(language: str) -> Book:
     catalogue = gettext.translation(DOMAIN, _LOCALES, [language], fallback=True)
-    # gettext answers an empty message with the head of the catalogue.
+    # For an empty message gettext returns the catalogue's header.
     return _translated(_english(CONTENT), lambda file, text: text and catalogue.pgettext(file, text))
 
 
 def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
-    """Every sentence for people, in the order of the files, each with the name of its file."""
+    """Every sentence for people with its file's name, in file order."""
     found: dict[tuple[str, str], None] = {}
 
     def keep(file: str, text: str) -> str:
@@ -245,7 +245,7 @@ def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
 
 
 def chapters() -> Mapping[Kind, Chapter]:
-    """In English; the words that tell a kind are the same for all languages."""
+    """In English; the words that identify a kind are the same for all languages."""
     return _english(CONTENT).chapters
 
 
@@ -263,10 +263,10 @@ def _read(path: Path, kind: type[T]) -> T:
 
 
 def _qualified(kind: Kind, chapter: Chapter) -> Chapter:
-    """The files leave out the name of the kind in front of a key."""
+    """Adds the kind to the keys; the files leave it out."""
 
     def answer(question: str, at: int, entry: AnswerEntry) -> AnswerEntry:
-        # An answer with steps of its own settles its question, for the steps alone.
+        # An answer with its own steps settles its question, but only for the steps.
         settled = entry.settles or (f"{question}={at}" if entry.steps else "")
         return replace(entry, settles=f"{kind}.{settled}" if settled else "")
 
@@ -290,7 +290,7 @@ def _translated(english: Book, say: Callable[[str, str], str]) -> Book:
 
 
 def _said(value: T, say: Callable[[str], str]) -> T:
-    """The same with its sentences for people as `say` says them."""
+    """A copy with its sentences for people translated by `say`."""
     made: Any = value
     if isinstance(value, str):
         made = say(value)

@@ -1,4 +1,4 @@
-"""A brief, read and with the book in its language beside it."""
+"""A brief, parsed, together with the book in its language."""
 
 from typing import Final, NamedTuple
 
@@ -40,7 +40,7 @@ class Case(NamedTuple):
         )
 
     def known(self) -> list[tuple[DecisionEntry, DecisionPoint]]:
-        """The decisions of the brief that are in the book, told by their words."""
+        """The brief's decisions that are in the book, matched by their text."""
         if not self.brief.decisions:
             return []
         entries = {self.phrase(entry.topic): entry for entry in self.book.decisions()}
@@ -59,7 +59,7 @@ class Case(NamedTuple):
         ]
 
     def stances(self, entry: DecisionEntry, texts: tuple[Searched, ...]) -> dict[str, int]:
-        """Of these texts to each option."""
+        """How these texts feel about each option."""
         return {option.key: stance(texts, option.hints, self.phrase(option.name)) for option in entry.options}
 
     def feedback_topic(self, text: str) -> str:

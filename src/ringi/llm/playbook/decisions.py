@@ -1,4 +1,4 @@
-"""Which decisions are due, and which option to recommend after all that was said."""
+"""Which decisions to ask for, and which option to recommend."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -45,10 +45,10 @@ def decisions(brief: Brief) -> NewDecisions:
         for key, entry in entries.items()
         if resolved(case.stances(entry, design.heard[-1:]), earlier.get(key, ""))
     ]
-    # What was ever said about a rejected design is not forgotten.
+    # Consider all feedback, also on earlier designs.
     mentioned = [key for key, entry in entries.items() if any(case.stances(entry, design.heard).values())]
     due = dict.fromkeys(chain(spoken_of, mentioned, before, _due(case, design.leans)))
-    # A decision that was taken stays, whatever else would be worth one.
+    # A decision that was made stays, even if others matter more.
     about = [text for text in dict.fromkeys(brief.feedback) if case.feedback_choice(text)]
     room = MOST_DECISIONS - len(before) - len(about)
     if brief.feedback and not spoken_of and room > 0:
@@ -61,7 +61,7 @@ def decisions(brief: Brief) -> NewDecisions:
 
 
 def _candidates(case: Case) -> Iterator[DecisionEntry]:
-    """What matters most first: how the work is done, what else it endangers, then the rest."""
+    """Most important first: how the work is done, what else it endangers, then the rest."""
     chapters = case.book.chapters
     own = [
         entry
@@ -102,7 +102,7 @@ def _score(option: OptionEntry, leans: Leans, stand: int, earlier: str) -> int:
 
 
 def _explained(option: NewOption, entry: DecisionEntry, key: str, design: _Design) -> NewOption:
-    """Says why it is recommended after feedback."""
+    """Adds why it is recommended after feedback."""
     case = design.case
     stances = case.stances(entry, design.heard)
     spared = next((other for other in entry.options if stances[other.key] == AGAINST), None)

@@ -13,11 +13,11 @@ _LINE_MARKS: Final = re.compile(r"^[\s#>*+\-]+(?:\[[ xX]\]\s)?|^\d{1,3}[.)]\s+")
 _SENTENCE_END: Final = re.compile(r"[。！？!?]|[.;](?=\s|$)")  # noqa: RUF001
 _WORDED: Final = re.compile(r"[^\W_]")
 _ARTICLE: Final = re.compile(r"^(?:a|an|the|our|some|my|this|that|all)\s+", re.IGNORECASE)
-# A particle between two things, not a syllable of a word: no hiragana beside it.
+# A particle between two things, not a syllable of a word: no hiragana next to it.
 _PARTICLE: Final = re.compile(r"(?<=[^ぁ-ん\s])(?:には|では|から|への|へ|に|で|は)\s*(?=[^ぁ-ん\s])")
 _SECOND_PART: Final = re.compile(r"^(?:up|out|rid of)\s+")
 _TOPIC: Final = re.compile(r"^(.{2,30}?)(?:が|は)(?=.)")
-# What people shall be able to do, if it ends in a whole word.
+# What people should be able to do, if it ends in a whole word.
 _ABILITY: Final = re.compile(r"^(.{4,40}[^ぁ-ん])(?:でき|出せ)るように")
 _WHOLE_WORD: Final = re.compile(r"[^ぁ-ん]{2}\Z")
 
@@ -28,7 +28,7 @@ class Gist(NamedTuple):
     matter: str
     """The sentence without its verb; empty if nothing is left."""
     thing: str
-    """What the verb speaks of."""
+    """The verb's object."""
 
 
 def gist_of(instruction: str, language: str) -> Gist:
@@ -43,7 +43,7 @@ def gist_of(instruction: str, language: str) -> Gist:
 
 
 def first_sentence(instruction: str) -> str:
-    """Of the first line with words in it, code and marks of Markdown left out."""
+    """From the first line with words, without code and Markdown marks."""
     in_code = False
     for line in instruction[: 15 * _LONGEST_LINE].splitlines():
         if line.lstrip().startswith(("```", "~~~")):
@@ -70,7 +70,7 @@ def _english(sentence: str) -> tuple[str, str, str]:
     matter = _ARTICLE.sub("", rest)
     ends = [at for end in vocabulary().object_ends if (at := f" {matter}".find(end)) >= 0]
     thing = matter[: max(min(ends, default=len(matter) + 1) - 1, 0)]
-    # What is made so or so: the last word says how.
+    # "make X faster": the last word says how.
     return sentence, matter, thing.rpartition(" ")[0] if verb.lower() == "make" else thing
 
 
@@ -97,7 +97,7 @@ def _japanese(sentence: str) -> tuple[str, str, str]:
 
 
 def _without_ending(text: str, endings: tuple[str, ...]) -> str:
-    """Only if what is left is a whole word: 直して is one."""
+    """Only if a whole word is left: 直して is one itself."""
     found = next((ending for ending in endings if text.endswith(ending)), "")
     rest = text.removesuffix(found)
     return rest if _WHOLE_WORD.search(rest) else text

@@ -1,4 +1,4 @@
-"""Reads an instruction: which kinds of change it asks for, and what it already says."""
+"""Parse an instruction: which kinds of change it asks for, and what it already says."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,23 +16,23 @@ _MOST_READ: Final = 4_000
 _MOST_KINDS: Final = 3
 _SECONDARY: Final = 3
 _SENSITIVE: Final = {Kind.SECURITY: 2}
-"""In something new, a hint of it is enough."""
+"""For something new, a hint is enough."""
 _VERB_COUNTS: Final = 2
 _NEAR_THE_END: Final = 16
 _LEAST: Final = 2
-"""A single word that may mean anything is not enough."""
+"""A single ambiguous word is not enough."""
 _FIRST_MEANT: Final = (
     Kind.MIGRATION, Kind.PERFORMANCE, Kind.DOCS, Kind.TESTS, Kind.RELEASE, Kind.DEPENDENCY, Kind.BUILD,
     Kind.ENCRYPTION, Kind.SECURITY, Kind.PURGE, Kind.REMOVAL, Kind.RENAME, Kind.REFACTOR, Kind.BUG, Kind.UI,
     Kind.FEATURE,
 )  # fmt: skip
-"""If two fit equally well as the main kind, the earlier one is meant."""
+"""If two fit equally well as the main kind, the earlier one wins."""
 _BESIDE: Final = (
     Kind.FEATURE, Kind.BUG, Kind.REFACTOR, Kind.RENAME, Kind.PERFORMANCE, Kind.TESTS, Kind.DOCS,
     Kind.DEPENDENCY, Kind.RELEASE, Kind.BUILD, Kind.PURGE, Kind.REMOVAL, Kind.ENCRYPTION, Kind.SECURITY,
     Kind.MIGRATION, Kind.UI,
 )  # fmt: skip
-"""If two fit equally well beside the main kind, the earlier one comes first."""
+"""If two fit equally well besides the main kind, the earlier one comes first."""
 _LONGEST_LIMIT: Final = 160
 
 _URL: Final = re.compile(r"[a-z]{1,10}://[!-~]+", re.IGNORECASE)
@@ -73,7 +73,7 @@ _AUTOMATIONS: Final = frozenset(
     [".github", ".gitlab-ci.yml", ".circleci", "Jenkinsfile", ".travis.yml", "azure-pipelines.yml"]
 )
 _DERIVED: Final = frozenset([Said.KEPT, Said.TARGET, Said.EXTENSION, Said.FRESH, Said.CHECKS, Said.OUTPUT])
-"""They say nothing more than what they follow from."""
+"""Implied by other things, so they add no detail."""
 _MOST_PLACES: Final = 3
 _LONGEST_PLACE: Final = 60
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_./()-]+")
@@ -106,7 +106,7 @@ class Instruction(NamedTuple):
     limit: str
     """The sentence that keeps something out."""
     far: bool
-    """Over several major versions at once."""
+    """An upgrade over several major versions."""
 
     @property
     def main(self) -> Kind:
@@ -136,7 +136,7 @@ def read(brief: Brief) -> Instruction:
         said -= {Said.ADDITIVE}
     gist = gist_of(text, brief.language)
     if Said.EXTENSION in said:
-        # What exists already is not what is wanted.
+        # What exists already is not what the instruction asks for.
         gist = gist._replace(thing=_new_part(gist))
     return Instruction(
         kinds=kinds,
@@ -149,7 +149,7 @@ def read(brief: Brief) -> Instruction:
 
 
 def things_said(text: str) -> frozenset[Said]:
-    """In a text that is no instruction."""
+    """In a text other than the instruction."""
     bare = _URL.sub(" ", text[:_MOST_READ])
     return _said(bare, searched_whole(bare), _places(bare, frozenset()))
 
@@ -158,7 +158,7 @@ def _said(bare: str, whole: Searched, named: tuple[str, ...]) -> frozenset[Said]
     words = vocabulary()
     text = whole.without(words.silent)
     found = {said for said, listed in words.said.items() if text.has_any(listed)}
-    # Phrases that say nothing else still speak of dependencies.
+    # Filler phrases can still mention dependencies.
     found |= {Said.DEPENDENCIES} if whole.has_any(words.said[Said.DEPENDENCIES]) else set()
     found |= {Said.PLACE} if named else set()
     found |= {Said.MEASURE} if _MEASURE.search(bare) else set()
@@ -263,13 +263,13 @@ def _scores(text: Searched, said: frozenset[Said]) -> dict[Kind, int]:
     if Said.MEASURE in said and text.has_any(words.taking):
         found[Kind.PERFORMANCE] += 4 if Said.TARGET in said else 3
     if text.has_any(words.sign_in) and text.has_any(words.adding):
-        # Something to build, no hole to close.
+        # Something to build, not a vulnerability to fix.
         found[Kind.SECURITY] = _SENSITIVE[Kind.SECURITY]
     if Said.ERROR in said:
         found[Kind.BUG] += 2
     if found[Kind.MIGRATION] and not text.has_any(words.migrated):
         found[Kind.REFACTOR] += found.pop(Kind.MIGRATION)
-    # Of two kinds that share their words, one is meant.
+    # Two kinds that share words: keep one.
     found.pop(Kind.REMOVAL if text.has_any(words.data) and text.has_any(words.which_data) else Kind.PURGE)
     if found[Kind.ENCRYPTION] and text.has_any(words.in_transit):
         found[Kind.SECURITY] += found.pop(Kind.ENCRYPTION)
@@ -286,7 +286,7 @@ def _weight(text: Searched, words: Mapping[int, tuple[str, ...]]) -> int:
 
 
 def _places(text: str, entries: frozenset[str]) -> tuple[str, ...]:
-    """`entries` are the names at the top of the project."""
+    """`entries` are the project's top-level names."""
     found: dict[str, None] = {}
     spans = {span for span in text.split("`")[1::2] if _CODE_NAME.match(span)}
     for token in dict.fromkeys(_TOKEN.findall(text)):

@@ -1,4 +1,4 @@
-"""What the answers speak for, and which decisions they make needless."""
+"""What the answers favour, and which decisions they make unnecessary."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -17,20 +17,20 @@ _BY_INSTRUCTION: Final = {
     Said.OUTPUT: Lean.NONE_STORED,
     Said.FRESH: Lean.FRESH,
 }
-# Of a free answer; the rest is too easily said in passing.
+# Taken from a free answer; the rest is too easily said in passing.
 _SETTLING: Final = frozenset([Said.PLACE, Said.SWITCH, Said.LEVEL, Said.ACCEPTANCE])
 
 
 class Leans(NamedTuple):
     leans: frozenset[Lean]
     settled: tuple[str, ...]
-    """Decisions with their option: feature.home=own."""
+    """Settled decisions with their option: feature.home=own."""
     said: frozenset[Said]
     """By the instruction and in free answers."""
     free: tuple[Searched, ...]
     """Answers in people's own words."""
     unknown: frozenset[str]
-    """Questions to which nobody knew the answer."""
+    """Questions whose answer nobody knew."""
 
 
 def leans_of(case: Case) -> Leans:
@@ -60,7 +60,7 @@ def leans_of(case: Case) -> Leans:
 
 
 def _offered(case: Case) -> Iterator[tuple[tuple[str, str], AnswerEntry]]:
-    """By the question and the answer, both as they were worded."""
+    """By question and answer text."""
     asked = {question.question for question in case.brief.questions}
     for entry in case.book.questions():
         made = case.question(entry)
@@ -70,7 +70,7 @@ def _offered(case: Case) -> Iterator[tuple[tuple[str, str], AnswerEntry]]:
 
 
 def _told(case: Case) -> list[str]:
-    """By the instruction itself, whatever was answered."""
+    """From the instruction itself, whatever was answered."""
     return [
         f"{decision.key}={said}"
         for decision in case.book.decisions()

@@ -20,7 +20,7 @@ _COMPOSERS: Final = {
 
 
 class Playbook:
-    """Plans without any model: the same brief always gives the same bytes."""
+    """Plans without a model: the same brief always gives the same bytes."""
 
     name: Final = "playbook"
 
@@ -36,7 +36,7 @@ class Playbook:
 def _document(prompt: Prompt) -> object:
     composer = _COMPOSERS.get(prompt.purpose)
     if composer is None:
-        # To place what the parser could not, one has to understand it.
+        # Placing what the parser could not place needs a model.
         return {"specs": []}
     made: Document = composer(prompt.brief or Brief(instruction=""))
     return msgspec.to_builtins(made)

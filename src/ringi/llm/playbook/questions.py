@@ -1,4 +1,4 @@
-"""Which questions are worth asking: at most one of each type, none that is answered already."""
+"""Which questions to ask: at most one of each type, none that is already answered."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -31,7 +31,7 @@ def _asked(case: Case) -> Iterator[QuestionEntry]:
     for kind in _ORDER:
         own = [entry for entry in main.questions if entry.type is kind]
         lent = [entry for chapter in lenders for entry in chapter.questions if entry.type is kind]
-        # If the main kind of change leaves nothing open, another may; something new is bound by the others.
+        # If the main kind leaves nothing open, ask about another; something new depends on the others.
         both = [*lent, *own] if main.new and kind in _BINDING else [*own, *lent]
         yield from [entry for entry in both if _is_due(entry, case.instruction)][:1]
 

@@ -1,4 +1,4 @@
-"""Other people's words inside our own: in one line, cut between words, harmless as Markdown."""
+"""Quotes untrusted text: in one line, cut between words, harmless as Markdown."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from typing import Final
 from ringi.text import deceiving
 
 _SPACES: Final = re.compile(r"\s+")
-# Only if it would be markup: a reader of the plain text stumbles over every other backslash.
+# Escape only real markup: backslashes disturb readers of the plain text.
 _MARKS: Final = re.compile(r"\*|\\(?=[^\w\s])|<(?=[A-Za-z/!?])|(?<=\])\(|(?<!\w)_|_(?!\w)")
 _FENCES: Final = re.compile(r"`{2,}|~{3,}")
 _BREAKS: Final = frozenset(" 、。，．・,.;")  # noqa: RUF001
@@ -16,8 +16,8 @@ _ELLIPSIS: Final = "…"
 
 
 def one_line(text: str, most: int) -> str:
-    """At most `most` characters of it, without line breaks and without what cannot be seen."""
-    # More is looked at, because spaces and hidden characters fall away.
+    """At most `most` characters, without line breaks and invisible characters."""
+    # Take more at first, because spaces and invisible characters are dropped.
     spaced = _SPACES.sub(" ", text[: 4 * most])
     hidden = {ord(c): None for c in set(spaced) if deceiving(c)}
     return cut(spaced.translate(hidden).strip() if hidden else spaced.strip(), most)
@@ -40,7 +40,7 @@ def _belongs_to_the_previous(character: str) -> bool:
 
 
 def harmless(text: str) -> str:
-    """As Markdown it shows these very words; single backticks still mark code."""
+    """Escaped so that Markdown shows exactly this text; single backticks still mark code."""
     plain = _FENCES.sub("'", text)
     if plain.count("`") % 2:
         plain = plain.replace("`", "'")

@@ -1,4 +1,4 @@
-"""What somebody who rejected a design said about its options."""
+"""What feedback on a rejected design says about its options."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -22,7 +22,7 @@ def heard(texts: Sequence[str]) -> tuple[Searched, ...]:
 
 
 def wish(text: str, options: Sequence[OptionEntry]) -> str:
-    """Which of the options about feedback it asks for; the first one if none fits."""
+    """The option it asks for; the first one if none fits."""
     (said,) = heard([text])
     by_key = {option.key: option for option in options}
     found = (key for key in ("anew", SMALLER, "more") if said.has_any(by_key[key].hints))
@@ -30,8 +30,8 @@ def wish(text: str, options: Sequence[OptionEntry]) -> str:
 
 
 def stance(texts: Sequence[Searched], hints: Sequence[str], name: str) -> int:
-    """For or against an option; what was said last counts."""
-    # The name as it was shown, then words that speak of it.
+    """For or against an option; the last statement counts."""
+    # First the displayed name, then words that refer to it.
     words = (name.lower(), *hints)
     found = (stand for text in reversed(texts) if (stand := _stance(text, words)))
     return next(found, SILENT)
@@ -67,13 +67,13 @@ def _denied_in_japanese(raw: str, word: str) -> bool:
 
 
 def contradicted(stances: Mapping[str, int], chosen: str) -> bool:
-    """Does what was chosen go against it?"""
+    """True if the choice goes against it."""
     asked_for = any(stand == FOR for stand in stances.values())
     return stances.get(chosen) == AGAINST or (asked_for and stances.get(chosen) != FOR)
 
 
 def resolved(stances: Mapping[str, int], earlier: str) -> bool:
-    """Does it speak for another option than the one that was chosen?"""
+    """True if it favours another option than the chosen one."""
     return any(stand == FOR and key != earlier for key, stand in stances.items()) or (
         stances.get(earlier) == AGAINST
     )

@@ -1,4 +1,4 @@
-"""The summary that a person approves: what was asked for, agreed and decided, and the steps from there."""
+"""The summary that a person approves: the request, the answers, the decisions and the next steps."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from ringi.llm.playbook.stance import SMALLER, contradicted, heard, wish
 from ringi.llm.playbook.template import Slots, filled, quoted, slots, test_command, test_folder
 
 _MOST: Final = 4_000
-# Characters of each quotation and lines of each section; the first that fit are taken.
+# Characters per quotation and lines per section; the first pair that fits is used.
 _MEASURES: Final = ((400, 20), (140, 12), (60, 6), (30, 3))
 _QUESTION_MARK: Final = re.compile(r"[?？]")  # noqa: RUF001
 _FEWEST_STEPS: Final = 3
@@ -23,19 +23,19 @@ _MOST_STEPS: Final = 6
 
 
 class _Feedback(NamedTuple):
-    """What somebody said who rejected the design, and what became of it."""
+    """Feedback on a rejected design, and what came of it."""
 
     text: str
     wish: str
-    """What it asks for, as the decision about feedback names it."""
+    """What it asks for, as an option of the decision about feedback."""
     spoken_of: bool
-    """Whether it speaks of a decision at all."""
+    """It mentions a decision."""
     against: tuple[tuple[str, str], ...]
-    """Decisions that were taken otherwise: topic and choice, in words."""
+    """Decisions that went against it: topic and choice."""
 
     @property
     def is_a_step(self) -> bool:
-        """It speaks of no decision, and is no wish for less."""
+        """It mentions no decision and does not ask for less."""
         return not self.spoken_of and self.wish != SMALLER
 
 
@@ -44,9 +44,9 @@ class _Draft(NamedTuple):
     shown: Slots
     """Harmless as Markdown."""
     settled: tuple[str, ...]
-    """By an answer or by choice, for the main kind of change: bug.cause=rework."""
+    """Settled by an answer or a decision, for the main kind of change: bug.cause=rework."""
     unknown: frozenset[str]
-    """Questions to which nobody knew the answer."""
+    """Questions whose answer nobody knew."""
     feedback: tuple[_Feedback, ...]
     quotation: int
 
@@ -86,9 +86,9 @@ def summary(brief: Brief) -> NewSummary:
 def _feedback(case: Case, settled: Sequence[str]) -> tuple[_Feedback, ...]:
     if not case.brief.feedback:
         return ()
-    # What was chosen last counts.
+    # The last choice counts.
     taken = dict(key.split("=", 1) for key in settled)
-    # An instruction can settle a decision in a way that is not offered.
+    # An instruction can settle a decision in a way that is not an option.
     decided = [
         (entry, option)
         for entry in case.book.decisions()
@@ -134,7 +134,7 @@ def _section(key: str, lines: list[str], draft: _Draft, most: int) -> str:
         body = "\n".join(f"{number}. {line}" for number, line in enumerate(kept, 1))
     else:
         body = "\n".join(f"- {line}" for line in kept)
-    # Below the heading that the run's instruction gives to the summary.
+    # One level below the summary's heading in the run's instruction.
     return f"### {draft.sentence(key)}\n{body}"
 
 

@@ -1,4 +1,4 @@
-"""Fills the templates of the book with words of the instruction and names of the project."""
+"""Fills the book's templates with words from the instruction and names from the project."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -9,7 +9,7 @@ from ringi.llm.playbook.instruction import Instruction
 from ringi.llm.playbook.quote import one_line
 
 _LONGEST_NAME: Final = 40
-# These run the tests of any project with such a file; other runners are a matter of taste.
+# These work for any project with such a file; other test runners vary.
 _RUNNERS: Final = {"Cargo.toml": "cargo test", "go.mod": "go test ./..."}
 _COMMANDS: Final = frozenset(["pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit"])
 
@@ -17,7 +17,7 @@ Slots = Mapping[str, str]
 
 
 def slots(brief: Brief, instruction: Instruction, book: Book, shown: Callable[[str], str] = str) -> Slots:
-    """`shown` makes other people's words fit for the place they are shown in."""
+    """`shown` escapes untrusted text for where it is shown."""
     sentences, gist, project = book.sentences, instruction.gist, brief.project
 
     def own(words: str) -> str:
@@ -42,7 +42,7 @@ def slots(brief: Brief, instruction: Instruction, book: Book, shown: Callable[[s
 
 
 def filled(template: str, values: Slots) -> str:
-    """With a capital, if a name in small letters comes first."""
+    """Capitalised, even if it starts with an inserted name."""
     text = template.format_map(values)
     return text[:1].upper() + text[1:] if template.startswith("{") else text
 

@@ -1,4 +1,4 @@
-"""Words in a text: those of `content/words.toml`, and how they are found."""
+"""The words of `content/words.toml`, and how to find them in a text."""
 
 import re
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def vocabulary() -> Vocabulary:
 
 class Term(NamedTuple):
     pattern: str
-    """As it is searched for."""
+    """The search pattern."""
     latin: bool
 
 
@@ -61,10 +61,10 @@ def term(word: str) -> Term:
 
 
 class Searched(NamedTuple):
-    """A text in which words can be found."""
+    """A text prepared for searching."""
 
     latin: str
-    """Its Latin words in small letters, one space around each."""
+    """Its Latin words in lower case, separated and surrounded by spaces."""
     raw: str
 
     def has(self, word: str) -> bool:
@@ -86,7 +86,7 @@ class Searched(NamedTuple):
 
 
 def searched(text: str) -> Searched:
-    """Without the phrases that say nothing."""
+    """Without filler phrases."""
     return searched_whole(text).without(vocabulary().silent)
 
 
