@@ -12,7 +12,7 @@ import msgspec
 
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import opened, scratch
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.domain.session_view import DecisionPending, QuestionPending
 from ringi.domain.usage import TokenUsage
 from ringi.planning.tool import PlanningTool
@@ -40,8 +40,10 @@ class Instant:
 
     name = "scripted:instant"
 
-    def ask(self, prompt: Prompt, kind: type[Any], budget: Budget, on_working: OnWorking) -> ModelAnswer[Any]:
-        del budget, on_working
+    def ask(
+        self, prompt: Prompt, kind: type[Any], budget: Budget, on_progress: OnProgress
+    ) -> ModelAnswer[Any]:
+        del budget, on_progress
         said = WORDS[prompt.purpose]
         exchange = Exchange("\n".join([prompt.rules, *(text for _, text in prompt.material)]), str(said))
         return ModelAnswer(msgspec.convert(said, kind), TokenUsage(requests=1), (exchange,), self.name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # or every start would import documents that most commands ne
     from ringi.domain.grant import Grant
     from ringi.domain.plan import ActionSpecExt, CheckPhase, CheckResult, PlanDocument, PlanRef
     from ringi.domain.project_state import ProjectState
-    from ringi.domain.prompt import Budget, ModelAnswer, OnWorking, Prompt
+    from ringi.domain.prompt import Budget, ModelAnswer, OnProgress, Prompt
     from ringi.domain.run import Run
     from ringi.domain.session import LogEntry, PlanningSession, SessionFacts, SessionRef, SessionStatus
     from ringi.errors import RingiError
@@ -161,7 +161,7 @@ class LanguageModel(Protocol):
     def name(self) -> str:
         """As written in the configuration."""
 
-    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         """An answer of this kind, validated. Raises a ModelFailed whose `exchanges` say what was tried."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Purpose
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt, Purpose
 from ringi.domain.session import ProjectFacts
 from ringi.domain.usage import TokenUsage
 from ringi.integrations.signing import SshSignatures
@@ -54,8 +54,10 @@ class ScriptedModel:
         self.words = {**WORDS, **{Purpose(purpose): said for purpose, said in words.items()}}
         self.asked: list[Prompt] = []
 
-    def ask(self, prompt: Prompt, kind: type[Any], budget: Budget, on_working: OnWorking) -> ModelAnswer[Any]:
-        del budget, on_working
+    def ask(
+        self, prompt: Prompt, kind: type[Any], budget: Budget, on_progress: OnProgress
+    ) -> ModelAnswer[Any]:
+        del budget, on_progress
         self.asked.append(prompt)
         said = self.words[prompt.purpose]
         if callable(said):

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self, TextIO
 from ringi.cli.app import App
 from ringi.cli.fold import folded, width
 from ringi.cli.ui import Ui, translated
-from ringi.domain.prompt import Working
+from ringi.domain.prompt import ModelProgress
 from ringi.text import Text
 
 
@@ -35,7 +35,7 @@ class Progress:
         self._out = out or (ui.out if rewrites else sys.stderr)
         self._rewrites = rewrites
         self._pace = pace
-        self._last = Working(0.0, 0)
+        self._last = ModelProgress(0.0, 0)
         self._began = time.monotonic()
         self._shown = ""
         self._ended = threading.Event()
@@ -54,8 +54,8 @@ class Progress:
         if self._rewrites and self._shown:
             self._write(_blank(self._shown))
 
-    def __call__(self, working: Working) -> None:
-        self._last = working
+    def __call__(self, reported: ModelProgress) -> None:
+        self._last = reported
 
     def _tick(self) -> None:
         wait = self._pace.first if self._rewrites else self._pace.once

@@ -66,7 +66,7 @@ class Recheck:
 
     @property
     def why_not(self) -> Text | None:
-        """Why they could not run; None if they did, whatever they said."""
+        """Why they could not run; None if they ran, whatever the result."""
         if self._process.returncode == 0:
             return None
         return _heard(json.loads(self._said)) if self._said else Text(Interrupted.message)

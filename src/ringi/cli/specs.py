@@ -65,7 +65,7 @@ def extracted_with_model(app: App, plan_id: str) -> Extraction:
     """If the model fails, the plan stays unchanged and the command without the model is suggested."""
     try:
         with progress_on(app) as progress:
-            return app.workspace.extractor.extract(plan_id, with_model=True, on_working=progress)
+            return app.workspace.extractor.extract(plan_id, with_model=True, on_progress=progress)
     except ModelFailed:
         name = app.workspace.plan_name(plan_id)
         app.ui.line(Text("{plan} stays as it is. Without the model:", plan=name))

@@ -62,7 +62,7 @@ class ModelAnswer(NamedTuple, Generic[T]):
     """Which one answered, as people name it: openai:gpt-5."""
 
 
-class Working(NamedTuple):
+class ModelProgress(NamedTuple):
     """The progress of a call, for display."""
 
     elapsed_sec: float
@@ -72,4 +72,4 @@ class Working(NamedTuple):
     """Why it takes longer: the answer was asked for again, or the service said to wait."""
 
 
-OnWorking = Callable[[Working], None]
+OnProgress = Callable[[ModelProgress], None]

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Working
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.domain.usage import TokenUsage
 from ringi.errors import (
     BadModelAnswer,
@@ -63,11 +63,11 @@ class ModelClient:
     def name(self) -> str:
         return self._backend.name
 
-    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         schema = compact_schema(kind)
         first = turns(prompt, schema if self._schema_in_text else None)
         self._backend.prepare()
-        progress = _Progress(on_working, self._clock)
+        progress = _Progress(on_progress, self._clock)
         question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
         # An invalid answer means that the service did not enforce the schema, so put it into the text.
         second = first if self._schema_in_text else with_schema(first, schema)
@@ -83,8 +83,8 @@ class ModelClient:
 class _Progress:
     """Reports progress, always in the calling thread: an exception from the listener stops the call."""
 
-    def __init__(self, on_working: OnWorking, clock: Callable[[], float]) -> None:
-        self._on_working = on_working
+    def __init__(self, on_progress: OnProgress, clock: Callable[[], float]) -> None:
+        self._on_progress = on_progress
         self._clock = clock
         self._begun = clock()
         self._told_at = 0.0
@@ -96,7 +96,7 @@ class _Progress:
 
     def tell(self) -> None:
         self._told_at = self.elapsed()
-        self._on_working(Working(self._told_at, self.tokens, self.note))
+        self._on_progress(ModelProgress(self._told_at, self.tokens, self.note))
 
     def heard(self, tokens: int) -> None:
         """Called by the backend for every piece; reports only now and then."""

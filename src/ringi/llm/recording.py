@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Working
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.domain.usage import TokenUsage
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
 from ringi.ports import LanguageModel
@@ -87,13 +87,13 @@ class Recording:
     def name(self) -> str:
         return self._inner.name
 
-    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         # Open it before asking: an answer that cannot be recorded would be wasted money.
         with self._opened():
             asked = question_hash(prompt, kind)
         line = Recorded(asked=asked, purpose=str(prompt.purpose), kind=kind.__name__, model=self._inner.name)
         try:
-            answer = self._inner.ask(prompt, kind, budget, on_working)
+            answer = self._inner.ask(prompt, kind, budget, on_progress)
         except ModelFailed as error:
             self._append(
                 replace(
@@ -187,10 +187,10 @@ class Replay:
             answers.append(line)
             self._count += 1
 
-    def ask(self, prompt: Prompt, kind: type[T], _budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+    def ask(self, prompt: Prompt, kind: type[T], _budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         found = self._next(prompt, kind)
         exchanges = tuple(Exchange(one.request, one.reply, one.problem) for one in found.exchanges)
-        on_working(Working(0.0, found.usage.output_tokens if found.usage else 0))
+        on_progress(ModelProgress(0.0, found.usage.output_tokens if found.usage else 0))
         if found.error is not None:
             error = self._error(found.error)
             error.exchanges, error.usage = exchanges, found.usage

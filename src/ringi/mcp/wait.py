@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import anyio
 
 from ringi.domain.answer import PlanAnswer
-from ringi.domain.prompt import Working
+from ringi.domain.prompt import ModelProgress
 from ringi.errors import Busy, Interrupted
 from ringi.mcp import answers, planning_tools
 from ringi.mcp.answers import Waited, waited
@@ -128,7 +128,7 @@ class _Turn:
         self._stopped = False
         self.saved: SessionView | None = None
         """The session after the step, once that is saved."""
-        self.working = Working(0.0, 0)
+        self.working = ModelProgress(0.0, 0)
 
     def __call__(self, workspace: "Workspace") -> "SessionView":
         with self._lock:
@@ -142,7 +142,7 @@ class _Turn:
         except (Busy, Interrupted):  # another process runs it, or the client cancelled
             return tool.view(self.saved.session_id)
 
-    def _hear(self, working: Working) -> None:
+    def _hear(self, working: ModelProgress) -> None:
         if self._stopped or self._is_ending():
             raise Interrupted
         self.working = working

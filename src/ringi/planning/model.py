@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.model_output import MOST_DECISIONS, MOST_QUESTIONS, NewDecisions, NewQuestions, NewSummary
-from ringi.domain.prompt import Material, OnWorking, Prompt, Purpose
+from ringi.domain.prompt import Material, OnProgress, Prompt, Purpose
 from ringi.domain.session import Brief, Language, ProjectFacts, SessionStatus, short
 from ringi.domain.session_view import WorkPending
 from ringi.domain.usage import TokenUsage
@@ -116,7 +116,7 @@ def _decisions(brief: Brief) -> str:
     )
 
 
-def work(services: SessionServices, stored: StoredSession, on_working: OnWorking) -> StoredSession:
+def work(services: SessionServices, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
     """Works until it is a person's turn; saves each result at once."""
     stored = _righted(services, stored)
     while isinstance(pending(state_of(stored)), WorkPending):
@@ -127,7 +127,7 @@ def work(services: SessionServices, stored: StoredSession, on_working: OnWorking
             stored = _righted(services, services.store.session(stored.session.session_id))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
-                stored = _ask(services, stored, due.purpose, model, on_working)
+                stored = _ask(services, stored, due.purpose, model, on_progress)
     return stored
 
 
@@ -152,14 +152,14 @@ def _ask(
     stored: StoredSession,
     purpose: Purpose,
     model: LanguageModel,
-    on_working: OnWorking,
+    on_progress: OnProgress,
 ) -> StoredSession:
     state = state_of(stored)
     if purpose is Purpose.DESIGN and state.facts.designed:
         # They were made already; only the position was lost.
         return _saved(services, stored, state.moved(SessionStatus.DESIGN))
     try:
-        answer = model.ask(prompt_for(state, purpose), KINDS[purpose], services.budget, on_working)
+        answer = model.ask(prompt_for(state, purpose), KINDS[purpose], services.budget, on_progress)
     except ModelFailed as error:
         _fail(services, stored, purpose, model.name, error)
         raise SessionFailed(session=short(stored.session.session_id), why=_told(services, error)) from error

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ringi.approvals.proof import compose
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.prompt import OnWorking, Working
+from ringi.domain.prompt import ModelProgress, OnProgress
 from ringi.domain.run import Run
 from ringi.domain.session import (
     OPEN_SESSIONS,
@@ -43,7 +43,7 @@ _WAITING_FOR: Final = {
 }
 
 
-def _quietly(_: Working) -> None:
+def _quietly(_: ModelProgress) -> None:
     pass
 
 
@@ -105,13 +105,13 @@ class PlanningTool(_Sessions):
         services.model()  # fail before anything is stored
         return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
-    def go_on(self, session_id: str, on_working: OnWorking = _quietly) -> SessionView:
+    def go_on(self, session_id: str, on_progress: OnProgress = _quietly) -> SessionView:
         """Lets the model work until a person is needed or the session has ended.
 
         Does nothing if nothing is due. Raises SessionFailed if the model failed: then the session is saved as
         failed and can be resumed. Raises Busy if another process is working on it.
         """
-        return _view(work(self._services, self.get(session_id), on_working))
+        return _view(work(self._services, self.get(session_id), on_progress))
 
     def answer(
         self, session_id: str, text: str, *, question_id: str = "", actor: Actor = Actor.USER

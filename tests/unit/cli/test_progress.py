@@ -7,7 +7,7 @@ import pytest
 
 from ringi.cli.progress import Pace, Progress
 from ringi.cli.ui import Ui
-from ringi.domain.prompt import Working
+from ringi.domain.prompt import ModelProgress
 
 QUICK = Pace(first=0.02, again=0.02, once=0.02)
 
@@ -32,17 +32,17 @@ def on_screen(written: str) -> str:
 def test_whoever_answers_at_once_needs_none() -> None:
     out = io.StringIO()
     with Progress(a_ui(), rewrites=True, out=out) as working:
-        working(Working(0.0, 10))
+        working(ModelProgress(0.0, 10))
     assert out.getvalue() == ""
 
 
 def test_seconds_tokens_and_the_reason_in_one_line() -> None:
     out = io.StringIO()
     with Progress(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
-        working(Working(0.0, 1240, "the service said to wait 12 s"))
+        working(ModelProgress(0.0, 1240, "the service said to wait 12 s"))
         time.sleep(0.1)
         assert on_screen(out.getvalue()).endswith("0 s · 1,240 tokens · the service said to wait 12 s")
-        working(Working(0.1, 1300))
+        working(ModelProgress(0.1, 1300))
         time.sleep(0.1)
         assert on_screen(out.getvalue()).endswith("0 s · 1,300 tokens")
     assert on_screen(out.getvalue()) == ""
@@ -53,7 +53,7 @@ def test_seconds_tokens_and_the_reason_in_one_line() -> None:
 def test_a_note_cannot_command_the_terminal() -> None:
     out = io.StringIO()
     with Progress(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
-        working(Working(0.0, 0, "evil \x1b[2J\r\n" + "x" * 200))
+        working(ModelProgress(0.0, 0, "evil \x1b[2J\r\n" + "x" * 200))
         time.sleep(0.1)
     assert "\x1b" not in out.getvalue()
     assert "\n" not in out.getvalue()

@@ -63,9 +63,9 @@ def warm():
     assert pydantic_ai
 
 
-def _ask(server, name, budget=ENOUGH, on_working=lambda _: None, **environment):
+def _ask(server, name, budget=ENOUGH, on_progress=lambda _: None, **environment):
     model = choose(name, Config(), {**server.environment(), **environment}, Path())
-    return model.ask(PROMPT, NewQuestions, budget, on_working)
+    return model.ask(PROMPT, NewQuestions, budget, on_progress)
 
 
 def _impatient(server, name):
@@ -111,7 +111,7 @@ def _nothing_left(server):
 def test_a_model_answers(name):
     seen = []
     with ModelServer([Say(GOOD)]) as server:
-        answer = _ask(server, name, on_working=seen.append)
+        answer = _ask(server, name, on_progress=seen.append)
         _nothing_left(server)
     [request] = server.requests
     assert answer.value.questions[0].question == "どこまで?"
@@ -470,7 +470,7 @@ def test_whoever_is_told_can_stop_it(name, step):
 
     with ModelServer([step]) as server:
         with pytest.raises(Interrupted):
-            _ask(server, name, on_working=hear)
+            _ask(server, name, on_progress=hear)
         _nothing_left(server)
 
 

@@ -71,11 +71,11 @@ class Scripted:
         return step
 
 
-def _ask(*steps, budget=BUDGET, takes=0.0, on_working=lambda _: None, scrub=str):
+def _ask(*steps, budget=BUDGET, takes=0.0, on_progress=lambda _: None, scrub=str):
     clock = Clock()
     backend = Scripted(clock, *steps, takes=takes)
     model = ModelClient(backend, clock=clock, sleep=clock.sleep, scrub=scrub)
-    return model.ask(PROMPT, NewSummary, budget, on_working), backend, clock
+    return model.ask(PROMPT, NewSummary, budget, on_progress), backend, clock
 
 
 def _failed(kind, *steps, **more):
@@ -260,7 +260,7 @@ def test_whoever_is_told_can_stop_it_at_any_time_in_the_thread_that_asks(step):
 
 def test_those_who_wait_are_told_why():
     seen = []
-    _ask(RetryLater("429", 2), GOOD, on_working=seen.append)
+    _ask(RetryLater("429", 2), GOOD, on_progress=seen.append)
     assert "next try in 2 s" in str(seen[-1].note)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ringi
 from ringi.domain import codec
 from ringi.domain.model_output import NewDecisions, NewQuestion, NewQuestions, NewSummary
-from ringi.domain.prompt import Budget, Exchange, Material, ModelAnswer, OnWorking, Prompt, Purpose
+from ringi.domain.prompt import Budget, Exchange, Material, ModelAnswer, OnProgress, Prompt, Purpose
 from ringi.domain.session import Brief, QuestionType
 from ringi.domain.usage import TokenUsage
 from ringi.errors import (
@@ -55,7 +55,9 @@ class Played:
         self.answers = list(answers)
         self.exchanges = exchanges
 
-    def ask(self, prompt: Prompt, kind: type[Any], budget: Budget, on_working: OnWorking) -> ModelAnswer[Any]:
+    def ask(
+        self, prompt: Prompt, kind: type[Any], budget: Budget, on_progress: OnProgress
+    ) -> ModelAnswer[Any]:
         answer = self.answers.pop(0)
         if isinstance(answer, BaseException):
             raise answer

@@ -14,7 +14,7 @@ import pytest
 from ringi.api import Workspace
 from ringi.domain import codec
 from ringi.domain.events import Actor
-from ringi.domain.prompt import Working
+from ringi.domain.prompt import ModelProgress
 from ringi.domain.session import SessionStatus
 from ringi.domain.session_view import DecisionPending, QuestionPending, WorkPending
 from ringi.errors import (
@@ -50,14 +50,14 @@ class Patient(ScriptedModel):
         super().__init__(**words)
         self.asking, self.go_on = threading.Event(), threading.Event()
 
-    def ask(self, prompt, kind, budget, on_working):
+    def ask(self, prompt, kind, budget, on_progress):
         tokens = 0
         while not self.go_on.is_set():
             tokens += 1
-            on_working(Working(tokens / 50, tokens))
+            on_progress(ModelProgress(tokens / 50, tokens))
             self.asking.set()
             self.go_on.wait(0.02)
-        return super().ask(prompt, kind, budget, on_working)
+        return super().ask(prompt, kind, budget, on_progress)
 
 
 class Server:

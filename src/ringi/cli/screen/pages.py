@@ -1,4 +1,4 @@
-"""The pages beside the diffs: everything known about the plan, and the keys."""
+"""The pages besides the diffs: everything known about the plan, and the keys."""
 
 from typing import Final
 

@@ -3,7 +3,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from ringi.domain.base import Document
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnWorking, Prompt, Purpose
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt, Purpose
 from ringi.domain.session import Brief
 from ringi.domain.usage import TokenUsage
 from ringi.llm.playbook.decisions import decisions
@@ -24,9 +24,9 @@ class Playbook:
 
     name: Final = "playbook"
 
-    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_working: OnWorking) -> ModelAnswer[T]:
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         """Reads the brief, not the prompt; needs no time and no tokens."""
-        del budget, on_working
+        del budget, on_progress
         document = _document(prompt)
         value = msgspec.convert(document, kind)
         exchange = Exchange(f"playbook: {prompt.purpose}", msgspec.json.encode(document).decode())

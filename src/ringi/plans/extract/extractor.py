@@ -9,7 +9,7 @@ from typing import Final
 
 from ringi.domain.model_output import MOST_SPECS, NewSpec, NewSpecs
 from ringi.domain.plan import CHANGING, ActionSpec, Extraction, SpecKind, Unplaced
-from ringi.domain.prompt import Budget, Material, OnWorking, Prompt, Purpose, Working
+from ringi.domain.prompt import Budget, Material, ModelProgress, OnProgress, Prompt, Purpose
 from ringi.plans.extract.content import extract
 from ringi.plans.services import Services, plan_id_of
 
@@ -32,7 +32,7 @@ class Extractor:
         self._services = services
 
     def extract(
-        self, plan_id: str, *, with_model: bool = False, on_working: OnWorking | None = None
+        self, plan_id: str, *, with_model: bool = False, on_progress: OnProgress | None = None
     ) -> Extraction:
         """Specs from the plan's own text, and what in it could not be placed. Does not change the plan.
 
@@ -42,21 +42,21 @@ class Extractor:
         stored = self._services.store.plan(plan_id_of(self._services, plan_id))
         content = stored.document.plan.content
         found = extract(content)
-        return ask_model(self._services, content, found, on_working) if with_model else found
+        return ask_model(self._services, content, found, on_progress) if with_model else found
 
 
-def ask_model(services: Services, text: str, found: Extraction, on_working: OnWorking | None) -> Extraction:
+def ask_model(services: Services, text: str, found: Extraction, on_progress: OnProgress | None) -> Extraction:
     """The parser's specs first, as they are; then what the model made of the rest."""
     if services.model is None or (found.specs and not found.unplaced):
         return found
     model = services.model()
     answer = model.ask(
-        _prompt(text, found), NewSpecs, services.model_budget or _BUDGET, on_working or _quietly
+        _prompt(text, found), NewSpecs, services.model_budget or _BUDGET, on_progress or _quietly
     )
     return _joined(found, answer.value)
 
 
-def _quietly(_: Working) -> None:
+def _quietly(_: ModelProgress) -> None:
     pass
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, Extraction, PlanStatus, SpecKind
-from ringi.domain.prompt import Budget, Purpose, Working
+from ringi.domain.prompt import Budget, ModelProgress, Purpose
 from ringi.domain.risk import Risk, RiskCode
 from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import BadModelAnswer, ModelDeclined, ModelFailed, ModelUnreachable
@@ -172,9 +172,9 @@ def test_without_a_model_the_parsers_part_comes_back(world: World):
 
 
 def test_progress_is_told(world: World):
-    told: list[Working] = []
+    told: list[ModelProgress] = []
     plan_id = world.tool.propose(PLAN)
-    Desk(world, answer()).extractor.extract(plan_id, with_model=True, on_working=told.append)
+    Desk(world, answer()).extractor.extract(plan_id, with_model=True, on_progress=told.append)
     assert told
 
 
