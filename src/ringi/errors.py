@@ -133,15 +133,13 @@ class Failed(RingiError):
 class StorageFailed(Failed):
     code = "storage_failed"
     message = "{what} could not be written: {why}"
-    hint = (
-        "Free some space or mend the permissions, then run the same command again; nothing was half written."
-    )
+    hint = "Free some space or fix the permissions, then run the same command again; nothing is half-written."
 
 
 class Unreadable(StorageFailed):
     code = "unreadable"
     message = "{what} could not be read: {why}"
-    hint = "Mend its permissions or close the program that writes to it, then run the same command again."
+    hint = "Fix its permissions or close the program that writes to it, then run the same command again."
 
 
 class InTheWay(StorageFailed):
@@ -170,26 +168,26 @@ class CopyFailed(Failed):
 
 class ExecutionAborted(Failed):
     code = "execution_aborted"
-    message = "Plan {plan} was not carried out to its end: {why}"
-    hint = "What could not be done whole was taken back. See what was done: ringi show {plan}"
+    message = "Plan {plan} was not completed: {why}"
+    hint = "Incomplete parts were rolled back. See what was done: ringi show {plan}"
 
 
 class CommitFailed(Failed):
     code = "commit_failed"
     message = "The files of {plan} are written, but there is no commit: {why}"
-    hint = "Commit them yourself, or take them back: ringi undo {plan}"
+    hint = "Commit them yourself, or undo the plan: ringi undo {plan}"
 
 
 class SessionFailed(Failed):
     code = "session_failed"
     message = "Planning session {session} stopped: {why}"
-    hint = "Nothing you said is lost. Once the cause is gone, go on: ringi plan --resume {session}"
+    hint = "Your answers are saved. Once the cause is fixed, continue: ringi plan --resume {session}"
 
 
 class ModelFailed(Failed):
     code = "model_failed"
     message = "{model} gave no usable answer: {why}"
-    hint = "Try again, or take another model: RINGI_MODEL=playbook needs none."
+    hint = "Try again, or use another model: RINGI_MODEL=playbook needs none."
 
     exchanges: tuple[Any, ...] = ()
     """The attempts, for the log."""
@@ -224,13 +222,13 @@ class ModelTimeout(ModelFailed):
 class ModelDeclined(ModelFailed):
     code = "model_declined"
     message = "{model} did not answer the question: {why}"
-    hint = "Put the instruction in other words, or take another model."
+    hint = "Rephrase the instruction, or use another model."
 
 
 class BadModelAnswer(ModelFailed):
     code = "bad_model_answer"
     message = "{model} answered in a form that cannot be used: {why}"
-    hint = "Try again, or take a larger model."
+    hint = "Try again, or use a larger model."
 
 
 class NotRecorded(ModelFailed):
@@ -265,7 +263,7 @@ class NotProven(Failed):
 
 class LogBroken(Failed):
     code = "log_broken"
-    message = "The log is not what was written: {count} places."
+    message = "The log was altered ({count} places)."
     hint = "Something changed the ledger. Compare it with a backup or with .agent/logs/plans/*/events.jsonl"
 
 
@@ -292,12 +290,12 @@ class NoSuchProgram(Usage):
 class NothingToResume(Usage):
     code = "nothing_to_resume"
     message = "There is nothing to resume: {why}"
-    hint = "Start anew: ringi with AGENT"
+    hint = "Start a new one: ringi with AGENT"
 
 
 class NoExtra(Usage):
     code = "no_extra"
-    message = "{what} needs more than is installed here."
+    message = "{what} needs a package that is not installed."
     hint = "Install it with: pip install 'ringi[{extra}]'"
 
 
@@ -309,8 +307,8 @@ class NoState(Usage):
 
 class NothingToAdopt(Usage):
     code = "nothing_to_adopt"
-    message = "No ledger was found that belonged to {path} at an earlier place."
-    hint = "If the ledger lies elsewhere, say where: RINGI_STATE_DIR=… ringi doctor --adopt"
+    message = "No ledger was found for an earlier location of {path}."
+    hint = "If the ledger is elsewhere, say where: RINGI_STATE_DIR=… ringi doctor --adopt"
 
 
 class Ambiguous(Usage):
@@ -327,7 +325,7 @@ class NoWorkspace(Usage):
 
 class UnknownModel(Usage):
     code = "unknown_model"
-    message = "{model} is no model that can be asked: {why}"
+    message = "{model} cannot be used as a model: {why}"
     hint = (
         "Set model to playbook, openai:NAME, anthropic:NAME, ollama:NAME, command:claude, command:codex, "
         "command:gemini, command:PROGRAM …, record:FILE,MODEL or replay:FILE"
@@ -387,8 +385,8 @@ class Stale(RingiError):
 
 class UndoStale(Stale):
     code = "undo_stale"
-    message = "Plan {plan} cannot be undone; somebody wrote since to: {paths}"
-    hint = "Keep your changes elsewhere, bring the files back to what the plan wrote, then: ringi undo {plan}"
+    message = "Plan {plan} cannot be undone; these files were changed since: {paths}"
+    hint = "Save your changes elsewhere, restore the files to what the plan wrote, then: ringi undo {plan}"
 
 
 class PlanChanged(Stale):
@@ -400,13 +398,15 @@ class PlanChanged(Stale):
 class Superseded(Stale):
     code = "superseded"
     message = "Change plan {plan} is rejected: the project changed since it was made, so it is superseded."
-    hint = "Carry it over to the project as it is now, as a new plan: ringi propose --again {plan}"
+    hint = "Propose it for the current project, as a new plan: ringi propose --again {plan}"
 
 
 class PushStale(Stale):
     code = "push_stale"
-    message = "The editor speaks of snapshot {pushed}, but the files are {found} now; nothing was taken in."
-    hint = "Push it again with the snapshot that this shows: ringi state capture"
+    message = (
+        "The editor's data is about snapshot {pushed}, but the files are {found} now; nothing was stored."
+    )
+    hint = "Push it again with the current snapshot, shown by: ringi state capture"
 
 
 class NotGranted(RingiError):
@@ -434,7 +434,7 @@ class GrantExpired(GrantRefused):
 
 class GrantSpent(GrantRefused):
     code = "grant_spent"
-    message = "Standing approval {grant} has not enough left: {why}"
+    message = "Standing approval {grant} does not have enough budget left: {why}"
     hint = "A person decides: ringi review {plan}; or makes another one: ringi grant new"
 
 
@@ -463,7 +463,7 @@ class BadDocument(Refused):
 
 class BadAnswers(BadDocument):
     code = "bad_answers"
-    message = "The answers cannot be taken from {what}: {why}"
+    message = "Cannot use the answers in {what}: {why}"
     hint = "It has answers: and decisions:, each as a list in order or by id; see: ringi plan --help"
 
 
@@ -476,13 +476,13 @@ class BadTransition(Refused):
 class InvalidSpecs(Refused):
     code = "invalid_specs"
     message = "Plan {plan} cannot be carried out as it is: {issues}"
-    hint = "Drop what cannot be done in: ringi review {plan}; a program sets corrected specs."
+    hint = "Drop the invalid parts: ringi review {plan}; a program can set corrected specs."
 
 
 class UnfitSpecs(Refused):
     code = "unfit_specs"
     message = "Nothing was proposed: {why}"
-    hint = "Mend it and propose it again; nothing was kept."
+    hint = "Fix it and propose it again; nothing was stored."
 
 
 class EmptyPlan(Refused):
@@ -540,7 +540,7 @@ class WrongNamespace(SignatureRefused):
 
 class BadSignature(SignatureRefused):
     code = "bad_signature"
-    message = "The signature is not one of these bytes: {why}"
+    message = "The signature does not match: {why}"
     hint = "Sign it again with: ringi approve PLAN --sign KEY"
 
 
@@ -565,7 +565,7 @@ class NoSandbox(Refused):
 class NoCommit(Refused):
     code = "no_commit"
     message = "It cannot be committed: {why}"
-    hint = "Mend that, or do without --commit: the files change and nothing is staged."
+    hint = "Fix that, or leave out --commit: the files change and nothing is staged."
 
 
 class NotLocal(Refused):
@@ -595,15 +595,13 @@ class NoTool(Refused):
 class CheckFailed(Refused):
     code = "check_failed"
     message = "Plan {plan}: {command} ended with exit code {exit_code}; {became}"
-    hint = "See what it said: ringi show {plan}"
+    hint = "See its output: ringi show {plan}"
 
 
 class AlreadyDone(Refused):
     code = "already_done"
     message = "Plan {plan} was carried out already; nothing was changed."
-    hint = (
-        "See what it did: ringi show {plan}; take it back: ringi undo {plan}; do it again: ringi fork {plan}"
-    )
+    hint = "See what it did: ringi show {plan}; undo it: ringi undo {plan}; do it again: ringi fork {plan}"
 
 
 class NothingToUndo(Refused):
@@ -633,12 +631,12 @@ class BinaryPatch(BadPatch):
 class PatchMismatch(Refused):
     code = "patch_does_not_apply"
     message = "The patch does not apply to {path}: {why}"
-    hint = "Make it anew from the file as it is now; nothing was changed."
+    hint = "Make it again from the current file; nothing was changed."
 
 
 class AmbiguousPatch(PatchMismatch):
     code = "ambiguous_patch"
-    message = "The patch fits {path} at more than one place: hunk {hunk} at line {candidates}"
+    message = "The patch fits {path} in more than one place: hunk {hunk} at line {candidates}"
     hint = "Give the hunk more lines of context, so that only one place fits."
 
 
@@ -669,7 +667,7 @@ class NoDiff(ChangeRefused):
 class ScopeMismatch(ChangeRefused):
     code = "scope_mismatch"
     message = "The files the change plan names are not those it changes: {why}"
-    hint = "Propose the change anew; its files are computed, never given."
+    hint = "Propose the change again; ringi computes its files itself."
 
 
 class PathMismatch(ChangeRefused):
@@ -693,19 +691,19 @@ class PartialChange(ChangeRefused):
 class ChangeFixed(ChangeRefused):
     code = "change_fixed"
     message = "The diffs of change plan {plan} are fixed."
-    hint = "Propose another one, or the same on the project as it is now: ringi propose --again {plan}"
+    hint = "Propose another one, or this one for the current project: ringi propose --again {plan}"
 
 
 class StateIncomplete(ChangeRefused):
     code = "state_incomplete"
-    message = "The project state is not complete, so no change plan can rest on it: {why}"
+    message = "The project state is not complete, so no change plan can be based on it: {why}"
     hint = "See what is missing and why: ringi state show"
 
 
 class RiskMismatch(ChangeRefused):
     code = "risk_mismatch"
     message = "The risk written in change plan {plan} is not what its files say."
-    hint = "Its risk is computed, never given. Propose it anew: ringi propose --again {plan}"
+    hint = "ringi computes the risk itself. Propose it again: ringi propose --again {plan}"
 
 
 class Busy(RingiError):
@@ -723,12 +721,12 @@ class LostRace(Busy):
 
 class SessionRace(Busy):
     code = "session_race"
-    message = "Somebody else went on with planning session {session} in the meantime; this was not taken."
-    hint = "See where it stands now: ringi plan --resume {session}"
+    message = "Somebody else continued planning session {session} in the meantime; your input was not saved."
+    hint = "See its current state: ringi plan --resume {session}"
 
 
 class Interrupted(RingiError):
     code = "interrupted"
     exit_code = 130
     message = "Interrupted."
-    hint = "What had begun is settled by the next command; see how things stand: ringi list"
+    hint = "The next command finishes or rolls back what was interrupted. See your plans: ringi list"

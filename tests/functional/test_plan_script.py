@@ -397,8 +397,8 @@ def test_what_was_changed_while_taking_it_in_is_told(room: Room) -> None:
     assert "a session with its id was here already; it is planning-" in same.stderr
     other = {**session, "sessionId": session["sessionId"][:-12] + "0" * 12}
     for changes, words in (
-        ({"status": "approved", "plannerSessionId": "x"}, "an approval is not believed from a file"),
-        ({"currentQuestionIndex": 1}, "where it stood contradicts"),
+        ({"status": "approved", "plannerSessionId": "x"}, "an approval in a file does not count"),
+        ({"currentQuestionIndex": 1}, "its position contradicts"),
     ):
         file = room.file(json.dumps({**other, **changes}), "other.json")
         done = room.desk.run("plan", "--from", file)

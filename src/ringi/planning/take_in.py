@@ -46,9 +46,9 @@ def changes(file: PlanningSession, session: PlanningSession) -> Iterator[Text]:
         name = short(session.session_id)
         yield Text("a session with its id was here already; it is {session} now", session=name)
     if file.status is SessionStatus.APPROVED:
-        yield Text("an approval is not believed from a file; a person approves it anew")
+        yield Text("an approval in a file does not count; a person approves it again")
     if _place(file) != _place(session):
-        yield Text("where it stood contradicts what was answered; it goes on where that is missing")
+        yield Text("its position contradicts its answers; it continues at the first one that is missing")
 
 
 def _place(session: PlanningSession) -> tuple[object, ...]:

@@ -157,7 +157,7 @@ class PlanReader(Reader):
         found = self._select(_OPEN_SESSION_REFS if open_only else _SESSION_REFS)
         if not found:
             return []
-        from ringi.store.sessions import as_session_ref  # noqa: PLC0415  # only where there is one
+        from ringi.store.sessions import as_session_ref  # noqa: PLC0415  # only if there is one
 
         return [as_session_ref(row) for row in found]
 
@@ -166,7 +166,7 @@ class PlanReader(Reader):
         found = self._select(RUNS)
         if not found:
             return 0
-        from ringi.domain import codec  # noqa: PLC0415  # only where there is one
+        from ringi.domain import codec  # noqa: PLC0415  # only if there is one
 
         return sum(codec.trusted(as_bytes(row[0]), _Phased, "run").phase == _WAITS for row in found)
 

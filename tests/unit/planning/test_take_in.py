@@ -136,6 +136,6 @@ def test_what_is_other_than_in_the_file_is_told(desk: Desk):
     [new] = told(session_id="planning-12345678-0000-4000-8000-000000000000")
     assert new.endswith("it is planning-12345678 now")
     for moved in ({"status": "design"}, {"current_question_index": 0}, {"current_decision_index": 0}):
-        assert ["where it stood" in words for words in told(**moved)] == [True]
+        assert ["its position" in words for words in told(**moved)] == [True]
     approved = msgspec.structs.replace(file, status=SessionStatus.APPROVED)
     assert ["approval" in str(change) for change in changes(approved, file)] == [True]

@@ -337,7 +337,7 @@ def for_something_else(**changes: str) -> Callable[[Any, MadeUpKeys], object]:
 @pytest.mark.parametrize(
     ("forged", "words"),
     [
-        (with_signature("hers ringi-approval " + "0" * 64), "not one of these bytes"),
+        (with_signature("hers ringi-approval " + "0" * 64), "does not match"),
         (with_signature("hers git " + "0" * 64), "made for git"),
         (by_another_key, "not listed"),
         (lambda proof, _: proof.update(key="made-up other"), "names another key"),

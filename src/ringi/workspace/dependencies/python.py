@@ -252,7 +252,7 @@ class PythonModules:
         if name.rpartition("/")[2] == _PACKAGE_FILE:
             name = name.rpartition("/")[0]
         here = self._modules.get(name, ())
-        # A package hides a module of the same name; a stub lies beside what it describes.
+        # A package hides a module of the same name; a stub is beside what it describes.
         same = [other for other in here if _is_package(other) == _is_package(path)]
         self._modules[name] = (*same, path) if same or not here or _is_package(path) else here
 
