@@ -70,7 +70,7 @@ def execute(services: Services, plan_id: str) -> ExecutionResult:
         intent = _intent(services, stored, approval, specs)
 
         def begin(transaction: Transaction) -> StoredPlan:
-            return _begin(transaction, _with_checks(stored, checked), approval, intent)
+            return _begin(transaction, _with_checks(stored, checked), intent)
 
         result = Executor(services).carry_out(intent, contents, begin)
         if approval and result.overall_success:
@@ -239,13 +239,9 @@ def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
     return codec.trusted(approval.subject.encode(), ApprovalSubject, "approval").sandboxed
 
 
-def _begin(
-    transaction: Transaction, stored: StoredPlan, approval: Approval | None, intent: ExecutionIntent
-) -> StoredPlan:
+def _begin(transaction: Transaction, stored: StoredPlan, intent: ExecutionIntent) -> StoredPlan:
     status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.SCHEDULED)
     status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
-    if approval:
-        transaction.spend(approval.id, intent.id)
     # Saves the revision that was checked: if somebody changed the plan since, nothing runs.
     event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
     return transaction.save_plan(stored, with_state(stored.document, status=status), event)

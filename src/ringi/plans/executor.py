@@ -117,8 +117,6 @@ def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan)
     if result.kind is Act.EXECUTE:
         target = PlanStatus.COMPLETED if result.overall_success else PlanStatus.ABORTED
         status = PLAN_MACHINE.advance(status, target)
-        if result.overall_success:
-            transaction.clear_current(result.plan_id)
         checks = state.planned_checks and state.planned_checks.after
         if result.overall_success and (checks or state.commit):
             transaction.set_checking(result.plan_id)

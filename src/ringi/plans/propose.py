@@ -61,7 +61,6 @@ def propose(
     )
     with services.store.transaction() as transaction:
         transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, proposer))
-        transaction.set_current(document.plan.id)
     return document.plan.id
 
 
@@ -117,7 +116,6 @@ def propose_whole(
             NewEvent(EventKind.SPECS_SET, actor, reason),
         )
         transaction.show_diffs(plan.id, diff_files(validated))
-        transaction.set_current(plan.id)
     return plan.id
 
 

@@ -314,4 +314,4 @@ class PlanTool:
     def clear_current(self) -> None:
         """Makes no plan the current one; the plan itself stays as it is."""
         with self._services.store.transaction() as transaction:
-            transaction.set_current(None)
+            transaction.clear_current()

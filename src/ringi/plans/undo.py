@@ -288,7 +288,6 @@ def _carry_out(
     )
 
     def begin(transaction: Transaction) -> StoredPlan:
-        transaction.spend(approval.id, intent.id)
         event = NewEvent(EventKind.UNDO_STARTED, Actor.SYSTEM, reason, intent)
         return transaction.save_plan(stored, stored.document, event)
 

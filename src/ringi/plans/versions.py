@@ -85,7 +85,6 @@ class Versions:
             return propose_whole(services, document, validated, origin, actor=actor)
         with services.store.transaction() as transaction:
             transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
-            transaction.set_current(forked.id)
         return forked.id
 
     def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:

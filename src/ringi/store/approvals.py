@@ -1,6 +1,7 @@
 """Requests and approvals of every kind of subject."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -9,8 +10,10 @@ from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest, read_approval
 from ringi.domain.session import short
 from ringi.errors import SessionRace
+from ringi.ports import StoredIntent
 from ringi.store.connection import Reader, as_bytes
 from ringi.store.events import EventLog, text_of
+from ringi.store.executions import EXECUTIONS, as_execution
 
 _ADD_REQUEST: Final = (
     "INSERT INTO requests (id, plan_id, at, document)"
@@ -21,7 +24,7 @@ _ADD_APPROVAL: Final = (
     "INSERT INTO approvals (id, subject_id, kind, granted_by, at, document)"
     " VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
 )
-_GRANTED: Final = "SELECT document, spent_by FROM approvals WHERE granted_by = ? ORDER BY at"
+_GRANTED: Final = "SELECT document FROM approvals WHERE granted_by = ? ORDER BY at"
 _APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE subject_id = ? ORDER BY at"
 _SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
 
@@ -31,10 +34,12 @@ class Approvals(Reader):
         return tuple(as_request(document) for (document,) in self._select(_REQUESTS, subject_id))
 
     def approvals(self, subject_id: str) -> tuple[Approval, ...]:
-        return tuple(as_approval(*row) for row in self._select(_APPROVALS, subject_id))
+        executions = [as_execution(*row) for row in self._select(EXECUTIONS, subject_id)]
+        found = self._select(_APPROVALS, subject_id)
+        return tuple(as_approval(document, run_id, executions) for document, run_id in found)
 
     def granted(self, grant_id: str) -> tuple[Approval, ...]:
-        return tuple(as_approval(*row) for row in self._select(_GRANTED, grant_id))
+        return tuple(as_approval(document, None) for (document,) in self._select(_GRANTED, grant_id))
 
 
 class ApprovalWrites(EventLog):
@@ -50,14 +55,19 @@ class ApprovalWrites(EventLog):
             # A session is approved once.
             raise SessionRace(session=short(subject_id)) from None
 
-    def spend(self, approval_id: str, used_by: str) -> None:
-        self._database.execute(_SPEND, (used_by, approval_id))
+    def spend(self, approval_id: str, run_id: str) -> None:
+        self._database.execute(_SPEND, (run_id, approval_id))
 
 
 def as_request(document: object) -> ApprovalRequest:
     return codec.trusted(as_bytes(document), ApprovalRequest, "approval request")
 
 
-def as_approval(document: object, spent_by: object) -> Approval:
-    spent_by = None if spent_by is None else str(spent_by)
-    return msgspec.structs.replace(read_approval(as_bytes(document)), spent_by=spent_by)
+def as_approval(document: object, run_id: object, executions: Sequence[StoredIntent] = ()) -> Approval:
+    """That of a session became a run; that of a plan is spent by the newest execution under it."""
+    approval = read_approval(as_bytes(document))
+    spent_by = None if run_id is None else str(run_id)
+    for execution in executions:
+        if execution.intent.approval_id == approval.id:
+            spent_by = execution.intent.id
+    return msgspec.structs.replace(approval, spent_by=spent_by)

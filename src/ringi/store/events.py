@@ -10,7 +10,7 @@ from ringi.domain.base import Document
 from ringi.domain.events import FIRST_PREVIOUS, Counts, Event, LoggedEvent
 from ringi.domain.subject import Subject
 from ringi.ports import Clock, NewEvent, StoredPlan, StoredSession
-from ringi.store.connection import SET_META, Reader, as_bytes
+from ringi.store.connection import Reader, as_bytes
 from ringi.store.contents import Contents
 
 _LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
@@ -89,20 +89,22 @@ class EventLog:
             self.known.last_event, self._sure = row or (0, FIRST_PREVIOUS), True
         return self.known.last_event or (0, FIRST_PREVIOUS)
 
-    def _add_event(self, about: About, now: str, new: NewEvent) -> None:
+    def _add_event(self, about: About, now: str, new: NewEvent) -> str:
+        """Its hash, which is saved with what it is about: so a log cannot be cut or end differently."""
         if self.known.last_event is None:
             self._last()
         try:
-            self._insert_event(about, now, new)
+            hash_ = self._insert_event(about, now, new)
         except sqlite3.IntegrityError:
             if self._sure:
                 raise
             # Another process has extended the log meanwhile.
             self._last()
-            self._insert_event(about, now, new)
+            hash_ = self._insert_event(about, now, new)
         self._sure = True
+        return hash_
 
-    def _insert_event(self, about: About, now: str, new: NewEvent) -> None:
+    def _insert_event(self, about: About, now: str, new: NewEvent) -> str:
         seq, previous = self.known.last_event or (0, FIRST_PREVIOUS)
         event = Event(
             seq=seq + 1,
@@ -121,10 +123,9 @@ class EventLog:
         data = codec.canonical(event)
         logged = LoggedEvent(event, codec.digest(data))
         self._database.execute(_ADD_EVENT, (event.seq, event.subject_id, data.decode(), logged.hash))
-        # The end of the chain is also stored elsewhere, so that a truncated log is noticed.
-        self._database.execute(SET_META, ("head", f"{event.seq} {logged.hash}"))
         self.known.last_event = event.seq, logged.hash
         self.changed.events.append(logged)
+        return logged.hash
 
 
 def evidence_of(document: Document) -> str:

@@ -10,10 +10,11 @@ from ringi.store.connection import Reader, as_bytes
 from ringi.store.events import About, EventLog, text_of
 
 _ADD_GRANT: Final = (
-    "INSERT INTO grants (id, at, document) VALUES (?, (SELECT COALESCE(MAX(at), 0) + 1 FROM grants), ?)"
+    "INSERT INTO grants (id, at, document, last_event)"
+    " VALUES (?, (SELECT COALESCE(MAX(at), 0) + 1 FROM grants), ?, ?)"
 )
-_REVOKE_GRANT: Final = "UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
-_GRANT: Final = "SELECT document FROM grants WHERE id = ?"
+_REVOKE_GRANT: Final = "UPDATE grants SET revoked_at = ?, last_event = ? WHERE id = ?"
+_UNREVOKED: Final = "SELECT document FROM grants WHERE id = ? AND revoked_at IS NULL"
 _GRANTS: Final = "SELECT document, revoked_at FROM grants ORDER BY at"
 
 
@@ -31,14 +32,16 @@ class GrantRows(Reader):
 class GrantWrites(EventLog):
     def add_grant(self, grant: Grant) -> None:
         text = text_of(grant)
-        self._database.execute(_ADD_GRANT, (grant.id, text))
         event = NewEvent(EventKind.GRANTED, Actor.USER, grant.id, grant)
-        self._add_event(About(subject.grant(grant.id), text), self._clock.now(), event)
+        hash_ = self._add_event(About(subject.grant(grant.id), text), self._clock.now(), event)
+        self._database.execute(_ADD_GRANT, (grant.id, text, hash_))
 
     def revoke_grant(self, grant_id: str, reason: str) -> None:
         """Only once; the log records when, and the row repeats it."""
-        now = self._clock.now()
-        if self._database.execute(_REVOKE_GRANT, (now, grant_id)).rowcount == 1:
-            (text,) = self._database.execute(_GRANT, (grant_id,)).fetchone()
-            event = NewEvent(EventKind.GRANT_REVOKED, Actor.USER, f"{grant_id} {reason}".rstrip())
-            self._add_event(About(subject.grant(grant_id), text), now, event)
+        found = self._database.execute(_UNREVOKED, (grant_id,)).fetchone()
+        if found is None:
+            return
+        now, about = self._clock.now(), About(subject.grant(grant_id), found[0])
+        event = NewEvent(EventKind.GRANT_REVOKED, Actor.USER, f"{grant_id} {reason}".rstrip())
+        hash_ = self._add_event(about, now, event)
+        self._database.execute(_REVOKE_GRANT, (now, hash_, grant_id))

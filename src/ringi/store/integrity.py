@@ -4,7 +4,7 @@ The chain covers the number of entries in a session's logs, not their text.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -26,6 +26,11 @@ from ringi.store.sessions import ref_of_session, saved
 from ringi.text import Text
 
 _EVENT_ROWS: Final = "SELECT seq, subject_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
+_LENGTH: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'events'"
+_LAST_EVENTS: Final = (
+    "SELECT id, last_event FROM plans UNION ALL SELECT id, last_event FROM sessions"
+    " UNION ALL SELECT id, last_event FROM runs UNION ALL SELECT id, last_event FROM grants"
+)
 _GRANTED_BY: Final = "SELECT id, granted_by FROM approvals"
 # As bytes: a tampered value need not be text.
 _APPROVAL_ROWS: Final = (
@@ -177,6 +182,7 @@ def verify(ledger: LedgerReader) -> list[Text]:
         chain = _Chain(ledger)
         return [
             *chain.breaks(),
+            *chain.ends(),
             *chain.documents(),
             *chain.executions(),
             *chain.commands(),
@@ -198,11 +204,11 @@ class _Chain:
         self._before: dict[int, str] = {}
         """The hash of the previous event, as each event states it."""
         self._hashes = {FIRST_PREVIOUS: 0}
+        self._newest: dict[str, tuple[int, str]] = {}
+        """The newest event about each subject, and its hash."""
         self._requested: Counter[tuple[str, str]] = Counter()
         self._revoked: dict[str, str] = {}
         """When each grant was revoked, by its hash."""
-        self._spent: dict[str, str] = {}
-        """The newest execution of each approval."""
         self._last: Counter[str] = Counter()
         self._sessions = SessionChain(self._rows)
 
@@ -227,10 +233,18 @@ class _Chain:
                     yield Text("event {seq}: it does not follow the event before it", seq=seq)
                 self._note(event)
             self._hashes[str(hash_)] = seq
+            self._newest[str(plan_id)] = seq, str(hash_)
             previous, expected = str(hash_), seq + 1
-        head = self._ledger.meta("head")
-        if (head or f"0 {FIRST_PREVIOUS}") != f"{expected - 1} {previous}":
+        length = next((row[0] for row in self._rows(_LENGTH)), 0)
+        if length != expected - 1 or not _has_earlier_end(self._ledger, self._hashes):
             yield Text("event {seq}: the log ends here, but it was longer", seq=expected - 1)
+
+    def ends(self) -> Iterator[Text]:
+        """Whether each plan, session, run and grant names the newest event about it."""
+        for name, hash_ in self._rows(_LAST_EVENTS):
+            seq, newest = self._newest.get(str(name), (0, ""))
+            if hash_ != newest:
+                yield Text("event {seq}: it is not the last one about {subject}", seq=seq, subject=name)
 
     def _note(self, event: Event) -> None:
         if event.subject.kind is SubjectKind.PLAN:
@@ -278,8 +292,6 @@ class _Chain:
             read = as_written(as_bytes(intent), ExecutionIntent)
             right = read is not None and (read.id, read.plan_id) == (row_id, plan_id)
             right &= self._follows(as_bytes(intent), "intents")
-            if read is not None:
-                self._spent[read.approval_id] = read.id
             if result is not None:
                 ended = as_written(as_bytes(result), ExecutionResult)
                 right &= ended is not None and (ended.execution_id, ended.plan_id) == (row_id, plan_id)
@@ -314,7 +326,7 @@ class _Chain:
                 used = approval is not None and self._sessions.given(approval, self._last[order], spent_by)
                 if not right or not used:
                     yield approval_break(subject_id)
-            elif not right or spent_by != self._spent.get(str(row_id)):
+            elif not right or spent_by is not None:
                 yield _changed(subject_id)
 
     def grants(self) -> Iterator[Text]:
@@ -364,6 +376,12 @@ class _Chain:
         for (plan_id, _), left in self._requested.items():
             if left > 0:
                 yield Text("plan {plan}: a request for approval is gone", plan=plan_id)
+
+
+def _has_earlier_end(ledger: LedgerReader, hashes: Mapping[str, int]) -> bool:
+    """Earlier versions stored the end of the log in the ledger: the log must still contain it."""
+    seq, _, hash_ = (ledger.meta("head") or f"0 {FIRST_PREVIOUS}").partition(" ")
+    return str(hashes.get(hash_)) == seq
 
 
 def _read(data: bytes) -> Approval | None:

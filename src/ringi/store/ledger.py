@@ -2,12 +2,12 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from ringi.domain import codec
-from ringi.domain.plan import ActionSpecExt
+from ringi.domain.plan import ActionSpecExt, PlanStatus
 from ringi.errors import Busy, StorageFailed
 from ringi.ports import Clock, Ids
 from ringi.store.approvals import Approvals
@@ -25,7 +25,7 @@ from ringi.store.transaction import LedgerTransaction
 
 _ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 _SPECS: Final = "SELECT document FROM specs WHERE plan_id = ? AND version = ?"
-_OVERLAPPING: Final = "SELECT plan_id FROM open_paths WHERE path = ? AND plan_id <> ? ORDER BY plan_id"
+_CURRENT: Final = "SELECT id, status FROM plans WHERE current ORDER BY number DESC LIMIT 1"
 
 
 class LedgerReader(PlanReader, PlanRecords, Sessions, Runs, Approvals, GrantRows, Executions, States, Events):
@@ -42,13 +42,6 @@ class LedgerReader(PlanReader, PlanRecords, Sessions, Runs, Approvals, GrantRows
     def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
         found = self._select(_SPECS, plan_id, version)
         return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else ()
-
-    def overlapping(self, plan_id: str, paths: Sequence[str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for path in paths:
-            for (other,) in self._select(_OVERLAPPING, path, plan_id):
-                found.setdefault(str(other), []).append(path)
-        return found
 
 
 class Ledger(LedgerReader):
@@ -89,7 +82,8 @@ class Ledger(LedgerReader):
         self._after_commit(self, transaction.changed)
 
     def current(self) -> str | None:
-        return self.meta("current")
+        found = self._select(_CURRENT)
+        return str(found[0][0]) if found and found[0][1] != PlanStatus.COMPLETED else None
 
     def checking(self) -> str | None:
         return self.meta("checking")

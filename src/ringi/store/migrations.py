@@ -1,6 +1,6 @@
 """The migrations of the ledger's tables. Append; never change a released one.
 
-Uses only types and grammar that PostgreSQL shares with SQLite.
+Uses only types and grammar that PostgreSQL shares with SQLite, except AUTOINCREMENT (an identity there).
 """
 
 import json
@@ -43,6 +43,25 @@ def name_grants(database: sqlite3.Connection) -> None:
     for seq, document in rows:
         grant_id = str(_fields(document).get("reason", "")).partition(" ")[0]
         database.execute("UPDATE events SET subject_id = ? WHERE seq = ?", (grant_id, seq))
+
+
+def keep_length(database: sqlite3.Connection) -> None:
+    """Of the log, as `head` has it: a log that was truncated before must not pass as whole."""
+    head = database.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
+    length = str(head[0]).partition(" ")[0] if head else ""
+    database.execute("DELETE FROM sqlite_sequence WHERE name = 'events'")
+    database.execute(
+        "INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)",
+        (int(length) if length.isdigit() else 0,),
+    )
+
+
+def name_last_events(database: sqlite3.Connection) -> None:
+    """The row of each subject names the last event about it: nobody can replace the end of the log alone."""
+    for table in ("plans", "sessions", "runs", "grants"):
+        newest = f"(SELECT hash FROM events WHERE subject_id = {table}.id ORDER BY seq DESC LIMIT 1)"  # noqa: S608  # a name of ours
+        database.execute(f"ALTER TABLE {table} ADD COLUMN last_event TEXT NOT NULL DEFAULT ''")
+        database.execute(f"UPDATE {table} SET last_event = COALESCE({newest}, '')")  # noqa: S608  # as above
 
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (
@@ -175,9 +194,29 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE approvals RENAME COLUMN plan_id TO subject_id",
         "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
         "CREATE UNIQUE INDEX approvals_once ON approvals (subject_id) WHERE kind = 'session'",
-        "ALTER TABLE events RENAME COLUMN plan_id TO subject_id",
+        # SQLite keeps how long the log ever was, so that one cut short is noticed.
+        """CREATE TABLE log (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            subject_id TEXT NOT NULL,
+            document TEXT NOT NULL,
+            hash TEXT NOT NULL
+        )""",
+        "INSERT INTO log (seq, subject_id, document, hash) SELECT seq, plan_id, document, hash FROM events",
+        "DROP TABLE events",
+        "ALTER TABLE log RENAME TO events",
+        "CREATE INDEX events_subject ON events (subject_id, seq)",
+        keep_length,
         move_session_approvals,
         name_grants,
+        name_last_events,
         "ALTER TABLE sessions DROP COLUMN approval",
+        # Of a plan, its executions tell.
+        "UPDATE approvals SET spent_by = NULL WHERE kind = 'plan'",
+        # The documents of open plans say what they change.
+        "DROP TABLE open_paths",
+        # The newest plan of which it is true, unless it was carried out.
+        "ALTER TABLE plans ADD COLUMN current BOOLEAN NOT NULL DEFAULT FALSE",
+        "UPDATE plans SET current = TRUE WHERE id = (SELECT value FROM meta WHERE key = 'current')",
+        "DELETE FROM meta WHERE key = 'current'",
     ),
 )

@@ -4,13 +4,15 @@ import contextlib
 import sqlite3
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ringi.domain import codec
 from ringi.domain.base import Versioned
 from ringi.errors import NothingToAdopt, RingiError
 from ringi.store.connection import DATABASE, GET_META, SET_META
 from ringi.store.projection import IDENTITY
+
+_ANY_EVENT: Final = "SELECT seq FROM events LIMIT 1"
 
 
 class _Earlier(NamedTuple):
@@ -33,7 +35,7 @@ class MovedLedger:
 
     def _earlier(self) -> _Earlier | None:
         own = self._state
-        if (own / DATABASE).exists() and _meta(own, "head"):
+        if _first(own, _ANY_EVENT):
             return None
         identity = _identity(self._root)
         if identity is None or not own.parent.is_dir():
@@ -89,12 +91,16 @@ def _identity(root: Path) -> str | None:
 
 
 def _meta(state: Path, key: str) -> str | None:
+    return _first(state, GET_META, key)
+
+
+def _first(state: Path, statement: str, *values: str) -> str | None:
     path = state / DATABASE
     if not path.is_file():
         return None
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
-            row = database.execute(GET_META, (key,)).fetchone()
+            row = database.execute(statement, values).fetchone()
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return None
     return str(row[0]) if row else None

@@ -1,12 +1,13 @@
 """Reads plans, with few imports, because lists need nothing else."""
 
 import sqlite3
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
-from ringi.domain.plan import WAITING, ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
+from ringi.domain.plan import OPEN, WAITING, ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
 from ringi.errors import NotFound
 from ringi.store.connection import Reader, Row, as_bytes, translated
 from ringi.text import Text
@@ -19,6 +20,7 @@ _PLAN: Final = (
     "SELECT p.document, s.document, p.revision, p.number FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
 )
+_OPEN_DOCUMENTS: Final = "SELECT id, document FROM plans WHERE status IN ({}) AND id <> ?"
 _REF: Final = "SELECT ref FROM plans WHERE id = ?"
 _REFS: Final = "SELECT ref FROM plans ORDER BY number DESC LIMIT ?"
 _REFS_BETWEEN: Final = "SELECT ref FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
@@ -109,6 +111,20 @@ class _Phased(msgspec.Struct):
     phase: str
 
 
+class _Files(msgspec.Struct):
+    files: tuple[str, ...]
+
+
+class _State(msgspec.Struct):
+    previews: _Files | None = None
+
+
+class _Previewed(msgspec.Struct):
+    """Of a plan, which files it changes."""
+
+    state: _State
+
+
 class PlanReader(Reader):
     """Plans, lines of sessions, the number of runs: what lists need, and nothing that slows their start."""
 
@@ -131,6 +147,16 @@ class PlanReader(Reader):
         """The document of a plan, for display."""
         with translated(self.folder):
             return load_document(self.database, plan_id)[0]
+
+    def overlapping(self, plan_id: str, paths: Collection[str]) -> dict[str, list[str]]:
+        """Other open plans that change one of the paths: their ids, and the paths."""
+        wanted, found = set(paths), {}
+        statement = _OPEN_DOCUMENTS.format(", ".join("?" * len(OPEN)))
+        for other, document in self._select(statement, *sorted(OPEN), plan_id):
+            previews = _decoded(as_bytes(document), _Previewed, "plan").state.previews
+            if previews and (common := wanted.intersection(previews.files)):
+                found[str(other)] = sorted(common)
+        return found
 
     def ref(self, plan_id: str) -> PlanRef:
         found = self._select(_REF, plan_id)

@@ -33,12 +33,13 @@ class PlanRecords(Reader):
         if "plan" not in found:
             raise NotFound(what=Text("plan"), name=plan_id)
         number, document, specs, revision = found["plan"][0]
+        executions = tuple(as_execution(row[1], row[2]) for row in found.get("execution", ()))
         return PlanRecord(
             plan=StoredPlan(as_document(document, specs), int(str(revision)), int(str(number))),
             requests=tuple(as_request(row[1]) for row in found.get("request", ())),
-            approvals=tuple(as_approval(row[1], row[2]) for row in found.get("approval", ())),
+            approvals=tuple(as_approval(row[1], row[2], executions) for row in found.get("approval", ())),
             events=tuple(as_event(row[1]) for row in found.get("event", ())),
-            executions=tuple(as_execution(row[1], row[2]) for row in found.get("execution", ())),
+            executions=executions,
             granting="grant" in found,
             interrupted="interrupted" in found,
         )

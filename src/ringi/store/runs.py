@@ -15,9 +15,10 @@ from ringi.text import Text
 
 _RUN: Final = "SELECT document FROM runs WHERE id = ?"
 _ADD_RUN: Final = (
-    "INSERT INTO runs (at, id, document) VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM runs), ?, ?)"
+    "INSERT INTO runs (at, id, document, last_event)"
+    " VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM runs), ?, ?, ?)"
 )
-_SAVE_RUN: Final = "UPDATE runs SET document = ? WHERE id = ?"
+_SAVE_RUN: Final = "UPDATE runs SET document = ?, last_event = ? WHERE id = ?"
 _RUNS_FROM: Final = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
 
 
@@ -41,18 +42,18 @@ class Runs(Reader):
 class RunWrites(EventLog):
     def add_run(self, run: Run, event: NewEvent) -> None:
         text = text_of(run)
+        hash_ = self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
         try:
-            self._database.execute(_ADD_RUN, (run.run_id, text))
+            self._database.execute(_ADD_RUN, (run.run_id, text, hash_))
         except sqlite3.IntegrityError:
             # Started in the same second with the same digits: try again with others.
             raise SessionRace(session=short(run.planning_session_id)) from None
-        self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
 
     def save_run(self, run: Run, event: NewEvent) -> None:
         text = text_of(run)
-        if self._database.execute(_SAVE_RUN, (text, run.run_id)).rowcount != 1:
+        hash_ = self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
+        if self._database.execute(_SAVE_RUN, (text, hash_, run.run_id)).rowcount != 1:
             raise no_run(run.run_id)
-        self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
 
 
 def no_run(name: str) -> NotFound:

@@ -26,12 +26,12 @@ from ringi.text import Text
 
 _SESSION: Final = "SELECT document, facts, revision FROM sessions WHERE id = ?"
 _ADD_SESSION: Final = (
-    "INSERT INTO sessions (at, id, revision, status, logs, ref, document, facts)"
-    " VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM sessions), ?, 1, ?, ?, ?, ?, ?)"
+    "INSERT INTO sessions (at, id, revision, status, logs, ref, document, facts, last_event)"
+    " VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM sessions), ?, 1, ?, ?, ?, ?, ?, ?)"
 )
 _SAVE_SESSION: Final = (
-    "UPDATE sessions SET revision = revision + 1, status = ?, logs = ?, ref = ?, document = ?, facts = ?"
-    " WHERE id = ? AND revision = ?"
+    "UPDATE sessions SET revision = revision + 1, status = ?, logs = ?, ref = ?, document = ?, facts = ?,"
+    " last_event = ? WHERE id = ? AND revision = ?"
 )
 _SESSION_REVISION: Final = "SELECT revision FROM sessions WHERE id = ?"
 _SESSION_IDS: Final = "SELECT id FROM sessions ORDER BY at"
@@ -95,13 +95,14 @@ class SessionWrites(EventLog):
             raise BadDocument(what="PlanningSession", why=Text("its id is not planning-<uuid>"))
         stored = StoredSession(session, facts, revision=1)
         status, ref, document, known = _columns(stored)
-        values = (session.session_id, status, len(logs), ref, document, known)
+        hash_ = self._session_event(stored, _bound(document, known, len(logs)), event)
+        values = (session.session_id, status, len(logs), ref, document, known, hash_)
         try:
             self._database.execute(_ADD_SESSION, values)
         except sqlite3.IntegrityError:
             raise SessionRace(session=short(session.session_id)) from None
         self._add_logs(session.session_id, 0, logs)
-        return self._saved_session(stored, _bound(document, known, len(logs)), event)
+        return stored
 
     def save_session(
         self,
@@ -118,15 +119,16 @@ class SessionWrites(EventLog):
         count = row[0] + len(logs)
         newest = StoredSession(session, facts, read + 1)
         status, ref, document, known = _columns(newest)
-        self._database.execute(_SAVE_SESSION, (status, count, ref, document, known, session_id, read))
+        hash_ = self._session_event(newest, _bound(document, known, count), event)
+        values = (status, count, ref, document, known, hash_, session_id, read)
+        self._database.execute(_SAVE_SESSION, values)
         self._add_logs(session_id, row[0], logs)
-        return self._saved_session(newest, _bound(document, known, count), event)
+        return newest
 
-    def _saved_session(self, stored: StoredSession, text: str, event: NewEvent) -> StoredSession:
+    def _session_event(self, stored: StoredSession, text: str, event: NewEvent) -> str:
         session_id = stored.session.session_id
-        self._add_event(About(subject.session(session_id), text), self._clock.now(), event)
         self.changed.sessions[session_id] = stored
-        return stored
+        return self._add_event(About(subject.session(session_id), text), self._clock.now(), event)
 
     def _add_logs(self, session_id: str, count: int, logs: Sequence[LogEntry]) -> None:
         ends: dict[SessionStatus, int] = {}

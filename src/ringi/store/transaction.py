@@ -22,20 +22,19 @@ from ringi.store.runs import RunWrites
 from ringi.store.sessions import SessionWrites
 
 _DROP_META: Final = "DELETE FROM meta WHERE key = ?"
-_DROP_VALUE: Final = "DELETE FROM meta WHERE key = ? AND value = ?"
+_CLEAR_CURRENT: Final = "UPDATE plans SET current = FALSE WHERE current"
 _ADD_PLAN: Final = (
-    "INSERT INTO plans (number, id, revision, status, version, ref, document) VALUES (?, ?, 1, ?, ?, ?, ?)"
+    "INSERT INTO plans (number, id, revision, status, version, ref, document, last_event, current)"
+    " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)"
 )
 _SAVE_PLAN: Final = (
-    "UPDATE plans SET revision = revision + 1, status = ?, version = ?, ref = ?, document = ?"
-    " WHERE id = ? AND revision = ?"
+    "UPDATE plans SET revision = revision + 1, status = ?, version = ?, ref = ?, document = ?,"
+    " last_event = ? WHERE id = ? AND revision = ?"
 )
 _SAVE_SPECS: Final = (
     "INSERT INTO specs (plan_id, version, document) VALUES (?, ?, ?)"
     " ON CONFLICT (plan_id, version) DO UPDATE SET document = excluded.document"
 )
-_OPEN_PATH: Final = "INSERT INTO open_paths (path, plan_id) VALUES (?, ?)"
-_CLOSE_PATHS: Final = "DELETE FROM open_paths WHERE plan_id = ?"
 _OPEN_CHANGE: Final = (
     "INSERT INTO open_changes (plan_id, snapshot_id) VALUES (?, ?)"
     " ON CONFLICT (plan_id) DO UPDATE SET snapshot_id = excluded.snapshot_id"
@@ -49,60 +48,58 @@ class LedgerTransaction(SessionWrites, RunWrites, ApprovalWrites, GrantWrites, E
     def plan(self, plan_id: str) -> StoredPlan:
         return load_plan(self._database, plan_id)
 
-    def add_plan(self, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        _note_paths(self._database, document, None)
+    def add_plan(self, document: PlanDocument, *events: NewEvent, current: bool = True) -> StoredPlan:
         document = _write_specs(self._database, document, None)
         now, text = self._clock.now(), _without_specs(document)
+        hash_ = self._add_plan_events(document, text, now, events)
         try:
-            stored = self._insert_plan(document, text, now)
+            stored = self._insert_plan(document, now, text, hash_, current)
         except sqlite3.IntegrityError:
             # Another process has made one meanwhile.
             self.known.plans = None
-            stored = self._insert_plan(document, text, now)
+            stored = self._insert_plan(document, now, text, hash_, current)
         self.changed.new.add(document.plan.id)
-        return self._saved(stored, text, now, events)
+        return self._saved(stored)
 
-    def _insert_plan(self, document: PlanDocument, text: str, now: str) -> StoredPlan:
+    def _insert_plan(self, document: PlanDocument, now: str, *rest: object) -> StoredPlan:
         if self.known.plans is None:
             self.known.plans = int(self._database.execute(COUNT_PLANS).fetchone()[0])
         stored = StoredPlan(document, revision=1, number=self.known.plans + 1)
-        self._database.execute(_ADD_PLAN, (stored.number, document.plan.id, *_listed(stored, now), text))
+        values = (stored.number, document.plan.id, *_listed(stored, now), *rest)
+        self._database.execute(_ADD_PLAN, values)
         self.known.plans = stored.number
         return stored
 
     def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        _note_paths(self._database, document, stored.document)
         document = _write_specs(self._database, document, stored.document)
         text, now, read = _without_specs(document), self._clock.now(), stored.revision
         stored = StoredPlan(document, read + 1, stored.number)
-        values = (*_listed(stored, now), text, document.plan.id, read)
+        hash_ = self._add_plan_events(document, text, now, events)
+        values = (*_listed(stored, now), text, hash_, document.plan.id, read)
         if self._database.execute(_SAVE_PLAN, values).rowcount != 1:
             raise LostRace(plan=f"p{stored.number}")
-        return self._saved(stored, text, now, events)
+        return self._saved(stored)
 
-    def _saved(self, stored: StoredPlan, text: str, now: str, events: tuple[NewEvent, ...]) -> StoredPlan:
+    def _add_plan_events(
+        self, document: PlanDocument, text: str, now: str, events: tuple[NewEvent, ...]
+    ) -> str:
+        """The hash of the last."""
+        about = _about(document, text)
+        return [self._add_event(about, now, event) for event in events][-1]
+
+    def _saved(self, stored: StoredPlan) -> StoredPlan:
         _note_change(self._database, stored.document)
-        about = _about(stored.document, text)
-        for event in events:
-            self._add_event(about, now, event)
         self.changed.plans[stored.document.plan.id] = stored
         return stored
 
-    def set_current(self, plan_id: str | None) -> None:
-        self._set_meta("current", plan_id)
-
-    def clear_current(self, plan_id: str) -> None:
-        """If this is the current plan, there is none afterwards."""
-        self._database.execute(_DROP_VALUE, ("current", plan_id))
+    def clear_current(self) -> None:
+        self._database.execute(_CLEAR_CURRENT)
 
     def set_checking(self, plan_id: str | None) -> None:
-        self._set_meta("checking", plan_id)
-
-    def _set_meta(self, key: str, value: str | None) -> None:
-        if value is None:
-            self._database.execute(_DROP_META, (key,))
+        if plan_id is None:
+            self._database.execute(_DROP_META, ("checking",))
         else:
-            self._database.execute(SET_META, (key, value))
+            self._database.execute(SET_META, ("checking", plan_id))
 
     def put_bytes(self, data: bytes, kept_until: str) -> None:
         self._contents.put(self._database, data, kept_until)
@@ -147,23 +144,6 @@ def _note_change(database: sqlite3.Connection, document: PlanDocument) -> None:
         database.execute(_CLOSE_CHANGE, (document.plan.id,))
     else:
         database.execute(_OPEN_CHANGE, (document.plan.id, facts.snapshot_id))
-
-
-def _note_paths(database: sqlite3.Connection, document: PlanDocument, earlier: PlanDocument | None) -> None:
-    """Keeps the list of what open plans change."""
-    before, now = _open_paths(earlier), _open_paths(document)
-    if before is now or before == now:
-        return
-    plan_id = document.plan.id
-    if before:
-        database.execute(_CLOSE_PATHS, (plan_id,))
-    database.executemany(_OPEN_PATH, [(path, plan_id) for path in now])
-
-
-def _open_paths(document: PlanDocument | None) -> tuple[str, ...]:
-    if document is None or document.state.previews is None or document.state.status not in OPEN:
-        return ()
-    return document.state.previews.files
 
 
 def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:

@@ -37,7 +37,7 @@ def take_in(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     for document in sorted(taken, key=lambda document: document.plan.created_at):
         with store.transaction() as transaction:
             event = NewEvent(EventKind.TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such plan")
-            transaction.add_plan(document, event)
+            transaction.add_plan(document, event, current=False)
     return len(taken), problems
 
 

@@ -307,8 +307,6 @@ class _Held:
             yield Text("it began before it was approved")
         if intent.kind is subject.kind and intent.started_at > approval.expires_at:
             yield Text("its approval had expired")
-        if approval.spent_by is None:
-            yield Text("its approval was not spent")
         yield from self._within(intent, subject, history)
         yield from self._commands(intent, subject)
 

@@ -18,16 +18,19 @@ from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, SpecKind
 from ringi.domain.risk import Risk
 from ringi.ports import NewEvent
+from ringi.store.connection import DATABASE
 from ringi.store.integrity import verify
 from ringi.store.ledger import LedgerReader
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, approved, create, delete, open_scratch, proposed, rewire, undo, write
+from tests.unit.store.tampering import name_last_event
 
 EVENTS = 37
 TABLES = ("events", "plans", "specs", "approvals", "executions", "requests", "commands", "grants")
-COPIED = "revision, status, version, ref, document"
+COPIED = "revision, status, version, ref, document, last_event, current"
+GOLDEN = Path(__file__).parents[2] / "golden"
 # Not bound by the log, on purpose: counters and times that decide nothing, and the order where it stays.
-UNBOUND = {("plans", "revision")}
+UNBOUND = {("plans", "revision"), ("plans", "current")}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +124,10 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
 
 def everything(database: sqlite3.Connection) -> list[object]:
     database.text_factory = bytes
-    found = [database.execute(f"SELECT * FROM {table}").fetchall() for table in (*TABLES, "meta")]
+    found = [
+        database.execute(f"SELECT * FROM {table}").fetchall()
+        for table in (*TABLES, "meta", "sqlite_sequence")
+    ]
     database.text_factory = str
     return found
 
@@ -164,7 +170,10 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
             f"event {EVENTS - 1}: the log ends here, but it was longer",
         ),
         ("DELETE FROM events", "event 0: the log ends here, but it was longer"),
-        ("DELETE FROM meta WHERE key = 'head'", f"event {EVENTS}: the log ends here"),
+        ("DELETE FROM sqlite_sequence", f"event {EVENTS}: the log ends here"),
+        ("UPDATE plans SET last_event = '' WHERE number = 1", "it is not the last one about"),
+        ("UPDATE grants SET last_event = ''", "it is not the last one about"),
+        (f"INSERT INTO meta VALUES ('head', '{EVENTS} {'0' * 64}')", f"event {EVENTS}: the log ends here"),
         (
             f"INSERT INTO events SELECT seq + 1, subject_id, document, hash FROM events WHERE seq = {EVENTS}",
             f"event {EVENTS + 1}: event {EVENTS} stands in its place",
@@ -187,6 +196,40 @@ def test_swapped_events_are_named(original: Path, place: Path):
     found = breaks(original, place, swap)
     assert "event 5: event 6 stands in its place" in found
     assert "event 6: event 5 stands in its place" in found
+
+
+@pytest.mark.req("PT-11")
+def test_the_newest_subject_taken_out_with_all_its_events(original: Path, place: Path):
+    def take_out(database: sqlite3.Connection) -> None:
+        ((plan_id,),) = database.execute("SELECT subject_id FROM events ORDER BY seq DESC LIMIT 1").fetchall()
+        for table, column in (
+            ("events", "subject_id"),
+            ("plans", "id"),
+            ("sessions", "id"),
+            ("grants", "id"),
+        ):
+            database.execute(f"DELETE FROM {table} WHERE {column} = ?", (plan_id,))
+
+    found = breaks(original, place, take_out)
+    assert any("the log ends here, but it was longer" in line for line in found), found
+
+
+@pytest.mark.req("PT-11")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM events WHERE seq = (SELECT MAX(seq) FROM events)",
+        "DELETE FROM events",
+        "UPDATE events SET hash = 'x' WHERE seq = (SELECT MAX(seq) FROM events)",
+    ],
+)
+def test_an_earlier_log_that_was_cut_stays_cut(tmp_path: Path, statement: str):
+    copyfile(GOLDEN / "ledger-1" / DATABASE, tmp_path / DATABASE)
+    with contextlib.closing(sqlite3.connect(tmp_path / DATABASE)) as database, database:
+        database.execute(statement)
+    with contextlib.closing(LedgerReader(tmp_path, 1)) as ledger:
+        found = [str(line) for line in verify(ledger)]
+    assert any("the log ends here, but it was longer" in line for line in found), found
 
 
 def rewritten(database: sqlite3.Connection, *, thoroughly: bool) -> None:
@@ -213,7 +256,7 @@ def rewritten(database: sqlite3.Connection, *, thoroughly: bool) -> None:
         database.execute(
             "UPDATE events SET document = ?, hash = ? WHERE seq = ?", (data.decode(), previous, seq)
         )
-    database.execute("UPDATE meta SET value = ? WHERE key = 'head'", (f"{EVENTS} {previous}",))
+        name_last_event(database, raw["plan_id"], previous)
 
 
 @pytest.mark.req("PT-11")
@@ -272,7 +315,6 @@ def test_a_past_rewritten_with_all_that_it_speaks_of_contradicts_the_signatures(
         ("UPDATE approvals SET subject_id = 'other' WHERE at = 1", "plan other: an approval"),
         ("UPDATE approvals SET id = 'other' WHERE at = 1", "an approval, intent or result was changed"),
         ("UPDATE approvals SET at = 99 WHERE at = 1", "an approval, intent or result was changed"),
-        ("UPDATE approvals SET spent_by = NULL", "an approval, intent or result was changed"),
         ("UPDATE approvals SET spent_by = 'x' WHERE spent_by IS NULL", "an approval, intent or result"),
         ("UPDATE executions SET intent = replace(intent, 'README', 'README2')", "was changed or put in"),
         ("UPDATE executions SET result = replace(result, 'true', 'false')", "was changed or put in"),
@@ -294,7 +336,7 @@ def test_a_past_rewritten_with_all_that_it_speaks_of_contradicts_the_signatures(
         ("UPDATE grants SET revoked_at = NULL", "the log says otherwise of its end"),
         ("UPDATE grants SET revoked_at = '2030'", "the log says otherwise of its end"),
         (
-            "INSERT INTO grants SELECT 'x', 9, document, NULL FROM grants LIMIT 1",
+            "INSERT INTO grants SELECT 'x', 9, document, NULL, last_event FROM grants LIMIT 1",
             "standing approval x: it was changed",
         ),
         ("DELETE FROM grants WHERE at = 1", "it speaks of is gone"),

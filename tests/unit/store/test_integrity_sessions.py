@@ -18,11 +18,12 @@ from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger, LedgerReader
 from tests.helpers import SetClock, open_scratch
 from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, run, saved
+from tests.unit.store.tampering import name_last_event
 
 # The words of the logs, and where they stand in their file, are outside the chain on purpose.
 UNBOUND = {("session_logs", "phase"), ("session_logs", "ends"), ("session_logs", "text")}
 ONE, TWO, THREE = (id_of(number) for number in (1, 2, 3))
-COPIED = "revision, status, logs, ref, document, facts"
+COPIED = "revision, status, logs, ref, document, facts, last_event"
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,10 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
         ("UPDATE runs SET at = 9 WHERE at = 1", "run 20260102-030405-000001: it is not what"),
         ("UPDATE runs SET id = 'x' WHERE at = 1", "event 5: its run 20260102-030405-000001 is gone"),
         ("DELETE FROM runs WHERE at = 2", "event 8: its run 20260102-030405-000002 is gone"),
-        ("INSERT INTO runs SELECT 7, 'x', document FROM runs WHERE at = 1", "run x: it is not what event 0"),
+        (
+            "INSERT INTO runs SELECT 7, 'x', document, last_event FROM runs WHERE at = 1",
+            "run x: it is not what event 0",
+        ),
         ("UPDATE events SET subject_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
     ],
 )
@@ -189,7 +193,7 @@ def test_a_past_that_was_written_anew_contradicts_the_approvals(original: Path, 
             database.execute(
                 "UPDATE events SET document = ?, hash = ? WHERE seq = ?", (data.decode(), previous, seq)
             )
-        database.execute("UPDATE meta SET value = ? WHERE key = 'head'", (f"{len(rows)} {previous}",))
+            name_last_event(database, raw["plan_id"], previous)
 
     found = breaks(original, place, rewritten)
     assert found == [f"planning session {name}: its approval was changed or put in" for name in (TWO, ONE)]

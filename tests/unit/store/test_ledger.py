@@ -35,7 +35,7 @@ STATE = ProjectState(
     complete=True,
     gaps=(),
 )
-TABLES |= {"project_state", "open_changes", "commands", "grants", "open_paths"}
+TABLES |= {"project_state", "open_changes", "commands", "grants"}
 TABLES |= {"sessions", "session_logs", "runs"}
 
 
@@ -49,11 +49,16 @@ def database_of(ws) -> Path:
     return ws.ledger.folder / "ringi.db"
 
 
+def tables(database: sqlite3.Connection) -> set[str]:
+    """All but SQLite's own."""
+    found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return {name for name in found if not name.startswith("sqlite_")}
+
+
 def test_made_from_nothing(tmp_path: Path):
     folder = tmp_path / "a" / "b"
     with contextlib.closing(connect(folder, 1)) as database:
-        found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert found == TABLES
+        assert tables(database) == TABLES
         assert database.execute(GET_META, ("schema",)).fetchone() == (str(len(MIGRATIONS)),)
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -67,8 +72,7 @@ def test_a_migration_that_fails_leaves_nothing(tmp_path: Path):
     with pytest.raises(LedgerCorrupt):
         connect(tmp_path / "state", 1, broken)
     with contextlib.closing(connect(tmp_path / "state", 1)) as database:
-        found = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert found == TABLES
+        assert tables(database) == TABLES
 
 
 def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path):
@@ -179,7 +183,7 @@ def test_a_transaction_is_all_or_nothing(ws):
     with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:  # noqa: PT012  # all of it
         transaction.save_plan(stored, stored.document, NewEvent(EventKind.CHECKED, Actor.SYSTEM))
         transaction.put_bytes(b"x" * 10, FAR)
-        transaction.set_current(None)
+        transaction.clear_current()
         raise ZeroDivisionError
     assert ledger.plan(plan_id).revision == 1
     assert ledger.current() == plan_id

@@ -456,12 +456,6 @@ def test_an_execution_after_its_approval_had_expired(ws):
     assert "its approval had expired" in said(ws, plan_id)
 
 
-def test_an_approval_that_was_not_spent(ws):
-    plan_id = executed(ws)
-    ws.ledger.database.execute("UPDATE approvals SET spent_by = NULL")
-    assert "its approval was not spent" in said(ws, plan_id)
-
-
 def test_an_approval_that_came_afterwards(ws):
     plan_id = executed(ws)
     database = ws.ledger.database
