@@ -77,7 +77,7 @@ def test_workspace_is_found_from_below_and_by_option(desk: Desk, tmp_path: Path)
     assert len(Desk(tmp_path).json("list", f"--workspace={desk.root}")) == 1
 
 
-def test_json_stands_alone_on_standard_output(desk: Desk) -> None:
+def test_only_json_is_on_standard_output(desk: Desk) -> None:
     name = desk.agent("echo x > x.txt")
     for words in (["list"], ["show", name], ["log"], ["log", "--verify"], ["config", "show"], ["schema"], []):
         assert desk.json(*words) is not None

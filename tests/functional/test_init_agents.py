@@ -126,7 +126,7 @@ def test_undo_after_others_wrote_takes_only_ours_and_says_so(desk: Desk):
     assert json.loads(path.read_text()) == {"mcpServers": {"a": {"command": "a"}}}
 
 
-def test_written_while_the_question_stands_is_theirs(desk: Desk):
+def test_what_is_written_during_the_question_is_theirs(desk: Desk):
     terminal = desk.terminal("init", "--agents", "codex")
     terminal.read(QUESTION)
     (desk.root / ".codex").mkdir()

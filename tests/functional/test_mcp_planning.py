@@ -256,7 +256,7 @@ def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with
 
 
 @pytest.mark.req("IP-12")
-def test_a_model_that_fails_leaves_a_log_and_the_session_goes_on_later(talk, repo: Path, agent: Agent):
+def test_a_model_that_fails_leaves_a_log_and_the_session_can_be_resumed(talk, repo: Path, agent: Agent):
     agent.mark("broken")
     client: RawClient = talk(**agent.variables)
     client.greet()

@@ -91,7 +91,7 @@ def lead(workspace: Workspace, session_id: str) -> None:
 @pytest.mark.req("IP-12", "IP-14", "PP-17")
 @pytest.mark.parametrize("model", ["openai:m", "anthropic:m"])
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_ends_as_specified_and_the_session_goes_on(repo: Path, name: str, model: str):
+def test_a_fault_ends_as_specified_and_the_session_can_be_resumed(repo: Path, name: str, model: str):
     fault, words = FAULTS[name]
     # Every fault in every phase would take long; which phase it meets does not matter to the adapter.
     phase = ["discovery", "design", "review"][(list(FAULTS).index(name) + model.startswith("a")) % 3]

@@ -178,7 +178,7 @@ def test_the_third_reject_cancels(room: Room) -> None:
 
 
 @pytest.mark.req("IP-14")
-def test_killed_in_every_phase_it_goes_on_where_it_was(room: Room) -> None:
+def test_killed_in_every_phase_it_continues_where_it_was(room: Room) -> None:
     with room.talk("Add JSON") as talk:
         talk.say("1")
         talk.read("What must stay")
@@ -343,7 +343,7 @@ def test_whoever_comes_back_sees_what_was_rejected_and_why(room: Room) -> None:
     assert "on disk, please\n" in room.desk.run("status", "--session", room.desk.short_id()).stdout
 
 
-def test_what_stands_on_the_screen_chooses(room: Room) -> None:
+def test_what_the_screen_shows_chooses(room: Room) -> None:
     """An option may be named as the number of another one; a file may bring more than there are letters."""
     names = ["2", "3", *(f"option {number}" for number in range(3, 31))]
     room.model.answers(decisions=[decision("How many", *names[:4])])
@@ -444,7 +444,7 @@ def test_forty_columns_are_enough(room: Room) -> None:
 
 
 @pytest.mark.req("IP-13")
-def test_somebody_else_goes_on_meanwhile(room: Room) -> None:
+def test_somebody_else_continues_meanwhile(room: Room) -> None:
     with room.talk("Add JSON") as talk:
         talk.read()
         code, view = room.desk.step("--resume", room.desk.short_id(), "--answer", "from elsewhere")
@@ -648,7 +648,7 @@ def test_a_terminal_that_can_do_nothing(room: Room) -> None:
     assert "\x1b" not in talk.seen
 
 
-def test_colours_where_they_are_wanted(room: Room) -> None:
+def test_colours_if_they_are_wanted(room: Room) -> None:
     with room.talk("Add JSON", NO_COLOR="") as talk:
         assert "\x1b[1mQuestion 1 of 2" in talk.read()
 

@@ -162,7 +162,7 @@ def test_what_waits_says_why_it_is_risky(shop: Desk, tmp_path: Path) -> None:
     assert "medium because 6 files change" in shop.run().stdout
 
 
-def test_paths_are_meant_from_the_folder_one_stands_in(shop: Desk, tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_current_folder(shop: Desk, tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text("x = 1\n")
     below = Desk(shop.root / "lib")
     assert below.json("propose", "--file", f"core.py={tmp_path / 'new.py'}")["title"] == "Change lib/core.py"

@@ -1,4 +1,4 @@
-"""`ringi with --resume`: the agent goes on in its copy with what the person said."""
+"""`ringi with --resume`: the agent continues in its copy with the person's feedback."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def outside(monkeypatch: pytest.MonkeyPatch, first_commit: Path) -> Iterator[Hom
         yield desk
 
 
-def test_an_agent_edits_tests_fails_mends_and_goes_on_with_feedback(outside: HomeDesk) -> None:
+def test_an_agent_edits_tests_fails_fixes_and_continues_with_feedback(outside: HomeDesk) -> None:
     desk = outside
     terminal = desk.terminal("with", "--check", CHECK, "claude", "say good day")
     seen = terminal.read("tests: 1") + terminal.read("tests: 0")
@@ -149,7 +149,7 @@ def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("during", ["work", "checks"])
-def test_a_crash_is_gone_on_from(desk: Desk, isolated: Path, during: str) -> None:
+def test_work_continues_after_a_crash(desk: Desk, isolated: Path, during: str) -> None:
     script = "[ -e seen ] && echo again > again; [ -e again ] || { touch seen; %s; }"
     stop = "sleep 1000" if during == "work" else "true"
     check = "[ -e again ] || { touch checking; sleep 1000; }"

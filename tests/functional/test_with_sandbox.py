@@ -1,4 +1,4 @@
-"""What an agent can see and write, in a sandbox where bubblewrap works; where not, that is said."""
+"""What an agent can see and write in a sandbox; without bubblewrap, it is told that there is none."""
 
 import signal
 import socket

@@ -1,7 +1,7 @@
 """A whole planning session with a real language model: `make test-model`.
 
-Its words are poor, for it is very small. Every document is sound all the same, and where it fails, the
-session has failed as it should and goes on.
+The model is very small, so its words are poor. Every document is valid all the same, and if the model fails,
+the session fails as it should and can be resumed.
 """
 
 import os

@@ -5,8 +5,8 @@ down and the child is killed; then they are mounted again and the program recove
 operation in turn, and before and after every commit of the ledger.
 
 What goes wrong without the syncs: a journal brings the names of staged files to the disk, but their bytes
-have no place there yet (delayed allocation). After the cut the files are empty, and by then they stand where
-the person's files stood. How soon the names are there depends on others, so three machines are tried:
+have no place there yet (delayed allocation). After the cut the files are empty, and they have already
+replaced the person's files. How soon the names are there depends on others, so three machines are tried:
 
 - everything on one file system: the ledger's commits take the workspace's names along;
 - the same, and right before the cut a neighbour syncs a file of its own, as happens on every busy machine:

@@ -1,4 +1,4 @@
-"""The table of agents: what is writable for each, and how each goes on."""
+"""The table of agents: what each can write, and how each is resumed."""
 
 from pathlib import Path
 
@@ -68,6 +68,6 @@ def test_only_a_file_has_content():
         ("opencode", ["run", "--continue"]),
     ],
 )
-def test_how_the_last_conversation_goes_on(name: str, words: list[str]):
+def test_how_the_last_conversation_is_resumed(name: str, words: list[str]):
     argv = AGENTS[name].resumed(f"/opt/{name}", "a message; $(no) shell", ["--model", "x"])
     assert argv == (f"/opt/{name}", *words, "a message; $(no) shell", "--model", "x")

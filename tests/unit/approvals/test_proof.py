@@ -106,7 +106,7 @@ def test_a_signature_needs_no_terminal_and_counts_for_any_risk(ws, keys, root: P
 
 
 @pytest.mark.req("PT-8", "PT-9")
-def test_a_typed_answer_is_refused_where_a_signature_counts(ws, keys):
+def test_a_typed_answer_is_refused_but_a_signature_counts(ws, keys):
     plan_id = proposed(ws, write("README.md", "x\n"))
     asked = ws.plan.ask(plan_id)
     for proof in (None, answer(asked)):

@@ -48,7 +48,7 @@ def test_a_word_wider_than_the_room_is_cut() -> None:
     assert folded("x" * 20, 8) == ["x" * 8, "x" * 8, "x" * 4]
 
 
-def test_a_mark_stands_in_columns_of_its_own() -> None:
+def test_a_mark_has_columns_of_its_own() -> None:
     lines = printed("word " * 30, indent=2, mark="+ ")
     assert lines[0].startswith("  + word")
     assert {line[:4] for line in lines[1:]} == {"    "}

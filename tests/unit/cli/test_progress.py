@@ -1,4 +1,4 @@
-"""What is said while a model works."""
+"""What is shown while a model works."""
 
 import io
 import time
@@ -67,7 +67,7 @@ def test_without_rewriting_one_line_after_a_while() -> None:
     assert out.getvalue() == "The model works … 0 s\n"
 
 
-def test_an_error_erases_the_line_and_goes_on() -> None:
+def test_an_error_erases_the_line_and_is_raised() -> None:
     out = io.StringIO()
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""Every document: what stands in it, there and back, and what is refused."""
+"""Every document: encoded and decoded again, and what is refused."""
 
 import json
 from functools import cache

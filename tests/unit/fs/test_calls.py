@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_left(
     assert not (tmp_path / "new").exists()
 
 
-def test_short_writes_are_gone_on_with(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_short_writes_are_continued(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     real = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, bytes(data)[:3]))
     fs.create(at, "new", b"0123456789", 0o644)

@@ -69,7 +69,7 @@ def test_off_is_silent(terminal: tuple[int, int], tmp_path: Path):
     assert not (tmp_path / "bin" / "said").exists()
 
 
-def test_bell_goes_to_the_terminal_of_the_process_where_the_output_is_none(terminal: tuple[int, int]):
+def test_bell_goes_to_the_terminal_of_the_process_if_the_output_is_none(terminal: tuple[int, int]):
     seen, written = terminal
     script = (
         "import fcntl, os, sys, termios\n"

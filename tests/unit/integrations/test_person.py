@@ -1,4 +1,4 @@
-"""Each reason to refuse, found by a real process in the place where it holds."""
+"""Each reason to refuse, found by a real process that it applies to."""
 
 import os
 import pwd

@@ -119,7 +119,7 @@ def test_other_bytes(keys: Keys, genuine: str):
             listing(f"hanako {public(keys.mine)}").signer(message, genuine)
 
 
-def test_a_list_counts_as_long_as_the_key_stands_in_it(keys: Keys, genuine: str):
+def test_a_list_counts_as_long_as_the_key_is_in_it(keys: Keys, genuine: str):
     lists = [SignerList("theirs", b""), SignerList("mine", f"hanako {public(keys.mine)}\n".encode())]
     signatures = SshSignatures(lambda: lists)
     assert signatures.signer(MESSAGE, genuine).where == "mine"

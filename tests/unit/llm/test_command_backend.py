@@ -361,7 +361,7 @@ def test_a_program_that_is_not_there_is_said(world: World) -> None:
     world.check_nothing_left()
 
 
-def test_a_program_named_by_a_path_is_found_from_where_the_person_stands(
+def test_a_program_named_by_a_path_is_found_from_the_current_folder(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.program("mine", "print('ok')")

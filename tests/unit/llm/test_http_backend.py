@@ -201,7 +201,7 @@ def test_the_official_service_is_held_strictly():
     assert body["max_completion_tokens"] == 500
 
 
-def test_the_price_is_known_where_the_model_is():
+def test_the_price_is_known_if_the_model_is():
     with ModelServer([Say(GOOD)]) as server:
         assert 0 < _ask(server, ANTHROPIC).usage.cost_usd < 0.01
         assert (

@@ -125,7 +125,7 @@ def test_the_same_question_gets_its_answers_in_their_order_and_errors_too(path: 
         ask(replay, REVIEW, NewSummary)
 
 
-def test_a_failure_that_was_got_over_stands_in_nobodys_way(path: Path) -> None:
+def test_a_failure_that_was_overcome_does_no_harm(path: Path) -> None:
     busy = failed(ModelBusy, model="m", why="no calls")
     model = Recording(path, Played(QUESTIONS, busy, busy, NewSummary("one")))
     ask(model)

@@ -101,7 +101,7 @@ def test_framing_and_schema_together_are_short():
     assert framing < 600
 
 
-def test_the_schema_stands_in_the_text_once_and_compact():
+def test_the_schema_is_in_the_text_once_and_compact():
     schema = compact_schema(NewSummary)
     system = turns(_prompt(), schema)[0].text
     assert system.count(json.dumps(schema, separators=(",", ":"))) == 1

@@ -246,7 +246,7 @@ def test_a_session_that_is_over_says_so(tmp_path: Path):
 
 
 @pytest.mark.req("IP-12")
-def test_a_model_that_fails_is_an_error_and_the_session_goes_on_later(tmp_path: Path):
+def test_a_model_that_fails_is_an_error_and_the_session_can_be_resumed(tmp_path: Path):
     model = ScriptedModel(design=ModelUnreachable(model="scripted:model", why="no route"))
 
     async def main(server: Server) -> None:
@@ -274,7 +274,7 @@ def test_a_model_that_fails_is_an_error_and_the_session_goes_on_later(tmp_path: 
     led(tmp_path, model, main)
 
 
-def test_a_model_that_takes_longer_goes_on_while_the_client_is_answered(tmp_path: Path):
+def test_a_model_that_takes_longer_keeps_working_while_the_client_is_answered(tmp_path: Path):
     model = Patient()
 
     async def main(server: Server) -> None:

@@ -146,7 +146,7 @@ def test_progress_is_told_at_once(tmp_path: Path):
     assert [(total, "ringi review p1" in words) for _, total, words in told] == [(0.2, True)]
 
 
-def test_a_worker_hands_errors_over_and_goes_on(tmp_path: Path):
+def test_a_worker_hands_errors_over_and_continues(tmp_path: Path):
     def broken(_: Workspace) -> None:
         raise KeyError("a mistake")
 

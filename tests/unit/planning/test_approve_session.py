@@ -93,7 +93,7 @@ def test_cancelling_what_was_approved_and_failed_takes_its_run_along(desk: Desk)
 
 
 @pytest.mark.req("IP-2")
-def test_cancelling_where_the_run_is_lost(desk: Desk):
+def test_cancelling_if_the_run_is_lost(desk: Desk):
     session_id = desk.at_review()
     approved(desk, session_id)
     desk.ledger.database.execute("DELETE FROM runs")

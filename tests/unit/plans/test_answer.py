@@ -44,7 +44,7 @@ def ws(tmp_path: Path):
         yield workspace
 
 
-def test_a_comment_stands_with_its_line(ws: Workspace):
+def test_a_comment_keeps_its_line(ws: Workspace):
     plan_id = proposed(ws, write("a.txt", "one\n2\nthree\n"), delete("b.txt"))
     with untouched(ws.places.root):
         given = ws.plan.comment(plan_id, "a.txt", 2, "why not in words?")

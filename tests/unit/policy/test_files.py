@@ -95,7 +95,7 @@ def test_every_category_has_globs_that_match_something():
         assert matches(glob.replace("/**", "/x").replace("[0-9]", "1").replace("*", "x"), glob)
 
 
-def test_no_glob_stands_twice():
+def test_no_glob_is_listed_twice():
     everything = [glob.lower() for globs in CRITICAL.values() for glob in globs]
     assert sorted(everything) == sorted(set(everything))
     assert len(set(MUTABLE)) == len(MUTABLE)

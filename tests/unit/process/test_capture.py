@@ -580,7 +580,7 @@ class TestApart:
         assert ran.too_long
         assert len(ran.output) == 10**6
 
-    def test_a_command_that_closes_its_outputs_goes_on(self, tmp_path: Path) -> None:
+    def test_a_command_that_closes_its_outputs_keeps_running(self, tmp_path: Path) -> None:
         ran = self.run(tmp_path, 9, *shell("exec >&- 2>&-; sleep 0.2; exit 4"))
         assert (ran.exit_code, ran.output, ran.too_long) == (4, b"", False)
 

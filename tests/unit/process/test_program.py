@@ -1,4 +1,4 @@
-"""A command means what the person sees from where they stand."""
+"""A command means the program that the person sees from their own folder."""
 
 import os
 from pathlib import Path

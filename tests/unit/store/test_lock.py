@@ -68,7 +68,7 @@ def test_released_after_an_error(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"12345", b"x" * 10_000, b"1 \x1b[2J"])
-def test_whatever_stands_in_it_decides_nothing(holder, tmp_path: Path, text: bytes):
+def test_the_content_of_the_file_decides_nothing(holder, tmp_path: Path, text: bytes):
     (tmp_path / "lock").write_bytes(text)
     with pytest.raises(Busy), FileLock(tmp_path / "lock", 0)("undo"):
         pytest.fail("two hold it")

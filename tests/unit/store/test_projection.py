@@ -77,7 +77,7 @@ def test_the_layout(ws, root: Path):
 
 
 @pytest.mark.req("PT-1", "PT-2", "PT-8", "PT-10", "PT-11")
-def test_what_stands_in_the_files(ws, root: Path):
+def test_what_the_files_contain(ws, root: Path):
     plan_id = approved(ws, write("README.md", "# Sample\nmore\n"))
     result = ws.plan.execute(plan_id)
     folder = root / ".agent" / "logs" / "plans" / plan_id

@@ -243,7 +243,7 @@ def test_plans_on_the_same_files_are_pointed_out(workspace: Workspace) -> None:
     assert [(other.name, other.paths) for other in second.overlaps] == [("p1", ("both",))]
 
 
-def test_the_newest_copy_that_can_be_gone_on_with(workspace: Workspace) -> None:
+def test_the_newest_copy_that_can_be_resumed(workspace: Workspace) -> None:
     with pytest.raises(NothingToResume):
         find_copy(workspace)
     one, two, cut_off = (worked(workspace, new=name) for name in "abc")

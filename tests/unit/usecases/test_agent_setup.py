@@ -362,7 +362,7 @@ def test_not_while_somebody_else_sweeps_the_stage(
     assert contents(root) == before
 
 
-def test_what_another_init_wrote_while_the_question_stood_stays_known(root: Path, setup: AgentSetup):
+def test_what_another_init_wrote_during_the_question_stays_known(root: Path, setup: AgentSetup):
     setup.carry_out(offered(root, "claude").changes)
     returns = setup.way_back()
     setup.carry_out(offered(root, "codex").changes)

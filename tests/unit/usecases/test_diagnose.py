@@ -1,4 +1,4 @@
-"""Checkers run in copies, only where somebody allowed them, and only once for the same files."""
+"""Checkers run in copies, only if somebody allowed them, and only once for the same files."""
 
 import json
 import os

@@ -61,7 +61,7 @@ def test_what_was_told_is_not_told_again():
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_no_line_of_the_persons_stands_as_one_of_ours(said: str, quoted: str):
+def test_no_line_of_the_persons_passes_for_one_of_ours(said: str, quoted: str):
     plain = message_of(answer(), ())
     one = LineComment("2", "x", 1, Side.OLD, said, quoted, 1)
     text = message_of(answer(feedback=(Feedback("2", said),), comments=(one,)), ())

@@ -1,4 +1,4 @@
-"""What was carried out is what was approved, and whoever forges a part of it is found out."""
+"""What was carried out is what was approved, and every forgery is found."""
 
 import json
 from collections.abc import Callable

@@ -107,7 +107,7 @@ def test_comments_stand_below_their_lines(old: bytes, new: bytes, data: st.DataO
             assert about == chosen[number]
 
 
-def test_a_comment_whose_line_is_gone_stands_beside_the_name() -> None:
+def test_a_comment_whose_line_is_gone_is_shown_beside_the_name() -> None:
     section = section_of(
         b"a\nb\n", b"a\nc\n", comment(2, Side.NEW, "was something else"), comment(900, Side.NEW, "x")
     )

@@ -140,7 +140,7 @@ def test_the_table_has_every_field_of_the_configuration_and_no_other():
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-def test_a_rule_fits_the_type_it_stands_beside(key: module.Key):
+def test_a_rule_fits_its_type(key: module.Key):
     assert key.of(DEFAULTS) == key.default
     free = isinstance(key.default, str) and not key.choices
     assert (key.rule.item is not None) == (isinstance(key.default, tuple) or free)

@@ -37,7 +37,7 @@ def test_a_command_is_asked():
     assert model.name == "command:claude"
 
 
-def test_recordings_are_beside_where_one_stands(tmp_path):
+def test_recordings_are_in_the_current_folder(tmp_path):
     for name in ("record:talk.jsonl", "record: talk.jsonl , playbook"):
         model = _choose(name, folder=tmp_path)
         assert isinstance(model, Recording)

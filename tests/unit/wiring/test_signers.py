@@ -1,4 +1,4 @@
-"""A list counts only where nobody else could have written it."""
+"""A list counts only if nobody else could have written it."""
 
 import os
 import stat
@@ -174,7 +174,7 @@ def test_a_line_is_added_once(place: Place):
     ]
 
 
-def test_what_stood_there_stays(place: Place):
+def test_what_was_there_stays(place: Place):
     place.write(b"# mine\r\ntaro ssh-ed25519 BBBB \xff")
     users_signers(place.environment).add("hanako ssh-ed25519 AAAA")
     assert place.file.read_bytes() == b"# mine\r\ntaro ssh-ed25519 BBBB \xff\n" + MINE

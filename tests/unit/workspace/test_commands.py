@@ -1,4 +1,4 @@
-"""Real commands in real folders; in a real sandbox where bubblewrap works."""
+"""Real commands in real folders; in a real sandbox if bubblewrap works."""
 
 import os
 import shutil

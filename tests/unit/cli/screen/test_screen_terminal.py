@@ -1,4 +1,4 @@
-"""A real pseudo-terminal; where signals and ways out matter, a real process on it."""
+"""A real pseudo-terminal; for signals and exits, with a real process on it."""
 
 import contextlib
 import os
@@ -295,7 +295,7 @@ def test_stopped_as_a_job_and_continued(tmp_path: Path, how: str):
         assert screen.exit_code == 0
 
 
-def test_where_no_shell_waits_ctrl_z_goes_on(tmp_path: Path):
+def test_without_a_waiting_shell_ctrl_z_continues(tmp_path: Path):
     with program(tmp_path) as screen:
         screen.wait("ready")
         screen.press("ctrl-z", "a", "q")
