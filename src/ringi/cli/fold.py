@@ -14,9 +14,7 @@ _CLINGING: Final = frozenset("、。，．・：；？！）」』】〕〉》�
 # And none ends with one of these.
 _OPENING: Final = frozenset("（「『【〔〈《")  # noqa: RUF001
 # A blank, one wide character, or a run of narrow ones.
-_PIECE: Final = re.compile(
-    r"\s+|[\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]|[^\s\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]+"
-)
+_PIECE: Final = r"\s+|[\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]|[^\s\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]+"
 
 
 def width(words: str) -> int:
@@ -66,7 +64,7 @@ def _folded(line: str, room: int) -> Iterator[str]:
 def _pieces(line: str, room: int) -> Iterator[str]:
     """Units that must not be split: a word, or a wide character with its punctuation; at most `room` wide."""
     waiting = ""
-    for piece in _PIECE.findall(line):
+    for piece in re.findall(_PIECE, line):
         if waiting and piece[0] not in _CLINGING and waiting[-1] not in _OPENING:
             yield waiting
             waiting = ""

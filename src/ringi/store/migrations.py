@@ -3,10 +3,11 @@
 Uses only types and grammar that PostgreSQL shares with SQLite, except AUTOINCREMENT (an identity there).
 """
 
-import json
 import sqlite3
 from collections.abc import Callable
 from typing import Any, Final
+
+import msgspec
 
 Migration = tuple[str | Callable[[sqlite3.Connection], None], ...]
 
@@ -14,7 +15,7 @@ Migration = tuple[str | Callable[[sqlite3.Connection], None], ...]
 def _fields(document: object) -> dict[str, Any]:
     """Empty if it cannot be read: verifying the ledger reports that."""
     try:
-        found = json.loads(str(document))
+        found = msgspec.json.decode(str(document))
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

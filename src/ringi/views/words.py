@@ -1,9 +1,10 @@
 """How documents are put into words: statuses, risks, reasons, one line for a plan."""
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from ringi.domain.change_plan import DiagnosticRef, Trigger
 from ringi.domain.plan import (
@@ -180,7 +181,8 @@ def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> I
         seconds, folder = spec.base.timeout_sec or 0, spec.base.path or "."
         yield Text("in {folder}, at most {seconds} s, {how}", folder=folder, seconds=seconds, how=how)
     if spec.base.arguments is not None:
-        yield Text("with {arguments}", arguments=json.dumps(spec.base.arguments, ensure_ascii=False))
+        arguments = msgspec.json.format(msgspec.json.encode(spec.base.arguments), indent=0).decode()
+        yield Text("with {arguments}", arguments=arguments)
     if mode := _new_mode(spec):
         yield Text("permission bits become {mode}", mode=mode)
     if spec.base.optional:
