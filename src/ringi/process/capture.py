@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self
 
 from ringi.errors import Interrupted
 from ringi.process.signals import StopSignals
-from ringi.process.start import Command, started
+from ringi.process.start import CHECK_EVERY, Command, started
 
 TIMED_OUT: Final = 124
 _BEAT: Final = 0.25  # seconds between two progress reports
@@ -125,8 +125,9 @@ def _listen(
         if on_beat and now >= beat:
             on_beat(len(outputs[0].data))
             beat = now + _BEAT
-        wait = until - now if on_beat is None else min(until, beat) - now
-        ready, free = signals.wait([command, *open_outputs], stdin.waiting, max(0.0, wait))
+        command.keep_alive()
+        wake = min(until, now + CHECK_EVERY, beat if on_beat else until)
+        ready, free = signals.wait([command, *open_outputs], stdin.waiting, max(0.0, wake - now))
         # A command that closed its output may still run.
         open_outputs = [kept for kept in open_outputs if kept not in ready or kept.drain()]
         if free:

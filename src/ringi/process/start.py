@@ -13,10 +13,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.process.supervisor import END, END_AT_ONCE, GRACE, PATIENCE, Stat, order, processes
+from ringi.process.supervisor import (
+    END,
+    END_AT_ONCE,
+    GRACE,
+    PATIENCE,
+    SETTLING,
+    Stat,
+    below,
+    order,
+    processes,
+)
 
 _KILLED: Final = 128 + signal.SIGKILL
 _PAUSE: Final = 0.01
+CHECK_EVERY: Final = 1.0  # seconds between two looks at a supervisor; somebody may have stopped it
 _SLACK: Final = 5.0  # extra seconds for the supervisor, beyond what it gives the processes
 # Isolated from modules of the same names in a person's or a project's folders: about 15 ms.
 _SUPERVISOR: Final = (
@@ -48,6 +59,7 @@ class Command:
         self._mark = mark
         self._heard = b""
         self._pid = 0
+        self._started = False
         self._lost = False
         self._leftovers: Leftovers | None = None
         self._closed = False
@@ -70,8 +82,10 @@ class Command:
         *lines, self._heard = (self._heard + said).split(b"\n")
         for line in lines:
             what, *numbers = line.split()
-            if what == b"started":
+            if what == b"forked":
                 self._pid = int(numbers[0])
+            elif what == b"started":
+                self._started = True
             elif what == b"failed":
                 number, self._leftovers = int(numbers[0]), Leftovers()
                 raise OSError(number, os.strerror(number))
@@ -82,10 +96,19 @@ class Command:
 
     def wait_for_start(self) -> None:
         """Raises OSError if the command cannot be started."""
-        while not self._pid:
-            self.hear()
-            if self._lost and not self._pid:
-                raise OSError(errno.ECHILD, os.strerror(errno.ECHILD), _SUPERVISOR[0])
+        while not self._started and not self._lost:
+            self.keep_alive()
+            ready, _, _ = select.select([self._report], [], [], CHECK_EVERY)
+            if ready:
+                self.hear()
+        if not self._pid:
+            raise OSError(errno.ECHILD, os.strerror(errno.ECHILD), _SUPERVISOR[0])
+
+    def keep_alive(self) -> None:
+        """Continues the supervisor if somebody stopped it; to be called every `CHECK_EVERY` seconds."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            # The pid cannot be another process's: we have not waited for it yet.
+            os.kill(self._supervisor.pid, signal.SIGCONT)
 
     def end(self, *, also: Sequence[int] = (), in_a_hurry: Callable[[], bool] = lambda: False) -> Leftovers:
         """Ends the command and all it started, and waits; at once if somebody is in a hurry.
@@ -105,10 +128,11 @@ class Command:
         return self._leftovers or Leftovers()
 
     def _wait_for_end(self, also: Sequence[int], in_a_hurry: Callable[[], bool]) -> None:
-        until = time.monotonic() + GRACE + PATIENCE + _SLACK
+        until = time.monotonic() + SETTLING + GRACE + PATIENCE + _SLACK
         told = False
         while self._leftovers is None and not self._lost and (left := until - time.monotonic()) > 0:
-            ready, _, _ = select.select([self._report, *also], [], [], left)
+            self.keep_alive()
+            ready, _, _ = select.select([self._report, *also], [], [], min(left, CHECK_EVERY))
             if self._report in ready:
                 self.hear()
             elif in_a_hurry() and not told:
@@ -118,13 +142,39 @@ class Command:
     def _close(self) -> None:
         self._closed = True
         if self._leftovers is None:
-            self._supervisor.kill()  # stopped or already dead: somebody killed it to escape
-            self._leftovers = _end_marked(self._pid, self._mark) if self._pid else Leftovers()
+            # Somebody killed it to escape, or stops it again and again. As long as it lives, it still adopts.
+            self._leftovers = self._end_all() if self._pid else Leftovers()
+            self._supervisor.kill()
         self._supervisor.wait()
         os.close(self._control)
         os.close(self._report)
         if self.exit_code is None:
             self.exit_code = _KILLED
+
+    def _end_all(self) -> Leftovers:
+        """Kills what we can find of a command without the help of its supervisor.
+
+        That is its session, the processes with its mark, and those its supervisor has adopted. If somebody
+        killed the supervisor, a process that shed both session and mark stays.
+        """
+        told = self._alive()
+        until = time.monotonic() + PATIENCE
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+        while found := self._alive():
+            if time.monotonic() > until:
+                return Leftovers(len(told - {self._pid}), len(found))
+            told |= found
+            for pid in found:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(_PAUSE)
+        return Leftovers(len(told - {self._pid}))
+
+    def _alive(self) -> set[int]:
+        adopted = below(self._supervisor.pid)
+        marked = [process for process in processes() if _is_of(process, self._pid, self._mark)]
+        return {process.pid for process in (*adopted, *marked) if not process.dead}
 
     def _tell(self, what: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):  # it is ending already
@@ -207,28 +257,6 @@ def _not_started(error: OSError, program: str, env: Mapping[str, str]) -> OSErro
     if denied and shutil.which(program, os.F_OK, env.get("PATH", os.defpath)) is None:
         number = errno.ENOENT
     return OSError(number, os.strerror(number), error.filename or program)
-
-
-def _end_marked(pid: int, mark: bytes) -> Leftovers:
-    """Kills what we can find of a command without its supervisor: its session, and processes with its mark.
-
-    A process can shed both.
-    """
-    told: set[int] = set()
-    until = time.monotonic() + PATIENCE
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    while found := [
-        process.pid for process in processes() if not process.dead and _is_of(process, pid, mark)
-    ]:
-        if time.monotonic() > until:
-            return Leftovers(len(told - {pid}), len(found))
-        for one in found:
-            told.add(one)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, signal.SIGKILL)
-        time.sleep(_PAUSE)
-    return Leftovers(len(told - {pid}))
 
 
 def _is_of(process: Stat, pid: int, mark: bytes) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # importing typing takes longer than all of this
     from collections.abc import Callable
     from typing import Any
 
+SETTLING = 0.5  # seconds in which processes may end by themselves after their command
 GRACE = 0.5  # seconds between SIGTERM and SIGKILL
 PATIENCE = 5.0  # seconds of SIGKILL before a process counts as a survivor
 END, END_AT_ONCE = b".", b"!"
@@ -130,7 +131,7 @@ class Command:
             self._say(b"failed " + problem)
             os._exit(1)
         os.close(failure)
-        self._say(b"started %d" % self._pid)
+        self._say(b"started")
         self._let_go()
 
     def _become(
@@ -150,6 +151,8 @@ class Command:
                 os.login_tty(0)
             else:
                 os.setsid()
+            # Before the command runs: it may kill its supervisor at once.
+            self._say(b"forked %d" % os.getpid())
             if self._libc:
                 self._libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
             os.execvpe(argv[0], argv, environment)  # noqa: S606  # that is what it is for
@@ -176,9 +179,17 @@ class Command:
                 at_once = os.read(self._control, 1) == END_AT_ONCE
                 break
             self._reap()
+        if self._exit_code is not None:
+            self._let_settle()
         leftovers, survivors = self._end(at_once=at_once) if self._libc else self._end_group()
         self._say(b"ended %d %d" % (leftovers, survivors))
         os._exit(0)
+
+    def _let_settle(self) -> None:
+        """Waits for what ends with the command, a moment later: the inner process of a sandbox does."""
+        until = time.monotonic() + SETTLING
+        while self._reap() and time.monotonic() < until:
+            time.sleep(_PAUSE)
 
     def _reap(self) -> bool:
         """False if nothing is left: without children we have no descendants either."""
@@ -201,7 +212,7 @@ class Command:
         kill_at = 0.0 if at_once else _FOREVER
         give_up = _FOREVER
         while self._reap() and time.monotonic() < give_up:
-            alive = [process for process in _below(os.getpid()) if not process.dead]
+            alive = [process for process in below(os.getpid()) if not process.dead]
             if alive and all(process.identity in forbidden for process in alive):
                 break
             if self._in_a_hurry():
@@ -215,7 +226,7 @@ class Command:
             kill_at = min(kill_at, time.monotonic() + GRACE)
             give_up = min(give_up, max(kill_at, time.monotonic()) + PATIENCE)
             time.sleep(_PAUSE)
-        survivors = [process for process in _below(os.getpid()) if not process.dead]
+        survivors = [process for process in below(os.getpid()) if not process.dead]
         return sum(pid != self._pid for pid, _ in told), len(survivors)
 
     def _end_group(self) -> tuple[int, int]:
@@ -242,10 +253,12 @@ def _adopt_orphans() -> Any:
 
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # If ringi dies while we are stopped, this continues us, and we see its end of the pipe closed.
+    libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGCONT, 0, 0, 0)
     return libc
 
 
-def _below(top: int) -> list[Stat]:
+def below(top: int) -> list[Stat]:
     children: dict[int, list[Stat]] = {}
     for process in processes():
         children.setdefault(process.parent, []).append(process)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from ringi.process.signals import HasDescriptor, StopSignals
-from ringi.process.start import Command, started
+from ringi.process.start import CHECK_EVERY, Command, started
 
 _CHUNK: Final = 65536
 _USUAL_SIZE: Final = (24, 80)
@@ -203,9 +203,10 @@ def _turn(command: Command, signals: StopSignals, flows: Sequence[_Flow], listen
     """Waits until a flow or a listener is ready, and serves it."""
     knocking = listener.descriptors if listener else ()
     sources = [flow.source for flow in flows if flow.source is not None and not flow.pending]
+    command.keep_alive()
     waiting: list[int | HasDescriptor] = [command, *knocking, *sources]
     ready, free = signals.wait(
-        waiting, [flow.sink for flow in flows if flow.sink is not None and flow.pending]
+        waiting, [flow.sink for flow in flows if flow.sink is not None and flow.pending], CHECK_EVERY
     )
     for flow in flows:
         if flow.pending and flow.sink in free:

@@ -456,6 +456,20 @@ class TestLeftovers:
         assert done.stdout.splitlines()[0] == b"0"
         assert bench.said()["leftovers"] == 0
 
+    def test_processes_that_end_just_after_the_command_were_not_left(self, bench: Bench) -> None:
+        watch = "touch began; while kill -0 $0 2> /dev/null; do sleep 0.02; done"
+        bench.run("sh", "-c", f"setsid sh -c '{watch}' $$ & while [ ! -e began ]; do sleep 0.02; done")
+        assert bench.said()["leftovers"] == 0
+
+    def test_all_are_counted_if_the_supervisor_is_killed(self, bench: Bench) -> None:
+        wait = "while [ $(ls | grep -c began) != 3 ]; do sleep 0.02; done"
+        each = "trap '' HUP; touch began-$i; exec sleep 1000"
+        bench.run(
+            "sh", "-c", f"for i in 1 2 3; do ({each}) & done; {wait}; kill -9 $PPID; while :; do :; done"
+        )
+        said = bench.said()
+        assert (said["exit_code"], said["leftovers"], said["survivors"]) == (137, 3, 0)
+
     def test_unrelated_processes_are_left_alone(self, bench: Bench) -> None:
         script = "sleep 1000 & echo $! > grandchild; wait"
         ours = subprocess.Popen(["sh", "-c", script], cwd=bench.folder, start_new_session=True)

@@ -165,6 +165,42 @@ class TestDeath:
         assert (ran.exit_code, ran.timed_out) == (128 + signal.SIGKILL, False)
         assert is_gone(number_in(tmp_path / "left"))
 
+    def test_a_command_that_kills_its_supervisor_at_once_has_ended(self, tmp_path: Path) -> None:
+        script = "kill -9 $PPID; sleep 1000"
+        for _ in range(20):  # often before the supervisor can report that the command has started
+            ran = run(shell(script), cwd=tmp_path, env=ENV, timeout_sec=PATIENCE, output=last(100))
+            assert (ran.exit_code, ran.timed_out) == (128 + signal.SIGKILL, False)
+
+    @pytest.mark.parametrize("before", ["", ESCAPES["bare"].format(file="left")])
+    def test_a_stopped_supervisor_is_continued(self, tmp_path: Path, before: str) -> None:
+        script = f"{before}\nkill -STOP $PPID; exit 5"
+        ran = run(shell(script), cwd=tmp_path, env=ENV, timeout_sec=PATIENCE, output=last(100))
+        assert (ran.exit_code, ran.timed_out) == (5, False)
+        assert not (tmp_path / "left").exists() or is_gone(number_in(tmp_path / "left"))
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+    def test_a_stopped_supervisor_ends_its_command_with_ringi(
+        self, tmp_path: Path, drivers: list["subprocess.Popen[bytes]"], number: int
+    ) -> None:
+        script = escaping(tmp_path, "kill -STOP $PPID; echo $$ > main; exec sleep 1000")
+        drivers.append(driver(tmp_path, script))
+        main = number_in(tmp_path / "main")
+        drivers[0].send_signal(number)
+        assert eventually(lambda: is_gone(main) and all_gone(tmp_path))
+
+    def test_a_supervisor_that_is_stopped_again_and_again_lets_nothing_escape(
+        self, tmp_path: Path, drivers: list["subprocess.Popen[bytes]"]
+    ) -> None:
+        again = 'trap "" TERM; echo $$ > stopper; while kill -STOP $0; do :; done'
+        then = f"env -i setsid sh -c '{again}' $PPID & echo $$ > main; exec sleep 1000"
+        drivers.append(driver(tmp_path, escaping(tmp_path, then)))
+        stopper, main = number_in(tmp_path / "stopper"), number_in(tmp_path / "main")
+        drivers[0].terminate()
+        assert drivers[0].wait(PATIENCE) != 0
+        assert is_gone(stopper)
+        assert is_gone(main)
+        assert all_gone(tmp_path)
+
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
     def test_a_supervisor_does_not_heed_signals(self, tmp_path: Path, number: int) -> None:
         script = f"setsid sleep 1000 & echo $! > left; kill -{int(number)} $PPID; sleep 0.2; exit 5"
