@@ -14,7 +14,8 @@ _CLINGING: Final = frozenset("、。，．・：；？！）」』】〕〉》�
 # And none ends with one of these.
 _OPENING: Final = frozenset("（「『【〔〈《")  # noqa: RUF001
 # A blank, one wide character, or a run of narrow ones.
-_PIECE: Final = r"\s+|[\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]|[^\s\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff]+"
+_WIDE: Final = r"\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff"
+_PIECE: Final = rf"\s+|[{_WIDE}]|[^\s{_WIDE}]+"
 
 
 def width(words: str) -> int:
