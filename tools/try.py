@@ -158,11 +158,11 @@ def journey(folder: Path) -> int:
 
 
 def beside_an_agent(stage: "Stage", folder: Path) -> bool:
-    """False where nobody could decide, or nobody wanted to."""
+    """False if nobody could decide, or nobody wanted to."""
     check = "python3 -m unittest -q"
     stage.run(["with", "--check", check, "--", sys.executable, str(folder / "demo-agent.py")])
     stage.run([])
-    say("\nA line in it is not wanted. Whoever proposed it is told, and goes on in the same copy.")
+    say("\nA line in it is not wanted. The agent is told, and continues in the same copy.")
     code = stage.review(
         [
             (MENU, "c"),
@@ -257,7 +257,7 @@ class Stage:
 
     def run(self, words: list[str], answers: list[tuple[str, str]] | None = None, hint: str = "") -> int:
         # Without the scratch folder's long paths, as a person would have typed it.
-        typed = [re.sub(r"\S*/(\S+)", r"\1", word) for word in words]
+        typed = [Path(word).name if word.startswith("/") else word for word in words]
         say(f"\n$ {shlex.join(['ringi', *typed])}")
         if self.by_hand and hint:
             say(f"(You decide. For example: {hint}.)")

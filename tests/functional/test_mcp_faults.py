@@ -175,7 +175,9 @@ def test_a_client_that_asks_again_and_again_rings_once_and_a_stuck_desktop_holds
 ):
     program, rung, over = tmp_path / "bin" / "notify-send", tmp_path / "rung", tmp_path / "over"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\necho "$*" >> {rung}\nwhile [ ! -e {over} ]; do sleep 0.05; done\n')
+    program.write_text(
+        f'#!/bin/sh\necho "$*" >> {rung}\nwhile [ -e "$0" ] && [ ! -e {over} ]; do sleep 0.05; done\n'
+    )
     program.chmod(0o755)
     client = talk(PATH=f"{program.parent}:{os.environ['PATH']}", RINGI_NOTIFY_HOW="desktop")
     client.greet()
