@@ -20,7 +20,7 @@ from ringi.errors import InvalidSpecs, NotFound
 from ringi.plans.effects import Effect, Invalid
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import require_as_seen
-from ringi.plans.services import Services as Parts
+from ringi.plans.services import Services
 from ringi.plans.versions import compare
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
@@ -36,10 +36,17 @@ _KINDS: Final = {
 
 
 def comment(
-    parts: Parts, plan_id: str, path: str, line: int, text: str, *, side: Side, seen: PlanDocument | None
+    services: Services,
+    plan_id: str,
+    path: str,
+    line: int,
+    text: str,
+    *,
+    side: Side,
+    seen: PlanDocument | None,
 ) -> LineComment:
     """Changes neither the plan nor an approval of it."""
-    stored = parts.store.plan(plan_id)
+    stored = services.store.plan(plan_id)
     if seen:
         require_as_seen(stored, seen)
     document, name = stored.document, f"p{stored.number}"
@@ -48,38 +55,38 @@ def comment(
     if not text.strip():
         raise InvalidSpecs(plan=name, issues=Text("a comment needs words"))
     given = LineComment(
-        timestamp=parts.clock.now(),
+        timestamp=services.clock.now(),
         path=path,
         line=line,
         side=side,
         text=text,
-        quote=_quote(parts, stored, path, line, side),
+        quote=_quote(services, stored, path, line, side),
         version=document.plan.version,
     )
     document = with_state(document, comments=(*(document.state.comments or ()), given))
     event = NewEvent(EventKind.COMMENTED, Actor.USER, f"{path}:{line}: {text}"[:_SHOWN])
-    with parts.store.transaction() as transaction:
+    with services.store.transaction() as transaction:
         transaction.save_plan(stored, document, event)
     return given
 
 
-def _quote(parts: Parts, stored: StoredPlan, path: str, line: int, side: Side) -> str:
+def _quote(services: Services, stored: StoredPlan, path: str, line: int, side: Side) -> str:
     name, see = f"p{stored.number}", f"ringi show p{stored.number} --diff"
     specs = stored.document.state.action_specs
     about = next((spec for spec in specs if path in {file.path for file in spec.touched}), None)
     if about is None:
         raise NotFound(what=Text("file in the plan"), name=path, see=see)
-    lines = _lines(_effect(parts, name, about, path), side)
+    lines = _lines(_effect(services, name, about, path), side)
     if not 1 <= line <= len(lines):
         raise NotFound(what=Text("line"), name=f"{path}:{line}", see=see)
     return lines[line - 1].decode("utf-8", "backslashreplace")[:_LONGEST_QUOTE]
 
 
-def _effect(parts: Parts, plan: str, spec: ActionSpecExt, path: str) -> Effect:
+def _effect(services: Services, plan: str, spec: ActionSpecExt, path: str) -> Effect:
     if spec.base.kind not in CHANGING:
         raise InvalidSpecs(plan=plan, issues=Text("only lines of files take comments"))
     try:
-        return next(effect for effect in effects_now(parts, spec) if effect.path == path)
+        return next(effect for effect in effects_now(services, spec) if effect.path == path)
     except Invalid as error:
         raise InvalidSpecs(plan=plan, issues=error.why) from None
 
@@ -90,15 +97,15 @@ def _lines(effect: Effect, side: Side) -> list[bytes]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def answer(parts: Parts, stored: StoredPlan) -> PlanAnswer:
+def answer(services: Services, stored: StoredPlan) -> PlanAnswer:
     document = stored.document
     plan, state = document.plan, document.state
     changed = (
-        compare(parts, plan.id, state.amended_from, plan.id, plan.version).differences
+        compare(services, plan.id, state.amended_from, plan.id, plan.version).differences
         if state.amended_from
         else ()
     )
-    found = outcome(parts, plan.id)
+    found = outcome(services, plan.id)
     kind = _kind(found)
     if kind is OutcomeKind.CANCELLED and state.amended_from and state.status is PlanStatus.PENDING_REVIEW:
         kind = None  # cancelled by the person's own edit: they are still deciding
