@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ringi.api import open_workspace
+from ringi.domain.plan import ActionSpec, SpecKind
 from tests.functional.desk import MENU, RINGI, Desk
 
 REWRITING = """
@@ -239,6 +241,18 @@ def test_two_agents_at_once(desk: Desk) -> None:
     assert sorted(plans) == [1, 2, 3]
     files = {tuple(desk.json("show", f"p{n}")["state"]["previews"]["files"]) for n in plans}
     assert files == {("file0.txt",), ("file1.txt",), ("file2.txt",)}
+
+
+def test_of_many_plans_on_the_same_file_the_first_few_are_named(desk: Desk) -> None:
+    with open_workspace(desk.root) as workspace:
+        for n in range(7):
+            workspace.plan.propose_specs(f"Plan {n}", [ActionSpec(SpecKind.WRITE, "same.txt", f"{n}\n")])
+    done = desk.process("with", "--", "sh", "-c", "echo mine > same.txt")
+    lines = done.stdout.splitlines()
+    named = [line for line in lines if "changes the same: same.txt" in line]
+    assert [line.split()[1] for line in named] == ["p1", "p2", "p3", "p4", "p5"]
+    assert lines[lines.index(named[-1]) + 1] == "  and 2 more"
+    assert len(desk.json("show", "p8", "--diff")["overlaps"]) == 7
 
 
 def test_a_closed_terminal_loses_nothing(desk: Desk) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from gettext import gettext as _
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -26,6 +26,8 @@ from ringi.usecases.beside import Taken
 from ringi.usecases.resume import Resumption, find_copy, resume_in
 from ringi.views import words
 from ringi.workspace.copy import WorkCopy
+
+_MOST_OVERLAPS: Final = 5
 
 
 @click.command("with", context_settings={"allow_interspersed_args": False})
@@ -279,7 +281,7 @@ def _tell_plan(ui: Ui, taken: Taken, ref: PlanRef) -> None:
         ui.line(Text("! the checks changed files in the copy; that is not in the plan"), style="yellow")
     if taken.no_commit is not None:
         ui.line(Text("! it will not be committed: {why}", why=taken.no_commit), style="yellow")
-    for other in taken.overlaps:
+    for other in taken.overlaps[:_MOST_OVERLAPS]:
         line = Text(
             "! {other} ({title}) changes the same: {paths}",
             other=other.name,
@@ -287,6 +289,9 @@ def _tell_plan(ui: Ui, taken: Taken, ref: PlanRef) -> None:
             paths=words.some(other.paths),
         )
         ui.line(line, style="yellow")
+    if len(taken.overlaps) > _MOST_OVERLAPS:
+        more = Text("and {count} more", count=len(taken.overlaps) - _MOST_OVERLAPS)
+        ui.line(more, style="yellow", indent=2)
     if taken.meanwhile:
         line = Text(
             "! you changed {plan} while the agent worked; only version {version} has that, not the newest",

@@ -14,9 +14,10 @@ from ringi.cli.ui import translated
 from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
+from ringi.plans.overlaps import shared_files
 from ringi.text import Text, visible
 from ringi.views import words
-from ringi.views.status import age, overlap_lines, session_phase, short_names, waiting_lines
+from ringi.views.status import age, session_phase, shared_lines, short_names, waiting_lines
 
 if TYPE_CHECKING:
     from ringi.domain.session import SessionRef
@@ -86,12 +87,15 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
         app.ui.line(Text("Nothing waits for you."))
         return
     app.ui.line(Text("{count} waiting", count=len(waiting)), style="bold")
-    documents = {ref.name: app.plans.document(ref.id) for ref in waiting[:_MOST]}
+    changed = []
     for ref in waiting[:_MOST]:
-        _show_plan(app, ref, documents[ref.name])
+        document = app.plans.document(ref.id)
+        _show_plan(app, ref, document)
         if len(waiting) > 1:
             _step(app, f"{_verb(ref)} {ref.name}")
-    app.ui.show(overlap_lines(documents))
+        if totals := document.state.previews:
+            changed.append((ref, totals.files))
+    app.ui.show(shared_lines(shared_files(changed)))
     if len(waiting) > _MOST:
         app.ui.line(Text("and {count} more", count=len(waiting) - _MOST), indent=2)
         app.ui.next_step("ringi pending")

@@ -6,7 +6,6 @@ from ringi.domain.approval import files_of
 from ringi.domain.plan import (
     ActionSpecExt,
     DiffSummary,
-    Overlap,
     PlanDocument,
     PlanPreview,
     PlanStatus,
@@ -30,25 +29,12 @@ from ringi.plans.effects import (
     looking,
     rendering,
 )
+from ringi.plans.overlaps import overlaps
 from ringi.plans.services import Services
 from ringi.policy.risk import score
 from ringi.ports import StoredPlan
 from ringi.text import Text
 from ringi.workspace.tree import differing
-
-
-def overlaps(services: Services, document: PlanDocument) -> tuple[Overlap, ...]:
-    """Other open plans that change the same files, oldest first."""
-    totals = document.state.previews
-    if totals is None:
-        return ()
-    common = services.store.overlapping(document.plan.id, totals.files)
-    # A superseded change plan is never carried out.
-    refs = [ref for ref in map(services.store.ref, common) if not ref.superseded]
-    return tuple(
-        Overlap(ref.id, ref.name, ref.title, tuple(sorted(common[ref.id])))
-        for ref in sorted(refs, key=lambda ref: ref.number)
-    )
 
 
 def preview(services: Services, document: PlanDocument) -> PlanPreview:

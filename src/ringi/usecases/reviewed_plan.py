@@ -19,7 +19,8 @@ from ringi.domain.plan import (
 from ringi.domain.versions import Amendment, DropHunks, DropSpec, NewContent
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Stale, Superseded
 from ringi.plans.effects import packed
-from ringi.plans.preview import overlaps, preview
+from ringi.plans.overlaps import overlaps
+from ringi.plans.preview import preview
 from ringi.text import Text
 from ringi.usecases.sections import Loader
 from ringi.usecases.workspace import OpenWorkspace

@@ -2,7 +2,7 @@
 
 import time
 from calendar import timegm
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
@@ -11,6 +11,7 @@ from ringi.domain.risk import Risk
 from ringi.domain.run import Run, RunPhase
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
+from ringi.plans.overlaps import Shared
 from ringi.text import Text
 from ringi.views import words
 from ringi.views.lines import Line, Style, line
@@ -131,19 +132,12 @@ def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text 
                 yield from ((risk, words.reason(spec.base.path, given)) for given in spec.risk_reasons)
 
 
-def overlap_lines(documents: Mapping[str, PlanDocument]) -> Iterator[Line]:
-    """Plans that change the same files: carrying one out makes the others stale."""
-    plans_of: dict[str, list[str]] = {}
-    for name, document in documents.items():
-        if document.state.previews and not (document.change and document.change.superseded_at):
-            for path in document.state.previews.files:
-                plans_of.setdefault(path, []).append(name)
-    together: dict[tuple[str, ...], list[str]] = {}
-    for path, names in plans_of.items():
-        if len(names) > 1:
-            together.setdefault(tuple(names), []).append(path)
-    for plans, paths in together.items():
-        listed = Text("{first} and {last}", first=", ".join(plans[:-1]), last=plans[-1])
-        shared = words.some(sorted(paths), _MOST_REASONS)
-        same = Text("{plans} change the same files: {paths}", plans=listed, paths=shared)
+def shared_lines(shared: Iterable[Shared]) -> Iterator[Line]:
+    for plans, paths in shared:
+        *names, last = (ref.name for ref in plans)
+        same = Text(
+            "{plans} change the same files: {paths}",
+            plans=Text("{first} and {last}", first=", ".join(names), last=last),
+            paths=words.some(paths, _MOST_REASONS),
+        )
         yield line(same, Style.WARNING, indent=2)

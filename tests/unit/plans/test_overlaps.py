@@ -8,7 +8,7 @@ from ringi.api import Workspace
 from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ActionSpec, Overlap, SpecKind
 from ringi.plans.change import Change
-from ringi.plans.preview import overlaps
+from ringi.plans.overlaps import overlaps, shared_files
 from ringi.usecases import patches, project
 from tests.helpers import approve, create, delete, open_scratch, proposed, write
 
@@ -77,3 +77,16 @@ def test_a_superseded_change_plan_is_in_nobodys_way(ws):
     (ws.places.root / "b.txt").write_text("other\n")
     project.capture(ws)
     assert found(ws, mine) == ()
+    assert found(ws, changing) == ()
+
+
+def test_files_that_the_same_plans_change_are_told_together(ws):
+    ids = [proposed(ws, write("a.txt", text), write("b.txt", text)) for text in "123"]
+    ids.append(proposed(ws, write("b.txt", "4"), write("c.txt", "4")))
+    refs = [ws.plan.ref(plan_id) for plan_id in ids]
+    files = [("c.txt", "a.txt", "b.txt"), ("a.txt", "c.txt"), ("b.txt",), ("own.txt",)]
+    shared = shared_files(zip(refs, files, strict=True))
+    assert [([ref.name for ref in plans], paths) for plans, paths in shared] == [
+        (["p1", "p2"], ("a.txt", "c.txt")),
+        (["p1", "p3"], ("b.txt",)),
+    ]

@@ -1,0 +1,49 @@
+"""Plans that change the same files: carrying one out makes the others stale."""
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ringi.domain.plan import Overlap, PlanDocument, PlanRef
+
+if TYPE_CHECKING:  # `ringi` alone needs only the pure part
+    from ringi.plans.services import Services
+
+
+class Shared(NamedTuple):
+    """Files that exactly these plans change."""
+
+    plans: tuple[PlanRef, ...]
+    paths: tuple[str, ...]
+
+
+def shared_files(changed: Iterable[tuple[PlanRef, Collection[str]]]) -> list[Shared]:
+    """Given what each plan changes; a superseded change plan is never carried out and shares nothing."""
+    plans_of: dict[str, list[PlanRef]] = {}
+    for ref, paths in changed:
+        if not ref.superseded:
+            for path in paths:
+                plans_of.setdefault(path, []).append(ref)
+    together: dict[tuple[str, ...], tuple[list[PlanRef], list[str]]] = {}
+    for path, refs in plans_of.items():
+        if len(refs) > 1:
+            together.setdefault(tuple(ref.id for ref in refs), (refs, []))[1].append(path)
+    return [Shared(tuple(refs), tuple(sorted(paths))) for refs, paths in together.values()]
+
+
+def overlaps(services: "Services", document: PlanDocument) -> tuple[Overlap, ...]:
+    """Other open plans that change the same files, oldest first."""
+    store, plan_id, totals = services.store, document.plan.id, document.state.previews
+    # The store leaves out what has no file in common, which is nearly all of a long history.
+    others = store.overlapping(plan_id, totals.files) if totals else {}
+    if totals is None or not others:
+        return ()
+    changed = [(store.ref(other), paths) for other, paths in others.items()]
+    common: dict[PlanRef, list[str]] = {}
+    for plans, paths in shared_files([(store.ref(plan_id), totals.files), *changed]):
+        for ref in plans:
+            common.setdefault(ref, []).extend(paths)
+    return tuple(
+        Overlap(ref.id, ref.name, ref.title, tuple(sorted(paths)))
+        for ref, paths in sorted(common.items(), key=lambda found: found[0].number)
+        if ref.id != plan_id
+    )
