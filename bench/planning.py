@@ -13,8 +13,7 @@ import msgspec
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import opened, scratch
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
-from ringi.domain.session_view import DecisionPending, QuestionPending
-from ringi.domain.usage import TokenUsage
+from ringi.domain.session import DecisionPending, QuestionPending, TokenUsage
 from ringi.planning.tool import PlanningTool
 from ringi.wiring.planning import session_services
 from tests.fakes.model_server import ModelServer, Request

@@ -7,10 +7,17 @@ from typing import Any
 
 import msgspec
 
-from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt, Purpose
-from ringi.domain.session import ProjectFacts
-from ringi.domain.usage import TokenUsage
+from ringi.domain.prompt import (
+    Budget,
+    Exchange,
+    ModelAnswer,
+    NewDecisions,
+    NewQuestions,
+    NewSummary,
+    OnProgress,
+    Prompt,
+)
+from ringi.domain.session import ProjectFacts, Purpose, TokenUsage
 from ringi.integrations.signing import SshSignatures
 from ringi.planning.services import SessionServices
 from ringi.planning.tool import PlanningTool

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ringi.domain.versions import PlanComparison
+from ringi.domain.answer import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.review_prompter import Choice, ReviewAct, RunningChecks

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from ringi.api import Workspace, open_workspace
-from ringi.domain.session import SessionStatus
-from ringi.domain.session_view import DecisionPending, QuestionPending
+from ringi.domain.session import DecisionPending, QuestionPending, SessionStatus
 from ringi.errors import SessionFailed
 from tests.fakes.model_server import (
     ANTHROPIC_KEY,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ringi import DropSpec, open_workspace
+from ringi.domain.answer import NewContent
 from ringi.domain.feedback import Side
-from ringi.domain.versions import NewContent
 from ringi.usecases.agent_copies import of_agents
 from ringi.workspace.copy import Supervisor
 from tests.functional.beside_desk import HomeDesk, home_desk

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from ringi.api import Workspace
 from ringi.domain import codec
+from ringi.domain.answer import NewContent
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
 from ringi.domain.risk import Risk
-from ringi.domain.versions import NewContent
 from ringi.integrations.signing import SignerList, SshSignatures
 from ringi.wiring.assemble import assemble
 from tests.fakes.models import Desk

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from ringi.api import Workspace, open_workspace
+from ringi.domain.answer import NewContent
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.change_plan import PlanBasis, Trigger
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, Encoding, MessageRef, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
-from ringi.domain.session_view import DecisionPending, QuestionPending
-from ringi.domain.versions import NewContent
+from ringi.domain.session import DecisionPending, QuestionPending
 from ringi.plans.change import Change
 from ringi.store.connection import DATABASE
 from ringi.usecases.patches import file_diffs, propose_change

@@ -14,8 +14,7 @@ import pytest
 from ringi.api import Workspace, open_workspace, verify_plan
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
-from ringi.domain.session import SessionStatus
-from ringi.domain.session_view import DecisionPending, QuestionPending
+from ringi.domain.session import DecisionPending, QuestionPending, SessionStatus
 from ringi.errors import RingiError
 from ringi.store.connection import DATABASE
 from tests.fakes.people import SeatedPerson

@@ -18,13 +18,14 @@ from tools import real_model
 from ringi.api import Workspace, open_workspace
 from ringi.domain.codec import foreign
 from ringi.domain.run import Run, RunPhase
-from ringi.domain.session import PlanningSession, SessionStatus
-from ringi.domain.session_view import (
+from ringi.domain.session import (
     ApprovalPending,
     ApprovedSession,
     DecisionPending,
     FailedPending,
+    PlanningSession,
     QuestionPending,
+    SessionStatus,
     SessionView,
     WorkPending,
 )

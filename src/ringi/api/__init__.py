@@ -1,10 +1,10 @@
 """The public Python API; `ringi` re-exports it."""
 
 from ringi.api.workspace import Workspace, open_workspace
+from ringi.domain.answer import DropHunks, DropSpec, NewContent
 from ringi.domain.approval import SignedAnswer, TypedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, MessageRef, SpecKind, SpecSelection
-from ringi.domain.versions import DropHunks, DropSpec, NewContent
 from ringi.errors import RingiError
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool

@@ -7,8 +7,8 @@ from ringi.cli import editor
 from ringi.cli.app import App
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter
 from ringi.cli.versions import show_comparison
+from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import PlanPreview, PlanStatus
-from ringi.domain.versions import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.plan_facts import facts_of

@@ -11,8 +11,7 @@ from ringi.cli.fold import cut, shown_lines
 from ringi.cli.input import require_long
 from ringi.cli.planning.driver import Driver, show_sessions
 from ringi.domain.run import Run
-from ringi.domain.session import OPEN_SESSIONS
-from ringi.domain.session_view import ApprovalPending, SessionView
+from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView
 from ringi.errors import Ambiguous, NotFound
 from ringi.text import Text
 from ringi.views.session import answer_lines, feedback_lines, given_by_agent, pending_lines

@@ -4,7 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.specs import tell_report
-from ringi.domain.versions import PlanComparison
+from ringi.domain.answer import PlanComparison
 from ringi.text import Text
 from ringi.views.plan import difference_line
 

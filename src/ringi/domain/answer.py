@@ -1,11 +1,55 @@
-"""A person's answer to a plan, summarised for whoever proposed it."""
+"""What a person answers to a plan: changes, which make a new version of it (PT-15), and words."""
 
 from enum import StrEnum
 
 from ringi.domain.base import Document
 from ringi.domain.feedback import Feedback, LineComment
-from ringi.domain.plan import PlanStatus
-from ringi.domain.versions import SpecDifference
+from ringi.domain.plan import Encoding, PlanStatus
+
+
+class DropSpec(Document, frozen=True, tag="drop_spec"):
+    spec_id: str
+
+
+class DropHunks(Document, frozen=True, tag="drop_hunks"):
+    spec_id: str
+    hunks: tuple[int, ...]
+    """From 1, as the preview shows them."""
+
+
+class NewContent(Document, frozen=True, tag="new_content"):
+    """The new content of the spec's file."""
+
+    spec_id: str
+    content: str
+    encoding: Encoding = Encoding.UTF8
+
+
+Amendment = DropSpec | DropHunks | NewContent
+
+
+class Difference(StrEnum):
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+class SpecDifference(Document, frozen=True):
+    """What one spec does in one version and not in the other."""
+
+    path: str
+    """For a command, its command line."""
+    what: Difference
+    diff: str
+    """From the earlier version's result to the later one's."""
+
+
+class PlanComparison(Document, frozen=True):
+    plan_id: str
+    version: int
+    other_plan_id: str
+    other_version: int
+    differences: tuple[SpecDifference, ...]
 
 
 class OutcomeKind(StrEnum):
@@ -19,6 +63,8 @@ class OutcomeKind(StrEnum):
 
 
 class PlanAnswer(Document, frozen=True):
+    """Summarised for whoever proposed the plan."""
+
     plan_id: str
     name: str
     version: int

@@ -1,10 +1,15 @@
-from typing import Annotated, Final
+"""What documents and state machines are made of."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 
-from ringi.errors import NewerVersion
+from ringi.errors import BadTransition, NewerVersion
 
 KNOWN_VERSION: Final = 1
+S = TypeVar("S", bound=StrEnum)
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,3 +28,20 @@ class Versioned(Document, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.schema_version > KNOWN_VERSION:
             raise NewerVersion(what=type(self).__name__, found=self.schema_version, known=KNOWN_VERSION)
+
+
+class Machine(Generic[S]):
+    """A state machine is its table; every change of state goes through `advance`."""
+
+    def __init__(self, name: str, transitions: Mapping[S, frozenset[S]]) -> None:
+        self.name = name
+        self.transitions = transitions
+
+    def allows(self, current: S, target: S) -> bool:
+        return target in self.transitions[current]
+
+    def advance(self, current: S, target: S) -> S:
+        if not self.allows(current, target):
+            allowed = ", ".join(sorted(self.transitions[current])) or "—"
+            raise BadTransition(machine=self.name, current=str(current), target=str(target), allowed=allowed)
+        return target

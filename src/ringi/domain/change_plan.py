@@ -1,5 +1,6 @@
 """The change plan (CP-1): exact diffs on one snapshot, as the specification writes it."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
@@ -61,3 +62,35 @@ class ChangeFacts(Document, frozen=True):
     explanation: PlanExplanation
     superseded_at: str | None = None
     """When a newer project state made it void."""
+
+
+class ChangeApproval(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+class ApprovalState(CamelDocument, frozen=True, omit_defaults=True):
+    status: ChangeApproval
+    decided_at: int | None = None
+    decided_by: Literal["user"] | None = None
+
+
+class ChangePlan(CamelDocument, frozen=True, kw_only=True):
+    """change-plan.json. Every field is required."""
+
+    version: Literal["1.0"]
+    plan_id: str
+    created_at: int
+    basis: PlanBasis
+    scope: PlanScope
+    changes: tuple[FileDiff, ...]
+    validations: PlanValidations
+    risk: PlanRisk
+    explanation: PlanExplanation
+    approval: ApprovalState
+
+
+def milliseconds(moment: str) -> int:
+    """A document's timestamp in milliseconds since 1970."""
+    return int(datetime.fromisoformat(moment).timestamp() * 1000)

@@ -7,10 +7,16 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.base import Document, Versioned
-from ringi.domain.change_plan import ChangeFacts
+from ringi.domain.base import Document, Machine, Versioned
+from ringi.domain.change_plan import (
+    ApprovalState,
+    ChangeApproval,
+    ChangeFacts,
+    ChangePlan,
+    FileDiff,
+    milliseconds,
+)
 from ringi.domain.feedback import Feedback, LineComment
-from ringi.domain.machine import Machine
 from ringi.domain.risk import Risk, RiskReason, highest
 
 
@@ -377,6 +383,50 @@ def risk_of(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Ris
     """Change plans have their own risk criteria; the higher risk counts."""
     risks = tuple(spec.risk for spec in selected(document.state.action_specs, selection))
     return highest((*risks, document.change.risk.level) if document.change else risks)
+
+
+_DECIDED: Final = frozenset(
+    [
+        PlanStatus.APPROVED,
+        PlanStatus.SCHEDULED,
+        PlanStatus.EXECUTING,
+        PlanStatus.COMPLETED,
+        PlanStatus.ABORTED,
+    ]
+)
+
+
+def change_plan_of(document: PlanDocument) -> ChangePlan | None:
+    """None for an ordinary plan."""
+    facts = document.change
+    if not facts:
+        return None
+    return ChangePlan(
+        version="1.0",
+        plan_id=document.plan.id,
+        created_at=milliseconds(document.plan.created_at),
+        basis=facts.basis,
+        scope=facts.scope,
+        changes=tuple(
+            FileDiff(spec.base.path, spec.base.content or "") for spec in document.state.action_specs
+        ),
+        validations=facts.validations,
+        risk=facts.risk,
+        explanation=facts.explanation,
+        approval=_approval(document.state, facts.superseded_at),
+    )
+
+
+def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
+    if superseded_at:
+        # Nobody decided; the project changed.
+        return ApprovalState(ChangeApproval.REJECTED, milliseconds(superseded_at))
+    if state.status in _DECIDED:
+        when = milliseconds(state.approvals[-1].timestamp) if state.approvals else None
+        return ApprovalState(ChangeApproval.APPROVED, when, "user")
+    if state.status is PlanStatus.PROPOSED and state.feedback:
+        return ApprovalState(ChangeApproval.REJECTED, milliseconds(state.feedback[-1].timestamp), "user")
+    return ApprovalState(ChangeApproval.PENDING)
 
 
 class Unplaced(Document, frozen=True):

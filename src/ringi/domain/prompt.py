@@ -1,21 +1,16 @@
-"""What a language model is asked, and what its answer cost."""
+"""What a language model is asked, and what it answers with."""
 
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
 
-from ringi.domain.session import Brief
-from ringi.domain.usage import TokenUsage
+import msgspec
+from msgspec import Meta
+
+from ringi.domain.base import Document
+from ringi.domain.session import Brief, Purpose, QuestionType, TokenUsage
 from ringi.text import Text
 
 T = TypeVar("T")
-
-
-class Purpose(StrEnum):
-    DISCOVERY = "discovery"
-    DESIGN = "design"
-    REVIEW = "review"
-    EXTRACTION = "extraction"
 
 
 class Material(NamedTuple):
@@ -73,3 +68,79 @@ class ModelProgress(NamedTuple):
 
 
 OnProgress = Callable[[ModelProgress], None]
+
+
+# Every length of an answer is bounded: otherwise a small model would never stop.
+
+MOST_QUESTIONS = 5
+MOST_DECISIONS = 3
+MOST_SPECS = 50
+
+_Line = Annotated[str, Meta(min_length=1, max_length=300)]
+_Phrase = Annotated[str, Meta(min_length=1, max_length=120)]
+_Reasons = Annotated[tuple[_Phrase, ...], Meta(min_length=1, max_length=4)]
+
+
+class NewQuestion(Document, frozen=True):
+    type: QuestionType
+    question: _Line
+    context: Annotated[str, Meta(max_length=300)] = ""
+    options: Annotated[tuple[_Phrase, ...], Meta(max_length=6)] = ()
+
+
+class NewQuestions(Document, frozen=True):
+    questions: Annotated[tuple[NewQuestion, ...], Meta(max_length=MOST_QUESTIONS)]
+
+
+class NewOption(Document, frozen=True):
+    name: _Phrase
+    description: _Line
+    pros: _Reasons
+    cons: _Reasons
+    recommendation: bool = False
+
+
+class NewDecision(Document, frozen=True):
+    topic: _Phrase
+    options: Annotated[tuple[NewOption, ...], Meta(min_length=2, max_length=4)]
+
+    def __post_init__(self) -> None:
+        named = {option.name.strip().casefold(): option for option in reversed(self.options)}
+        named.pop("", None)
+        if len(named) < 2:  # noqa: PLR2004  # one is no choice
+            raise ValueError("a decision needs two options with names of their own")
+        msgspec.structs.force_setattr(self, "options", tuple(reversed(named.values())))
+
+
+class NewDecisions(Document, frozen=True):
+    decisions: Annotated[tuple[NewDecision, ...], Meta(max_length=MOST_DECISIONS)]
+
+
+class NewSummary(Document, frozen=True):
+    summary: Annotated[str, Meta(min_length=1, max_length=4000)]
+    """Markdown."""
+
+    def __post_init__(self) -> None:
+        if not self.summary.strip():
+            raise ValueError("the summary is empty")
+
+
+_Path = Annotated[str, Meta(max_length=300)]
+_Words = Annotated[tuple[Annotated[str, Meta(max_length=1000)], ...], Meta(max_length=64)]
+
+
+class NewSpec(Document, frozen=True):
+    """A step of a plan's text; fields its kind does not need are empty. A model cannot name outside tools."""
+
+    kind: Literal["create", "write", "patch", "delete", "move", "mkdir", "read", "analyze", "run"]
+    path: _Path = ""
+    content: Annotated[str, Meta(max_length=200_000)] = ""
+    target: _Path = ""
+    argv: _Words = ()
+    description: Annotated[str, Meta(max_length=200)] = ""
+    line: Annotated[int, Meta(ge=0)] = 0
+    """The number of the unplaced piece it is made from; 0 if none."""
+
+
+class NewSpecs(Document, frozen=True):
+    specs: Annotated[tuple[NewSpec, ...], Meta(max_length=MOST_SPECS)]

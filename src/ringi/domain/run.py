@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from ringi.domain.base import Versioned
-from ringi.domain.machine import Machine
+from ringi.domain.base import Machine, Versioned
 
 
 class RunPhase(StrEnum):

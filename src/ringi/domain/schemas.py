@@ -8,7 +8,7 @@ import msgspec
 from ringi.domain import (
     answer,
     approval,
-    change_view,
+    change_plan,
     events,
     execution,
     grant,
@@ -17,8 +17,6 @@ from ringi.domain import (
     proof,
     run,
     session,
-    session_view,
-    versions,
 )
 
 SCHEMAS: Final[Mapping[str, Any]] = {
@@ -38,20 +36,20 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "grant-subject": grant.GrantSubject,
     "command-start": execution.CommandStart,
     "command-end": execution.CommandEnd,
-    "plan-comparison": versions.PlanComparison,
+    "plan-comparison": answer.PlanComparison,
     "extraction": plan.Extraction,
     "plan-answer": answer.PlanAnswer,
     "proven": proof.Proven,
     "proven-session": proof.ProvenSession,
     "event": events.LoggedEvent,
-    "change-plan": change_view.ChangePlan,
+    "change-plan": change_plan.ChangePlan,
     "project-state": project_state.ProjectState,
     "editor-state": project_state.EditorState,
     "planning-session": session.PlanningSession,
     "planning-facts": session.SessionFacts,
     "planning-subject": approval.SessionSubject,
     "planning-approval": approval.SessionApproval,
-    "planning-view": session_view.SessionView,
+    "planning-view": session.SessionView,
     "run": run.Run,
 }
 

@@ -7,10 +7,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from ringi.domain.base import KNOWN_VERSION, CamelDocument
-from ringi.domain.machine import Machine
+from ringi.domain.base import KNOWN_VERSION, CamelDocument, Machine
 from ringi.domain.subject import SESSION_PREFIX
-from ringi.domain.usage import TokenUsage
 from ringi.errors import NewerVersion
 
 Language = Literal["en", "ja"]
@@ -169,6 +167,27 @@ class PlanningSession(CamelDocument, frozen=True, kw_only=True):
             raise NewerVersion(what=type(self).__name__, found=self.schema_version, known=KNOWN_VERSION)
 
 
+class TokenUsage(CamelDocument, frozen=True):
+    """What calls to a language model cost."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    """As far as prices are known; None if unknown."""
+    duration_sec: float = 0.0
+
+    def plus(self, other: "TokenUsage") -> "TokenUsage":
+        known = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return TokenUsage(
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=sum(known) if known else None,
+            duration_sec=self.duration_sec + other.duration_sec,
+        )
+
+
 class ProjectFacts(CamelDocument, frozen=True):
     """What is visible of a project at a glance; questions and prompts adapt to it."""
 
@@ -227,3 +246,76 @@ class LogEntry(CamelDocument, frozen=True):
 
     phase: SessionStatus
     text: str
+
+
+# What a session is waiting for, as commands and tools report it.
+
+
+class Purpose(StrEnum):
+    """What a language model is asked for."""
+
+    DISCOVERY = "discovery"
+    DESIGN = "design"
+    REVIEW = "review"
+    EXTRACTION = "extraction"
+
+
+class QuestionPending(CamelDocument, frozen=True, tag="question", tag_field="kind"):
+    question: Question
+    number: int
+    """From 1."""
+    of: int
+
+
+class DecisionPending(CamelDocument, frozen=True, tag="decision", tag_field="kind"):
+    decision: DecisionPoint
+    number: int
+    of: int
+
+
+class ApprovalPending(CamelDocument, frozen=True, tag="approval", tag_field="kind"):
+    """Only a person approves."""
+
+    summary: str
+    rejects_left: int
+    """How many rejections are left; the last one cancels the session."""
+
+
+class WorkPending(CamelDocument, frozen=True, tag="work", tag_field="kind"):
+    """The model is next."""
+
+    purpose: Purpose
+
+
+class FailedPending(CamelDocument, frozen=True, tag="failed", tag_field="kind"):
+    """Continues where it failed, once resumed."""
+
+    error: str
+
+
+class ApprovedSession(CamelDocument, frozen=True, tag="approved", tag_field="kind"):
+    run_id: str
+
+
+class CancelledSession(CamelDocument, frozen=True, tag="cancelled", tag_field="kind"):
+    pass
+
+
+Pending = (
+    QuestionPending
+    | DecisionPending
+    | ApprovalPending
+    | WorkPending
+    | FailedPending
+    | ApprovedSession
+    | CancelledSession
+)
+
+
+class SessionView(CamelDocument, frozen=True, kw_only=True):
+    session_id: str
+    instruction: str
+    status: SessionStatus
+    pending: Pending
+    usage: TokenUsage = TokenUsage()
+    model: str = ""

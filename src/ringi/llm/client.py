@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
-from ringi.domain.usage import TokenUsage
+from ringi.domain.session import TokenUsage
 from ringi.errors import (
     BadModelAnswer,
     ModelBusy,

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
-from ringi.domain.usage import TokenUsage
+from ringi.domain.session import TokenUsage
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
 from ringi.ports import LanguageModel
 from ringi.text import Text, why_failed

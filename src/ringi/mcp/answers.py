@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.answer import OutcomeKind, PlanAnswer
+from ringi.domain.answer import OutcomeKind, PlanAnswer, SpecDifference
 from ringi.domain.base import Document
 from ringi.domain.execution import ExecutionResult, OpStatus
 from ringi.domain.feedback import Feedback, LineComment
@@ -28,7 +28,6 @@ from ringi.domain.plan import (
     SpecSelection,
 )
 from ringi.domain.risk import Risk, RiskReason
-from ringi.domain.versions import SpecDifference
 from ringi.errors import RingiError
 from ringi.mcp.resources import PLANS
 from ringi.text import Text, visible

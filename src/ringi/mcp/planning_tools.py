@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ringi.domain.base import Document
 from ringi.domain.events import Actor
-from ringi.domain.session import DecisionPoint, QuestionType, SessionRef, SessionStatus, short
-from ringi.domain.session_view import (
+from ringi.domain.session import (
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
     DecisionPending,
+    DecisionPoint,
     FailedPending,
     QuestionPending,
+    QuestionType,
+    SessionRef,
+    SessionStatus,
     SessionView,
     WorkPending,
+    short,
 )
 from ringi.errors import BadDocument
 from ringi.mcp import arguments

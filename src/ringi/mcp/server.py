@@ -15,8 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
 from ringi.domain.codec import foreign
-from ringi.domain.session import short
-from ringi.domain.session_view import ApprovalPending
+from ringi.domain.session import ApprovalPending, short
 from ringi.errors import BadDocument, RingiError, StorageFailed
 from ringi.mcp import answers, instructions, planning_tools, resources, tools
 from ringi.mcp.answers import Requested, clean, error_document, error_text

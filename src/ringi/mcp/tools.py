@@ -14,7 +14,7 @@ from ringi.text import Text
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
-    from ringi.domain.session_view import SessionView
+    from ringi.domain.session import SessionView
     from ringi.planning.tool import PlanningTool
 
 

@@ -20,8 +20,7 @@ from ringi.text import Text
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
-    from ringi.domain.session import SessionRef
-    from ringi.domain.session_view import SessionView
+    from ringi.domain.session import SessionRef, SessionView
     from ringi.planning.tool import PlanningTool
 
 _PAUSE_SEC: Final = 0.075

@@ -5,11 +5,26 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.model_output import MOST_DECISIONS, MOST_QUESTIONS, NewDecisions, NewQuestions, NewSummary
-from ringi.domain.prompt import Material, OnProgress, Prompt, Purpose
-from ringi.domain.session import Brief, Language, ProjectFacts, SessionStatus, short
-from ringi.domain.session_view import WorkPending
-from ringi.domain.usage import TokenUsage
+from ringi.domain.prompt import (
+    MOST_DECISIONS,
+    MOST_QUESTIONS,
+    Material,
+    NewDecisions,
+    NewQuestions,
+    NewSummary,
+    OnProgress,
+    Prompt,
+)
+from ringi.domain.session import (
+    Brief,
+    Language,
+    ProjectFacts,
+    Purpose,
+    SessionStatus,
+    TokenUsage,
+    WorkPending,
+    short,
+)
 from ringi.errors import ModelFailed, SessionFailed
 from ringi.planning import operations
 from ringi.planning.operations import State, pending, put_right, state_of, writable

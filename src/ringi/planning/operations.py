@@ -6,32 +6,30 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.domain.model_output import NewDecision, NewDecisions, NewQuestions
-from ringi.domain.prompt import Purpose
+from ringi.domain.prompt import NewDecision, NewDecisions, NewQuestions
 from ringi.domain.session import (
     MOST_REJECTS,
     SESSION_MACHINE,
-    ConversationMessage,
-    DecisionPoint,
-    DesignOption,
-    PlanningSession,
-    Question,
-    Role,
-    SessionFacts,
-    SessionStatus,
-    Tradeoffs,
-    short,
-)
-from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
+    ConversationMessage,
     DecisionPending,
+    DecisionPoint,
+    DesignOption,
     FailedPending,
     Pending,
+    PlanningSession,
+    Purpose,
+    Question,
     QuestionPending,
+    Role,
+    SessionFacts,
+    SessionStatus,
     SessionView,
+    Tradeoffs,
     WorkPending,
+    short,
 )
 from ringi.errors import BadAnswer, BadInstruction
 from ringi.ports import StoredSession

@@ -5,9 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from ringi.domain.prompt import Exchange, Purpose
-from ringi.domain.session import MOST_MESSAGES, ConversationMessage, LogEntry, SessionStatus
-from ringi.domain.usage import TokenUsage
+from ringi.domain.prompt import Exchange
+from ringi.domain.session import (
+    MOST_MESSAGES,
+    ConversationMessage,
+    LogEntry,
+    Purpose,
+    SessionStatus,
+    TokenUsage,
+)
 from ringi.errors import Busy, SessionRace, StorageFailed
 from ringi.planning.operations import State
 from ringi.planning.services import SessionServices

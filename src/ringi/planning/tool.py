@@ -12,18 +12,16 @@ from ringi.domain.prompt import ModelProgress, OnProgress
 from ringi.domain.run import Run
 from ringi.domain.session import (
     OPEN_SESSIONS,
-    Question,
-    SessionFacts,
-    SessionRef,
-    SessionStatus,
-    short,
-)
-from ringi.domain.session_view import (
     ApprovalPending,
     DecisionPending,
     Pending,
+    Question,
     QuestionPending,
+    SessionFacts,
+    SessionRef,
+    SessionStatus,
     SessionView,
+    short,
 )
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, NoReturn
 
 import msgspec
 
+from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.approval import files_of
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
@@ -19,7 +20,6 @@ from ringi.domain.plan import (
     ValidationReport,
     with_state,
 )
-from ringi.domain.versions import Amendment, DropHunks, DropSpec, NewContent
 from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
 from ringi.patching.apply import applied
 from ringi.patching.parse import parse_patch

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ringi.approvals.request import outcome
-from ringi.domain.answer import PlanAnswer
+from ringi.domain.answer import Amendment, PlanAnswer
 from ringi.domain.approval import (
     Approval,
     ApprovalOutcome,
@@ -29,7 +29,6 @@ from ringi.domain.plan import (
     ValidationReport,
 )
 from ringi.domain.project_state import ProjectState
-from ringi.domain.versions import Amendment
 from ringi.plans import (
     amend,
     answer,

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ringi.domain import codec
+from ringi.domain.answer import Difference, PlanComparison, SpecDifference
 from ringi.domain.approval import Act, ApprovalSubject
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
@@ -20,7 +21,6 @@ from ringi.domain.plan import (
     ValidationReport,
     with_state,
 )
-from ringi.domain.versions import Difference, PlanComparison, SpecDifference
 from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.patching.render import Side, render
 from ringi.plans.effects import Invalid, content_of

@@ -8,9 +8,8 @@ from typing import Final
 
 from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
-from ringi.domain.change_view import change_plan_of
 from ringi.domain.events import LoggedEvent
-from ringi.domain.plan import PlanDocument, PlanPage
+from ringi.domain.plan import PlanDocument, PlanPage, change_plan_of
 from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, publish

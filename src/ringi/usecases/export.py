@@ -1,7 +1,7 @@
 """A plan in the forms that other programs read: a patch, an editor's edit, a change plan's document."""
 
-from ringi.domain.change_view import ChangePlan, change_plan_of
-from ringi.domain.plan import CHANGING, SpecKind
+from ringi.domain.change_plan import ChangePlan
+from ringi.domain.plan import CHANGING, SpecKind, change_plan_of
 from ringi.domain.workspace_edit import WorkspaceEdit
 from ringi.errors import NoSuchForm
 from ringi.patching.workspace_edit import workspace_edit

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ringi.domain.change_plan import FileDiff
-from ringi.domain.change_view import change_plan_of
-from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.domain.plan import ActionSpec, SpecKind, change_plan_of
 from ringi.domain.project_state import LINK_MODE
 from ringi.errors import NoDiff, NotAnEdit, NotFound, PatchMismatch, PathRefused
 from ringi.patching.mend import normalise

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ringi.domain.change_view import milliseconds
+from ringi.domain.change_plan import milliseconds
 from ringi.domain.codec import canonical, digest
 from ringi.domain.project_state import (
     EditorState,

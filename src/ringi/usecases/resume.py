@@ -10,11 +10,10 @@ from typing import Final, NamedTuple
 
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
-from ringi.domain.answer import OutcomeKind, PlanAnswer
+from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer
 from ringi.domain.codec import digest
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import OPEN, CheckResult, PlanStatus
-from ringi.domain.versions import Difference
 from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.text import Text, visible

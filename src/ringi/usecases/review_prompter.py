@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
-from ringi.domain.versions import PlanComparison
+from ringi.domain.answer import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.prompter import Prompter

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, files_of
 from ringi.domain.events import Actor
 from ringi.domain.feedback import LineComment, Side
@@ -16,7 +17,6 @@ from ringi.domain.plan import (
     PlanRef,
     PlanStatus,
 )
-from ringi.domain.versions import Amendment, DropHunks, DropSpec, NewContent
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Stale, Superseded
 from ringi.plans.effects import packed
 from ringi.plans.overlaps import overlaps

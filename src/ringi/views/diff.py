@@ -9,8 +9,8 @@ from enum import Enum, auto
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from ringi.domain.answer import PlanComparison
 from ringi.domain.feedback import LineComment, Side
-from ringi.domain.versions import PlanComparison
 from ringi.errors import BadPatch
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Hunk

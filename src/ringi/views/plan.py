@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from ringi.domain.answer import Difference, SpecDifference
 from ringi.domain.approval import Approval
 from ringi.domain.change_plan import ChangeFacts
 from ringi.domain.execution import ExecutionResult
@@ -23,7 +24,6 @@ from ringi.domain.plan import (
     risk_of,
     selected,
 )
-from ringi.domain.versions import Difference, SpecDifference
 from ringi.errors import NoCommit
 from ringi.plans.commit import TRAILERS, Announced
 from ringi.text import Text, stored

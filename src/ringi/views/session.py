@@ -6,22 +6,20 @@ from typing import Final
 from ringi.domain.approval import Approval
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.session import (
-    DecisionPoint,
-    DesignOption,
-    PlanningSession,
-    QuestionType,
-    SessionFacts,
-)
-from ringi.domain.session_view import (
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
     DecisionPending,
+    DecisionPoint,
+    DesignOption,
     FailedPending,
     Pending,
+    PlanningSession,
     QuestionPending,
+    QuestionType,
+    SessionFacts,
+    TokenUsage,
 )
-from ringi.domain.usage import TokenUsage
 from ringi.ports import StoredSession
 from ringi.text import Text
 from ringi.views.approval import approved, proof

@@ -14,7 +14,6 @@ from ringi.domain import (
     answer,
     approval,
     change_plan,
-    change_view,
     codec,
     events,
     execution,
@@ -26,9 +25,6 @@ from ringi.domain import (
     risk,
     run,
     session,
-    session_view,
-    usage,
-    versions,
 )
 from ringi.domain.base import CamelDocument, Document, Versioned
 from ringi.domain.schemas import SCHEMAS, json_schema
@@ -104,8 +100,8 @@ FIELDS: dict[type[Document], str] = {
     change_plan.PlanValidations: "projectStateComplete noConflictFiles",
     change_plan.PlanRisk: "level reasons",
     change_plan.PlanExplanation: "summary details",
-    change_view.ApprovalState: "status decidedAt decidedBy",
-    change_view.ChangePlan: "version planId createdAt basis scope changes validations risk"
+    change_plan.ApprovalState: "status decidedAt decidedBy",
+    change_plan.ChangePlan: "version planId createdAt basis scope changes validations risk"
     " explanation approval",
     change_plan.ChangeFacts: "snapshot_id basis scope validations risk explanation superseded_at",
     approval.Statement: "schema_version act digest after_event approver at note",
@@ -122,11 +118,11 @@ FIELDS: dict[type[Document], str] = {
     plan.Overlap: "plan_id name title paths",
     approval.SignedAnswer: "statement signature",
     execution.Step: "unit spec_id kind path argv timeout_sec optional sandboxed",
-    versions.DropSpec: "spec_id",
-    versions.DropHunks: "spec_id hunks",
-    versions.NewContent: "spec_id content encoding",
-    versions.SpecDifference: "path what diff",
-    versions.PlanComparison: "plan_id version other_plan_id other_version differences",
+    answer.DropSpec: "spec_id",
+    answer.DropHunks: "spec_id hunks",
+    answer.NewContent: "spec_id content encoding",
+    answer.SpecDifference: "path what diff",
+    answer.PlanComparison: "plan_id version other_plan_id other_version differences",
     plan.Unplaced: "line text why",
     plan.Extraction: "specs unplaced from_model",
     grant.GrantScope: "requester globs kinds max_risk files_per_use lines_per_use files_total lines_total",
@@ -143,7 +139,7 @@ FIELDS: dict[type[Document], str] = {
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     proof.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents",
-    usage.TokenUsage: "requests inputTokens outputTokens costUsd durationSec",
+    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec",
     session.Question: "id type question context options answer answeredAt",
     session.Tradeoffs: "pros cons",
     session.DesignOption: "id name description tradeoffs recommendation",
@@ -159,14 +155,14 @@ FIELDS: dict[type[Document], str] = {
     session.SessionRef: "sessionId title status questionsDone questions decisionsDone decisions"
     " createdAt updatedAt errorMessage",
     session.LogEntry: "phase text",
-    session_view.QuestionPending: "question number of",
-    session_view.DecisionPending: "decision number of",
-    session_view.ApprovalPending: "summary rejectsLeft",
-    session_view.WorkPending: "purpose",
-    session_view.FailedPending: "error",
-    session_view.ApprovedSession: "runId",
-    session_view.CancelledSession: "",
-    session_view.SessionView: "sessionId instruction status pending usage model",
+    session.QuestionPending: "question number of",
+    session.DecisionPending: "decision number of",
+    session.ApprovalPending: "summary rejectsLeft",
+    session.WorkPending: "purpose",
+    session.FailedPending: "error",
+    session.ApprovedSession: "runId",
+    session.CancelledSession: "",
+    session.SessionView: "sessionId instruction status pending usage model",
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at",
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction",
     approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
@@ -186,7 +182,7 @@ VALUES = {
     execution.OpStatus: "done undone conflict failed untouched unknown",
     events.Actor: "ai user system",
     change_plan.Trigger: "error user_request refactor",
-    change_view.ChangeApproval: "pending approved rejected",
+    change_plan.ChangeApproval: "pending approved rejected",
     events.EventKind: "plan_proposed specs_set marked_pending checked commented committed"
     " commit_failed approval_requested approved declined sent_back found_stale"
     " superseded approval_expired executed completed aborted undo_approved"
@@ -198,7 +194,7 @@ VALUES = {
     approval.SignedAct: "approve undo grant",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
-    versions.Difference: "added removed changed",
+    answer.Difference: "added removed changed",
     proof.FileStanding: "as_approved changed_since undone",
     feedback.FeedbackKind: "declined amended not_approved",
     feedback.Side: "old new",
@@ -256,7 +252,7 @@ KINDS = sorted(
         for kind in below(Document)
         if kind.__module__.startswith("ringi.domain") and kind not in {Versioned, CamelDocument}
         # Another specification's, and what models answer with: with tests of their own.
-        if kind.__module__ not in {"ringi.domain.workspace_edit", "ringi.domain.model_output"}
+        if kind.__module__ not in {"ringi.domain.workspace_edit", "ringi.domain.prompt"}
     ),
     key=lambda kind: kind.__name__,
 )

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.model_output import NewQuestions
-from ringi.domain.prompt import Budget, Material, Prompt, Purpose
+from ringi.domain.prompt import Budget, Material, NewQuestions, Prompt
+from ringi.domain.session import Purpose
 from ringi.errors import (
     BadModelAnswer,
     Interrupted,

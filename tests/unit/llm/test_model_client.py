@@ -3,9 +3,8 @@ import threading
 import pytest
 
 from ringi.domain import codec
-from ringi.domain.model_output import NewSummary
-from ringi.domain.prompt import Budget, Material, Prompt, Purpose
-from ringi.domain.usage import TokenUsage
+from ringi.domain.prompt import Budget, Material, NewSummary, Prompt
+from ringi.domain.session import Purpose, TokenUsage
 from ringi.errors import (
     BadModelAnswer,
     ModelBusy,

@@ -15,10 +15,19 @@ from hypothesis import strategies as st
 
 import ringi
 from ringi.domain import codec
-from ringi.domain.model_output import NewDecisions, NewQuestion, NewQuestions, NewSummary
-from ringi.domain.prompt import Budget, Exchange, Material, ModelAnswer, OnProgress, Prompt, Purpose
-from ringi.domain.session import Brief, QuestionType
-from ringi.domain.usage import TokenUsage
+from ringi.domain.prompt import (
+    Budget,
+    Exchange,
+    Material,
+    ModelAnswer,
+    NewDecisions,
+    NewQuestion,
+    NewQuestions,
+    NewSummary,
+    OnProgress,
+    Prompt,
+)
+from ringi.domain.session import Brief, Purpose, QuestionType, TokenUsage
 from ringi.errors import (
     BadDocument,
     BadModelAnswer,

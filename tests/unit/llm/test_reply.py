@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.model_output import NewQuestions, NewSummary
+from ringi.domain.prompt import NewQuestions, NewSummary
 from ringi.llm.reply import MAX_ANSWER_BYTES, Unusable, read
 
 GOOD = '{"summary": "do {it} \\"so\\""}'

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.model_output import NewDecisions, NewQuestions, NewSpecs, NewSummary
-from ringi.domain.prompt import Material, Prompt, Purpose
+from ringi.domain.prompt import Material, NewDecisions, NewQuestions, NewSpecs, NewSummary, Prompt
+from ringi.domain.session import Purpose
 from ringi.llm.turns import asked_again, compact_schema, fence_id, turns, with_schema, written
 from tests.fakes.model_server import tokens
 

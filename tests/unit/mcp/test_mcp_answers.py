@@ -3,9 +3,8 @@
 import pytest
 
 from ringi import errors
-from ringi.domain.answer import OutcomeKind, PlanAnswer
+from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer, SpecDifference
 from ringi.domain.plan import PlanStatus
-from ringi.domain.versions import Difference, SpecDifference
 from ringi.mcp import answers
 from ringi.mcp.answers import waited
 from ringi.text import Text

@@ -15,8 +15,7 @@ from ringi.api import Workspace
 from ringi.domain import codec
 from ringi.domain.events import Actor
 from ringi.domain.prompt import ModelProgress
-from ringi.domain.session import SessionStatus
-from ringi.domain.session_view import DecisionPending, QuestionPending, WorkPending
+from ringi.domain.session import DecisionPending, QuestionPending, SessionStatus, WorkPending
 from ringi.errors import (
     BadAnswer,
     BadDocument,

@@ -10,10 +10,9 @@ import pytest
 
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.prompt import Exchange, Purpose
+from ringi.domain.prompt import Exchange
 from ringi.domain.run import RunPhase
-from ringi.domain.session import SessionStatus
-from ringi.domain.session_view import QuestionPending
+from ringi.domain.session import Purpose, QuestionPending, SessionStatus
 from ringi.errors import Busy, ModelDeclined, SessionFailed, SessionOver, SessionRace, WrongAnswer
 from ringi.planning.tool import PlanningTool
 from ringi.ports import NewEvent

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.domain.model_output import NewDecisions, NewQuestions
+from ringi.domain.prompt import NewDecisions, NewQuestions
 from ringi.domain.session import Question, QuestionType, SessionFacts, SessionStatus
 from ringi.errors import BadAnswer, BadInstruction, BadTransition
 from ringi.planning import operations

@@ -10,19 +10,22 @@ import pytest
 
 from ringi.domain import codec
 from ringi.domain.approval import TypedAnswer
-from ringi.domain.prompt import Exchange, Purpose
+from ringi.domain.prompt import Exchange
 from ringi.domain.run import RunPhase
-from ringi.domain.session import MOST_MESSAGES, PlanningSession, SessionStatus
-from ringi.domain.session_view import (
+from ringi.domain.session import (
+    MOST_MESSAGES,
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
     DecisionPending,
     FailedPending,
+    PlanningSession,
+    Purpose,
     QuestionPending,
+    SessionStatus,
+    TokenUsage,
     WorkPending,
 )
-from ringi.domain.usage import TokenUsage
 from ringi.errors import (
     BadAnswer,
     BadDocument,

@@ -7,9 +7,14 @@ import msgspec
 import pytest
 
 from ringi.domain import codec
-from ringi.domain.prompt import Purpose
-from ringi.domain.session import SessionStatus
-from ringi.domain.session_view import ApprovalPending, DecisionPending, FailedPending, WorkPending
+from ringi.domain.session import (
+    ApprovalPending,
+    DecisionPending,
+    FailedPending,
+    Purpose,
+    SessionStatus,
+    WorkPending,
+)
 from ringi.errors import BadDocument
 from ringi.planning.take_in import changes
 from ringi.store.integrity import verify

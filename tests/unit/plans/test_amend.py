@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ringi.api import Workspace
+from ringi.domain.answer import DropHunks, DropSpec, NewContent
 from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ActionSpec, CheckResult, Encoding, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
-from ringi.domain.versions import DropHunks, DropSpec, NewContent
 from ringi.errors import (
     BadTransition,
     ChangeFixed,

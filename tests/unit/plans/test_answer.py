@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ringi.api import Workspace
-from ringi.domain.answer import OutcomeKind
+from ringi.domain.answer import Difference, DropHunks, DropSpec, NewContent, OutcomeKind
 from ringi.domain.approval import Declined
 from ringi.domain.events import Actor
 from ringi.domain.feedback import FeedbackKind, Side
@@ -14,7 +14,6 @@ from ringi.domain.plan import (
     CheckResult,
     PlanStatus,
 )
-from ringi.domain.versions import Difference, DropHunks, DropSpec, NewContent
 from ringi.errors import BadTransition, InvalidSpecs, NoSandbox, NotFound, PlanChanged, Stale
 from ringi.process import sandbox
 from tests.helpers import (

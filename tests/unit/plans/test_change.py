@@ -10,19 +10,20 @@ import pytest
 from ringi.api import Workspace
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.change_plan import (
+    ChangeApproval,
     DiagnosticRef,
     FileDiff,
     PlanBasis,
     PlanExplanation,
     Trigger,
 )
-from ringi.domain.change_view import ChangeApproval, change_plan_of
 from ringi.domain.plan import (
     ActionSpec,
     PlanDocument,
     PlanStatus,
     SpecKind,
     SpecSelection,
+    change_plan_of,
     risk_of,
     with_state,
 )

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.api import Workspace
+from ringi.domain.answer import Difference, PlanComparison
 from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
-from ringi.domain.versions import Difference, PlanComparison
 from ringi.errors import BadTransition, ChangeFixed, NotApproved, NotFound, UnfitSpecs
 from ringi.fs import OsFileSystem
 from ringi.plans.change import GROUP, Change

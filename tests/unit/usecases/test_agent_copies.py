@@ -8,8 +8,8 @@ import pytest
 
 from ringi.api import Workspace, open_workspace
 from ringi.api.doctor import doctor_of
+from ringi.domain.answer import DropSpec, NewContent
 from ringi.domain.plan import PlanStatus
-from ringi.domain.versions import DropSpec, NewContent
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.store.ledger import Ledger
 from ringi.usecases import beside

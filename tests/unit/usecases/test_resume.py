@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.answer import OutcomeKind, PlanAnswer
+from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer, SpecDifference
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
-from ringi.domain.versions import Difference, SpecDifference
 from ringi.text import visible
 from ringi.usecases.resume import message_of
 

@@ -17,17 +17,19 @@ from ringi.cli.planning import dialogue
 from ringi.cli.planning.dialogue import show_help
 from ringi.cli.ui import Ui
 from ringi.domain.session import (
+    ApprovalPending,
+    DecisionPending,
     DecisionPoint,
     DesignOption,
     PlanningSession,
     Question,
+    QuestionPending,
     QuestionType,
     SessionFacts,
     SessionStatus,
+    TokenUsage,
     Tradeoffs,
 )
-from ringi.domain.session_view import ApprovalPending, DecisionPending, QuestionPending
-from ringi.domain.usage import TokenUsage
 from ringi.ports import StoredSession
 from ringi.text import Text
 from ringi.views.markdown import markdown

@@ -12,12 +12,14 @@ from ringi.cli.fold import cut, shown_lines
 from ringi.cli.planning.driver import EXIT_INTERRUPTED, Driver, Summary, tell_digest
 from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, prompt_of
 from ringi.cli.ui import Ui, translated
-from ringi.domain.session import OPEN_SESSIONS, DecisionPoint, DesignOption
-from ringi.domain.session_view import (
+from ringi.domain.session import (
+    OPEN_SESSIONS,
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
     DecisionPending,
+    DecisionPoint,
+    DesignOption,
     Pending,
     QuestionPending,
     SessionView,

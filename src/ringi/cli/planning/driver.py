@@ -13,14 +13,14 @@ from ringi.cli.planning.answers import Answers, Reply, refuse
 from ringi.cli.progress import progress_on
 from ringi.domain.approval import Proof, SignedAnswer
 from ringi.domain.events import Actor
-from ringi.domain.session import SessionRef
-from ringi.domain.session_view import (
+from ringi.domain.session import (
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
     DecisionPending,
     FailedPending,
     QuestionPending,
+    SessionRef,
     SessionView,
     WorkPending,
 )

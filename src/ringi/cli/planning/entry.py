@@ -22,8 +22,7 @@ from ringi.cli.planning.driver import (
 )
 from ringi.cli.planning.typed import TypedLines, prompt_of
 from ringi.cli.ui import Ui
-from ringi.domain.session import SessionRef
-from ringi.domain.session_view import SessionView
+from ringi.domain.session import SessionRef, SessionView
 from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
 from ringi.views.lines import Style

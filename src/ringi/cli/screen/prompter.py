@@ -23,8 +23,8 @@ from ringi.cli.screen.viewport import (
     to_hunk,
     to_section,
 )
+from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import Overlap, PlanDocument, PlanStatus
-from ringi.domain.versions import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.review import WAIT, News

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from ringi.domain.model_output import NewQuestion
+from ringi.domain.prompt import NewQuestion
 from ringi.domain.session import Brief, DecisionPoint
 from ringi.llm.playbook.book import Book, DecisionEntry, OptionEntry, QuestionEntry, book
 from ringi.llm.playbook.instruction import Instruction, read

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.domain.model_output import MOST_DECISIONS, NewDecision, NewDecisions, NewOption
+from ringi.domain.prompt import MOST_DECISIONS, NewDecision, NewDecisions, NewOption
 from ringi.domain.session import Brief
 from ringi.llm.playbook.book import DecisionEntry, OptionEntry
 from ringi.llm.playbook.case import LINE, Case, case_of

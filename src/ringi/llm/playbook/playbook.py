@@ -3,9 +3,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from ringi.domain.base import Document
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt, Purpose
-from ringi.domain.session import Brief
-from ringi.domain.usage import TokenUsage
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
+from ringi.domain.session import Brief, Purpose, TokenUsage
 from ringi.llm.playbook.decisions import decisions
 from ringi.llm.playbook.questions import questions
 from ringi.llm.playbook.summary import summary

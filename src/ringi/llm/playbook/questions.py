@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.domain.model_output import MOST_QUESTIONS, NewQuestions
+from ringi.domain.prompt import MOST_QUESTIONS, NewQuestions
 from ringi.domain.session import Brief, QuestionType
 from ringi.llm.playbook.book import QuestionEntry
 from ringi.llm.playbook.case import Case, case_of

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Final, NamedTuple
 
-from ringi.domain.model_output import NewSummary
+from ringi.domain.prompt import NewSummary
 from ringi.domain.session import HANDED_ON, Brief, DecisionPoint, Question
 from ringi.llm.playbook.book import Work
 from ringi.llm.playbook.case import Case, case_of

@@ -7,9 +7,18 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.domain.model_output import MOST_SPECS, NewSpec, NewSpecs
 from ringi.domain.plan import CHANGING, ActionSpec, Extraction, SpecKind, Unplaced
-from ringi.domain.prompt import Budget, Material, ModelProgress, OnProgress, Prompt, Purpose
+from ringi.domain.prompt import (
+    MOST_SPECS,
+    Budget,
+    Material,
+    ModelProgress,
+    NewSpec,
+    NewSpecs,
+    OnProgress,
+    Prompt,
+)
+from ringi.domain.session import Purpose
 from ringi.plans.extract.content import extract
 from ringi.plans.services import Services, plan_id_of
 

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.domain.base import Document
-from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
-from ringi.domain.prompt import Budget, Prompt, Purpose
+from ringi.domain.prompt import Budget, NewDecisions, NewQuestions, NewSummary, Prompt
 from ringi.domain.session import (
     Brief,
     DecisionPoint,
     DesignOption,
     ProjectFacts,
+    Purpose,
     Question,
     QuestionType,
+    TokenUsage,
     Tradeoffs,
 )
-from ringi.domain.usage import TokenUsage
 from ringi.llm.playbook import Playbook
 from ringi.llm.playbook.decisions import decisions
 from ringi.ports import LanguageModel

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain.model_output import NewDecision
+from ringi.domain.prompt import NewDecision
 from ringi.domain.session import Brief, DecisionPoint, DesignOption, ProjectFacts, Question, Tradeoffs
 from ringi.llm.playbook.book import book
 from ringi.llm.playbook.decisions import decisions

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from ringi.domain.answer import DropSpec, NewContent
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, Extraction, PlanStatus, SpecKind
-from ringi.domain.prompt import Budget, ModelProgress, Purpose
+from ringi.domain.prompt import Budget, ModelProgress
 from ringi.domain.risk import Risk, RiskCode
-from ringi.domain.versions import DropSpec, NewContent
+from ringi.domain.session import Purpose
 from ringi.errors import BadModelAnswer, ModelDeclined, ModelFailed, ModelUnreachable
 from ringi.fs import OsFileSystem
 from ringi.llm.backend import Call, Reply

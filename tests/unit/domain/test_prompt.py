@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain import model_output
+from ringi.domain import prompt
 from ringi.domain.base import Document
-from ringi.domain.model_output import NewDecisions, NewQuestions, NewSummary
+from ringi.domain.prompt import NewDecisions, NewQuestions, NewSummary
 
 KINDS = [
     kind
-    for kind in vars(model_output).values()
-    if isinstance(kind, type) and issubclass(kind, Document) and kind is not Document
+    for kind in vars(prompt).values()
+    if isinstance(kind, type) and issubclass(kind, Document) and kind.__module__ == prompt.__name__
 ]
 
 
