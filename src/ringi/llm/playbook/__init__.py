@@ -1,5 +1,42 @@
 """The built-in default, which plans without a model, in English and Japanese."""
 
-from ringi.llm.playbook.playbook import Playbook
+from typing import Final, TypeVar
 
-__all__ = ["Playbook"]
+import msgspec
+
+from ringi.domain.base import Document
+from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
+from ringi.domain.session import Brief, Purpose, TokenUsage
+from ringi.llm.playbook.questions import decisions, questions
+from ringi.llm.playbook.summary import summary
+
+T = TypeVar("T")
+
+_COMPOSERS: Final = {
+    Purpose.DISCOVERY: questions,
+    Purpose.DESIGN: decisions,
+    Purpose.REVIEW: summary,
+}
+
+
+class Playbook:
+    """Plans without a model: the same brief always gives the same bytes."""
+
+    name: Final = "playbook"
+
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
+        """Reads the brief, not the prompt; needs no time and no tokens."""
+        del budget, on_progress
+        document = _document(prompt)
+        value = msgspec.convert(document, kind)
+        exchange = Exchange(f"playbook: {prompt.purpose}", msgspec.json.encode(document).decode())
+        return ModelAnswer(value, TokenUsage(requests=1), (exchange,), self.name)
+
+
+def _document(prompt: Prompt) -> object:
+    composer = _COMPOSERS.get(prompt.purpose)
+    if composer is None:
+        # Placing what the parser could not place needs a model.
+        return {"specs": []}
+    made: Document = composer(prompt.brief or Brief(instruction=""))
+    return msgspec.to_builtins(made)

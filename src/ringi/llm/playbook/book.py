@@ -2,7 +2,7 @@
 
 `content/kinds` has one file for each kind of change: the words that identify it, its questions, decisions
 and steps, in English. The Japanese is in `locale/ja/LC_MESSAGES/playbook.po`, with the file name as the
-context of each sentence.
+context of each sentence. `content/words.toml` has the words that the engine looks for.
 """
 
 import gettext
@@ -204,6 +204,36 @@ class Chapter(Document, frozen=True, kw_only=True):
     """It creates something new."""
 
 
+Words = tuple[str, ...]
+
+
+class Vocabulary(Document, frozen=True, kw_only=True):
+    """The file says what each list is for."""
+
+    silent: Words
+    data: Words
+    which_data: Words
+    in_transit: Words
+    sign_in: Words
+    stored_names: Words
+    migrated: Words
+    raising: Words
+    taking: Words
+    adding: Words
+    setting_up: Words
+    verbs: frozenset[str]
+    polite: Words
+    object_ends: Words
+    polite_endings: Words
+    fault_endings: Words
+    vague: frozenset[str]
+    denied_before: frozenset[str]
+    denied_after: Words
+    denied_in_japanese: Words
+    said: dict[Said, Words]
+    leans: dict[Lean, Words]
+
+
 class Book(NamedTuple):
     chapters: Mapping[Kind, Chapter]
     feedback: DecisionEntry
@@ -247,6 +277,11 @@ def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
 def chapters() -> Mapping[Kind, Chapter]:
     """In English; the words that identify a kind are the same for all languages."""
     return _english(CONTENT).chapters
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    return _read(CONTENT / "words.toml", Vocabulary)
 
 
 @cache

@@ -8,11 +8,19 @@ from typing import Final, NamedTuple
 from ringi.domain.prompt import NewSummary
 from ringi.domain.session import HANDED_ON, Brief, DecisionPoint, Question
 from ringi.llm.playbook.book import Work
-from ringi.llm.playbook.case import Case, case_of
-from ringi.llm.playbook.leans import leans_of
+from ringi.llm.playbook.case import (
+    Case,
+    Slots,
+    case_of,
+    filled,
+    leans_of,
+    quoted,
+    slots,
+    test_command,
+    test_folder,
+)
 from ringi.llm.playbook.quote import cut, harmless, one_line
-from ringi.llm.playbook.stance import SMALLER, contradicted, heard, wish
-from ringi.llm.playbook.template import Slots, filled, quoted, slots, test_command, test_folder
+from ringi.llm.playbook.words import SMALLER, contradicted, heard, wish
 
 _MOST: Final = 4_000
 # Characters per quotation and lines per section; the first pair that fits is used.

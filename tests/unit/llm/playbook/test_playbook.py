@@ -24,7 +24,7 @@ from ringi.domain.session import (
     Tradeoffs,
 )
 from ringi.llm.playbook import Playbook
-from ringi.llm.playbook.decisions import decisions
+from ringi.llm.playbook.questions import decisions
 from ringi.ports import LanguageModel
 
 T = TypeVar("T")

@@ -10,8 +10,7 @@ from string import Formatter
 import msgspec
 import pytest
 
-from ringi.llm.playbook.book import CONTENT, Book, DecisionEntry, Kind, Steps, book, shown
-from ringi.llm.playbook.vocabulary import vocabulary
+from ringi.llm.playbook.book import CONTENT, Book, DecisionEntry, Kind, Steps, book, shown, vocabulary
 
 EN, JA = book("en"), book("ja")
 SLOTS = {"subject", "matter", "thing", "place", "manifest", "language", "folder", "tests"}

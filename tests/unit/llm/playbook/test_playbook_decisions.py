@@ -10,8 +10,7 @@ import pytest
 from ringi.domain.prompt import NewDecision
 from ringi.domain.session import Brief, DecisionPoint, DesignOption, ProjectFacts, Question, Tradeoffs
 from ringi.llm.playbook.book import book
-from ringi.llm.playbook.decisions import decisions
-from ringi.llm.playbook.questions import questions
+from ringi.llm.playbook.questions import decisions, questions
 
 PROJECT = ProjectFacts(languages=("Python",), manifests=("pyproject.toml",), tests=("tests/",))
 

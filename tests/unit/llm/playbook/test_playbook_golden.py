@@ -13,8 +13,7 @@ import msgspec
 import pytest
 
 from ringi.domain.session import Brief, DecisionPoint, DesignOption, ProjectFacts, Question, Tradeoffs
-from ringi.llm.playbook.decisions import decisions
-from ringi.llm.playbook.questions import questions
+from ringi.llm.playbook.questions import decisions, questions
 from ringi.llm.playbook.summary import summary
 
 GOLDEN: Final = Path(__file__).with_name("sessions.json")

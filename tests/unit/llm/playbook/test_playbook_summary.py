@@ -20,8 +20,7 @@ from ringi.domain.session import (
     Tradeoffs,
 )
 from ringi.llm.playbook.book import book
-from ringi.llm.playbook.decisions import decisions
-from ringi.llm.playbook.questions import questions
+from ringi.llm.playbook.questions import decisions, questions
 from ringi.llm.playbook.summary import summary
 
 SECTIONS = ("goal", "agreed", "bounds", "decisions", "feedback", "steps", "checks", "beyond", "open")

@@ -1,10 +1,65 @@
-"""What feedback on a rejected design says about its options."""
+"""Finds the book's words in a text, and whether the text is for or against what they refer to."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from ringi.llm.playbook.book import OptionEntry
-from ringi.llm.playbook.vocabulary import Searched, searched, term, vocabulary
+from ringi.llm.playbook.book import OptionEntry, vocabulary
+
+_WORD: Final = re.compile(r"[a-z0-9](?:[a-z0-9_.+#-]*[a-z0-9_+#])?")
+
+
+class Term(NamedTuple):
+    pattern: str
+    """The search pattern."""
+    latin: bool
+
+
+@lru_cache(maxsize=4096)
+def term(word: str) -> Term:
+    if not word.isascii():
+        return Term(word, latin=False)
+    return Term(f" {word[:-1]}" if word.endswith("*") else f" {word} ", latin=True)
+
+
+class Searched(NamedTuple):
+    """A text prepared for searching."""
+
+    latin: str
+    """Its Latin words in lower case, separated and surrounded by spaces."""
+    raw: str
+
+    def has(self, word: str) -> bool:
+        pattern, latin = term(word)
+        return pattern in (self.latin if latin else self.raw)
+
+    def has_any(self, words: Iterable[str]) -> bool:
+        return any(self.has(word) for word in words)
+
+    def without(self, words: Iterable[str]) -> "Searched":
+        latin, raw = self
+        for word in words:
+            pattern, is_latin = term(word)
+            if is_latin:
+                latin = latin.replace(pattern, "  ")
+            else:
+                raw = raw.replace(pattern, " ")
+        return Searched(latin, raw)
+
+
+def searched(text: str) -> Searched:
+    """Without filler phrases."""
+    return searched_whole(text).without(vocabulary().silent)
+
+
+def searched_whole(text: str) -> Searched:
+    low = text.lower()
+    words = _WORD.findall(low.replace("'", "").replace("\u2019", ""))
+    return Searched(f" {' '.join(words)} ", low)
+
+
+# --- what feedback on a rejected design says about its options ---------------------------------------------
 
 FOR: Final = 1
 AGAINST: Final = -1
