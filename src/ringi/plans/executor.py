@@ -138,12 +138,15 @@ class Stages:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._fs = services.tree.fs
+        self.others = False
+        """Whether an execution was given more than its first stage."""
 
     def stage(self, name: str) -> Stage:
         return Stage(self._fs, self._services.tree.root, name)
 
     def fresh(self, execution_id: str) -> Stage:
         """Another stage for the same execution."""
+        self.others = True
         taken = set(staged(self._fs, self._services.tree.root))
         number = 1
         while f"{execution_id}.{number}" in taken:
@@ -259,6 +262,9 @@ class Executor:
                     stage.drop(everything)
                 raise
             progress = self._run(stage, intent)
+            if not self._stages.others and not intent.steps:
+                stage.drop(known_to(intent.changes))
+                return record(self._services, intent, progress, tuple(stage.kept), begun=begun)
         return record(self._services, intent, progress, self._stages.clear(intent), begun=begun)
 
     def _commit(

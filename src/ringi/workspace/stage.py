@@ -140,13 +140,13 @@ class Stage:
         self._names: dict[str, str] = {}
         """The name in the stage, by path."""
         self._swapped: set[str] = set()
-        self._held: tuple[int, int] | None = None
+        self._held: tuple[int, int, int] | None = None
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Keeps the stage open during the block."""
-        with self._opened() as both:
-            self._held = both
+        with self._walked() as folders:
+            self._held = folders
             try:
                 yield
             finally:
@@ -156,13 +156,20 @@ class Stage:
     def _opened(self) -> Iterator[tuple[int, int]]:
         """The workspace's root and the stage, both open."""
         if self._held is not None:
-            yield self._held
+            yield self._held[0], self._held[2]
             return
+        with self._walked() as (root, _, stage):
+            yield root, stage
+
+    @contextlib.contextmanager
+    def _walked(self) -> Iterator[tuple[int, int, int]]:
+        """The workspace's root, the folder of all stages and the stage, all open; made if missing."""
         with contextlib.ExitStack() as stack:
-            root = at = stack.enter_context(self.tree.open_root())
+            found = [stack.enter_context(self.tree.open_root())]
             for part in (*STAGING, self.name):
-                at = stack.enter_context(opened(self.fs, self.tree.step(at, part, part, make=True)))
-            yield root, at
+                step = self.tree.step(found[-1], part, part, make=True)
+                found.append(stack.enter_context(opened(self.fs, step)))
+            yield found[0], found[-2], found[-1]
 
     def prepare(self, changes: Sequence[FileChange], contents: Contents) -> None:
         """Writes the new files into the stage and syncs them."""
@@ -295,18 +302,27 @@ class Stage:
 
     def drop(self, ours: Callable[[bytes], bool]) -> None:
         """Removes the stage, except files that somebody else wrote and those swapped out for them."""
-        with contextlib.suppress(FileNotFoundError), self._staging() as at:
-            with opened(self.fs, self.tree.step(at, self.name, self.name, make=False)) as stage:
-                for name in self.fs.names(stage):
-                    if _is_foreign(self.fs, stage, name, ours):
-                        self.kept.append(f"{self.path}/{name}")
-                    else:
-                        # What cannot be removed now is ours; the next sweep removes it.
-                        with contextlib.suppress(OSError):
-                            self.fs.remove(stage, name)
-            if not self.kept:
+        if self._held is not None:
+            self._drop(*self._held[1:], ours)
+            return
+        with (
+            contextlib.suppress(FileNotFoundError),
+            self._staging() as at,
+            opened(self.fs, self.tree.step(at, self.name, self.name, make=False)) as stage,
+        ):
+            self._drop(at, stage, ours)
+
+    def _drop(self, at: int, stage: int, ours: Callable[[bytes], bool]) -> None:
+        for name in self.fs.names(stage):
+            if _is_foreign(self.fs, stage, name, ours):
+                self.kept.append(f"{self.path}/{name}")
+            else:
+                # What cannot be removed now is ours; the next sweep removes it.
                 with contextlib.suppress(OSError):
-                    self.fs.remove_folder(at, self.name)
+                    self.fs.remove(stage, name)
+        if not self.kept:
+            with contextlib.suppress(OSError):
+                self.fs.remove_folder(at, self.name)
 
     def exists(self) -> bool:
         with contextlib.suppress(FileNotFoundError), self._staging() as at:
