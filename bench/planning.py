@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from bench.measure import Figure, command, ratio, take_turns
-from bench.scratch import opened, scratch
+from bench.scratch import ledger_of, opened, scratch
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.domain.session import DecisionPending, QuestionPending, TokenUsage
 from ringi.planning.tool import PlanningTool
@@ -62,7 +62,7 @@ def figures() -> Iterator[Figure]:
 def overhead() -> Iterator[Figure]:
     with scratch() as (root, environment), opened(root, environment) as workspace:
         services = session_services(
-            workspace.ledger,
+            ledger_of(workspace),
             workspace.services,
             workspace.configuration.config,
             workspace.places,

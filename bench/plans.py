@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import other
 from bench.measure import Figure, command, ratio, take_turns
 from bench.patching import MODE, source
-from bench.scratch import approved, fill, opened, scratch
+from bench.scratch import approved, fill, ledger_of, opened, scratch
 from ringi.api import Workspace
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind
@@ -125,9 +125,9 @@ def statements() -> Iterator[Figure]:
     with scratch() as (root, environment), opened(root, environment) as workspace:
         go_whole_way(workspace, 0)
         asked: list[str] = []
-        workspace.ledger.database.set_trace_callback(asked.append)
+        ledger_of(workspace).database.set_trace_callback(asked.append)
         go_whole_way(workspace, 1)
-        workspace.ledger.database.set_trace_callback(None)
+        ledger_of(workspace).database.set_trace_callback(None)
     yield Figure("SQL statements of the whole way of a one-file plan", len(asked), 35, unit="")
 
 

@@ -11,6 +11,7 @@ from ringi.domain.approval import TypedAnswer
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, ActionSpec, Plan, PlanDocument, PlanState, PlanStatus, SpecKind
 from ringi.ports import NewEvent
+from ringi.store.ledger import Ledger
 from ringi.text import Text
 from ringi.wiring.system import new_id
 
@@ -41,10 +42,15 @@ def opened(root: Path, environment: Mapping[str, str]) -> Workspace:
     return open_workspace(root, environment=environment, person=SomebodyThere())
 
 
+def ledger_of(workspace: Workspace) -> Ledger:
+    store = workspace.services.store
+    assert isinstance(store, Ledger)
+    return store
+
+
 def fill(workspace: Workspace, count: int) -> None:
     """So many plans, in one transaction."""
-    ledger = workspace.ledger
-    with ledger.transaction() as transaction:
+    with ledger_of(workspace).transaction() as transaction:
         for number in range(count):
             plan = Plan(
                 id=new_id(),

@@ -19,6 +19,7 @@ from ringi.approvals.grant import Grants
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.tool import PlanTool
+from ringi.store.ledger import Ledger
 from ringi.text import Text
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -72,6 +73,13 @@ def rewire(workspace: Workspace, **services: object) -> None:
     """With these in place of what the plan tool and the grants know of the world."""
     workspace.services = workspace.services._replace(**services)
     workspace.plan, workspace.grants = PlanTool(workspace.services), Grants(workspace.services)
+
+
+def ledger_of(workspace: Workspace) -> Ledger:
+    """The store itself, for what no tool of a workspace tells."""
+    store = workspace.services.store
+    assert isinstance(store, Ledger)
+    return store
 
 
 def environment_of(tmp_path: Path, **variables: str) -> dict[str, str]:
@@ -204,7 +212,7 @@ def kinds(workspace: Workspace, plan_id: str) -> list[str]:
 def assert_whole(workspace: Workspace) -> None:
     """The log holds together and the files in .agent say what the ledger says."""
     assert [str(text) for text in workspace.verify_log()] == []
-    assert workspace.upkeep._projection.differences(workspace.ledger) == []
+    assert workspace.upkeep._projection.differences(ledger_of(workspace)) == []
 
 
 @contextmanager

@@ -30,8 +30,6 @@ READS_ENVIRONMENT: Final = (
     "src/ringi/cli/claude_hook.py",  # a program of its own, which starts without the rest
     BOUNDARY,
 )
-# Lists come from a reader that opens nothing else; without one, from the ledger of the open workspace.
-READS_LISTS: Final = "src/ringi/cli/app.py"
 WRITES_NOTHING: Final = tuple(
     f"src/ringi/{layer}/" for layer in ("planning", "plans", "policy", "domain", "patching")
 )
@@ -81,12 +79,12 @@ def talking(source: str, name: str) -> Iterator[str]:
 
 def reaching(source: str, name: str) -> Iterator[str]:
     """Interfaces ask the tools of a workspace, not the ports that use cases are made of."""
-    if name.startswith(SPEAKS) and name != READS_LISTS:
+    if name.startswith(SPEAKS):
         for node in ast.walk(ast.parse(source)):
             match node:
                 case ast.Attribute(
                     value=ast.Attribute(attr="workspace") | ast.Name(id="workspace"),
-                    attr="services" | "sessions" | "ledger" as part,
+                    attr="services" | "sessions" as part,
                 ):
                     yield f"{name}:{node.lineno}: workspace.{part}"
 

@@ -104,7 +104,7 @@ MANY_METHODS = "class C:\n" + "".join(f"    def m{n}(self): ...\n" for n in rang
         (rules.talking, HERE, "from click import echo"),
         (rules.talking, HERE, "sys.stdout.write('x')"),
         (rules.reaching, "src/ringi/mcp/list.py", "workspace.services.store"),
-        (rules.reaching, "src/ringi/cli/list.py", "app.workspace.ledger.refs()"),
+        (rules.reaching, "src/ringi/cli/list.py", "app.workspace.services.store.refs()"),
         (rules.environment, HERE, "os.environ['X']"),
         (rules.environment, HERE, "os.getenv('X')"),
         (rules.environment, "src/ringi/cli/list.py", "from os import environ"),

@@ -16,6 +16,7 @@ from ringi.domain.plan import PlanStatus
 from tests.crash.scenarios import Picture, Scenario, laid_out, taken
 from tests.fakes.people import SeatedPerson
 from tests.fakes.world import answer_to, approved
+from tests.helpers import ledger_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KILLED = -signal.SIGKILL
@@ -98,7 +99,7 @@ class Victim:
     def reached(self, workspace: ringi.Workspace) -> bool:
         if self._kind == "execute":
             return workspace.plan.get_state(self.plan_id).status is PlanStatus.COMPLETED
-        return workspace.ledger.ref(self.plan_id).undone
+        return ledger_of(workspace).ref(self.plan_id).undone
 
     def problems(self) -> list[str]:
         """Opens the workspace, which recovers by itself, and looks at everything."""
@@ -107,11 +108,11 @@ class Victim:
             done, found = self.reached(workspace), taken(self.root)
             if found != (self.after if done else self.before):
                 wrong.append(f"the ledger says {'done' if done else 'undone'}, the files are {found}")
-            if workspace.ledger.unfinished():
+            if ledger_of(workspace).unfinished():
                 wrong.append("an execution has no result")
             wrong += [str(text) for text in workspace.verify_log()]
-            workspace.upkeep._projection.rebuild(workspace.ledger)
-            wrong += workspace.upkeep._projection.differences(workspace.ledger)
+            workspace.upkeep._projection.rebuild(ledger_of(workspace))
+            wrong += workspace.upkeep._projection.differences(ledger_of(workspace))
             all_there = self._all(workspace)
         with self.open() as workspace:
             if workspace.recovered or self._all(workspace) != all_there:
@@ -135,7 +136,7 @@ class Victim:
 
     def _all(self, workspace: ringi.Workspace) -> tuple[Picture, dict[str, bytes], list[str]]:
         own = {str(path): path.read_bytes() for path in (self.root / ".agent").rglob("*") if path.is_file()}
-        return taken(self.root), own, list(workspace.ledger.database.iterdump())
+        return taken(self.root), own, list(ledger_of(workspace).database.iterdump())
 
     def _stages(self) -> list[str]:
         return [path.name for path in (self.root / ".agent" / "tmp").glob("*")]

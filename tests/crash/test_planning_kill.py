@@ -15,7 +15,7 @@ from ringi.domain.run import RunPhase
 from ringi.domain.session import PlanningSession, SessionStatus
 from ringi.errors import NotFound
 from ringi.planning.operations import consistent
-from tests.helpers import environment_of, open_scratch, python
+from tests.helpers import environment_of, ledger_of, open_scratch, python
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
 KILLS = 600 if FULL else 60
@@ -95,7 +95,7 @@ def found(tmp_path: Path) -> dict[tuple[str, str], str]:
     have: dict[tuple[str, str], str] = {}
     with open_scratch(tmp_path) as workspace:
         assert workspace.verify_log() == []
-        ledger = workspace.ledger
+        ledger = ledger_of(workspace)
         for ref in workspace.planning.list():
             session, facts, _ = workspace.planning.get(ref.session_id)
             name = session.session_id

@@ -18,7 +18,7 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, LostRace, NotApproved, RingiError
 from ringi.ports import NewEvent
-from tests.helpers import open_scratch, write
+from tests.helpers import ledger_of, open_scratch, write
 place, argument = Path(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -60,14 +60,14 @@ def test_eight_processes_lose_no_update(tmp_path: Path):
         plan_id = ws.plan.propose("Counted", rationale="0")
     code = opened(**PATIENT) + (
         "for _ in range(int(argument)):\n"
-        "    with ws.ledger.transaction() as transaction:\n"
+        "    with ledger_of(ws).transaction() as transaction:\n"
         f"        stored = transaction.plan('{plan_id}')\n"
         "        transaction.save_plan(stored, more(stored.document), EVENT)\n"
         "print(ws.upkeep._projection.problem)\n"
     )
     assert race(code, tmp_path, [str(UPDATES)] * PROCESSES) == ["None"] * PROCESSES
     with open_scratch(tmp_path) as ws:
-        stored = ws.ledger.plan(plan_id)
+        stored = ws.plan.stored(plan_id)
         assert stored.document.plan.rationale == str(PROCESSES * UPDATES)
         assert stored.revision == PROCESSES * UPDATES + 1
         assert len(list(ws.log(plan_id))) == PROCESSES * UPDATES + 1
@@ -83,9 +83,9 @@ def test_a_lost_race_is_told_and_can_be_run_again(tmp_path: Path):
         "lost = 0\n"
         "for _ in range(int(argument)):\n"
         "    while True:\n"
-        f"        stored = ws.ledger.plan('{plan_id}')\n"
+        f"        stored = ws.plan.stored('{plan_id}')\n"
         "        try:\n"
-        "            with ws.ledger.transaction() as transaction:\n"
+        "            with ledger_of(ws).transaction() as transaction:\n"
         "                transaction.save_plan(stored, more(stored.document), EVENT)\n"
         "            break\n"
         "        except LostRace:\n"
@@ -94,14 +94,14 @@ def test_a_lost_race_is_told_and_can_be_run_again(tmp_path: Path):
     )
     race(code, tmp_path, ["25"] * 4)
     with open_scratch(tmp_path) as ws:
-        assert ws.ledger.plan(plan_id).document.plan.rationale == "100"
-        assert ws.ledger.plan(plan_id).revision == 101
+        assert ws.plan.stored(plan_id).document.plan.rationale == "100"
+        assert ws.plan.stored(plan_id).revision == 101
         assert_whole(ws)
 
 
 def test_all_open_a_new_workspace_at_once(tmp_path: Path):
     (tmp_path / "ws" / ".agent").mkdir(parents=True)
-    code = opened(**PATIENT) + "print(ws.ledger.workspace_id(), ws.plan.propose(argument) != '')\n"
+    code = opened(**PATIENT) + "print(ledger_of(ws).workspace_id(), ws.plan.propose(argument) != '')\n"
     said = race(code, tmp_path, [f"Plan {number}" for number in range(PROCESSES)])
     assert len(set(said)) == 1
     with open_scratch(tmp_path) as ws:
@@ -122,7 +122,7 @@ def test_different_plans_are_written_out_at_once(tmp_path: Path):
     assert race(code, tmp_path, ids) == ["None"] * 4
     with open_scratch(tmp_path) as ws:
         assert [ws.plan.get(plan_id).plan.version for plan_id in ids] == [10] * 4
-        assert ws.ledger.count() == 44
+        assert len(ws.plan.list()) == 44
         assert_whole(ws)
 
 
@@ -138,7 +138,7 @@ def test_an_approved_plan_is_carried_out_once(tmp_path: Path):
     )
     assert sorted(race(code, tmp_path, [plan_id] * 4)) == ["True", *["already_done"] * 3]
     with open_scratch(tmp_path) as ws:
-        assert len(ws.ledger.executions(plan_id)) == 1
+        assert len(ws.plan.executions(plan_id)) == 1
         assert statuses(ws) == {plan_id: str(PlanStatus.COMPLETED)}
         assert (tmp_path / "ws" / "README.md").read_text() == "once\n"
         assert_whole(ws)

@@ -24,6 +24,7 @@ from tests.helpers import (
     environment_of,
     fingerprint,
     in_child,
+    ledger_of,
     open_descriptors,
     open_scratch,
     proposed,
@@ -45,7 +46,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def ledger_of(tmp_path: Path) -> Path:
+def ledger_file(tmp_path: Path) -> Path:
     return next((tmp_path / "state").glob("*/ringi.db"))
 
 
@@ -64,8 +65,8 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[list[str], 
         ready = approved(ws, create("new.txt", "x\n"))
         ws.plan.propose("Words only, long enough to fill pages. " * 500)
         with suppress(RingiError):
-            ws.ledger.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    path = ledger_of(tmp_path)
+            ledger_of(ws).database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path = ledger_file(tmp_path)
     path.write_bytes(DAMAGES[request.param](path.read_bytes()))
     return [done, ready], path.read_bytes()
 
@@ -81,7 +82,7 @@ def look_around(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damaged", DAMAGES, indirect=True)
 def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     ids, data = damaged
-    path = ledger_of(tmp_path)
+    path = ledger_file(tmp_path)
     with pytest.raises(LedgerCorrupt) as caught:
         look_around(tmp_path)
     assert str(path) in str(caught.value)
@@ -99,7 +100,7 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         assert {ref.status for ref in ws.plan.list()} == {PlanStatus.PROPOSED}
         assert {ref.id for ref in ws.plan.list()} >= set(ids)
-        assert ws.ledger.approvals(ids[1]) == ()
+        assert ledger_of(ws).approvals(ids[1]) == ()
         assert ws.plan.get_state(ids[1]).approvals == ()
         with untouched(tmp_path / "ws"), pytest.raises(RingiError):
             ws.plan.execute(ids[1])
@@ -123,7 +124,7 @@ def test_any_damage_is_an_error_of_ours_or_none(tmp_path: Path, seed: int):
     with open_scratch(tmp_path) as ws:
         approved(ws, write("README.md", "x\n"))
         ws.plan.execute(approved(ws, create("new.txt", "x\n")))
-    path = ledger_of(tmp_path)
+    path = ledger_file(tmp_path)
     data = bytearray(path.read_bytes())
     for _ in range(chance.choice([1, 5, 50])):
         at = chance.randrange(len(data))
@@ -139,7 +140,7 @@ def test_any_damage_is_an_error_of_ours_or_none(tmp_path: Path, seed: int):
 def test_an_empty_file_in_its_place_is_an_empty_ledger_that_doctor_notices(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         plan_id = proposed(ws, write("README.md", "x\n"))
-    ledger_of(tmp_path).write_bytes(b"")
+    ledger_file(tmp_path).write_bytes(b"")
     bad = [finding for finding in examined(tmp_path) if finding.mark is Mark.BAD]
     assert str(bad[0].text) == "the ledger has no plan, but .agent has 1"
     assert bad[0].mend == REPAIR
@@ -410,7 +411,7 @@ def test_a_linked_state_folder_is_refused(tmp_path: Path):
 def test_the_connection_is_closed_when_opening_fails(tmp_path: Path):
     with open_scratch(tmp_path) as ws, closing(ws):
         ws.plan.propose("x")
-    ledger_of(tmp_path).write_bytes(b"broken" * 1000)
+    ledger_file(tmp_path).write_bytes(b"broken" * 1000)
     before = open_descriptors()
     for _ in range(5):
         with pytest.raises(LedgerCorrupt):

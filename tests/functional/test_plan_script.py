@@ -80,7 +80,7 @@ def test_step_by_step_to_a_signed_approval(room: Room) -> None:
     assert room.desk.answers() == ["All of them", None]
     assert room.desk.chosen() == ["opt-a", "opt-a"]
     with open_workspace(room.desk.root) as workspace:
-        approval = workspace.ledger.approvals(session["sessionId"])[-1]
+        approval = workspace.planning.approval(session["sessionId"])
     assert approval is not None
     assert approval.proof.kind == "signed"
     assert approval.proof.principal == "hanako"

@@ -683,6 +683,6 @@ def test_approving_in_one_step_is_typed(room: Room) -> None:
         assert room.desk.session()["status"] == status
         assert code == (0 if answer == "y" else 3)
     with open_workspace(room.desk.root) as workspace:
-        approval = workspace.ledger.approvals(room.desk.session()["sessionId"])[-1]
+        approval = workspace.planning.approval(room.desk.session()["sessionId"])
     assert approval is not None
     assert approval.proof.kind == "typed"

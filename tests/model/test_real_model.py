@@ -191,7 +191,7 @@ def test_a_whole_session(
             view = approve(story, key)
             assert isinstance(view.pending, ApprovedSession)
             document = story.document()
-            run = workspace.ledger.run(view.pending.run_id)
+            run = workspace.planning.run(view.pending.run_id)
             check_handed_over(document, run, instruction)
             assert workspace.verify_log() == []
         finally:

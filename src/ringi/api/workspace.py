@@ -5,7 +5,6 @@ from types import TracebackType
 from typing import Self
 
 from ringi.ports import Clock, EventSink, PersonChannel
-from ringi.store.ledger import Ledger
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.wiring.assemble import Assembly, Progress, assemble
 from ringi.wiring.commands import supervisors_in
@@ -44,11 +43,6 @@ class Workspace(OpenWorkspace):
             self.upkeep.flush()
         finally:
             self._assembly.ledger.close()
-
-    @property
-    def ledger(self) -> Ledger:
-        """For code that needs the whole ledger; everything else uses the tools."""
-        return self._assembly.ledger
 
     @property
     def configuration(self) -> Loaded:

@@ -45,19 +45,19 @@ class App:
     @cached_property
     def plans(self) -> "PlanReader":
         """For commands that only read: opening no workspace, they start in half the time."""
-        if self._opened is None:
-            from ringi.store.plans import PlanReader  # noqa: PLC0415  # not needed to show help
+        from ringi.store.plans import PlanReader  # noqa: PLC0415  # not needed to show help
 
-            reader = PlanReader(self.places.state, _WAIT_SEC)
-            if not reader.any_unfinished():
-                self._reader = reader
-                return reader
-            reader.close()
-        # Finish or undo what a crash interrupted before anything is shown.
-        return self.workspace.ledger
+        self._reader = PlanReader(self.places.state, _WAIT_SEC)
+        if self._reader.any_unfinished():
+            # Finish or undo what a crash interrupted before anything is shown.
+            self._open()
+        return self._reader
 
     @property
     def workspace(self) -> "Workspace":
+        return self._open()
+
+    def _open(self) -> "Workspace":
         if self._opened is None:
             from ringi.api import open_workspace  # noqa: PLC0415  # not needed to show help
 

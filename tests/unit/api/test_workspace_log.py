@@ -6,7 +6,7 @@ import pytest
 
 from ringi.domain.session import SessionStatus
 from ringi.errors import NotFound
-from tests.helpers import kinds, open_scratch, proposed, write
+from tests.helpers import kinds, ledger_of, open_scratch, proposed, write
 from tests.unit.store.made_sessions import added, approved, id_of
 
 
@@ -14,7 +14,7 @@ from tests.unit.store.made_sessions import added, approved, id_of
 def test_by_the_names_that_people_use(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         proposed(ws, write("README.md", "x\n"))
-        stored = approved(ws.ledger, added(ws.ledger, 1, status=SessionStatus.REVIEW))
+        stored = approved(ledger_of(ws), added(ledger_of(ws), 1, status=SessionStatus.REVIEW))
         of_session = ["session_started", "session_approved"]
         for name in (id_of(1), "planning-0000", "00000001-0000"):
             assert kinds(ws, name) == of_session

@@ -55,6 +55,7 @@ from tests.helpers import (
     create,
     delete,
     kinds,
+    ledger_of,
     open_scratch,
     proposed,
     rewire,
@@ -174,7 +175,7 @@ def test_what_was_signed_is_kept_verbatim(ws, keys):
     grant = granted(ws, keys)
     assert codec.digest(grant.subject.encode()) == grant.digest
     subject = codec.foreign(grant.subject.encode(), GrantSubject, "it")
-    assert (subject.id, subject.scope, subject.workspace) == (grant.id, SCOPE, ws.ledger.workspace_id())
+    assert (subject.id, subject.scope, subject.workspace) == (grant.id, SCOPE, ledger_of(ws).workspace_id())
     said = codec.foreign(grant.proof.statement.encode(), Statement, "it")
     assert (said.act, said.digest, said.approver) == (SignedAct.GRANT, grant.digest, "hanako")
     (event,) = [logged.event for logged in ws.log() if logged.event.event is EventKind.GRANTED]
@@ -440,7 +441,7 @@ def test_an_older_approval_of_a_person_outlives_a_revoked_grant(tmp_path: Path, 
         ws.plan.mark_pending(plan_id, True)
         grant = granted(ws, keys)
         ws.plan.ask(plan_id)
-        assert ws.ledger.approvals(plan_id)[-1].proof.grant == grant.id
+        assert ledger_of(ws).approvals(plan_id)[-1].proof.grant == grant.id
         ws.grants.revoke(grant.id)
         assert ws.plan.execute(plan_id).overall_success
 
@@ -464,7 +465,7 @@ def test_grants_are_named_by_the_beginning_of_their_id(ws, keys):
     newest, older, oldest = ws.grants.list()
     assert [state.grant.id[-3:] for state in (newest, older)] == ["two", "one"]
     assert (oldest.grant, oldest.revoked_at, older.revoked_at) == (grant, None, None)
-    assert subject == ws.ledger.workspace_id()
+    assert subject == ledger_of(ws).workspace_id()
 
 
 @pytest.mark.req("PT-8", "PT-9")
@@ -555,14 +556,14 @@ def test_the_narrower_reading_of_a_glob_counts(path: str, globs: tuple[str, ...]
 @pytest.mark.parametrize("what", ["unrevoked", "subject", "digest", "put in", "workspace"])
 def test_a_grant_changed_in_the_ledger_covers_nothing(ws, keys, what: str):
     grant = granted(ws, keys)
-    database = ws.ledger.database
+    database = ledger_of(ws).database
     if what == "unrevoked":
         ws.grants.revoke(grant.id)
         database.execute("UPDATE grants SET revoked_at = NULL")
     elif what == "put in":
         database.execute("DELETE FROM events WHERE subject_id = ?", (grant.id,))
     elif what == "workspace":
-        ws.ledger.set_meta("workspace_id", "another")
+        ledger_of(ws).set_meta("workspace_id", "another")
     else:
         wider = grant.subject.replace('"files_total":5', '"files_total":500')
         changed = msgspec.structs.replace(grant, subject=wider)
@@ -593,7 +594,7 @@ def test_a_grant_written_past_the_program_covers_no_more_than_one_may(ws, keys, 
     record = msgspec.structs.replace(
         granted(ws, keys).proof, statement=proof.statement, signature=proof.signature
     )
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     with ledger.transaction() as transaction:
         transaction.add_grant(
             Grant(
@@ -674,11 +675,11 @@ def test_an_approval_row_that_names_a_grant_is_not_enough(ws, keys, root: Path):
     """Written by hand, complete with its event: the grant must stand."""
     grant = granted(ws, keys)
     plan_id = asked(ws, create("docs/a.md", "x\n"))
-    given_ = ws.ledger.approvals(plan_id)[0]
+    given_ = ledger_of(ws).approvals(plan_id)[0]
     proof = msgspec.structs.replace(given_.proof, grant="made-up")
     forged = msgspec.structs.replace(given_, id="forged", proof=proof)
-    ws.ledger.database.execute("DELETE FROM approvals")
-    with ws.ledger.transaction() as transaction:
+    ledger_of(ws).database.execute("DELETE FROM approvals")
+    with ledger_of(ws).transaction() as transaction:
         transaction.add_approval(forged)
         stored = transaction.plan(plan_id)
         transaction.save_plan(
@@ -696,7 +697,7 @@ def test_events_of_no_plan_leave_the_files_in_agent_whole(ws, keys, tmp_path: Pa
     assert kinds(ws, plan_id)[0] == "plan_proposed"
     assert ws.upkeep._projection.problem is None
     assert_whole(ws)
-    ws.upkeep._projection.rebuild(ws.ledger)
+    ws.upkeep._projection.rebuild(ledger_of(ws))
     assert_whole(ws)
     assert [str(logged.event.event) for logged in ws.log()][:2] == ["granted", "grant_revoked"]
 

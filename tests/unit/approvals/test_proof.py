@@ -51,6 +51,7 @@ from tests.helpers import (
     create,
     delete,
     kinds,
+    ledger_of,
     open_scratch,
     proposed,
     set_clock,
@@ -146,7 +147,7 @@ def test_a_statement_about_something_else_does_not_count(ws, keys, changes: dict
     proof = signed(ws, keys, ws.plan.ask(plan_id))
     with pytest.raises(WrongAnswer, match=words):
         ws.plan.approve(plan_id, "hanako", ALL_SPECS, keys.sign("hers", retold(proof, **changes)))
-    assert ws.ledger.approvals(plan_id) == ()
+    assert ledger_of(ws).approvals(plan_id) == ()
     assert ws.plan.approve(plan_id, "hanako", ALL_SPECS, proof)
 
 
@@ -234,7 +235,7 @@ def test_a_signature_is_used_once(ws, keys):
     with pytest.raises(WrongAnswer, match="something else"):
         ws.plan.approve(plan_id, "hanako", ALL_SPECS, unused)
     ws.plan.approve(plan_id, "hanako", ALL_SPECS, signed(ws, keys, asked))
-    assert len(ws.ledger.approvals(plan_id)) == 2
+    assert len(ledger_of(ws).approvals(plan_id)) == 2
 
 
 @pytest.mark.req("PT-8", "PT-9")
@@ -357,7 +358,7 @@ def test_the_outcomes_of_a_request(tmp_path: Path):
         clock.pass_by(DAY + 1)
         assert ws.plan.outcome(plan_id) == ExpiredRequest(asked.expires_at)
         approve(ws, plan_id)
-        given = ws.ledger.approvals(plan_id)[-1]
+        given = ledger_of(ws).approvals(plan_id)[-1]
         assert ws.plan.outcome(plan_id) == ApprovedPlan(given)
         clock.pass_by(DAY + 1)
         assert ws.plan.outcome(plan_id) == ApprovedPlan(given)
@@ -401,10 +402,10 @@ def test_only_what_is_undecided_is_sent_back(tmp_path: Path):
 def test_an_approval_edited_in_the_ledger_covers_nothing(tmp_path: Path, what: str):
     with open_scratch(tmp_path) as ws:
         plan_id = approved(ws, write("README.md", "x\n"))
-        given = ws.ledger.approvals(plan_id)[0]
+        given = ledger_of(ws).approvals(plan_id)[0]
         value = {"proof": msgspec.structs.replace(given.proof, user="taro")}.get(what, "0" * 64)
         forged = codec.canonical(msgspec.structs.replace(given, **{what: value})).decode()
-        ws.ledger.database.execute("UPDATE approvals SET document = ?", (forged,))
+        ledger_of(ws).database.execute("UPDATE approvals SET document = ?", (forged,))
         with untouched(ws.places.root), pytest.raises(NotProven):
             ws.plan.execute(plan_id)
         assert ws.verify_log()
@@ -416,13 +417,13 @@ def test_an_approval_row_copied_to_another_plan_covers_nothing(tmp_path: Path, r
     with open_scratch(tmp_path) as ws:
         plan_id = approved(ws, write("README.md", "x\n"))
         other = proposed(ws, write("README.md", "x\n"))
-        given = ws.ledger.approvals(plan_id)[0]
+        given = ledger_of(ws).approvals(plan_id)[0]
         if rewritten:
-            subject = of_plan(ws.plan.get(other), ALL_SPECS, ws.ledger.workspace_id(), given.expires_at)
+            subject = of_plan(ws.plan.get(other), ALL_SPECS, ledger_of(ws).workspace_id(), given.expires_at)
             text = codec.canonical(subject).decode()
             given = msgspec.structs.replace(given, subject=text, digest=codec.digest(text.encode()))
         forged = codec.canonical(msgspec.structs.replace(given, id="copied", subject_id=other)).decode()
-        database = ws.ledger.database
+        database = ledger_of(ws).database
         database.execute(
             "INSERT INTO approvals (id, subject_id, at, document) VALUES ('copied', ?, 99, ?)",
             (other, forged),
@@ -458,7 +459,7 @@ def test_forged_files_in_agent_approve_nothing(tmp_path: Path):
         assert ws.plan.outcome(waiting) is None
         with untouched(ws.places.root), pytest.raises(NotApproved):
             ws.plan.execute(waiting)
-        assert ws.upkeep._projection.differences(ws.ledger)
+        assert ws.upkeep._projection.differences(ledger_of(ws))
 
 
 # With ssh-keygen itself.

@@ -36,7 +36,7 @@ from ringi.mcp.wait import Client, SessionNow, WaitForModel
 from ringi.mcp.worker import Worker, Workers
 from ringi.planning.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
-from tests.helpers import open_scratch
+from tests.helpers import ledger_of, open_scratch
 from tests.unit.mcp.test_mcp_wait import NOBODY, never, working
 
 STEPS = ("planning_start", "planning_answer", "planning_decide")
@@ -71,7 +71,7 @@ class Server:
     def opened(self) -> Workspace:
         workspace = open_scratch(self._folder)
         parts = Desk(self._folder / "unused", self.model).parts
-        workspace.planning = PlanningTool(parts._replace(store=workspace.ledger, clock=workspace.clock))
+        workspace.planning = PlanningTool(parts._replace(store=ledger_of(workspace), clock=workspace.clock))
         return workspace
 
     async def call(self, name: str, client: Client = NOBODY, **given: Any) -> SessionNow:

@@ -18,7 +18,7 @@ from ringi.mcp.worker import Worker
 from ringi.process.ancestors import process_start
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.places import places_of
-from tests.helpers import approve, environment_of, open_scratch, proposed, write
+from tests.helpers import approve, environment_of, ledger_of, open_scratch, proposed, write
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def test_cancelling_leaves_nothing_behind(tmp_path: Path):
         with anyio.move_on_after(0.3) as scope:
             await WaitForPerson(worker).wait("p1", 300, NOBODY)
         assert scope.cancelled_caught
-        looked = await worker.call(lambda workspace: workspace.ledger.count())
+        looked = await worker.call(lambda workspace: ledger_of(workspace).count())
         assert looked == 1
 
     waiting(tmp_path, main)
@@ -155,7 +155,7 @@ def test_a_worker_hands_errors_over_and_continues(tmp_path: Path):
             await worker.call(broken)
         with pytest.raises(NotFound):
             await worker.call(lambda workspace: workspace.plan.get("p9"))
-        assert await worker.call(lambda workspace: workspace.ledger.count()) == 0
+        assert await worker.call(lambda workspace: ledger_of(workspace).count()) == 0
 
     with working(lambda: open_scratch(tmp_path)) as worker:
         anyio.run(main)
@@ -179,7 +179,7 @@ def test_settings_and_a_ledger_that_changed_count_from_the_next_call_on(repo: Pa
         await worker.call(lambda workspace: workspace.plan.propose("Something"))
         state = places_of(repo, environment).state
         state.rename(state.with_name("damaged"))
-        assert await worker.call(lambda workspace: workspace.ledger.count()) == 0
+        assert await worker.call(lambda workspace: ledger_of(workspace).count()) == 0
         assert state.is_dir()
 
     with working(opening.open, opening.is_current) as worker:

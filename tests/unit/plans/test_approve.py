@@ -30,6 +30,7 @@ from tests.helpers import (
     create,
     delete,
     kinds,
+    ledger_of,
     open_scratch,
     proposed,
     set_clock,
@@ -66,7 +67,7 @@ def test_what_is_approved_is_kept_verbatim(ws, root: Path):
     specs = ws.plan.get_state(plan_id).action_specs
     assert codec.digest(approval.subject.encode()) == approval.digest == request.digest
     assert (subject.plan_id, subject.plan_version) == (plan_id, 1)
-    assert subject.workspace == ws.ledger.workspace_id()
+    assert subject.workspace == ledger_of(ws).workspace_id()
     assert subject.expires_at == request.expires_at == approval.expires_at
     assert [(spec.id, spec.order, spec.spec.group) for spec in subject.specs] == [
         ("s1", 0, "g"),
@@ -102,7 +103,7 @@ def test_where_no_person_can_be_asked_no_answer_counts(tmp_path: Path):
         request = ws.plan.ask(plan_id)
         with pytest.raises(NoChannel, match="below an agent"):
             ws.plan.approve(plan_id, "hanako", ALL_SPECS, answer(request))
-        assert ws.ledger.approvals(plan_id) == ()
+        assert ledger_of(ws).approvals(plan_id) == ()
 
 
 @pytest.mark.req("PT-8")
@@ -126,7 +127,7 @@ def test_a_proof_for_something_else_does_not_count(ws):
     for digest in (elsewhere.digest, "", "0" * 64):
         with pytest.raises(WrongAnswer):
             ws.plan.approve(plan_id, "hanako", ALL_SPECS, TypedAnswer(digest, digest[:6]))
-    assert ws.ledger.approvals(plan_id) == ()
+    assert ledger_of(ws).approvals(plan_id) == ()
 
 
 @pytest.mark.req("PT-8")
@@ -371,7 +372,7 @@ def test_an_expired_undo_is_refused(ws, root: Path):
 def test_an_approval_copied_to_another_plan_covers_nothing(ws, root: Path):
     plan_id = approved(ws, write("README.md", "x\n"))
     other = proposed(ws, write("README.md", "x\n"))
-    with sqlite3.connect(ws.ledger.folder / "ringi.db") as database:
+    with sqlite3.connect(ledger_of(ws).folder / "ringi.db") as database:
         database.execute(
             "INSERT INTO approvals (id, subject_id, at, document)"
             " SELECT 'copied', ?, 99, replace(document, ?, ?) FROM approvals",
@@ -396,7 +397,7 @@ def test_specs_changed_behind_the_ledgers_back_are_not_carried_out(ws, root: Pat
     changed = (msgspec.structs.replace(specs[0], base=evil),)
     after = msgspec.structs.replace(specs[0].after, sha256=codec.digest(b"evil\n"))
     both = (msgspec.structs.replace(changed[0], after=after),)
-    with sqlite3.connect(ws.ledger.folder / "ringi.db") as database:
+    with sqlite3.connect(ledger_of(ws).folder / "ringi.db") as database:
         database.execute("UPDATE specs SET document = ?", (codec.canonical(both).decode(),))
     with untouched(root), pytest.raises(NotApproved):
         ws.plan.execute(plan_id)
@@ -409,7 +410,7 @@ def test_content_that_does_not_have_the_approved_hash_is_not_written(ws, root: P
     plan_id = approved(ws, write("README.md", "x\n"))
     specs = ws.plan.get_state(plan_id).action_specs
     changed = (msgspec.structs.replace(specs[0], base=write("README.md", "evil\n")),)
-    with sqlite3.connect(ws.ledger.folder / "ringi.db") as database:
+    with sqlite3.connect(ledger_of(ws).folder / "ringi.db") as database:
         database.execute("UPDATE specs SET document = ?", (codec.canonical(changed).decode(),))
     with untouched(root), pytest.raises(NotApproved):
         ws.plan.execute(plan_id)
@@ -433,9 +434,9 @@ def test_the_history_keeps_every_approval(ws, root: Path):
     ws.plan.mark_pending(plan_id, True)
     approve(ws, plan_id)
     assert len(ws.plan.get_state(plan_id).approvals) == 2
-    assert len(ws.ledger.approvals(plan_id)) == 2
+    assert len(ledger_of(ws).approvals(plan_id)) == 2
     result = ws.plan.execute(plan_id)
-    assert [approval.spent_by for approval in ws.ledger.approvals(plan_id)] == [
+    assert [approval.spent_by for approval in ledger_of(ws).approvals(plan_id)] == [
         None,
         result.execution_id,
     ]

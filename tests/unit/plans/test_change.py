@@ -55,7 +55,18 @@ from ringi.plans.change import Change
 from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
 from ringi.usecases import export, patches, project
-from tests.helpers import answer, approve, assert_whole, kinds, open_scratch, proposed, undo, untouched, write
+from tests.helpers import (
+    answer,
+    approve,
+    assert_whole,
+    kinds,
+    ledger_of,
+    open_scratch,
+    proposed,
+    undo,
+    untouched,
+    write,
+)
 
 FILES = {
     "pkg/__init__.py": "",
@@ -194,7 +205,7 @@ def test_a_secret_raises_the_spec_and_not_the_change_plan(ws):
     document = ws.plan.get(plan_id)
     assert facts_of(document).risk.level is Risk.LOW
     assert document.state.action_specs[0].risk is Risk.HIGH
-    assert ws.ledger.ref(plan_id).risk is Risk.HIGH
+    assert ledger_of(ws).ref(plan_id).risk is Risk.HIGH
     assert TOKEN not in str(document.state.action_specs[0].risk_reasons)
 
 
@@ -265,7 +276,7 @@ def test_an_incomplete_project_state_bears_no_change_plan(ws):
 
 def rewritten(ws, plan_id: str, **changes: object) -> None:
     """As somebody would who can write the ledger."""
-    with ws.ledger.transaction() as transaction:
+    with ledger_of(ws).transaction() as transaction:
         stored = transaction.plan(plan_id)
         document = msgspec.structs.replace(
             stored.document, change=msgspec.structs.replace(facts_of(stored.document), **changes)
@@ -309,7 +320,7 @@ def test_the_rules_hold_again_at_use(ws, kind, edit):
 )
 def test_its_diffs_are_looked_at_again_at_use(ws, kind, changes):
     plan_id = make(ws, BASE_DIFF.encode())
-    with ws.ledger.transaction() as transaction:
+    with ledger_of(ws).transaction() as transaction:
         stored = transaction.plan(plan_id)
         [spec] = stored.document.state.action_specs
         spec = msgspec.structs.replace(spec, base=msgspec.structs.replace(spec.base, **changes))
@@ -324,7 +335,7 @@ def test_its_diffs_are_looked_at_again_at_use(ws, kind, changes):
 def test_the_snapshot_is_part_of_what_is_approved(ws):
     plan_id = make(ws, BASE_DIFF.encode())
     approve(ws, plan_id)
-    [approval] = ws.ledger.approvals(plan_id)
+    [approval] = ledger_of(ws).approvals(plan_id)
     assert json.loads(approval.subject)["snapshot_id"] == facts_of(ws.plan.get(plan_id)).snapshot_id
 
 

@@ -17,6 +17,7 @@ from tests.helpers import (
     approved,
     assert_whole,
     create,
+    ledger_of,
     open_scratch,
     proposed,
     untouched,
@@ -168,8 +169,8 @@ def test_checks_that_a_crash_cut_off_did_not_pass(tmp_path: Path, on_failure: st
     with checking(tmp_path, on_failure) as workspace:
         kept = "x\n" if on_failure == "keep" else "# Sample\n"
         assert (tmp_path / "ws/README.md").read_text() == kept
-        assert workspace.ledger.ref(plan_id).undone is (on_failure == "undo")
-        assert workspace.ledger.checking() is None
+        assert ledger_of(workspace).ref(plan_id).undone is (on_failure == "undo")
+        assert ledger_of(workspace).checking() is None
         assert workspace.plan.recover() == []
         assert (tmp_path / "ws/README.md").read_text() == kept
         assert_whole(workspace)
@@ -190,4 +191,4 @@ def test_a_failed_check_is_told_whatever_the_undo_says(tmp_path: Path):
         with pytest.raises(CheckFailed, match=r"somebody wrote since to: README\.md"):
             tool.execute(plan_id)
         assert (root / "README.md").read_text() == "theirs\n"
-        assert workspace.ledger.checking() is None
+        assert ledger_of(workspace).checking() is None

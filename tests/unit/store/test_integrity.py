@@ -22,7 +22,18 @@ from ringi.store.connection import DATABASE
 from ringi.store.integrity import verify
 from ringi.store.ledger import LedgerReader
 from tests.fakes.signing import MadeUpKeys
-from tests.helpers import approve, approved, create, delete, open_scratch, proposed, rewire, undo, write
+from tests.helpers import (
+    approve,
+    approved,
+    create,
+    delete,
+    ledger_of,
+    open_scratch,
+    proposed,
+    rewire,
+    undo,
+    write,
+)
 from tests.unit.store.tampering import name_last_event
 
 EVENTS = 37
@@ -53,7 +64,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert len(list(ws.log())) == EVENTS
         copy = tmp_path / "copy.db"
         with contextlib.closing(sqlite3.connect(copy)) as target:
-            ws.ledger.database.backup(target)
+            ledger_of(ws).database.backup(target)
     return copy
 
 
@@ -76,7 +87,7 @@ def signed_and_granted(ws: Workspace) -> None:
 
 def commanded(ws: Workspace, plan_id: str) -> None:
     """Two commands, the first of which a person told the end of after the second had ended."""
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     execution_id = ledger.executions(plan_id)[-1].intent.id
     same = {"execution_id": execution_id, "plan_id": plan_id}
     starts = [

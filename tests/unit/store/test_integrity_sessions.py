@@ -16,7 +16,7 @@ from ringi.domain.run import RunPhase
 from ringi.domain.session import SessionStatus
 from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger, LedgerReader
-from tests.helpers import SetClock, open_scratch
+from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, run, saved
 from tests.unit.store.tampering import name_last_event
 
@@ -215,7 +215,7 @@ def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
 @pytest.mark.parametrize("changes", [{"instruction": "Do more"}, {"planning_session_id": TWO}])
 def test_a_run_that_is_not_what_was_approved(tmp_path: Path, changes: dict[str, str]):
     with open_scratch(tmp_path) as ws:
-        ledger = ws.ledger
+        ledger = ledger_of(ws)
         added(ledger, 2)
         approved(ledger, added(ledger, 1))
         assert ws.verify_log() == []

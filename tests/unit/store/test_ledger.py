@@ -19,7 +19,7 @@ from ringi.store.contents import Contents
 from ringi.store.migrations import MIGRATIONS
 from ringi.store.plans import PlanReader
 from ringi.wiring.system import SystemClock
-from tests.helpers import approved, assert_whole, kinds, open_scratch, proposed, undo, write
+from tests.helpers import approved, assert_whole, kinds, ledger_of, open_scratch, proposed, undo, write
 
 FAR = "9999-01-01T00:00:00.000000Z"
 TABLES = {"meta", "plans", "specs", "events", "requests", "approvals", "executions", "contents"}
@@ -46,7 +46,7 @@ def ws(tmp_path: Path):
 
 
 def database_of(ws) -> Path:
-    return ws.ledger.folder / "ringi.db"
+    return ledger_of(ws).folder / "ringi.db"
 
 
 def tables(database: sqlite3.Connection) -> set[str]:
@@ -102,18 +102,18 @@ def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
 
 @pytest.mark.parametrize("value", ["", "one", "-1", "1.5"])
 def test_a_version_that_is_no_number_is_damage(ws, tmp_path: Path, value: str):
-    ws.ledger.set_meta("schema", value)
+    ledger_of(ws).set_meta("schema", value)
     with pytest.raises(LedgerCorrupt):
         open_scratch(tmp_path)
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_a_missing_table_is_damage(ws, tmp_path: Path, table: str):
-    ws.ledger.database.execute(f"DROP TABLE {table}")
+    ledger_of(ws).database.execute(f"DROP TABLE {table}")
     with pytest.raises(LedgerCorrupt), open_scratch(tmp_path) as again:  # noqa: PT012  # whichever needs it
         again.verify_log()
-        again.ledger.project_state()
-        with again.ledger.transaction() as transaction:
+        ledger_of(again).project_state()
+        with ledger_of(again).transaction() as transaction:
             transaction.set_state(STATE)
         again.plan.execute(approved(again, write("README.md", "x\n")))
 
@@ -161,7 +161,7 @@ def test_somebody_elses_folder_is_refused(tmp_path: Path):
 
 def test_a_lost_race_loses_nothing(ws):
     plan_id = ws.plan.propose("A change")
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     stale = ledger.plan(plan_id)
     ws.plan.mark_pending(plan_id, True)
     event = NewEvent(EventKind.MARKED_PENDING, Actor.USER, "too late")
@@ -178,7 +178,7 @@ def test_a_lost_race_loses_nothing(ws):
 
 def test_a_transaction_is_all_or_nothing(ws):
     plan_id = ws.plan.propose("A change")
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     stored = ledger.plan(plan_id)
     with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:  # noqa: PT012  # all of it
         transaction.save_plan(stored, stored.document, NewEvent(EventKind.CHECKED, Actor.SYSTEM))
@@ -196,13 +196,13 @@ def test_a_transaction_is_all_or_nothing(ws):
 
 def test_reads_inside_a_transaction_see_what_it_wrote(ws):
     plan_id = ws.plan.propose("A change")
-    with ws.ledger.transaction() as transaction:
+    with ledger_of(ws).transaction() as transaction:
         stored = transaction.plan(plan_id)
         new = with_state(stored.document, status=PlanStatus.PENDING_REVIEW)
         saved = transaction.save_plan(stored, new, NewEvent(EventKind.MARKED_PENDING, Actor.USER))
         assert transaction.plan(plan_id) == saved
-        assert ws.ledger.plan(plan_id) == saved
-    assert ws.ledger.plan(plan_id) == saved
+        assert ledger_of(ws).plan(plan_id) == saved
+    assert ledger_of(ws).plan(plan_id) == saved
 
 
 def test_a_busy_ledger_is_told_after_the_wait(tmp_path: Path):
@@ -238,7 +238,7 @@ def test_who_makes_the_ledger_is_waited_for(tmp_path: Path, wait_sec: float):
 
 
 def test_large_bytes_lie_beside_the_database(ws):
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     data = os.urandom(1024 * 1024 + 1)
     with ledger.transaction() as transaction:
         transaction.put_bytes(data, FAR)
@@ -257,7 +257,7 @@ def test_large_bytes_lie_beside_the_database(ws):
 
 
 def test_bytes_that_were_changed_are_not_handed_out(ws):
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     with ledger.transaction() as transaction:
         transaction.put_bytes(b"small", FAR)
     ledger.database.execute("UPDATE contents SET body = x'00'")
@@ -267,14 +267,14 @@ def test_bytes_that_were_changed_are_not_handed_out(ws):
 def test_undo_with_changed_bytes_is_refused(ws):
     plan_id = approved(ws, write("README.md", "x\n"))
     ws.plan.execute(plan_id)
-    ws.ledger.database.execute("UPDATE contents SET body = x'00'")
+    ledger_of(ws).database.execute("UPDATE contents SET body = x'00'")
     with pytest.raises(NothingToUndo, match="no longer kept"):
         undo(ws, plan_id)
     assert (ws.places.root / "README.md").read_text() == "x\n"
 
 
 def test_what_is_no_longer_to_be_kept_is_forgotten(ws):
-    ledger, clock = ws.ledger, SystemClock()
+    ledger, clock = ledger_of(ws), SystemClock()
     large, small = os.urandom(1024 * 1024 + 1), b"small"
     with ledger.transaction() as transaction:
         transaction.put_bytes(large, clock.after(-10))
@@ -301,6 +301,6 @@ def test_large_bytes_that_cannot_be_written_are_told(tmp_path: Path):
 
 def test_each_workspace_has_a_ledger_and_a_name_of_its_own(tmp_path: Path):
     with open_scratch(tmp_path / "a") as one, open_scratch(tmp_path / "b") as two:
-        assert one.ledger.workspace_id() != two.ledger.workspace_id()
-        assert one.ledger.workspace_id() == one.ledger.workspace_id()
-        assert one.ledger.meta("workspace") == str(one.places.root)
+        assert ledger_of(one).workspace_id() != ledger_of(two).workspace_id()
+        assert ledger_of(one).workspace_id() == ledger_of(one).workspace_id()
+        assert ledger_of(one).meta("workspace") == str(one.places.root)

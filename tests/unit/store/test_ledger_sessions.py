@@ -24,7 +24,7 @@ from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger
 from ringi.store.migrations import MIGRATIONS
 from ringi.store.plans import PlanReader
-from tests.helpers import SetClock, open_scratch
+from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import (
     ANSWERED,
     STARTED,
@@ -300,7 +300,7 @@ def test_a_list_without_sessions_loads_nothing_for_them(tmp_path: Path):
 
 def test_plans_and_sessions_do_not_disturb_each_other(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
-        ledger = ws.ledger
+        ledger = ledger_of(ws)
         first = ws.plan.propose("A plan")
         approved(ledger, added(ledger, status=SessionStatus.REVIEW))
         second = ws.plan.propose("Another plan")

@@ -26,6 +26,7 @@ from tests.helpers import (
     assert_whole,
     create,
     fingerprint,
+    ledger_of,
     open_scratch,
     proposed,
     set_clock,
@@ -56,7 +57,7 @@ def shown(folder: Path) -> set[str]:
 
 
 def differences(ws) -> list[str]:
-    return ws.upkeep._projection.differences(ws.ledger)
+    return ws.upkeep._projection.differences(ledger_of(ws))
 
 
 @pytest.mark.req("PT-10")
@@ -85,7 +86,7 @@ def test_what_the_files_contain(ws, root: Path):
     assert document == ws.plan.get(plan_id)
     assert (document.approval, document.result) == ("approval.json", "result.json")
     history = codec.foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json")
-    assert history.approvals == ws.ledger.approvals(plan_id)
+    assert history.approvals == ledger_of(ws).approvals(plan_id)
     assert len(history.requests) == 1
     assert codec.foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json") == result
     lines = (folder / "events.jsonl").read_bytes().splitlines()
@@ -147,7 +148,7 @@ def test_the_index_has_the_newest_and_pages_the_rest(ws, root: Path):
         ".agent/logs/plans/history/000001.json",
         ".agent/logs/plans/history/000002.json",
     ]
-    ws.upkeep._projection.rebuild(ws.ledger)
+    ws.upkeep._projection.rebuild(ledger_of(ws))
     assert listed() == ids[::-1]
     assert differences(ws) == []
 
@@ -172,7 +173,7 @@ def test_deleted_and_rebuilt(ws, root: Path):
     ws.plan.execute(approved(ws, write("README.md", "x\n")))
     before = fingerprint(root / ".agent", agent=True)
     shutil.rmtree(root / ".agent" / "logs")
-    ws.upkeep._projection.rebuild(ws.ledger)
+    ws.upkeep._projection.rebuild(ledger_of(ws))
     after = fingerprint(root / ".agent", agent=True)
     assert {
         name: found for name, found in before.items() if "preview" not in name and "spare" not in name
@@ -207,7 +208,7 @@ def test_edited_by_hand_is_noticed_and_not_followed(ws, root: Path, name: str, w
     assert ws.verify_log() == []
     if way == "folder":
         path.rmdir()
-    ws.upkeep._projection.rebuild(ws.ledger)
+    ws.upkeep._projection.rebuild(ledger_of(ws))
     assert differences(ws) == []
 
 
@@ -257,7 +258,7 @@ def test_a_link_or_a_file_in_its_place_leads_nowhere(ws, root: Path, tmp_path: P
     assert isinstance(problem, StorageFailed)
     assert "a link or a file, not a folder" in str(problem)
     with pytest.raises(StorageFailed):
-        ws.upkeep._projection.rebuild(ws.ledger, {plan_id: {"x.diff": b""}})
+        ws.upkeep._projection.rebuild(ledger_of(ws), {plan_id: {"x.diff": b""}})
     path.unlink()
     ws.plan.request_approval(plan_id)
     assert_whole(ws)
@@ -277,7 +278,7 @@ def test_a_linked_file_is_not_written_through(ws, root: Path, tmp_path: Path, na
         link(victim)
         ws.plan.request_approval(plan_id)
         assert victim.read_text() == "precious\n"
-    assert ws.ledger.count() == 1
+    assert ledger_of(ws).count() == 1
 
 
 def test_pipes_and_sockets_in_its_place_do_not_make_it_wait(ws, root: Path):
@@ -361,7 +362,7 @@ def test_the_identity_is_that_of_the_ledger(ws, root: Path):
     path = root / ".agent" / "workspace.json"
     ws.plan.propose("One")
     mine = path.read_bytes()
-    assert ws.ledger.workspace_id().encode() in mine
+    assert ledger_of(ws).workspace_id().encode() in mine
 
 
 def test_the_identity_of_a_copied_folder_becomes_its_own(ws, root: Path, tmp_path: Path):
@@ -371,8 +372,8 @@ def test_the_identity_of_a_copied_folder_becomes_its_own(ws, root: Path, tmp_pat
     with open_scratch(other) as copy:
         copy.plan.propose("Two")
         written = (other / "ws" / ".agent" / "workspace.json").read_text()
-        assert copy.ledger.workspace_id() in written
-        assert ws.ledger.workspace_id() not in written
+        assert ledger_of(copy).workspace_id() in written
+        assert ledger_of(ws).workspace_id() not in written
 
 
 def test_the_order_of_time_does_not_matter(ws):

@@ -14,7 +14,7 @@ from ringi.api import Workspace, open_workspace
 from ringi.domain import codec
 from ringi.domain.session import PlanningSession, SessionStatus
 from ringi.errors import StorageFailed
-from tests.helpers import Person, environment_of, in_child, open_scratch
+from tests.helpers import Person, environment_of, in_child, ledger_of, open_scratch
 from tests.unit.store.made_sessions import added, approved, id_of, log, saved
 
 ONE = id_of(1)
@@ -46,12 +46,12 @@ def shown(agent: Path) -> set[str]:
 
 
 def differences(ws: Workspace) -> list[str]:
-    return ws.upkeep._projection.differences(ws.ledger)
+    return ws.upkeep._projection.differences(ledger_of(ws))
 
 
 @pytest.mark.req("IP-17")
 def test_the_layout(ws, agent: Path):
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     stored = added(ledger, 1)
     assert shown(agent) == {f"planning-sessions/{ONE}.json"}
     stored = saved(ledger, stored, log("discovery", "one\n"), log("discovery", "two\n"))
@@ -74,7 +74,7 @@ def test_the_layout(ws, agent: Path):
 
 @pytest.mark.req("IP-17")
 def test_a_long_log_grows_and_is_not_written_again(ws, agent: Path):
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     stored = added(ledger, 1, log("discovery", "x" * 1_000_000))
     path = agent / "logs" / ONE / "discovery.log"
     before, data = path.stat(), path.read_bytes()
@@ -99,18 +99,18 @@ def test_whatever_a_crash_left_of_a_log_is_completed(tmp_path_factory, data: st.
     tmp_path = tmp_path_factory.mktemp("cut")
     with open_scratch(tmp_path) as ws:
         texts = data.draw(st.lists(st.text("aé\n", min_size=1, max_size=8), min_size=1, max_size=5))
-        stored = added(ws.ledger, 1, *(log("design", text) for text in texts))
+        stored = added(ledger_of(ws), 1, *(log("design", text) for text in texts))
         path = tmp_path / "ws" / ".agent" / "logs" / ONE / "design.log"
         whole = path.read_bytes()
         os.truncate(path, data.draw(st.integers(0, len(whole))))
-        saved(ws.ledger, stored, log("design", "last\n"))
+        saved(ledger_of(ws), stored, log("design", "last\n"))
         assert path.read_bytes() == whole + b"last\n"
         assert differences(ws) == []
 
 
 @pytest.mark.parametrize("by_hand", [b"", b"added by hand\n", b"no line", b"x" * 200])
 def test_a_log_written_by_hand_is_not_followed(ws, agent: Path, by_hand: bytes):
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     stored = added(ledger, 1, log("design", "one\n"), log("design", "two\n"))
     path = agent / "logs" / ONE / "design.log"
     path.write_bytes(b"on" + by_hand)
@@ -126,7 +126,7 @@ def test_a_log_written_by_hand_is_not_followed(ws, agent: Path, by_hand: bytes):
     "way", ["changed", "gone", "log gone", "log too many", "link", "pipe", "folder gone"]
 )
 def test_what_differs_is_named_and_rebuilt(ws, agent: Path, way: str):
-    ledger = ws.ledger
+    ledger = ledger_of(ws)
     added(ledger, 1, log("discovery", "one\n"))
     added(ledger, 2)
     before, path = {name: (agent / name).read_bytes() for name in shown(agent)}, file_of(agent)
@@ -163,7 +163,7 @@ def test_what_differs_is_named_and_rebuilt(ws, agent: Path, way: str):
 @pytest.mark.req("IP-17")
 @pytest.mark.parametrize("way", ["link", "hard link", "pipe", "socket"])
 def test_a_log_that_leads_elsewhere_is_replaced(ws, agent: Path, tmp_path: Path, monkeypatch, way: str):
-    ledger, outside = ws.ledger, tmp_path / "outside.log"
+    ledger, outside = ledger_of(ws), tmp_path / "outside.log"
     stored = added(ledger, 1, log("design", "one\n"))
     path = agent / "logs" / ONE / "design.log"
     path.unlink()
@@ -188,7 +188,7 @@ def test_a_log_that_leads_elsewhere_is_replaced(ws, agent: Path, tmp_path: Path,
 @pytest.mark.req("IP-17")
 @pytest.mark.parametrize("name", ["planning-sessions", "logs", f"logs/{ONE}"])
 def test_a_folder_that_is_a_link_is_not_followed(ws, agent: Path, tmp_path: Path, name: str):
-    ledger, outside = ws.ledger, tmp_path / "outside"
+    ledger, outside = ledger_of(ws), tmp_path / "outside"
     outside.mkdir()
     (agent / name).parent.mkdir(exist_ok=True)
     (agent / name).symlink_to(outside)
@@ -210,7 +210,7 @@ def test_what_a_dead_process_left_is_written_by_the_next(tmp_path: Path):
         return open_workspace(tmp_path / "ws", environment=environment_of(tmp_path), person=Person())
 
     def dies() -> None:
-        ledger = opened().ledger
+        ledger = ledger_of(opened())
         saved(ledger, added(ledger, 1, log("design", "one\n")), log("design", "two\n"))
         added(ledger, 2)
         os._exit(0)
@@ -230,7 +230,7 @@ def test_what_a_dead_process_left_is_written_by_the_next(tmp_path: Path):
 
     assert in_child(dies_with_a_plan) == 0
     with opened() as workspace:
-        saved(workspace.ledger, workspace.ledger.session(ONE), log("design", "three\n"))
+        saved(ledger_of(workspace), ledger_of(workspace).session(ONE), log("design", "three\n"))
         workspace.flush()
         assert differences(workspace) == []
 
@@ -239,9 +239,9 @@ def test_written_within_a_moment(tmp_path: Path):
     (tmp_path / "ws" / ".agent").mkdir(parents=True)
     path = file_of(tmp_path / "ws" / ".agent")
     with open_workspace(tmp_path / "ws", environment=environment_of(tmp_path), person=Person()) as workspace:
-        stored = added(workspace.ledger, 1)
+        stored = added(ledger_of(workspace), 1)
         for turn in range(5):
-            stored = saved(workspace.ledger, stored, log("design", f"{turn}\n"))
+            stored = saved(ledger_of(workspace), stored, log("design", f"{turn}\n"))
         end = time.monotonic() + 10
         while not path.exists() and time.monotonic() < end:
             time.sleep(0.01)
@@ -251,22 +251,22 @@ def test_written_within_a_moment(tmp_path: Path):
 
 
 def test_after_git_clean_all_sessions_are_written(ws, agent: Path):
-    stored = [added(ws.ledger, number, log("design", f"{number}\n")) for number in (1, 2, 3)]
+    stored = [added(ledger_of(ws), number, log("design", f"{number}\n")) for number in (1, 2, 3)]
     shutil.rmtree(agent / "planning-sessions")
     shutil.rmtree(agent / "logs")
-    saved(ws.ledger, stored[1])
+    saved(ledger_of(ws), stored[1])
     assert differences(ws) == []
     assert len(shown(agent)) == 6
 
 
 def test_sessions_alone_make_no_files_of_plans(ws, agent: Path):
-    approved(ws.ledger, added(ws.ledger, 1))
+    approved(ledger_of(ws), added(ledger_of(ws), 1))
     assert shown(agent) == {f"planning-sessions/{ONE}.json"}
     assert not (agent / "runs").exists()
     assert differences(ws) == []
 
 
 def test_git_does_not_see_them(ws, agent: Path):
-    added(ws.ledger, 1, log("design", "x\n"))
+    added(ledger_of(ws), 1, log("design", "x\n"))
     assert (agent / ".gitignore").read_text().splitlines()[1] == "*"
     assert differences(ws) == []

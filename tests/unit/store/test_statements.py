@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ringi.api import open_workspace
 from tests.fakes.people import SeatedPerson
-from tests.helpers import approved, create, environment_of
+from tests.helpers import approved, create, environment_of, ledger_of
 
 MOST = 35
 
@@ -15,7 +15,7 @@ def test_a_plan_from_its_proposal_to_its_result(tmp_path: Path):
     with open_workspace(tmp_path / "ws", environment=environment, person=SeatedPerson()) as ws:
         ws.plan.execute(approved(ws, create("first.txt", "1\n")))
         asked: list[str] = []
-        ws.ledger.database.set_trace_callback(asked.append)
+        ledger_of(ws).database.set_trace_callback(asked.append)
         ws.plan.execute(approved(ws, create("second.txt", "2\n")))
-        ws.ledger.database.set_trace_callback(None)
+        ledger_of(ws).database.set_trace_callback(None)
     assert len(asked) <= MOST, asked

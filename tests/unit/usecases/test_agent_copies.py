@@ -20,7 +20,7 @@ from ringi.usecases.resume import find_copy, resume_in
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import SCRATCH
 from tests.fakes.people import InterruptingClock
-from tests.helpers import Person, approve, environment_of, rewire
+from tests.helpers import Person, approve, environment_of, ledger_of, rewire
 
 OLD = "2020-01-01T00:00:00.000000Z"
 
@@ -146,10 +146,11 @@ def test_a_crash_while_it_becomes_a_plan_makes_no_second_one(
 ) -> None:
     """Before the plan is there, before it has specs, and before its checks are saved."""
     copy = worked(workspace, new="x\n")
-    rewire(workspace, store=DyingLedger(workspace.ledger, after))
+    ledger = ledger_of(workspace)
+    rewire(workspace, store=DyingLedger(ledger, after))
     with pytest.raises(StorageFailed):
         taken(workspace, copy, checks=["true"])
-    rewire(workspace, store=workspace.ledger)
+    rewire(workspace, store=ledger)
     copy = WorkCopy.open(copy.folder)
     assert [found.id for found in abandoned(workspace)] == ([] if noted else [copy.id])
     again = taken(workspace, copy)
@@ -289,7 +290,7 @@ def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
     for copy in (one, two):
         with copy.claimed():
             assert taken(workspace, copy).plan is not None
-    assert workspace.ledger.count() == 1
+    assert ledger_of(workspace).count() == 1
 
 
 def test_what_somebody_went_on_with_meanwhile_stays(workspace: Workspace) -> None:

@@ -18,6 +18,7 @@ from tests.helpers import (
     assert_whole,
     environment_of,
     fingerprint,
+    ledger_of,
     open_scratch,
     proposed,
     write,
@@ -154,8 +155,8 @@ def test_links_below_agent_lead_nowhere(tmp_path: Path, plan_id: str):
 def test_an_interrupted_execution_is_told(tmp_path: Path, plan_id: str):
     with open_scratch(tmp_path) as ws:
         ws.plan.execute(plan_id)
-        ws.ledger.database.execute("UPDATE executions SET result = NULL")
-        ws.ledger.database.execute(
+        ledger_of(ws).database.execute("UPDATE executions SET result = NULL")
+        ledger_of(ws).database.execute(
             "UPDATE plans SET status = 'executing', document = replace(document, 'completed', 'executing')"
         )
     notes = [str(finding.mend) for finding in examined(tmp_path) if finding.mark is Mark.NOTE]
@@ -188,7 +189,7 @@ def test_plans_come_back_as_proposed_and_nothing_a_person_decided_does(tmp_path:
                 (),
             )
             assert not any(spec.validated for spec in document.state.action_specs)
-            assert ws.ledger.approvals(plan_id) == ()
+            assert ledger_of(ws).approvals(plan_id) == ()
         assert ws.plan.get(ready).plan.version == 2
         assert ws.plan.get_state(sent_back).feedback[0].text == "why?"
         assert_whole(ws)
@@ -258,7 +259,7 @@ def test_a_moved_workspace_gets_its_ledger_back(tmp_path: Path, plan_id: str):
     (tmp_path / "moved").rename(tmp_path / "ws")
     doctor_of(tmp_path / "ws", environment_of(tmp_path)).adopt()
     with open_scratch(tmp_path) as ws:
-        assert ws.ledger.meta("workspace") == str(tmp_path / "ws")
+        assert ledger_of(ws).meta("workspace") == str(tmp_path / "ws")
         # The approval was given for this workspace, and it still is this workspace.
         assert ws.plan.execute(plan_id).overall_success
         assert_whole(ws)

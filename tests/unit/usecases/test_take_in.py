@@ -20,7 +20,7 @@ from ringi.domain.session import (
 )
 from ringi.usecases.doctor import REPAIR, Finding, Mark
 from ringi.usecases.take_in import take_in_sessions
-from tests.helpers import environment_of, open_scratch
+from tests.helpers import environment_of, ledger_of, open_scratch
 from tests.unit.store.made_sessions import added, approved, id_of, log, question, saved, session
 
 ONE = id_of(1)
@@ -49,7 +49,7 @@ def file_of(tmp_path: Path, session_id: str = ONE) -> Path:
 def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
     answered = (question(1, answer="はい", answered_at="t"),)
     with open_scratch(tmp_path) as ws:
-        ledger = ws.ledger
+        ledger = ledger_of(ws)
         later = added(
             ledger,
             1,
@@ -75,7 +75,7 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
     assert ("the ledger has no planning session, but .agent has 3", REPAIR) in bad(tmp_path)
     assert "3 planning sessions came back from .agent; approvals do not come back" in mended(tmp_path)
     with open_scratch(tmp_path) as ws:
-        ledger = ws.ledger
+        ledger = ledger_of(ws)
         assert ledger.session_ids() == [id_of(2), ONE, id_of(3)]
         back = ledger.session(ONE)
         assert back.session.status is SessionStatus.REVIEW
@@ -121,8 +121,8 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
 )
 def test_what_cannot_come_back_is_named_and_stops_nothing(tmp_path: Path, way: str, why: str):
     with open_scratch(tmp_path) as ws:
-        added(ws.ledger, 1)
-        added(ws.ledger, 2)
+        added(ledger_of(ws), 1)
+        added(ledger_of(ws), 2)
     shutil.rmtree(tmp_path / "state")
     path = file_of(tmp_path)
     data = path.read_bytes()
@@ -160,20 +160,20 @@ def test_what_cannot_come_back_is_named_and_stops_nothing(tmp_path: Path, way: s
     assert len(named) == (1 if why else 0), said
     assert all(why in line for line in named), said
     with open_scratch(tmp_path) as ws:
-        assert ws.ledger.session_ids() == [id_of(2)]
+        assert ledger_of(ws).session_ids() == [id_of(2)]
         assert ws.verify_log() == []
 
 
 def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
-        added(ws.ledger, 1, log("design", "x\n"))
+        added(ledger_of(ws), 1, log("design", "x\n"))
     shutil.rmtree(tmp_path / "state")
     logs = tmp_path / "ws" / ".agent" / "logs" / ONE
     logs.rename(tmp_path / "logs")
     logs.symlink_to(tmp_path / "logs")
     with open_scratch(tmp_path) as ws:
         assert take_in_sessions(ws) == (1, [])
-        assert ws.ledger.session_logs(ONE) == ()
+        assert ledger_of(ws).session_logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     logs.unlink()
     (tmp_path / "logs").rename(logs)
@@ -181,7 +181,7 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs.parent.symlink_to(tmp_path / "all-logs")
     with open_scratch(tmp_path) as ws:
         assert take_in_sessions(ws) == (1, [])
-        assert ws.ledger.session_logs(ONE) == ()
+        assert ledger_of(ws).session_logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     folder = file_of(tmp_path).parent
     folder.rename(tmp_path / "sessions")
@@ -192,19 +192,19 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
 
 def test_paths_of_logs_are_not_believed(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
-        added(ws.ledger, 1)
+        added(ledger_of(ws), 1)
     shutil.rmtree(tmp_path / "state")
     evil = replace(session(1), discovery_log_path="/etc/passwd", review_log_path="../../x")
     file_of(tmp_path).write_bytes(codec.pretty(evil))
     mended(tmp_path)
     with open_scratch(tmp_path) as ws:
-        found = ws.ledger.session(ONE).session
+        found = ledger_of(ws).session(ONE).session
         assert (found.discovery_log_path, found.review_log_path) == (None, None)
 
 
 def test_a_session_that_the_ledger_has_is_not_taken_from_the_file(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
-        added(ws.ledger, 1, log("design", "one\n"))
+        added(ledger_of(ws), 1, log("design", "one\n"))
     path = file_of(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"Instruction", b"Evil"))
     (tmp_path / "ws" / ".agent" / "logs" / ONE / "design.log").write_text("edited\n")
@@ -219,8 +219,8 @@ def test_a_session_that_the_ledger_has_is_not_taken_from_the_file(tmp_path: Path
 
 def test_a_damaged_ledger_is_kept_and_the_sessions_come_back(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
-        added(ws.ledger, 1)
-        path = ws.ledger.folder / "ringi.db"
+        added(ledger_of(ws), 1)
+        path = ledger_of(ws).folder / "ringi.db"
     path.write_bytes(b"broken" * 1000)
     for suffix in ("-wal", "-shm"):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)

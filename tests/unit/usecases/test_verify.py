@@ -21,7 +21,7 @@ from ringi.plans.approve import statement as statement_for
 from ringi.plans.tool import PlanTool
 from ringi.usecases.verify import Examination, Verdict, fingerprint, verify_plan
 from tests.fakes.signing import MadeUpKeys, RealKey
-from tests.helpers import approved, create, open_scratch, proposed, rewire, undo, write
+from tests.helpers import approved, create, ledger_of, open_scratch, proposed, rewire, undo, write
 
 AS_APPROVED, CHANGED, UNDONE = FileStanding.AS_APPROVED, FileStanding.CHANGED_SINCE, FileStanding.UNDONE
 
@@ -83,7 +83,7 @@ def standing(ws: Workspace, plan_id: str) -> dict[str, tuple[FileStanding, str]]
 
 def edit(ws: Workspace, table: str, column: str, change: Callable[[Any], object], where: str = "1") -> None:
     """Of the newest row, as somebody would who has the ledger's file."""
-    database = ws.ledger.database
+    database = ledger_of(ws).database
     query = f"SELECT rowid, {column} FROM {table} WHERE {where} ORDER BY at DESC LIMIT 1"
     [row, text] = database.execute(query).fetchone()
     document = json.loads(text)
@@ -178,7 +178,7 @@ def test_a_plan_that_was_not_carried_out_says_who_approved_it(ws):
     assert document.proven
     assert not document.carried_out
     assert [one.approver for one in document.unused] == ["hanako"]
-    assert list(Examination(ws).carried_out()) == [ws.ledger.find("p1")]
+    assert list(Examination(ws).carried_out()) == [ledger_of(ws).find("p1")]
 
 
 def test_a_plan_that_only_reads_needs_no_approval(ws):
@@ -260,7 +260,7 @@ def test_a_plan_that_failed_in_the_middle_is_proven_as_far_as_it_went(ws):
 
 def test_a_command_that_was_cut_off_is_not_recorded(ws):
     executed(ws, ActionSpec(SpecKind.RUN, argv=("touch", "made.txt")))
-    database = ws.ledger.database
+    database = ledger_of(ws).database
     database.execute("UPDATE commands SET ended = NULL")
     document = looked_at(ws, "p1").document
     assert document.unrecorded == ("touch made.txt",)
@@ -274,7 +274,7 @@ def test_a_command_that_was_cut_off_is_not_recorded(ws):
 def test_an_approval_copied_to_another_plan(ws):
     executed(ws)
     other = proposed(ws, create("c.txt", "c\n"))
-    database = ws.ledger.database
+    database = ledger_of(ws).database
     database.execute(
         "INSERT INTO approvals SELECT 'copy', ?, at + 1, document, NULL, granted_by, kind FROM approvals",
         (other,),
@@ -414,13 +414,15 @@ def test_a_standing_approval_that_had_ended(ws, keys):
 
 def test_a_revocation_before_the_use(ws, keys):
     plan_id = granted(ws, keys)
-    grant = ws.ledger.grants()[0].grant
+    grant = ledger_of(ws).grants()[0].grant
     hash_ = codec.digest(codec.canonical(grant))
     [event] = [logged.event for logged in ws.log() if logged.event.evidence == hash_]
     forged = codec.canonical(
         {**json.loads(codec.canonical(event)), "event": "grant_revoked", "document": hash_}
     )
-    ws.ledger.database.execute("UPDATE events SET document = ? WHERE seq = ?", (forged.decode(), event.seq))
+    ledger_of(ws).database.execute(
+        "UPDATE events SET document = ? WHERE seq = ?", (forged.decode(), event.seq)
+    )
     told = said(ws, plan_id)
     assert "it had been revoked" in told
     assert "the log did not have it then" in told
@@ -458,7 +460,7 @@ def test_an_execution_after_its_approval_had_expired(ws):
 
 def test_an_approval_that_came_afterwards(ws):
     plan_id = executed(ws)
-    database = ws.ledger.database
+    database = ledger_of(ws).database
     numbers = dict(database.execute("SELECT json_extract(document, '$.event'), seq FROM events"))
     for old, new in ((numbers["approved"], 1000), (numbers["executed"], numbers["approved"])):
         database.execute(
@@ -476,7 +478,7 @@ def test_commands_that_left_the_sandbox(ws):
         row["note"] = "changed"
 
     edit(ws, "approvals", "document", boxed)
-    database = ws.ledger.database
+    database = ledger_of(ws).database
     database.execute("UPDATE commands SET started = json_set(started, '$.sandboxed', json('false'))")
     assert "true ran outside the sandbox that was approved" in said(ws, plan_id)
 
@@ -495,7 +497,7 @@ def test_a_forged_projection_is_named_and_not_followed(ws):
 
 def test_a_broken_log_speaks_against_every_plan(ws):
     first, second = executed(ws), executed(ws, create("c.txt", "c\n"))
-    ws.ledger.database.execute("DELETE FROM events WHERE seq = 1")
+    ledger_of(ws).database.execute("DELETE FROM events WHERE seq = 1")
     for plan_id in (first, second):
         document = looked_at(ws, plan_id).document
         assert not document.log_ok
@@ -504,7 +506,7 @@ def test_a_broken_log_speaks_against_every_plan(ws):
 
 def test_rows_that_cannot_be_read(ws):
     plan_id = executed(ws)
-    ws.ledger.database.execute("UPDATE executions SET intent = 'x'")
+    ledger_of(ws).database.execute("UPDATE executions SET intent = 'x'")
     assert "intent cannot be read" in said(ws, plan_id)
     assert list(Examination(ws).carried_out()) == [plan_id]
 
@@ -532,7 +534,7 @@ def test_no_changed_letter_is_proven(everything, where: tuple[str, str], at: int
     """Nor does any of them stop the verifying itself."""
     ws, plans = everything
     [table, column] = where
-    database = ws.ledger.database
+    database = ledger_of(ws).database
     rows = database.execute(f"SELECT rowid, {column} FROM {table} WHERE {column} IS NOT NULL").fetchall()
     [number, text] = rows[row % len(rows)]
     at %= len(text)

@@ -9,7 +9,7 @@ from ringi.domain.approval import TypedAnswer
 from ringi.planning.tool import PlanningTool
 from ringi.usecases.verify import Examination
 from tests.fakes.signing import MadeUpKeys
-from tests.helpers import open_scratch, rewire
+from tests.helpers import ledger_of, open_scratch, rewire
 
 
 @pytest.fixture
@@ -87,14 +87,14 @@ def test_a_key_that_left_the_list_proves_nothing(ws, keys):
 )
 def test_hands_in_the_ledger(ws, keys, statement: str, words: str):
     session_id = signed(ws, keys)
-    ws.ledger.database.execute(statement)
+    ledger_of(ws).database.execute(statement)
     assert words in said(ws, session_id)
 
 
 @pytest.mark.req("IP-9")
 def test_an_approval_of_another_workspace(ws, keys):
     session_id = signed(ws, keys)
-    ws.ledger.set_meta("workspace_id", "another")
+    ledger_of(ws).set_meta("workspace_id", "another")
     assert "another workspace" in said(ws, session_id)
 
 
@@ -103,7 +103,7 @@ def test_a_typed_answer_that_is_no_yes(ws):
     session_id = at_review(ws)
     ws.planning.approve(session_id, "hanako", TypedAnswer(ws.planning.request(session_id).digest, "y"))
     assert said(ws, session_id) == ""
-    ws.ledger.database.execute(
+    ledger_of(ws).database.execute(
         'UPDATE approvals SET document = replace(document, \'"answer":"y"\', \'"answer":"n"\')'
     )
     assert "no yes" in said(ws, session_id)
