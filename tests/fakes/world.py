@@ -14,9 +14,8 @@ from ringi.fs import FileSystem
 from ringi.integrations.signing import SshSignatures
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
-from ringi.store.ledger import Ledger
+from ringi.store.ledger import Ledger, LedgerTransaction
 from ringi.store.lock import FileLock
-from ringi.store.transaction import LedgerTransaction
 from ringi.wiring.assemble import rules_of
 from ringi.wiring.config_keys import Config
 from ringi.wiring.system import new_id

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ringi.domain.events import LoggedEvent
     from ringi.domain.execution import CommitOutcome
     from ringi.errors import RingiError
-    from ringi.store.plans import PlanReader
+    from ringi.store.lists import PlanReader
 
 EXIT_PERSON_NEEDED: Final = 3
 EXIT_STALE: Final = 4
@@ -45,7 +45,7 @@ class App:
     @cached_property
     def plans(self) -> "PlanReader":
         """For commands that only read: opening no workspace, they start in half the time."""
-        from ringi.store.plans import PlanReader  # noqa: PLC0415  # not needed to show help
+        from ringi.store.lists import PlanReader  # noqa: PLC0415  # not needed to show help
 
         self._reader = PlanReader(self.places.state, _WAIT_SEC)
         if self._reader.any_unfinished():

@@ -7,7 +7,7 @@ from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, Ex
 from ringi.ports import StoredCommand, StoredIntent
 from ringi.store.connection import Reader, as_bytes
 from ringi.store.events import EventLog, text_of
-from ringi.store.plans import UNFINISHED
+from ringi.store.lists import UNFINISHED
 
 _ADD_INTENT: Final = (
     "INSERT INTO executions (id, plan_id, at, intent)"

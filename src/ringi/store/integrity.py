@@ -21,7 +21,7 @@ from ringi.domain.subject import SubjectKind
 from ringi.errors import RingiError
 from ringi.store.connection import Row, as_bytes, translated
 from ringi.store.ledger import LedgerReader
-from ringi.store.plans import ref_of
+from ringi.store.lists import ref_of
 from ringi.store.sessions import ref_of_session, saved
 from ringi.text import Text
 

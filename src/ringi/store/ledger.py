@@ -6,29 +6,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.domain import codec
-from ringi.domain.plan import ActionSpecExt, PlanStatus
 from ringi.errors import Busy, StorageFailed
 from ringi.ports import Clock, Ids
-from ringi.store.approvals import Approvals
-from ringi.store.connection import SET_META, as_bytes, translated
+from ringi.store.approvals import Approvals, ApprovalWrites
+from ringi.store.connection import SET_META, translated
 from ringi.store.contents import Contents
 from ringi.store.events import Changed, Events, Known
-from ringi.store.executions import Executions
-from ringi.store.grants import GrantRows
-from ringi.store.plans import PlanReader
-from ringi.store.project_state import States
-from ringi.store.records import PlanRecords
-from ringi.store.runs import Runs
-from ringi.store.sessions import Sessions
-from ringi.store.transaction import LedgerTransaction
+from ringi.store.executions import Executions, ExecutionWrites
+from ringi.store.grants import GrantRows, GrantWrites
+from ringi.store.plans import Plans, PlanWrites
+from ringi.store.project_state import States, StateWrites
+from ringi.store.runs import Runs, RunWrites
+from ringi.store.sessions import Sessions, SessionWrites
 
+_DROP_META: Final = "DELETE FROM meta WHERE key = ?"
 _ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
-_SPECS: Final = "SELECT document FROM specs WHERE plan_id = ? AND version = ?"
-_CURRENT: Final = "SELECT id, status FROM plans WHERE current ORDER BY number DESC LIMIT 1"
 
 
-class LedgerReader(PlanReader, PlanRecords, Sessions, Runs, Approvals, GrantRows, Executions, States, Events):
+class LedgerReader(Plans, Sessions, Runs, Approvals, GrantRows, Executions, States, Events):
     """The whole ledger for reading: one module per kind of document."""
 
     def __init__(self, folder: Path, wait_sec: float) -> None:
@@ -39,9 +34,20 @@ class LedgerReader(PlanReader, PlanRecords, Sessions, Runs, Approvals, GrantRows
         with translated(self.folder):
             return self._contents.get(self.database, sha256)
 
-    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
-        found = self._select(_SPECS, plan_id, version)
-        return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else ()
+
+class LedgerTransaction(
+    PlanWrites, SessionWrites, RunWrites, ApprovalWrites, GrantWrites, ExecutionWrites, StateWrites
+):
+    """One API call's worth of changes to the ledger."""
+
+    def set_checking(self, plan_id: str | None) -> None:
+        if plan_id is None:
+            self._database.execute(_DROP_META, ("checking",))
+        else:
+            self._database.execute(SET_META, ("checking", plan_id))
+
+    def put_bytes(self, data: bytes, kept_until: str) -> None:
+        self._contents.put(self._database, data, kept_until)
 
 
 class Ledger(LedgerReader):
@@ -80,10 +86,6 @@ class Ledger(LedgerReader):
                     self.database.execute("ROLLBACK")
                 raise
         self._after_commit(self, transaction.changed)
-
-    def current(self) -> str | None:
-        found = self._select(_CURRENT)
-        return str(found[0][0]) if found and found[0][1] != PlanStatus.COMPLETED else None
 
     def checking(self) -> str | None:
         return self.meta("checking")

@@ -1,210 +1,184 @@
-"""Reads plans, with few imports, because lists need nothing else."""
+"""Plans and their specs."""
 
 import sqlite3
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Mapping
+from typing import Final
 
 import msgspec
-from msgspec import UNSET
 
-from ringi.domain.plan import OPEN, WAITING, ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
-from ringi.errors import NotFound
-from ringi.store.connection import Reader, Row, as_bytes, translated
+from ringi.domain import codec, subject
+from ringi.domain.events import Counts
+from ringi.domain.plan import OPEN, ActionSpecExt, PlanDocument, PlanStatus, with_state
+from ringi.errors import LostRace, NotFound
+from ringi.ports import NewEvent, PlanRecord, StoredPlan
+from ringi.store.approvals import as_approval, as_request
+from ringi.store.connection import Row, as_bytes
+from ringi.store.events import About, EventLog, as_event, text_of
+from ringi.store.executions import as_execution
+from ringi.store.lists import COUNT_PLANS, PlanReader, as_document, load_plan, ref_of
 from ringi.text import Text
 
-if TYPE_CHECKING:
-    from ringi.domain.session import SessionRef
-    from ringi.ports import StoredPlan
-
-_PLAN: Final = (
-    "SELECT p.document, s.document, p.revision, p.number FROM plans p"
-    " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
+_SPECS: Final = "SELECT document FROM specs WHERE plan_id = ? AND version = ?"
+_CURRENT: Final = "SELECT id, status FROM plans WHERE current ORDER BY number DESC LIMIT 1"
+_RECORD: Final = """
+    SELECT 'plan' AS kind, p.number AS at, p.document, s.document, p.revision FROM plans p
+        LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?1
+    UNION ALL SELECT 'request', at, document, NULL, NULL FROM requests WHERE plan_id = ?1
+    UNION ALL SELECT 'approval', at, document, spent_by, NULL FROM approvals WHERE subject_id = ?1
+    UNION ALL SELECT 'event', seq, document, NULL, NULL FROM events WHERE subject_id = ?1
+    UNION ALL SELECT 'execution', at, intent, result, NULL FROM executions WHERE plan_id = ?1
+    UNION ALL SELECT 'grant', at, id, NULL, NULL FROM grants
+    UNION ALL SELECT 'interrupted', at, id, NULL, NULL FROM executions WHERE result IS NULL
+    UNION ALL SELECT 'interrupted', 0, value, NULL, NULL FROM meta WHERE key = 'checking'
+    ORDER BY at
+"""
+_CLEAR_CURRENT: Final = "UPDATE plans SET current = FALSE WHERE current"
+_ADD_PLAN: Final = (
+    "INSERT INTO plans (number, id, revision, status, version, ref, document, last_event, current)"
+    " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)"
 )
-_OPEN_DOCUMENTS: Final = "SELECT id, document FROM plans WHERE status IN ({}) AND id <> ?"
-_REF: Final = "SELECT ref FROM plans WHERE id = ?"
-_REFS: Final = "SELECT ref FROM plans ORDER BY number DESC LIMIT ?"
-_REFS_BETWEEN: Final = "SELECT ref FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
-_REFS_WITH_STATUS: Final = "SELECT ref FROM plans WHERE status IN ({}) ORDER BY number DESC LIMIT ?"
-COUNT_PLANS: Final = "SELECT COALESCE(MAX(number), 0) FROM plans"
-_ID_OF_NUMBER: Final = "SELECT id FROM plans WHERE number = ?"
-_IDS_FROM: Final = "SELECT id FROM plans WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
-_REVISION: Final = "SELECT revision FROM plans WHERE id = ?"
-_ALL_IDS: Final = "SELECT id FROM plans ORDER BY number"
-UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
-_SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
-# The statuses of OPEN_SESSIONS: importing the documents takes longer than a list without any session.
-_OPEN_SESSION_REFS: Final = (
-    "SELECT ref FROM sessions WHERE status IN ('discovery', 'design', 'review', 'failed') ORDER BY at DESC"
+_SAVE_PLAN: Final = (
+    "UPDATE plans SET revision = revision + 1, status = ?, version = ?, ref = ?, document = ?,"
+    " last_event = ? WHERE id = ? AND revision = ?"
 )
-RUNS: Final = "SELECT document FROM runs ORDER BY at DESC"
-
-T = TypeVar("T")
-
-
-def load_plan(database: sqlite3.Connection, plan_id: str) -> "StoredPlan":
-    from ringi.ports import StoredPlan  # noqa: PLC0415  # dozens of protocols, which a list does without
-
-    return StoredPlan(*load_document(database, plan_id))
-
-
-def load_document(database: sqlite3.Connection, plan_id: str) -> tuple[PlanDocument, int, int]:
-    """With its revision and its number."""
-    row = database.execute(_PLAN, (plan_id,)).fetchone()
-    if row is None:
-        raise NotFound(what=Text("plan"), name=plan_id)
-    return as_document(row[0], row[1]), row[2], row[3]
+_SAVE_SPECS: Final = (
+    "INSERT INTO specs (plan_id, version, document) VALUES (?, ?, ?)"
+    " ON CONFLICT (plan_id, version) DO UPDATE SET document = excluded.document"
+)
+_OPEN_CHANGE: Final = (
+    "INSERT INTO open_changes (plan_id, snapshot_id) VALUES (?, ?)"
+    " ON CONFLICT (plan_id) DO UPDATE SET snapshot_id = excluded.snapshot_id"
+)
+_CLOSE_CHANGE: Final = "DELETE FROM open_changes WHERE plan_id = ?"
 
 
-def as_document(text: object, specs: object) -> PlanDocument:
-    document = _decoded(as_bytes(text), PlanDocument, "plan")
-    if specs is None:
-        return document
-    return with_state(document, action_specs=_decoded(as_bytes(specs), tuple[ActionSpecExt, ...], "specs"))
+class Plans(PlanReader):
+    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
+        found = self._select(_SPECS, plan_id, version)
+        return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else ()
 
+    def current(self) -> str | None:
+        found = self._select(_CURRENT)
+        return str(found[0][0]) if found and found[0][1] != PlanStatus.COMPLETED else None
 
-def _decoded(data: bytes, kind: type[T], what: str) -> T:
-    """As `codec.trusted`, which takes longer to import than a list takes, and is only needed for errors."""
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        from ringi.domain import codec  # noqa: PLC0415  # see above
-
-        return codec.trusted(data, kind, what)
-
-
-def as_ref(row: Row) -> PlanRef:
-    return _decoded(as_bytes(row[0]), PlanRef, "plan")
-
-
-def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
-    """The columns beside the document, so that lists need not read it."""
-    plan, state = document.plan, document.state
-    totals = state.previews
-    newest = state.executions[-1] if state.executions else None
-    return PlanRef(
-        id=plan.id,
-        number=number,
-        title=plan.title,
-        status=state.status,
-        version=plan.version,
-        proposer=plan.proposer,
-        created_at=plan.created_at,
-        updated_at=updated_at,
-        files=len(totals.files) if totals else 0,
-        added=totals.added if totals else 0,
-        removed=totals.removed if totals else 0,
-        risk=risk_of(document),
-        undone=newest is not None and newest.kind == "undo" and newest.overall_success,
-        superseded=True if document.change and document.change.superseded_at else UNSET,
-    )
-
-
-_LONGEST_NUMBER: Final = 18
-_EVERYTHING: Final = -1
-_WAITS: Final = "planning"
-"""As in RunPhase: importing the documents takes longer than counting."""
-
-
-class _Phased(msgspec.Struct):
-    """The only field of a run needed for counting."""
-
-    phase: str
-
-
-class _Files(msgspec.Struct):
-    files: tuple[str, ...]
-
-
-class _State(msgspec.Struct):
-    previews: _Files | None = None
-
-
-class _Previewed(msgspec.Struct):
-    """Of a plan, which files it changes."""
-
-    state: _State
-
-
-class PlanReader(Reader):
-    """Plans, lines of sessions, the number of runs: what lists need, and nothing that slows their start."""
-
-    def find(self, name: str) -> str:
-        number = name.removeprefix("p")
-        if number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER:
-            found = self._select(_ID_OF_NUMBER, int(number))
-            if found:
-                return str(found[0][0])
-        prefix = name.lower()
-        if (beginning := self._beginning_with(_IDS_FROM, name, prefix, prefix)) is not None:
-            return beginning
-        raise NotFound(what=Text("plan"), name=name)
-
-    def plan(self, plan_id: str) -> "StoredPlan":
-        with translated(self.folder):
-            return load_plan(self.database, plan_id)
-
-    def document(self, plan_id: str) -> PlanDocument:
-        """The document of a plan, for display."""
-        with translated(self.folder):
-            return load_document(self.database, plan_id)[0]
-
-    def overlapping(self, plan_id: str, paths: Collection[str]) -> dict[str, list[str]]:
-        """Other open plans that change one of the paths: their ids, and the paths."""
-        wanted, found = set(paths), {}
-        statement = _OPEN_DOCUMENTS.format(", ".join("?" * len(OPEN)))
-        for other, document in self._select(statement, *sorted(OPEN), plan_id):
-            previews = _decoded(as_bytes(document), _Previewed, "plan").state.previews
-            if previews and (common := wanted.intersection(previews.files)):
-                found[str(other)] = sorted(common)
-        return found
-
-    def ref(self, plan_id: str) -> PlanRef:
-        found = self._select(_REF, plan_id)
-        if not found:
+    def record(self, plan_id: str) -> PlanRecord:
+        """With its requests, approvals, events and executions, read in one query."""
+        found: dict[str, list[Row]] = {}
+        for kind, *row in self._select(_RECORD, plan_id):
+            found.setdefault(str(kind), []).append(tuple(row))
+        if "plan" not in found:
             raise NotFound(what=Text("plan"), name=plan_id)
-        return as_ref(found[0])
+        number, document, specs, revision = found["plan"][0]
+        executions = tuple(as_execution(row[1], row[2]) for row in found.get("execution", ()))
+        return PlanRecord(
+            plan=StoredPlan(as_document(document, specs), int(str(revision)), int(str(number))),
+            requests=tuple(as_request(row[1]) for row in found.get("request", ())),
+            approvals=tuple(as_approval(row[1], row[2], executions) for row in found.get("approval", ())),
+            events=tuple(as_event(row[1]) for row in found.get("event", ())),
+            executions=executions,
+            granting="grant" in found,
+            interrupted="interrupted" in found,
+        )
 
-    def refs(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
-        most = _EVERYTHING if limit is None else limit
-        if not waiting:
-            return [as_ref(row) for row in self._select(_REFS, most)]
-        statement = _REFS_WITH_STATUS.format(", ".join("?" * len(WAITING)))
-        return [as_ref(row) for row in self._select(statement, *sorted(WAITING), most)]
 
-    def newest_refs(self, limit: int) -> list[bytes]:
-        """As `refs`, but as JSON."""
-        return [as_bytes(row[0]) for row in self._select(_REFS, limit)]
+class PlanWrites(EventLog):
+    def plan(self, plan_id: str) -> StoredPlan:
+        return load_plan(self._database, plan_id)
 
-    def refs_between(self, first: int, last: int) -> list[PlanRef]:
-        return [as_ref(row) for row in self._select(_REFS_BETWEEN, first, last)]
+    def add_plan(self, document: PlanDocument, *events: NewEvent, current: bool = True) -> StoredPlan:
+        document = _write_specs(self._database, document, None)
+        now, text = self._clock.now(), _without_specs(document)
+        hash_ = self._add_plan_events(document, text, now, events)
+        try:
+            stored = self._insert_plan(document, now, text, hash_, current)
+        except sqlite3.IntegrityError:
+            # Another process has made one meanwhile.
+            self.known.plans = None
+            stored = self._insert_plan(document, now, text, hash_, current)
+        self.changed.new.add(document.plan.id)
+        return self._saved(stored)
 
-    def session_refs(self, *, open_only: bool = False) -> list["SessionRef"]:
-        """Planning sessions, the newest first; the open ones are those that a person can continue."""
-        found = self._select(_OPEN_SESSION_REFS if open_only else _SESSION_REFS)
-        if not found:
-            return []
-        from ringi.store.sessions import as_session_ref  # noqa: PLC0415  # only if there is one
+    def _insert_plan(self, document: PlanDocument, now: str, *rest: object) -> StoredPlan:
+        if self.known.plans is None:
+            self.known.plans = int(self._database.execute(COUNT_PLANS).fetchone()[0])
+        stored = StoredPlan(document, revision=1, number=self.known.plans + 1)
+        values = (stored.number, document.plan.id, *_listed(stored, now), *rest)
+        self._database.execute(_ADD_PLAN, values)
+        self.known.plans = stored.number
+        return stored
 
-        return [as_session_ref(row) for row in found]
+    def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
+        document = _write_specs(self._database, document, stored.document)
+        text, now, read = _without_specs(document), self._clock.now(), stored.revision
+        stored = StoredPlan(document, read + 1, stored.number)
+        hash_ = self._add_plan_events(document, text, now, events)
+        values = (*_listed(stored, now), text, hash_, document.plan.id, read)
+        if self._database.execute(_SAVE_PLAN, values).rowcount != 1:
+            raise LostRace(plan=f"p{stored.number}")
+        return self._saved(stored)
 
-    def waiting_runs(self) -> int:
-        """How many are waiting to be started."""
-        found = self._select(RUNS)
-        if not found:
-            return 0
-        from ringi.domain import codec  # noqa: PLC0415  # only if there is one
+    def _add_plan_events(
+        self, document: PlanDocument, text: str, now: str, events: tuple[NewEvent, ...]
+    ) -> str:
+        """The hash of the last."""
+        about = _about(document, text)
+        return [self._add_event(about, now, event) for event in events][-1]
 
-        return sum(codec.trusted(as_bytes(row[0]), _Phased, "run").phase == _WAITS for row in found)
+    def _saved(self, stored: StoredPlan) -> StoredPlan:
+        _note_change(self._database, stored.document)
+        self.changed.plans[stored.document.plan.id] = stored
+        return stored
 
-    def count(self) -> int:
-        return int(str(self._select(COUNT_PLANS)[0][0]))
+    def clear_current(self) -> None:
+        self._database.execute(_CLEAR_CURRENT)
 
-    def revision(self, plan_id: str) -> int:
-        found = self._select(_REVISION, plan_id)
-        return int(str(found[0][0])) if found else 0
+    def show_diffs(self, plan_id: str, diffs: Mapping[str, bytes]) -> None:
+        self.changed.diffs[plan_id] = diffs
 
-    def plan_ids(self) -> list[str]:
-        return [str(row[0]) for row in self._select(_ALL_IDS)]
+    def hold_back(self) -> None:
+        self.changed.held_back = True
 
-    def any_unfinished(self) -> bool:
-        return bool(self._select(UNFINISHED))
+
+def _about(document: PlanDocument, text: str) -> About:
+    state = document.state
+    paths = {spec.base.path for spec in state.action_specs if spec.base.path}
+    counts = Counts(files=len(paths), specs=len(state.action_specs))
+    risk_score = state.previews.risk_score if state.previews else 0.0
+    return About(subject.plan(document.plan.id), text, counts, risk_score)
+
+
+def _write_specs(
+    database: sqlite3.Connection, document: PlanDocument, earlier: PlanDocument | None
+) -> PlanDocument:
+    """The specs have a row of their own, so that a change of status does not write them again.
+
+    A plan that was only proposed has none yet.
+    """
+    specs, version = document.state.action_specs, document.plan.version
+    if earlier and specs is earlier.state.action_specs and version == earlier.plan.version:
+        return document
+    data = codec.canonical(specs)
+    if specs or earlier:
+        database.execute(_SAVE_SPECS, (document.plan.id, version, data.decode()))
+    return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
+
+
+def _note_change(database: sqlite3.Connection, document: PlanDocument) -> None:
+    """Keeps the list of change plans that a newer project state would supersede."""
+    facts = document.change
+    if not facts:
+        return
+    if facts.superseded_at or document.state.status not in OPEN:
+        database.execute(_CLOSE_CHANGE, (document.plan.id,))
+    else:
+        database.execute(_OPEN_CHANGE, (document.plan.id, facts.snapshot_id))
+
+
+def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:
+    document = stored.document
+    ref = msgspec.json.encode(ref_of(document, stored.number, now)).decode()
+    return str(document.state.status), document.plan.version, ref
+
+
+def _without_specs(document: PlanDocument) -> str:
+    return text_of(with_state(document, action_specs=()))

@@ -10,7 +10,7 @@ from ringi.errors import NotFound, SessionRace
 from ringi.ports import NewEvent
 from ringi.store.connection import Reader, Row, as_bytes
 from ringi.store.events import About, EventLog, text_of
-from ringi.store.plans import RUNS
+from ringi.store.lists import RUNS
 from ringi.text import Text
 
 _RUN: Final = "SELECT document FROM runs WHERE id = ?"

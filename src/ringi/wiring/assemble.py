@@ -14,10 +14,9 @@ from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, EventSink, PersonChannel, Upkeep
 from ringi.store.connection import private_folder
 from ringi.store.events import Changed
-from ringi.store.later import Later
 from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock
-from ringi.store.projection import Projection
+from ringi.store.projection import Later, Projection
 from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text
 from ringi.wiring.commands import PlanChecks, PlanCommands

@@ -16,8 +16,8 @@ from ringi.errors import Busy, LedgerCorrupt, LostRace, NewerVersion, NotFound, 
 from ringi.ports import NewEvent
 from ringi.store.connection import GET_META, connect, private_folder
 from ringi.store.contents import Contents
+from ringi.store.lists import PlanReader
 from ringi.store.migrations import MIGRATIONS
-from ringi.store.plans import PlanReader
 from ringi.wiring.system import SystemClock
 from tests.helpers import approved, assert_whole, kinds, ledger_of, open_scratch, proposed, undo, write
 

@@ -22,8 +22,8 @@ from ringi.ports import NewEvent, SessionStore
 from ringi.store.connection import DATABASE, GET_META, connect
 from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger
+from ringi.store.lists import PlanReader
 from ringi.store.migrations import MIGRATIONS
-from ringi.store.plans import PlanReader
 from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import (
     ANSWERED,
@@ -290,7 +290,7 @@ def test_a_ledger_from_before_has_no_session_and_can_have_one(tmp_path: Path):
 def test_a_list_without_sessions_loads_nothing_for_them(tmp_path: Path):
     connect(tmp_path, 1).close()
     script = (
-        "import sys; from pathlib import Path; from ringi.store.plans import PlanReader\n"
+        "import sys; from pathlib import Path; from ringi.store.lists import PlanReader\n"
         "before = set(sys.modules); found = PlanReader(Path(sys.argv[1]), 1).session_refs(open_only=True)\n"
         "assert found == [] and 'ringi.domain.session' not in sys.modules and set(sys.modules) == before"
     )

@@ -11,9 +11,8 @@ import pytest
 from ringi.api import Workspace, open_workspace
 from ringi.plans.tool import PlanTool
 from ringi.store.events import Changed
-from ringi.store.later import Later
 from ringi.store.ledger import Ledger, LedgerReader
-from ringi.store.projection import Projection
+from ringi.store.projection import Later, Projection
 from tests.helpers import Person, assert_whole, environment_of, in_child, open_scratch
 
 

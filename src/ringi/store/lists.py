@@ -1,0 +1,208 @@
+"""What lists need: plans, lines of sessions, the number of runs. Few imports, so that they start fast."""
+
+import sqlite3
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from ringi.domain.plan import OPEN, WAITING, ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
+from ringi.errors import NotFound
+from ringi.store.connection import Reader, Row, as_bytes, translated
+from ringi.text import Text
+
+if TYPE_CHECKING:
+    from ringi.domain.session import SessionRef
+    from ringi.ports import StoredPlan
+
+_PLAN: Final = (
+    "SELECT p.document, s.document, p.revision, p.number FROM plans p"
+    " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
+)
+_OPEN_DOCUMENTS: Final = "SELECT id, document FROM plans WHERE status IN ({}) AND id <> ?"
+_REF: Final = "SELECT ref FROM plans WHERE id = ?"
+_REFS: Final = "SELECT ref FROM plans ORDER BY number DESC LIMIT ?"
+_REFS_BETWEEN: Final = "SELECT ref FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
+_REFS_WITH_STATUS: Final = "SELECT ref FROM plans WHERE status IN ({}) ORDER BY number DESC LIMIT ?"
+COUNT_PLANS: Final = "SELECT COALESCE(MAX(number), 0) FROM plans"
+_ID_OF_NUMBER: Final = "SELECT id FROM plans WHERE number = ?"
+_IDS_FROM: Final = "SELECT id FROM plans WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
+_REVISION: Final = "SELECT revision FROM plans WHERE id = ?"
+_ALL_IDS: Final = "SELECT id FROM plans ORDER BY number"
+UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
+_SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
+# The statuses of OPEN_SESSIONS: importing the documents takes longer than a list without any session.
+_OPEN_SESSION_REFS: Final = (
+    "SELECT ref FROM sessions WHERE status IN ('discovery', 'design', 'review', 'failed') ORDER BY at DESC"
+)
+RUNS: Final = "SELECT document FROM runs ORDER BY at DESC"
+
+T = TypeVar("T")
+
+
+def load_plan(database: sqlite3.Connection, plan_id: str) -> "StoredPlan":
+    from ringi.ports import StoredPlan  # noqa: PLC0415  # dozens of protocols, which a list does without
+
+    return StoredPlan(*load_document(database, plan_id))
+
+
+def load_document(database: sqlite3.Connection, plan_id: str) -> tuple[PlanDocument, int, int]:
+    """With its revision and its number."""
+    row = database.execute(_PLAN, (plan_id,)).fetchone()
+    if row is None:
+        raise NotFound(what=Text("plan"), name=plan_id)
+    return as_document(row[0], row[1]), row[2], row[3]
+
+
+def as_document(text: object, specs: object) -> PlanDocument:
+    document = _decoded(as_bytes(text), PlanDocument, "plan")
+    if specs is None:
+        return document
+    return with_state(document, action_specs=_decoded(as_bytes(specs), tuple[ActionSpecExt, ...], "specs"))
+
+
+def _decoded(data: bytes, kind: type[T], what: str) -> T:
+    """As `codec.trusted`, which takes longer to import than a list takes, and is only needed for errors."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        from ringi.domain import codec  # noqa: PLC0415  # see above
+
+        return codec.trusted(data, kind, what)
+
+
+def as_ref(row: Row) -> PlanRef:
+    return _decoded(as_bytes(row[0]), PlanRef, "plan")
+
+
+def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
+    """The columns beside the document, so that lists need not read it."""
+    plan, state = document.plan, document.state
+    totals = state.previews
+    newest = state.executions[-1] if state.executions else None
+    return PlanRef(
+        id=plan.id,
+        number=number,
+        title=plan.title,
+        status=state.status,
+        version=plan.version,
+        proposer=plan.proposer,
+        created_at=plan.created_at,
+        updated_at=updated_at,
+        files=len(totals.files) if totals else 0,
+        added=totals.added if totals else 0,
+        removed=totals.removed if totals else 0,
+        risk=risk_of(document),
+        undone=newest is not None and newest.kind == "undo" and newest.overall_success,
+        superseded=True if document.change and document.change.superseded_at else UNSET,
+    )
+
+
+_LONGEST_NUMBER: Final = 18
+_EVERYTHING: Final = -1
+_WAITS: Final = "planning"
+"""As in RunPhase: importing the documents takes longer than counting."""
+
+
+class _Phased(msgspec.Struct):
+    """The only field of a run needed for counting."""
+
+    phase: str
+
+
+class _Files(msgspec.Struct):
+    files: tuple[str, ...]
+
+
+class _State(msgspec.Struct):
+    previews: _Files | None = None
+
+
+class _Previewed(msgspec.Struct):
+    """Of a plan, which files it changes."""
+
+    state: _State
+
+
+class PlanReader(Reader):
+    def find(self, name: str) -> str:
+        number = name.removeprefix("p")
+        if number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER:
+            found = self._select(_ID_OF_NUMBER, int(number))
+            if found:
+                return str(found[0][0])
+        prefix = name.lower()
+        if (beginning := self._beginning_with(_IDS_FROM, name, prefix, prefix)) is not None:
+            return beginning
+        raise NotFound(what=Text("plan"), name=name)
+
+    def plan(self, plan_id: str) -> "StoredPlan":
+        with translated(self.folder):
+            return load_plan(self.database, plan_id)
+
+    def document(self, plan_id: str) -> PlanDocument:
+        """The document of a plan, for display."""
+        with translated(self.folder):
+            return load_document(self.database, plan_id)[0]
+
+    def overlapping(self, plan_id: str, paths: Collection[str]) -> dict[str, list[str]]:
+        """Other open plans that change one of the paths: their ids, and the paths."""
+        wanted, found = set(paths), {}
+        statement = _OPEN_DOCUMENTS.format(", ".join("?" * len(OPEN)))
+        for other, document in self._select(statement, *sorted(OPEN), plan_id):
+            previews = _decoded(as_bytes(document), _Previewed, "plan").state.previews
+            if previews and (common := wanted.intersection(previews.files)):
+                found[str(other)] = sorted(common)
+        return found
+
+    def ref(self, plan_id: str) -> PlanRef:
+        found = self._select(_REF, plan_id)
+        if not found:
+            raise NotFound(what=Text("plan"), name=plan_id)
+        return as_ref(found[0])
+
+    def refs(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
+        most = _EVERYTHING if limit is None else limit
+        if not waiting:
+            return [as_ref(row) for row in self._select(_REFS, most)]
+        statement = _REFS_WITH_STATUS.format(", ".join("?" * len(WAITING)))
+        return [as_ref(row) for row in self._select(statement, *sorted(WAITING), most)]
+
+    def newest_refs(self, limit: int) -> list[bytes]:
+        """As `refs`, but as JSON."""
+        return [as_bytes(row[0]) for row in self._select(_REFS, limit)]
+
+    def refs_between(self, first: int, last: int) -> list[PlanRef]:
+        return [as_ref(row) for row in self._select(_REFS_BETWEEN, first, last)]
+
+    def session_refs(self, *, open_only: bool = False) -> list["SessionRef"]:
+        """Planning sessions, the newest first; the open ones are those that a person can continue."""
+        found = self._select(_OPEN_SESSION_REFS if open_only else _SESSION_REFS)
+        if not found:
+            return []
+        from ringi.store.sessions import as_session_ref  # noqa: PLC0415  # only if there is one
+
+        return [as_session_ref(row) for row in found]
+
+    def waiting_runs(self) -> int:
+        """How many are waiting to be started."""
+        found = self._select(RUNS)
+        if not found:
+            return 0
+        from ringi.domain import codec  # noqa: PLC0415  # only if there is one
+
+        return sum(codec.trusted(as_bytes(row[0]), _Phased, "run").phase == _WAITS for row in found)
+
+    def count(self) -> int:
+        return int(str(self._select(COUNT_PLANS)[0][0]))
+
+    def revision(self, plan_id: str) -> int:
+        found = self._select(_REVISION, plan_id)
+        return int(str(found[0][0])) if found else 0
+
+    def plan_ids(self) -> list[str]:
+        return [str(row[0]) for row in self._select(_ALL_IDS)]
+
+    def any_unfinished(self) -> bool:
+        return bool(self._select(UNFINISHED))
