@@ -13,7 +13,7 @@ import pytest
 
 from ringi.api import open_workspace
 from ringi.cli import home
-from ringi.cli.fold import width
+from ringi.cli.ui import width
 from ringi.domain import codec
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind

@@ -14,7 +14,7 @@ import pexpect
 import pytest
 
 from ringi.api import open_workspace
-from ringi.cli.fold import width
+from ringi.cli.ui import width
 from tests.functional.desk import RINGI
 from tests.functional.planning_desk import (
     MENU,

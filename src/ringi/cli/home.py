@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ringi.cli.app import App
-from ringi.cli.fold import cut, width
-from ringi.cli.ui import translated
+from ringi.cli.ui import cut, translated, width
 from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO
+from typing import Final, TextIO
 
 import click
 
@@ -27,97 +27,59 @@ DOMAIN: Final = "ringi"
 LANGUAGES: Final = ("en", "ja")
 
 
-class Entry(NamedTuple):
-    place: str
-    summary: Text
-    """First line of the command's help, repeated here so that the help page need not load every command."""
-
-
-# In the order they appear on the help page.
+# In the order they appear on the help page. Each command is in the module of its name in `cli/commands`; the
+# first line of its help is repeated here, so that the help page need not load them all.
 START: Final = {
-    "init": Entry("ringi.cli.start:init", Text("Make this folder a workspace.")),
-    "doctor": Entry(
-        "ringi.cli.start:doctor",
-        Text("Check that everything is well; each ✗ shows the fix."),
+    "init": Text("Make this folder a workspace."),
+    "doctor": Text("Check that everything is well; each ✗ shows the fix."),
+    "trust": Text(
+        "Allow the commands, the model, the patterns and the signers that the project itself names."
     ),
-    "trust": Entry(
-        "ringi.cli.trust:trust",
-        Text("Allow the commands, the model, the patterns and the signers that the project itself names."),
-    ),
-    "config": Entry("ringi.cli.settings:config", Text("Show or check the configuration.")),
-    "mcp": Entry("ringi.mcp.command:mcp", Text("Serve the plan tool to agents over MCP.")),
-    "hook": Entry("ringi.cli.hook:hook", Text("Answer an agent's own hooks.")),
+    "config": Text("Show or check the configuration."),
+    "mcp": Text("Serve the plan tool to agents over MCP."),
+    "hook": Text("Answer an agent's own hooks."),
 }
 BESIDE: Final = {
-    "with": Entry("ringi.cli.beside:with_", Text("Run COMMAND, usually an agent, in a copy of the project.")),
-    "review": Entry(
-        "ringi.cli.review:review",
-        Text("Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it."),
+    "with": Text("Run COMMAND, usually an agent, in a copy of the project."),
+    "review": Text(
+        "Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it."
     ),
-    "undo": Entry(
-        "ringi.cli.undo:undo",
-        Text("Restore the files to before a plan; without PLAN, the newest that was carried out."),
-    ),
+    "undo": Text("Restore the files to before a plan; without PLAN, the newest that was carried out."),
 }
 FROM_REQUEST: Final = {
-    "plan": Entry(
-        "ringi.cli.plan:plan",
-        Text("Plan a change: a few questions, the design decisions, a summary to approve."),
-    ),
-    "status": Entry(
-        "ringi.cli.status:status",
-        Text("Show the open planning sessions and the runs, or one of them."),
-    ),
+    "plan": Text("Plan a change: a few questions, the design decisions, a summary to approve."),
+    "status": Text("Show the open planning sessions and the runs, or one of them."),
 }
 BY_SCRIPT: Final = {
-    "propose": Entry(
-        "ringi.cli.propose:propose",
-        Text("Propose exact changes; nothing is written before a person approves them."),
-    ),
-    "specs": Entry("ringi.cli.specs:specs", Text("List the specs of a plan, or set them.")),
-    "show": Entry(
-        "ringi.cli.show:show", Text("Show a plan: what it changes, how risky it is, what became of it.")
-    ),
-    "request": Entry("ringi.cli.approve:request", Text("Ask for an approval of a plan as it is now.")),
-    "approve": Entry("ringi.cli.approve:approve", Text("Approve a plan exactly as it is shown.")),
-    "reject": Entry(
-        "ringi.cli.approve:reject", Text("Send a plan back to whoever proposed it, with your feedback.")
-    ),
-    "execute": Entry(
-        "ringi.cli.execute:execute", Text("Carry out exactly what a person approved, and nothing else.")
-    ),
-    "grant": Entry("ringi.cli.grant:grant", Text("Approve in advance, within limits that you sign.")),
-    "list": Entry("ringi.cli.plans:list_", Text("List the plans, newest first.")),
-    "fork": Entry("ringi.cli.versions:fork", Text("Make a new plan from a version of another.")),
-    "revert": Entry("ringi.cli.versions:revert", Text("Give a plan the specs of an earlier version.")),
-    "compare": Entry("ringi.cli.versions:compare", Text("Compare two versions of a plan, or of two plans.")),
-    "pending": Entry(
-        "ringi.cli.plans:pending", Text("List the plans that wait for a decision, or add PLAN to them.")
-    ),
-    "current": Entry(
-        "ringi.cli.plans:current", Text("Show the current plan: the one proposed last, until it is done.")
-    ),
+    "propose": Text("Propose exact changes; nothing is written before a person approves them."),
+    "specs": Text("List the specs of a plan, or set them."),
+    "show": Text("Show a plan: what it changes, how risky it is, what became of it."),
+    "request": Text("Ask for an approval of a plan as it is now."),
+    "approve": Text("Approve a plan exactly as it is shown."),
+    "reject": Text("Send a plan back to whoever proposed it, with your feedback."),
+    "execute": Text("Carry out exactly what a person approved, and nothing else."),
+    "grant": Text("Approve in advance, within limits that you sign."),
+    "list": Text("List the plans, newest first."),
+    "fork": Text("Make a new plan from a version of another."),
+    "revert": Text("Give a plan the specs of an earlier version."),
+    "compare": Text("Compare two versions of a plan, or of two plans."),
+    "pending": Text("List the plans that wait for a decision, or add PLAN to them."),
+    "current": Text("Show the current plan: the one proposed last, until it is done."),
 }
 INSPECT: Final = {
-    "state": Entry(
-        "ringi.cli.state:state",
-        Text("Look at the project: files, diagnostics, dependencies, and whether all of it is known."),
-    ),
-    "schema": Entry(
-        "ringi.cli.settings:schema", Text("Print the JSON Schema of a document; without NAME, the names.")
-    ),
+    "state": Text("Look at the project: files, diagnostics, dependencies, and whether all of it is known."),
+    "schema": Text("Print the JSON Schema of a document; without NAME, the names."),
 }
 PROVE: Final = {
-    "verify": Entry(
-        "ringi.cli.verify:verify",
-        Text("Prove that the files are, or were at that time, exactly what a person approved."),
-    ),
-    "log": Entry(
-        "ringi.cli.verify:log", Text("Show the events of a plan, of a planning session, or of all.")
-    ),
+    "verify": Text("Prove that the files are, or were at that time, exactly what a person approved."),
+    "log": Text("Show the events of a plan, of a planning session, or of all."),
 }
-CARE: Final = {"recover": Entry("ringi.cli.recover:recover", Text("Settle what a crash interrupted."))}
+CARE: Final = {
+    "recover": Text("Settle what a crash interrupted."),
+}
 COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
+# Words of Python get an underscore.
+_NAMES: Final = {"list": "list_", "with": "with_"}
 
 
 class RingiGroup(click.Group):
@@ -129,8 +91,9 @@ class RingiGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module, _colon, name = COMMANDS[cmd_name].place.partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        name = _NAMES.get(cmd_name, cmd_name)
+        place = "ringi.mcp.command" if name == "mcp" else f"ringi.cli.commands.{name}"
+        command: click.Command = getattr(import_module(place), name)
         return _in_words(command)
 
     def resolve_command(
@@ -159,9 +122,7 @@ class RingiGroup(click.Group):
             _("Care"): CARE,
         }
         for title, entries in groups.items():
-            rows = [
-                (name, click.Command(name, help=_(entry.summary.template))) for name, entry in entries.items()
-            ]
+            rows = [(name, click.Command(name, help=_(text.template))) for name, text in entries.items()]
             with formatter.section(title):
                 formatter.write_dl([(name, command.get_short_help_str(90)) for name, command in rows])
 

@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self, TextIO
 
 from ringi.cli.app import App
-from ringi.cli.fold import folded, width
-from ringi.cli.ui import Ui, translated
+from ringi.cli.ui import Ui, folded, translated, width
 from ringi.domain.prompt import ModelProgress
 from ringi.text import Text
 

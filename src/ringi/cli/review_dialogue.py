@@ -6,7 +6,7 @@ from typing import Final
 from ringi.cli import editor
 from ringi.cli.app import App
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter
-from ringi.cli.versions import show_comparison
+from ringi.cli.plan_output import show_comparison
 from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import PlanPreview, PlanStatus
 from ringi.errors import RingiError

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.cli.fold import width
 from ringi.cli.planning import dialogue
 from ringi.cli.planning.dialogue import show_help
-from ringi.cli.ui import Ui
+from ringi.cli.ui import Ui, width
 from ringi.domain.session import (
     ApprovalPending,
     DecisionPending,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.input import LEAST, require_long
+from ringi.cli.arguments import LEAST, require_long
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.store import connection
 from ringi.views.status import age, session_phase, short_names

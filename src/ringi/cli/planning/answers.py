@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-from ringi.cli.input import STDIN
+from ringi.cli.arguments import STDIN
 from ringi.domain.session import DecisionPoint, Question
 from ringi.errors import BadAnswers, BadConfiguration
 from ringi.text import Text

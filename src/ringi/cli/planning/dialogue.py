@@ -8,10 +8,9 @@ from typing import Final
 from unicodedata import normalize
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED
-from ringi.cli.fold import cut, shown_lines
 from ringi.cli.planning.driver import EXIT_INTERRUPTED, Driver, Summary, tell_digest
 from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, prompt_of
-from ringi.cli.ui import Ui, translated
+from ringi.cli.ui import Ui, cut, shown_lines, translated
 from ringi.domain.session import (
     OPEN_SESSIONS,
     ApprovalPending,

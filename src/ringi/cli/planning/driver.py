@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import LinePrompter, require_terminal, signed
-from ringi.cli.fold import cut
 from ringi.cli.planning.answers import Answers, Reply, refuse
 from ringi.cli.progress import progress_on
+from ringi.cli.ui import cut
 from ringi.domain.approval import Proof, SignedAnswer
 from ringi.domain.events import Actor
 from ringi.domain.session import (

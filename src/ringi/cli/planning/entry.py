@@ -7,7 +7,7 @@ from unicodedata import normalize
 import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
-from ringi.cli.input import STDIN, read_named, require_long
+from ringi.cli.arguments import STDIN, read_named, require_long
 from ringi.cli.planning import CHOOSE
 from ringi.cli.planning.answers import read_answers
 from ringi.cli.planning.dialogue import Dialogue

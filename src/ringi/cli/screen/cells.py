@@ -5,7 +5,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from ringi.cli.fold import width
+from ringi.cli.ui import width
 
 __all__ = ["STYLES", "Piece", "Pieces", "clip", "has_many_colours", "pad", "sgr", "width"]
 

@@ -4,24 +4,46 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ringi.cli.fold import cut
+from ringi.cli.app import App
 from ringi.cli.screen.cells import Piece, Pieces, clip, pad, width
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import Page, Place, Question, Viewport, visible_rows
+from ringi.cli.ui import cut, translated
 from ringi.cli.ui import shown as words_of
-from ringi.cli.ui import translated
-from ringi.domain.plan import PlanDocument, PlanStatus
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus
 from ringi.text import Text, visible
+from ringi.usecases.plan_facts import facts_of
 from ringi.views import words
 from ringi.views.diff import LINES, Row, RowKind, Section
-from ringi.views.lines import Span, Style
+from ringi.views.lines import Line, Span, Style
+from ringi.views.plan import plan_lines, total_line
 
 KEYS: Final = Text("[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [i]nfo [?] [q]uit")
 _FEW_KEYS: Final = Text("[a] [d] [e] [r] [?] [q]")
 _STALE_KEYS: Final = Text("[u]pdate to the files as they are now [d]rop [r]eject [?] [q]uit")
 _DONE_KEYS: Final = Text("[U]ndo [i]nfo [?] [q]uit")
 _PAGE_KEYS: Final = Text("[q] back")
+_HELP: Final = (
+    ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),
+    ("n p", Text("the next hunk, the one before; N P or Tab: the next file, the one before")),
+    ("Enter", Text("fold or unfold the file")),
+    ("a", Text("apply: approve what you see and carry it out")),
+    ("m", Text("approve with a note, and carry it out later")),
+    ("d", Text("drop the hunk under the cursor; D drops the whole file or command")),
+    ("e", Text("edit the line under the cursor; o adds a line below it")),
+    ("x", Text("delete the line under the cursor; one that the plan removes is kept")),
+    ("E", Text("edit the file, as the plan would leave it, in $VISUAL or $EDITOR")),
+    ("c", Text("comment on the line, for whoever proposed it")),
+    ("r", Text("reject, with words for whoever proposed it")),
+    ("u", Text("take back your last change; if files changed: update to them as they are now")),
+    ("t", Text("only what changed since the version that was approved last, or all of it again")),
+    ("i", Text("everything known about the plan: risk, checks, other plans, comments")),
+    ("s", Text("show the plan as it is now")),
+    ("U", Text("undo a plan that was carried out")),
+    ("q", Text("quit; nothing is decided")),
+)
+_WIDEST_KEY: Final = 9
 _TAB: Final = 4
 _LONG: Final = 2000
 """Characters; of a longer line only the visible part is processed."""
@@ -341,3 +363,23 @@ def _one(text: Text, style: str, columns: int) -> Pieces:
 def shown(text: str) -> str:
     """One line, safe to print and as wide as it looks."""
     return visible(text.expandtabs(_TAB), keep="")
+
+
+def help_page() -> Page:
+    lines = ((Piece(f"  {key:<{_WIDEST_KEY}}", "bold"), Piece(translated(words))) for key, words in _HELP)
+    return Page((Piece(translated(Text("Keys")), "bold"),), tuple(lines))
+
+
+def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:
+    """The same as `ringi show`."""
+    lines = [
+        *plan_lines(facts_of(app.workspace, ref, document, preview)),
+        *filter(None, [total_line(document)]),
+    ]
+    title, *rest = (_pieces(line) for line in lines)
+    return Page(title, tuple(rest))
+
+
+def _pieces(line: Line) -> Pieces:
+    pieces = (Piece(shown(words_of(span.text)), span.style) for span in line.spans)
+    return (Piece(" " * line.indent), *pieces)

@@ -7,10 +7,9 @@ from typing import Final
 from ringi.cli import editor
 from ringi.cli.app import App
 from ringi.cli.screen.cells import Pieces
-from ringi.cli.screen.draw import Highlights, screen
+from ringi.cli.screen.draw import Highlights, help_page, info_page, screen
 from ringi.cli.screen.highlight import highlighting
 from ringi.cli.screen.line_editor import LineEditor
-from ringi.cli.screen.pages import help_page, info_page
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.screen.viewport import (
     Page,

@@ -3,12 +3,10 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.cli.fold import cut
 from ringi.cli.screen.cells import Piece, width
-from ringi.cli.screen.draw import Highlights, screen, wrapped
+from ringi.cli.screen.draw import Highlights, help_page, screen, wrapped
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
-from ringi.cli.screen.pages import help_page
 from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import (
     Page,
@@ -21,6 +19,7 @@ from ringi.cli.screen.viewport import (
     to_section,
     visible_rows,
 )
+from ringi.cli.ui import cut
 from ringi.domain.plan import DiffTotals, Plan, PlanDocument, PlanRef, PlanState, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.patching.render import Side, render

@@ -1,4 +1,4 @@
-"""`ringi init` and `ringi doctor`."""
+"""`ringi init`."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,21 +13,16 @@ from ringi.agents.table import CONFIGURABLE
 from ringi.api.doctor import doctor_of
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
 from ringi.cli.ask import ask
-from ringi.cli.ui import shown, translated
+from ringi.cli.commands.doctor import show_finding
 from ringi.errors import NoChannel, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
-from ringi.usecases import beside
-from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.agent_setup import Change, Offer, Return, present, program
-from ringi.usecases.doctor import Finding, Mark
+from ringi.usecases.doctor import Mark
 from ringi.usecases.prompter import is_yes
-from ringi.usecases.workspace import OpenWorkspace
 from ringi.wiring.setup import agent_setup, initialise, users_signers
-from ringi.workspace.copy import WorkCopy
 
 _UNDO: Final = "ringi init --undo"
-_MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("✗", "red")}
 
 
 @click.command()
@@ -78,7 +73,7 @@ def init(app: App, key: str | None, principal: str, agents: str | None, undo: bo
         return
     bad = [finding for finding in doctor_of(root, app.environment).examine() if finding.mark is Mark.BAD]
     for finding in bad:
-        _show(app, finding)
+        show_finding(app, finding)
     app.ui.next_step("ringi doctor" if bad else _start(wanted))
 
 
@@ -268,52 +263,3 @@ def _root_or_here(app: App) -> Path:
         if not app.start.is_dir():
             raise
         return app.start.resolve()
-
-
-@click.command()
-@click.option("--repair", is_flag=True, help="Fix what can be fixed.")
-@click.option("--adopt", is_flag=True, help="Take over the ledger after the project was moved.")
-@pass_app
-def doctor(app: App, repair: bool, adopt: bool) -> None:
-    """Check that everything is well; each ✗ shows the fix."""
-    helper = doctor_of(app.root, app.environment)
-    if adopt:
-        app.ui.line(helper.adopt(), style="green")
-    if repair:
-        for done in helper.repair(lambda workspace, copy: _take(app, workspace, copy)):
-            app.ui.line(Text("fixed: {what}", what=done), style="green")
-    findings = helper.examine()
-    if app.ui.as_json:
-        app.ui.document(
-            [
-                {"mark": finding.mark, "text": str(finding.text), "mend": str(finding.mend)}
-                for finding in findings
-            ]
-        )
-    else:
-        for finding in findings:
-            _show(app, finding)
-    if any(finding.mark is Mark.BAD for finding in findings):
-        raise click.exceptions.Exit(1)
-
-
-def _show(app: App, finding: Finding) -> None:
-    mark, style = _MARKS[finding.mark]
-    app.ui.line(f"{mark} {translated(finding.text)}", style=style)
-    if finding.mend:
-        app.ui.line(f"→ {shown(finding.mend)}", indent=4)
-
-
-def _take(app: App, workspace: OpenWorkspace, copy: WorkCopy) -> Text:
-    if copy.is_gone:
-        copy.remove()
-        return Text("a work copy that was empty is forgotten")
-    command = copy.record.command or ("ringi", "with")
-    with copy.claimed():
-        taken = beside.take(workspace, copy, command, sandbox=AgentSandbox(None), environment=app.environment)
-        if taken.plan is None and not taken.left_out:
-            copy.remove()
-            return Text("an unused work copy was removed")
-    if taken.plan is None:
-        return Text("a work copy is kept, because a plan cannot hold all of it: {path}", path=str(copy.tree))
-    return Text("an agent's work copy became plan {plan}", plan=taken.plan.name)

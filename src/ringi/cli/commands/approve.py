@@ -1,4 +1,4 @@
-"""`ringi request`, `ringi approve` and `ringi reject`."""
+"""`ringi approve`."""
 
 from collections.abc import Sequence
 from gettext import gettext as _
@@ -9,19 +9,16 @@ import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
-from ringi.cli.input import STDIN, read_named
-from ringi.cli.versions import show_comparison
+from ringi.cli.plan_output import describe, show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
 from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
-from ringi.usecases.agent_copies import has_copy
-from ringi.usecases.plan_facts import facts_of
 from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
 from ringi.views import words
 from ringi.views.approval import proof
-from ringi.views.plan import plan_lines, total_line
+from ringi.views.plan import total_line
 
 _TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}
 
@@ -52,38 +49,12 @@ class _Asked(NamedTuple):
         return self.document.plan.id
 
 
-_only = click.option("--only", "selection", type=_Chosen(), default=ALL_SPECS, help="Only these specs of it.")
-
-
-@click.command()
-@click.argument("plan")
-@_only
-@pass_app
-def request(app: App, plan: str, selection: SpecSelection) -> None:
-    """Ask for an approval of a plan as it is now."""
-    ui, tool = app.ui, app.workspace.plan
-    asked = tool.ask(plan, selection)
-    name, outcome = app.workspace.plan_name(asked.subject_id), tool.outcome(asked.subject_id)
-    standing = outcome if isinstance(outcome, ApprovedPlan) else None
-    if ui.as_json:
-        ui.document(standing or asked)
-        return
-    if standing:
-        _tell_standing(app, name, standing)
-        ui.next_step(f"ringi execute {name}")
-        return
-    for error in app.workspace.grants.refusals(asked.subject_id):
-        ui.line(Text("! {why}", why=Text(error.message, **error.details)), style="yellow")
-    ui.line(Text("A person is asked to approve {plan}, until {when} UTC.",
-                 plan=name, when=words.moment(asked.expires_at)))  # fmt: skip
-    ui.line(Text("What is approved is sha256 {digest}", digest=asked.digest), indent=2)
-    ui.line(Text("In a terminal of their own:"), indent=2)
-    ui.next_step(_command([name], selection))
+only = click.option("--only", "selection", type=_Chosen(), default=ALL_SPECS, help="Only these specs of it.")
 
 
 @click.command()
 @click.argument("plans", metavar="PLAN…", nargs=-1, required=True)
-@_only
+@only
 @click.option("--note", metavar="TEXT", default="", help="Kept with the approval.")
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 @click.option("--diff", is_flag=True, help="With the changes, line by line.")
@@ -105,7 +76,7 @@ def approve(
     if len(set(ids)) != len(ids):
         raise click.UsageError(_("A plan is named twice"))
     if sign is None:
-        require_terminal(app, _command([tool.ref(plan_id).name for plan_id in ids], selection))
+        require_terminal(app, approve_command([tool.ref(plan_id).name for plan_id in ids], selection))
     documents = [app.workspace.plan.get(plan_id) for plan_id in ids]
     if len(documents) > 1:
         _require_together(app, documents)
@@ -118,7 +89,7 @@ def approve(
         _tell_approved(app, one, approved)
 
 
-def _command(names: Sequence[str], selection: SpecSelection) -> str:
+def approve_command(names: Sequence[str], selection: SpecSelection) -> str:
     only = "" if selection.all else f" --only {','.join(selection.ids)}"
     return f"ringi approve {' '.join(names)}{only}"
 
@@ -142,7 +113,7 @@ def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *,
         for part in preview.diffs:
             ui.diff(part.diff)
             ui.line()
-    ui.show(plan_lines(facts_of(app.workspace, ref, document, preview)))
+    describe(app, ref, document, preview)
     delta = None if diff else app.workspace.versions.delta(plan_id)
     if delta is not None and delta.differences:
         ui.line(Text("Since the version that was approved last:"), indent=2)
@@ -199,7 +170,7 @@ def _approved(app: App, asked: _Asked, selection: SpecSelection, given: Proof, n
 def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
     ui, approval = app.ui, given.approval
     if asked.standing:
-        _tell_standing(app, asked.name, given)
+        tell_standing(app, asked.name, given)
     else:
         ui.line(Text("✓ {plan} is approved, until {when} UTC",
                      plan=asked.name, when=words.moment(approval.expires_at)), style="green")  # fmt: skip
@@ -214,36 +185,6 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
     ui.next_step(f"ringi execute {asked.name}")
 
 
-def _tell_standing(app: App, name: str, given: ApprovedPlan) -> None:
+def tell_standing(app: App, name: str, given: ApprovedPlan) -> None:
     app.ui.line(Text("✓ {plan} is approved: a standing approval covers it", plan=name), style="green")
     app.ui.line(proof(given.approval.proof), indent=2)
-
-
-@click.command()
-@click.argument("plan")
-@click.option("--feedback", metavar="TEXT|-", required=True, help="What the proposer should change.")
-@pass_app
-def reject(app: App, plan: str, feedback: str) -> None:
-    """Send a plan back to whoever proposed it, with your feedback."""
-    if feedback == STDIN:
-        feedback = read_named(STDIN).decode("utf-8", "replace")
-    feedback = feedback.strip()
-    if not feedback:
-        raise click.UsageError(_("To reject it, say what should change"))
-    if any("\ud800" <= c <= "\udfff" for c in feedback):
-        raise click.UsageError(_("A text on the command line is not UTF-8"))
-    plan_id = app.workspace.plan.find(plan)
-    declined = app.workspace.plan.reject(plan_id, feedback)
-    if app.ui.as_json:
-        app.ui.document(declined)
-        return
-    tell_sent_back(app, plan_id, app.workspace.plan_name(plan_id))
-
-
-def tell_sent_back(app: App, plan_id: str, name: str) -> None:
-    app.ui.line(Text("{plan} sent back with your feedback.", plan=name))
-    if has_copy(app.workspace, plan_id):
-        app.ui.line(Text("Let the agent continue in the same copy, with your feedback:"), indent=2)
-        app.ui.next_step(f"ringi with --resume {name}")
-    else:
-        app.ui.next_step(f"ringi show {name}")

@@ -1,4 +1,4 @@
-"""`ringi verify` and `ringi log`: what happened, and the proof that a person approved exactly that."""
+"""`ringi verify`: the proof that the files are exactly what a person approved."""
 
 from collections.abc import Sequence
 from gettext import gettext as _
@@ -8,13 +8,13 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.input import require_long
+from ringi.cli.arguments import require_long
 from ringi.domain.session import is_session, short
-from ringi.errors import LogBroken, NotFound, NotProven
+from ringi.errors import NotFound, NotProven
 from ringi.text import Text
 from ringi.usecases.verify import CommitStanding, Examination, SessionVerdict, Verdict
 from ringi.views import words
-from ringi.views.proof import doubt_lines, event_line, proven_lines, session_lines, unexecuted_lines
+from ringi.views.proof import doubt_lines, proven_lines, session_lines, unexecuted_lines
 
 
 @click.command()
@@ -104,39 +104,3 @@ def _tell_commit(app: App, commit: CommitStanding) -> None:
         app.ui.line(line, indent=2)
     for note in commit.notes:
         app.ui.line(Text("! {note}", note=note), style="yellow", indent=2)
-
-
-@click.command()
-@click.argument("plan", required=False)
-@click.option("--verify", is_flag=True, help="Check that nothing in the log was changed, removed or moved.")
-@pass_app
-def log(app: App, plan: str | None, verify: bool) -> None:
-    """Show the events of a plan, of a planning session, or of all."""
-    if verify:
-        _verify_log(app)
-        return
-    if plan is not None and is_session(plan):
-        require_long(plan)
-    events = app.workspace.log(plan)
-    if app.ui.as_json:
-        app.ui.document(list(events))
-        return
-    names = {ref.id: ref.name for ref in app.plans.refs()}
-    for logged in events:
-        app.ui.line(event_line(logged, names.get(logged.event.subject_id, "-")))
-
-
-def _verify_log(app: App) -> None:
-    breaks = app.workspace.verify_log()
-    count = sum(1 for _ in app.workspace.log()) if not breaks else 0
-    if app.ui.as_json:
-        app.ui.document({"ok": not breaks, "breaks": [str(place) for place in breaks]})
-    if breaks:
-        for place in breaks:
-            app.ui.line(Text("✗ {place}", place=place), style="red")
-        raise LogBroken(count=len(breaks))
-    if not app.ui.as_json:
-        app.ui.line(
-            Text("✓ {count} events, unbroken; plans, sessions, approvals and results agree", count=count),
-            style="green",
-        )

@@ -7,15 +7,15 @@ from typing import Final
 import click
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
-from ringi.cli.approve import tell_sent_back
 from ringi.cli.ask import require_terminal
-from ringi.cli.execute import carry_out
+from ringi.cli.commands.execute import carry_out
+from ringi.cli.commands.undo import undo
+from ringi.cli.plan_output import tell_sent_back
 from ringi.cli.recheck import Recheck
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
-from ringi.cli.undo import undo
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted
 from ringi.text import Text

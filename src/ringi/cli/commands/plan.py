@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.input import STDIN
+from ringi.cli.arguments import STDIN
 from ringi.cli.planning import CHOOSE
 
 

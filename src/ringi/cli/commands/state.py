@@ -3,7 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.input import read_named
+from ringi.cli.arguments import read_named
 from ringi.domain import codec
 from ringi.domain.project_state import Diagnostic, EditorState, ProjectState, why
 from ringi.errors import NoState

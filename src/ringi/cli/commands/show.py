@@ -5,13 +5,11 @@ from gettext import gettext as _
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.plans import tell_no_plans
-from ringi.cli.versions import show_comparison
-from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef
+from ringi.cli.commands.list_ import tell_no_plans
+from ringi.cli.plan_output import describe, show_comparison
 from ringi.text import Text
 from ringi.usecases import export
-from ringi.usecases.plan_facts import facts_of
-from ringi.views.plan import next_step, plan_lines
+from ringi.views.plan import next_step
 
 
 @click.command()
@@ -82,7 +80,3 @@ def _show_as(app: App, plan_id: str, form: str) -> None:
         app.ui.document(export.as_workspace_edit(app.workspace, plan_id))
     else:
         app.ui.document(export.as_change_plan(app.workspace, plan_id))
-
-
-def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:
-    app.ui.show(plan_lines(facts_of(app.workspace, ref, document, preview)))

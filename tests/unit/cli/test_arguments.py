@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.cli.input import read_named
+from ringi.cli.arguments import read_named
 from ringi.errors import NotFound, Unreadable
 
 

@@ -7,9 +7,9 @@ import click
 import msgspec
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.fold import cut, shown_lines
-from ringi.cli.input import require_long
+from ringi.cli.arguments import require_long
 from ringi.cli.planning.driver import Driver, show_sessions
+from ringi.cli.ui import cut, shown_lines
 from ringi.domain.run import Run
 from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView
 from ringi.errors import Ambiguous, NotFound

@@ -6,8 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.fold import folded, shown_lines, width
-from ringi.cli.ui import Ui
+from ringi.cli.ui import Ui, folded, shown_lines, width
 
 WORDS = st.text(
     st.sampled_from("abc de-f.、。稟議です「ー」ｱé\u0301 ")

@@ -10,17 +10,16 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.input import STDIN, read_named
-from ringi.cli.show import describe
-from ringi.cli.specs import (
+from ringi.cli.arguments import STDIN, read_named
+from ringi.cli.commands.specs import (
     extracted_with_model,
     read_specs,
     require_extract,
     tell_added,
-    tell_report,
     tell_unplaced,
     with_unplaced,
 )
+from ringi.cli.plan_output import describe, tell_report
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.domain.plan import ActionSpec, Extraction
 from ringi.errors import NoBasis

@@ -1,11 +1,9 @@
-"""`ringi config` and `ringi schema`."""
+"""`ringi config`."""
 
 import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import shown, translated
-from ringi.domain.schemas import SCHEMAS, json_schema
-from ringi.errors import NotFound
 from ringi.text import Text
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import KEYS
@@ -73,20 +71,3 @@ def check(app: App) -> None:
     for path in loaded.files:
         app.ui.line(Text("✓ {path}", path=str(path)), style="green")
     app.ui.line(Text("✓ the configuration is valid ({count} read)", count=len(loaded.files)), style="green")
-
-
-@click.command()
-@click.argument("name", required=False)
-@pass_app
-def schema(app: App, name: str | None) -> None:
-    """Print the JSON Schema of a document; without NAME, the names."""
-    if name is None:
-        if app.ui.as_json:
-            app.ui.document(list(SCHEMAS))
-            return
-        for known in SCHEMAS:
-            app.ui.line(known)
-        return
-    if name not in SCHEMAS:
-        raise NotFound(what=Text("schema"), name=name, see="ringi schema")
-    app.ui.document(json_schema(name))

@@ -7,13 +7,14 @@ import click
 import msgspec
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.input import read_named
+from ringi.cli.arguments import read_named
+from ringi.cli.plan_output import tell_report
 from ringi.cli.progress import progress_on
 from ringi.cli.ui import translated
 from ringi.domain import codec
 from ringi.domain.base import Document
-from ringi.domain.plan import ActionSpec, ActionSpecExt, Extraction, ValidationReport
-from ringi.errors import InvalidSpecs, ModelFailed, Refused
+from ringi.domain.plan import ActionSpec, ActionSpecExt, Extraction
+from ringi.errors import InvalidSpecs, ModelFailed
 from ringi.text import Text, stored
 from ringi.views import words
 from ringi.wiring.config_keys import DEFAULTS
@@ -125,16 +126,6 @@ def tell_unplaced(app: App, found: Extraction) -> None:
         line = Text("! line {line} was not placed ({why}): {text}",
                     line=left.line, why=stored(left.why), text=left.text)  # fmt: skip
         app.ui.line(line, style="yellow")
-
-
-def tell_report(app: App, report: ValidationReport, name: str) -> None:
-    """Prints one line for each issue; ends the command if there are any."""
-    if report.ok:
-        return
-    for issue in report.issues:
-        app.ui.line(Text("✗ {issue}", issue=stored(issue)), style="red")
-    app.ui.next_step(f"ringi specs {name} --file FILE")
-    raise click.exceptions.Exit(Refused.exit_code)
 
 
 def _list(app: App, plan_id: str) -> None:

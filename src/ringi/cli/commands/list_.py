@@ -1,0 +1,66 @@
+"""`ringi list`."""
+
+from collections.abc import Sequence
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.ui import translated
+from ringi.domain.plan import PlanRef, PlanStatus
+from ringi.text import Text
+from ringi.views import words
+
+
+@click.command("list")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="How many, newest first.",
+)
+@click.option("--all", "everything", is_flag=True, help="All of them.")
+@click.option(
+    "--status",
+    "statuses",
+    type=click.Choice([str(status) for status in PlanStatus]),
+    multiple=True,
+    help="Only those with this status; may be given more than once.",
+)
+@pass_app
+def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...]) -> None:
+    """List the plans, newest first."""
+    most = None if everything else limit
+    if statuses:
+        refs = [ref for ref in app.plans.refs() if ref.status in statuses][:most]
+    else:
+        refs = app.plans.refs(limit=most)
+    if app.ui.as_json:
+        app.ui.document(refs)
+    elif refs:
+        show_table(app, refs)
+    elif statuses and app.plans.count():
+        app.ui.line(Text("No plan has that status."))
+        app.ui.next_step("ringi list")
+    else:
+        tell_no_plans(app)
+
+
+def show_table(app: App, refs: Sequence[PlanRef]) -> None:
+    rows = [
+        [
+            ref.name,
+            translated(words.status(ref)),
+            translated(words.size(ref.files, ref.added, ref.removed)),
+            translated(words.RISK[ref.risk]),
+            ref.title,
+        ]
+        for ref in refs
+    ]
+    app.ui.table(rows, ["bold" if ref.status is PlanStatus.PENDING_REVIEW else "" for ref in refs])
+
+
+def tell_no_plans(app: App) -> None:
+    app.ui.line(Text("There are no plans yet."))
+    app.ui.next_step("ringi with -- COMMAND")

@@ -1,0 +1,30 @@
+"""`ringi reject`."""
+
+from gettext import gettext as _
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named
+from ringi.cli.plan_output import tell_sent_back
+
+
+@click.command()
+@click.argument("plan")
+@click.option("--feedback", metavar="TEXT|-", required=True, help="What the proposer should change.")
+@pass_app
+def reject(app: App, plan: str, feedback: str) -> None:
+    """Send a plan back to whoever proposed it, with your feedback."""
+    if feedback == STDIN:
+        feedback = read_named(STDIN).decode("utf-8", "replace")
+    feedback = feedback.strip()
+    if not feedback:
+        raise click.UsageError(_("To reject it, say what should change"))
+    if any("\ud800" <= c <= "\udfff" for c in feedback):
+        raise click.UsageError(_("A text on the command line is not UTF-8"))
+    plan_id = app.workspace.plan.find(plan)
+    declined = app.workspace.plan.reject(plan_id, feedback)
+    if app.ui.as_json:
+        app.ui.document(declined)
+        return
+    tell_sent_back(app, plan_id, app.workspace.plan_name(plan_id))

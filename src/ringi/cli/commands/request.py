@@ -1,0 +1,36 @@
+"""`ringi request`."""
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.commands.approve import approve_command, only, tell_standing
+from ringi.domain.approval import ApprovedPlan
+from ringi.domain.plan import SpecSelection
+from ringi.text import Text
+from ringi.views import words
+
+
+@click.command()
+@click.argument("plan")
+@only
+@pass_app
+def request(app: App, plan: str, selection: SpecSelection) -> None:
+    """Ask for an approval of a plan as it is now."""
+    ui, tool = app.ui, app.workspace.plan
+    asked = tool.ask(plan, selection)
+    name, outcome = app.workspace.plan_name(asked.subject_id), tool.outcome(asked.subject_id)
+    standing = outcome if isinstance(outcome, ApprovedPlan) else None
+    if ui.as_json:
+        ui.document(standing or asked)
+        return
+    if standing:
+        tell_standing(app, name, standing)
+        ui.next_step(f"ringi execute {name}")
+        return
+    for error in app.workspace.grants.refusals(asked.subject_id):
+        ui.line(Text("! {why}", why=Text(error.message, **error.details)), style="yellow")
+    ui.line(Text("A person is asked to approve {plan}, until {when} UTC.",
+                 plan=name, when=words.moment(asked.expires_at)))  # fmt: skip
+    ui.line(Text("What is approved is sha256 {digest}", digest=asked.digest), indent=2)
+    ui.line(Text("In a terminal of their own:"), indent=2)
+    ui.next_step(approve_command([name], selection))

@@ -1,0 +1,29 @@
+"""`ringi revert`."""
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.plan_output import tell_report
+from ringi.text import Text
+
+
+@click.command()
+@click.argument("plan")
+@click.argument("version", type=click.IntRange(1))
+@pass_app
+def revert(app: App, plan: str, version: int) -> None:
+    """Give a plan the specs of an earlier version.
+
+    That makes a new version of it; the others stay.
+    """
+    tool = app.workspace.plan
+    plan_id = tool.find(plan)
+    report = app.workspace.versions.revert(plan_id, version)
+    ref = tool.ref(plan_id)
+    if app.ui.as_json:
+        app.ui.document(report)
+    tell_report(app, report, ref.name)
+    line = Text("{plan} is as in version {old} again; this is version {new}.",
+                plan=ref.name, old=version, new=ref.version)  # fmt: skip
+    app.ui.line(line)
+    app.ui.next_step(f"ringi review {ref.name}")

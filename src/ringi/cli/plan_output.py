@@ -1,0 +1,55 @@
+"""What several commands print about a plan."""
+
+import click
+
+from ringi.cli.app import App
+from ringi.domain.answer import PlanComparison
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, ValidationReport
+from ringi.errors import Refused
+from ringi.text import Text, stored
+from ringi.usecases.agent_copies import has_copy
+from ringi.usecases.plan_facts import facts_of
+from ringi.views.plan import difference_line, plan_lines
+
+
+def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:
+    app.ui.show(plan_lines(facts_of(app.workspace, ref, document, preview)))
+
+
+def show_comparison(app: App, found: PlanComparison, *, most: int | None = None) -> None:
+    """Prints at most `most` lines of each diff."""
+    ui, tool = app.ui, app.workspace.plan
+    line = Text(
+        "{plan} version {version} → {other} version {later}",
+        plan=tool.ref(found.plan_id).name,
+        version=found.version,
+        other=tool.ref(found.other_plan_id).name,
+        later=found.other_version,
+    )
+    ui.line(line, style="bold")
+    if not found.differences:
+        ui.line(Text("Both would do the same."), indent=2)
+    for difference in found.differences:
+        ui.show([difference_line(difference)])
+        if difference.diff:
+            ui.diff(difference.diff, most=most)
+    ui.next_step(f"ringi show {tool.ref(found.other_plan_id).name}")
+
+
+def tell_report(app: App, report: ValidationReport, name: str) -> None:
+    """Prints one line for each issue; ends the command if there are any."""
+    if report.ok:
+        return
+    for issue in report.issues:
+        app.ui.line(Text("✗ {issue}", issue=stored(issue)), style="red")
+    app.ui.next_step(f"ringi specs {name} --file FILE")
+    raise click.exceptions.Exit(Refused.exit_code)
+
+
+def tell_sent_back(app: App, plan_id: str, name: str) -> None:
+    app.ui.line(Text("{plan} sent back with your feedback.", plan=name))
+    if has_copy(app.workspace, plan_id):
+        app.ui.line(Text("Let the agent continue in the same copy, with your feedback:"), indent=2)
+        app.ui.next_step(f"ringi with --resume {name}")
+    else:
+        app.ui.next_step(f"ringi show {name}")
