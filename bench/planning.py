@@ -15,7 +15,7 @@ from bench.scratch import ledger_of, opened, scratch
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.domain.session import DecisionPending, QuestionPending, TokenUsage
 from ringi.planning.tool import PlanningTool
-from ringi.wiring.planning import session_services
+from ringi.wiring.assemble import session_services
 from tests.fakes.model_server import ModelServer, Request
 from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY, WORDS
 

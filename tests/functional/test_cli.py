@@ -138,6 +138,13 @@ def test_config_show_says_where_values_come_from(desk: Desk, isolated: Path) -> 
     done = desk.run("config", "check")
     assert done.returncode == 2
     assert "max_file_bytes" in done.stderr
+    # It counts only once the project is trusted, and is checked before.
+    (desk.root / ".agent" / "config.yaml").write_text("logs:\n  mask: ['PIN .*', '(']\n")
+    done = desk.run("config", "check")
+    assert done.returncode == 2
+    assert "it is no regular expression" in done.stderr
+    (desk.root / ".agent" / "config.yaml").write_text("logs:\n  mask: ['PIN .*']\n")
+    assert "logs.mask is ignored until the project is trusted" in desk.run("config", "check").stdout
 
 
 @pytest.mark.req("PT-7")

@@ -6,10 +6,9 @@ from typing import Self
 
 from ringi.ports import Clock, EventSink, PersonChannel
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.wiring.assemble import Assembly, Progress, assemble
+from ringi.wiring.assemble import Assembly, Progress, assemble, settings_of
 from ringi.wiring.commands import supervisors_in
 from ringi.wiring.config import Loaded
-from ringi.wiring.settings import settings_of
 from ringi.wiring.system import process_environment
 from ringi.workspace.places import find_root, places_of
 

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -102,6 +103,22 @@ class PatternMatcher:
         assert child.stdin is not None  # noqa: S101  # a pipe
         child.stdin.write(json.dumps([self._seconds, *self._patterns]).encode() + b"\n")
         return child
+
+
+def first_invalid(patterns: Sequence[str]) -> int | None:
+    """The index of the first pattern that does not compile in time; None if all do."""
+
+    def compile_together(count: int) -> bool:
+        matcher = PatternMatcher(patterns[:count])
+        try:
+            return matcher("") is not None
+        finally:
+            matcher.close()
+
+    if compile_together(len(patterns)):
+        return None
+    # Halve the list instead of starting a child for each pattern.
+    return bisect_left(range(1, len(patterns)), True, key=lambda count: not compile_together(count))
 
 
 def _line(descriptor: int) -> bytes:

@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-from ringi.errors import NoExtra, UnknownModel
-from ringi.llm.credentials import key
+from ringi.errors import NoExtra, NoModelKey, UnknownModel
 from ringi.text import Text, deceiving
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Provide
     name = f"openai:{model}"
     url = _address(name, base_url or environment.get("OPENAI_BASE_URL") or _OPENAI_URL)
     official = url == _OPENAI_URL
-    secret = key(name, "OPENAI_API_KEY", environment, needed=official)
+    secret = _key(name, "OPENAI_API_KEY", environment, needed=official)
     _installed(name, "openai")
     account = environment if official else {}
     return Provider(
@@ -69,7 +68,7 @@ def anthropic(model: str, environment: Mapping[str, str]) -> Provider:
     name = f"anthropic:{model}"
     given = environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
     url = _address(name, given).removesuffix("/v1")
-    secret = key(name, "ANTHROPIC_API_KEY", environment, needed=url == _ANTHROPIC_URL)
+    secret = _key(name, "ANTHROPIC_API_KEY", environment, needed=url == _ANTHROPIC_URL)
     _installed(name, "anthropic")
     credentials = {"x-api-key": secret} if secret else {}
     return Provider(name, url, lambda: _messages(model, url), takes_schema=False, credentials=credentials)
@@ -122,6 +121,20 @@ def _messages(model: str, url: str) -> ModelFactory:
 def _reached(url: str, http: httpx2.AsyncClient) -> dict[str, Any]:
     """The SDKs require a key, but our transport decides which one is sent, and how."""
     return {"base_url": url, "api_key": _NO_KEY, "http_client": http, "max_retries": 0}
+
+
+def _key(model: str, variable: str, environment: Mapping[str, str], *, needed: bool) -> str | None:
+    """Raises NoModelKey if it is needed and missing, UnknownModel if it cannot be sent."""
+    found = environment.get(variable, "").strip()
+    if not found:
+        if needed:
+            raise NoModelKey(model=model, variable=variable)
+        return None
+    if not (found.isascii() and found.isprintable()) or " " in found:
+        raise UnknownModel(
+            model=model, why=Text("{variable} holds characters that no key has", variable=variable)
+        )
+    return found
 
 
 def _bearer(secret: str | None) -> dict[str, str]:

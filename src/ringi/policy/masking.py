@@ -7,10 +7,10 @@ placeholder stays readable: masking it would hide a mistake and suggest a secret
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from ringi.policy.leaks import KINDS, leaks
 from ringi.text import Text
@@ -26,6 +26,11 @@ _SHORTEST_KEY: Final = 8
 """Shorter values are dummies for services without a key; masking them would tear words apart."""
 _ROUNDS: Final = 4
 """Masking one secret may uncover another one next to it, so it is repeated."""
+
+_SECRET_VARIABLE: Final = re.compile(
+    r"(?:^|_)(?:API|AUTH)?(?:KEY|TOKEN|SECRET|PAT|CREDENTIALS?)(?:_?\d+)?$|PASSWORD|PASSWD", re.IGNORECASE
+)
+_PROXY_PASSWORD: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?[^:@/]*:(.+)@", re.IGNORECASE)
 
 Find = Callable[[str], Sequence[tuple[int, int]] | None]
 """Where the configured patterns match; None if they took too long."""
@@ -90,6 +95,17 @@ def _replaced(text: str, spans: Iterable[_Span]) -> str:
             parts += [text[at:start], _mark(kind)]
             at = end
     return "".join([*parts, text[at:]])
+
+
+def secret_values(environment: Mapping[str, str]) -> frozenset[str]:
+    """Values of variables whose names suggest a secret, and proxy passwords."""
+    found: set[str] = set()
+    for name, value in environment.items():
+        if _SECRET_VARIABLE.search(name):
+            found.add(value.strip())
+        elif name.casefold().endswith("_proxy") and (password := _PROXY_PASSWORD.match(value.strip())):
+            found |= {password[1], unquote(password[1])}
+    return frozenset(found - {""})
 
 
 def _united(spans: Iterable[_Span]) -> Iterator[_Span]:

@@ -1,7 +1,12 @@
-"""The one place that picks adapters."""
+"""The one place that picks adapters. What most commands do not need is imported on first use."""
+
+# ruff: noqa: PLC0415  # factories
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +16,7 @@ from ringi.integrations.person import TerminalPerson
 from ringi.integrations.signing import SshSignatures
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
-from ringi.ports import Clock, EventSink, PersonChannel, Upkeep
+from ringi.ports import Clock, EventSink, LanguageModel, PersonChannel, SessionStore, Upkeep
 from ringi.store.connection import private_folder
 from ringi.store.events import Changed
 from ringi.store.ledger import Ledger
@@ -19,8 +24,9 @@ from ringi.store.lock import FileLock
 from ringi.store.projection import Later, Projection
 from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text
+from ringi.usecases.settings import BesideSettings, DiagnosticCommand, DiagnosticSettings, Settings
 from ringi.wiring.commands import PlanChecks, PlanCommands
-from ringi.wiring.config import Loaded, load
+from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import Config
 from ringi.wiring.models import budget_of, choose
 from ringi.wiring.signers import signer_lists
@@ -30,6 +36,7 @@ from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:
     from ringi.integrations.commits import GitCommits
+    from ringi.planning.services import SessionServices
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
     from ringi.workspace.snapshot import Snapshots
@@ -131,26 +138,61 @@ def _services(
 def _planning(
     ledger: Ledger, services: Services, loaded: Loaded, places: Places, environment: Mapping[str, str]
 ) -> "PlanningTool":
-    from ringi.planning.tool import PlanningTool  # noqa: PLC0415  # most commands do not need it
-    from ringi.wiring.planning import session_services  # noqa: PLC0415  # as above
+    from ringi.planning.tool import PlanningTool
 
     return PlanningTool(session_services(ledger, services, loaded.config, places, environment))
 
 
+def session_services(
+    ledger: SessionStore,
+    services: Services,
+    config: Config,
+    places: Places,
+    environment: Mapping[str, str],
+) -> "SessionServices":
+    from ringi.domain.session import ProjectFacts
+    from ringi.planning.services import SessionServices
+    from ringi.store.lock import PassingLock
+    from ringi.wiring.models import mask_of
+    from ringi.workspace.glance import glance
+
+    @cache
+    def model() -> LanguageModel:
+        return choose(config.model, config, environment, Path.cwd())
+
+    def working_on(session_id: str) -> AbstractContextManager[None]:
+        return PassingLock(places.state / f"{session_id}.lock", config.lock.wait_sec)("planning")
+
+    return SessionServices(
+        store=ledger,
+        clock=services.clock,
+        ids=services.ids,
+        model=model,
+        budget=budget_of(config),
+        person=services.person,
+        signatures=services.signatures,
+        project=lambda: ProjectFacts(*glance(places.root)),
+        mask=mask_of(config, environment),
+        detailed=config.logs.detail == "on",
+        working_on=working_on,
+        sleep=time.sleep,
+    )
+
+
 def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
-    from ringi.usecases.analysis import analyse  # noqa: PLC0415  # only for analyze specs
+    from ringi.usecases.analysis import analyse
 
     return analyse(places, tree, path, critical=config.risk.critical)
 
 
 def _extractor(services: Services) -> "Extractor":
-    from ringi.plans.extract.extractor import Extractor  # noqa: PLC0415  # dozens of patterns for two commands
+    from ringi.plans.extract.extractor import Extractor
 
     return Extractor(services)
 
 
 def snapshots(places: Places) -> "Snapshots":
-    from ringi.workspace.snapshot import Snapshots  # noqa: PLC0415  # only for change plans and commands
+    from ringi.workspace.snapshot import Snapshots
 
     return Snapshots(places.state, places.root)
 
@@ -158,7 +200,7 @@ def snapshots(places: Places) -> "Snapshots":
 def commits_of(
     places: Places, environment: Mapping[str, str], on_progress: Progress = lambda _: None
 ) -> "GitCommits":
-    from ringi.integrations.commits import GitCommits  # noqa: PLC0415  # only if one is wanted
+    from ringi.integrations.commits import GitCommits
 
     return GitCommits(places.root, environment, on_progress)
 
@@ -184,3 +226,31 @@ def rules_of(config: Config) -> Rules:
             config.checks.before, config.checks.after, CheckFailure(config.checks.on_failure)
         ),
     )
+
+
+def settings_of(loaded: Loaded) -> Settings:
+    beside, diagnostics = loaded.config.beside, loaded.config.diagnostics
+    return Settings(
+        beside=BesideSettings(
+            carry=beside.carry,
+            checks=beside.checks,
+            sandbox=beside.sandbox,
+            writable=beside.writable,
+            keep_days=beside.keep_days,
+        ),
+        diagnostics=DiagnosticSettings(
+            commands=_diagnostics(loaded), format=diagnostics.format, timeout_sec=diagnostics.timeout_sec
+        ),
+        check_timeout_sec=loaded.config.checks.timeout_sec,
+    )
+
+
+def _diagnostics(loaded: Loaded) -> tuple[DiagnosticCommand, ...]:
+    name = "diagnostics.commands"
+    own = loaded.config.diagnostics.commands
+    commands = tuple(DiagnosticCommand(text) for text in own)
+    overruled = loaded.sources[name].origin is Origin.ENVIRONMENT
+    if loaded.trust is None or loaded.trust.trusted or overruled:
+        return commands
+    others = (text for text in loaded.trust.lines(name) if text not in own)
+    return (*commands, *(DiagnosticCommand(text, trusted=False) for text in others))

@@ -30,14 +30,15 @@ from ringi.wiring.config_file import (
 )
 from ringi.wiring.config_keys import (
     DEFAULTS,
+    EXPRESSION,
     KEYS,
     SECTIONS,
     VARIABLES,
     Config,
+    Form,
     Guard,
     Key,
     Value,
-    rule_of,
 )
 from ringi.workspace.pins import SIGNERS, Part, Trust, TrustState, Verdict, commands_part
 from ringi.workspace.places import project_file, signers_file, user_file
@@ -74,16 +75,16 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
     user: dict[str, Node] = {}
     project: dict[str, Node] = {}
     if (path := user_file(environment)) is not None:
-        if (data := guarded(path, user_bytes)) is not None:
+        if (found := _settings(path, user_bytes)) is not None:
             files.append(path)
-            user = _settings(data, path)
+            user = found
         elif environment.get("RINGI_CONFIG"):
             notes.append(Text("RINGI_CONFIG names {path}, which is not there", path=path))
     if workspace is not None:
         path = project_file(workspace)
-        if (data := guarded(path, project_bytes)) is not None:
+        if (found := _settings(path, project_bytes)) is not None:
             files.append(path)
-            project = _settings(data, path)
+            project = found
     trust = None
     if workspace is not None and any(KEYS[name].rule.guard.needs_trust for name in project):
         trust = Trust(workspace, environment, FileLock).state(_executable(project, workspace))
@@ -103,9 +104,22 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
 
 def executable(workspace: Path) -> tuple[Part, ...]:
     """What the project's own files would run or rely on."""
-    path = project_file(workspace)
-    data = guarded(path, project_bytes)
-    return _executable({} if data is None else _settings(data, path), workspace)
+    return _executable(_settings(project_file(workspace), project_bytes) or {}, workspace)
+
+
+def check_expressions(workspace: Path) -> None:
+    """Raises BadConfiguration for an invalid regular expression of the project, even if it is not trusted.
+
+    `load` leaves those of an untrusted project alone; here a child process compiles them.
+    """
+    from ringi.integrations.pattern_matcher import first_invalid  # noqa: PLC0415  # for one command only
+
+    for name, node in (_settings(project_file(workspace), project_bytes) or {}).items():
+        key = KEYS[name]
+        if key.rule.form is EXPRESSION and isinstance(node.value, list):
+            at = first_invalid([str(item.value) for item in node.value])
+            if at is not None:
+                _refuse(key, node.value[at], EXPRESSION)
 
 
 def _executable(project: Mapping[str, Node], workspace: Path) -> tuple[Part, ...]:
@@ -250,11 +264,17 @@ def _item(key: Key, node: Node, counts: bool) -> str:
         if isinstance(key.default, str):
             wrong(node, Text("{key} is a text, not {found}; quotes make a text", key=name, found=found))
         wrong(node, Text("{key} holds texts, not {found}; quotes make a text", key=name, found=found))
-    item = node.value if key.rule.item is None else key.rule.item(node.value)
-    if item is None or (counts and not key.rule.valid(item)):
-        why = rule_of(key.rule.item)
-        wrong(node, Text("{key} cannot hold {found}: {why}", key=name, found=found, why=why))
+    form = key.rule.form
+    if form is None:
+        return node.value
+    item = form.normal(node.value)
+    if item is None or (counts and not form.usable(item)):
+        _refuse(key, node, form)
     return item
+
+
+def _refuse(key: Key, node: Node, form: Form) -> NoReturn:
+    wrong(node, Text("{key} cannot hold {found}: {why}", key=key.name, found=shown(node), why=form.words))
 
 
 # The environment.
@@ -284,11 +304,13 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
     return found
 
 
-def _settings(data: bytes, path: Path) -> dict[str, Node]:
-    """The file's values by dotted name."""
-    root = tree(data, path)
+def _settings(path: Path, read: Callable[[Path], bytes | None]) -> dict[str, Node] | None:
+    """The file's values by dotted name; None if there is no file."""
+    data = guarded(path, read)
+    if data is None:
+        return None
     found: dict[str, Node] = {}
-    for name, node in root.items():
+    for name, node in tree(data, path).items():
         if name in KEYS and "." not in name:
             found[name] = node
         elif name not in SECTIONS:

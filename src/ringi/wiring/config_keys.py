@@ -21,7 +21,15 @@ _LONGEST_EXPRESSION: Final = 500
 Value: TypeAlias = str | int | float | tuple[str, ...]
 
 
-# Validators of a text or a list item: each returns the normal form, or None if it is invalid.
+class Form(NamedTuple):
+    """What a text or a list item looks like."""
+
+    normal: Callable[[str], str | None]
+    """Its normal form; None if it is invalid."""
+    words: Text
+    """For people, after an invalid one."""
+    usable: Callable[[str], bool] = lambda _: True
+    """A second check for values that count; not run on values from an untrusted project."""
 
 
 def _clean(item: str) -> bool:
@@ -29,7 +37,7 @@ def _clean(item: str) -> bool:
     return bool(item.strip()) and not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in item)
 
 
-def glob(item: str) -> str | None:
+def _glob(item: str) -> str | None:
     # A glob that matches no path in the workspace would silently protect nothing.
     parts = item.rstrip("/").split("/")
     if parts[0] == "~" or {"", ".", ".."} & set(parts) or not _clean(item):
@@ -37,36 +45,23 @@ def glob(item: str) -> str | None:
     return item.rstrip("/") + "/**" if item.endswith("/") else item
 
 
-def folder(item: str) -> str | None:
-    return glob(item.rstrip("/"))
-
-
-def place(item: str) -> str | None:
-    """An absolute folder, or one below the home folder."""
+def _place(item: str) -> str | None:
     path = item.rstrip("/")
     anywhere = path.startswith(("/", "~/")) and not {"", ".", ".."} & set(path.split("/")[1:])
     return path if anywhere and _clean(item) else None
 
 
-def extension(item: str) -> str | None:
+def _extension(item: str) -> str | None:
     normal = "." + item.strip().removeprefix(".").lower()
     return normal if _clean(normal) and re.fullmatch(r"(\.[^\s./\\*?\[\]]+)+", normal) else None
 
 
-def command(item: str) -> str | None:
+def _line(item: str) -> str | None:
     return item.strip() if _clean(item.strip()) else None
 
 
-def name(item: str) -> str | None:
-    return item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None
-
-
-def model_name(item: str) -> str | None:
-    return command(item)
-
-
-def address(item: str) -> str | None:
-    """A service's address, without a password: keys belong in the environment. Empty means the default."""
+def _address(item: str) -> str | None:
+    """Without a password: keys belong in the environment. Empty means the default."""
     match = re.fullmatch(
         r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?(?:/[^\s?#@]*)?", item
     )
@@ -75,12 +70,7 @@ def address(item: str) -> str | None:
     return item.rstrip("/")
 
 
-def expression(item: str) -> str | None:
-    """Does not compile it: an untrusted project must not keep us busy."""
-    return item if len(item) <= _LONGEST_EXPRESSION and _clean(item) else None
-
-
-def compiles(item: str) -> bool:
+def _compiles(item: str) -> bool:
     try:
         with warnings.catch_warnings():  # warnings about future syntax do not help here
             warnings.simplefilter("ignore")
@@ -90,25 +80,31 @@ def compiles(item: str) -> bool:
     return True
 
 
-def rule_of(item: Callable[[str], str | None] | None) -> Text:
-    if item is extension:
-        return Text("an extension looks like .exe")
-    if item is command:
-        return Text("a command is one line")
-    if item is place:
-        return Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it")
-    if item is address:
-        return Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
-    if item is expression:
-        return Text("it is no regular expression of at most {most} characters", most=_LONGEST_EXPRESSION)
-    if item is model_name:
-        return Text("a model is named like openai:gpt-5, ollama:llama3, command:claude or playbook")
-    if item is name:
-        return Text("a variable's name has letters, digits and _")
-    return Text("a path starts in the workspace, like docs/api, and has no . or .. in it")
-
-
-# What a project's file may do with a key.
+_IN_WORKSPACE: Final = Text("a path starts in the workspace, like docs/api, and has no . or .. in it")
+_GLOB: Final = Form(_glob, _IN_WORKSPACE)
+_FOLDER: Final = Form(lambda item: _glob(item.rstrip("/")), _IN_WORKSPACE)
+_PLACE: Final = Form(
+    _place,
+    Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it"),
+)
+_EXTENSION: Final = Form(_extension, Text("an extension looks like .exe"))
+_COMMAND: Final = Form(_line, Text("a command is one line"))
+_MODEL: Final = Form(
+    _line, Text("a model is named like openai:gpt-5, ollama:llama3, command:claude or playbook")
+)
+_VARIABLE: Final = Form(
+    lambda item: item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None,
+    Text("a variable's name has letters, digits and _"),
+)
+_ADDRESS: Final = Form(
+    _address, Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
+)
+# Compiled only if it counts: an untrusted project must not keep us busy.
+EXPRESSION: Final = Form(
+    lambda item: item if len(item) <= _LONGEST_EXPRESSION and _clean(item) else None,
+    Text("it is no regular expression of at most {most} characters", most=_LONGEST_EXPRESSION),
+    _compiles,
+)
 
 
 class Guard(StrEnum):
@@ -134,10 +130,8 @@ class Rule(NamedTuple):
     guard: Guard = Guard.NONE
     least: float = 0
     most: float = _EXACT
-    item: Callable[[str], str | None] | None = None
-    """Returns the normal form of a text or list item; None if it is invalid."""
-    valid: Callable[[str], bool] = lambda _: True
-    """A second check for values that count; not run on values from an untrusted project."""
+    form: Form | None = None
+    """Of a text or a list item."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -153,15 +147,15 @@ class Approval(Section, frozen=True):
 class Risk(Section, frozen=True):
     large_overwrite_lines: Annotated[int, Rule(Guard.SMALLER)] = 300
     large_overwrite_bytes: Annotated[int, Rule(Guard.SMALLER)] = 65_536
-    critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
+    critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_GLOB)] = ()
     """Globs in addition to the built-in ones."""
-    mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=glob)] = ()
+    mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_GLOB)] = ()
 
 
 class Limits(Section, frozen=True):
     max_file_bytes: Annotated[int, Rule(Guard.SMALLER)] = 10_485_760
     max_specs: Annotated[int, Rule(Guard.SMALLER, least=1)] = 10_000
-    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, item=extension)] = ()
+    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_EXTENSION)] = ()
 
 
 class Lock(Section, frozen=True):
@@ -169,8 +163,8 @@ class Lock(Section, frozen=True):
 
 
 class Checks(Section, frozen=True):
-    before: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
-    after: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
+    before: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
+    after: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
     on_failure: Annotated[Literal["keep", "undo"], Rule(Guard.LARGER)] = "undo"
     timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
 
@@ -179,15 +173,15 @@ class Run(Section, frozen=True):
     """Specs of the kind run."""
 
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
-    allowed: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
-    environment: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=name)] = ()
+    allowed: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
+    environment: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_VARIABLE)] = ()
     """Variables that commands get in addition to the usual harmless ones."""
     timeout_sec: Annotated[int, Rule(least=1, most=_LONGEST_WAIT_SEC)] = 600
     output_bytes: Annotated[int, Rule(most=16 * 1024 * 1024)] = 65_536
 
 
 class Diagnostics(Section, frozen=True):
-    commands: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
+    commands: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
     format: Annotated[Literal["auto", "sarif", "ruff", "lines"], Rule()] = "auto"
     timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
 
@@ -197,10 +191,10 @@ class Keep(Section, frozen=True):
 
 
 class Beside(Section, frozen=True):
-    carry: Annotated[tuple[str, ...], Rule(item=folder)] = ()
-    checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=command)] = ()
+    carry: Annotated[tuple[str, ...], Rule(form=_FOLDER)] = ()
+    checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
-    writable: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, item=place)] = ()
+    writable: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_PLACE)] = ()
     """Folders outside the copy that the agent may write to in its sandbox, such as package caches."""
     keep_days: Annotated[int, Rule(most=_CENTURY_DAYS)] = 14
     """How long to keep the copy of an open plan for `ringi with --resume`."""
@@ -215,7 +209,7 @@ class Notify(Section, frozen=True):
 class Llm(Section, frozen=True):
     """Language models. Their keys come only from the environment."""
 
-    base_url: Annotated[str, Rule(Guard.TRUSTED, item=address)] = ""
+    base_url: Annotated[str, Rule(Guard.TRUSTED, form=_ADDRESS)] = ""
     """The address of an openai: model's service, if it is not OpenAI."""
     timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 120.0
     """For one question, retries included."""
@@ -231,14 +225,14 @@ class Planning(Section, frozen=True):
 class Logs(Section, frozen=True):
     detail: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
     """Keep prompts and answers in the logs."""
-    mask: Annotated[tuple[str, ...], Rule(Guard.ADDED_ONCE_TRUSTED, item=expression, valid=compiles)] = ()
+    mask: Annotated[tuple[str, ...], Rule(Guard.ADDED_ONCE_TRUSTED, form=EXPRESSION)] = ()
     """Regular expressions for more secrets; matched in a separate process that can be killed."""
 
 
 # The one table of keys, with type, default and guard; `KEYS` is derived from it.
 class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
-    model: Annotated[str, Rule(Guard.TRUSTED, item=model_name)] = "playbook"
+    model: Annotated[str, Rule(Guard.TRUSTED, form=_MODEL)] = "playbook"
     """The language model; the playbook needs none."""
     approval: Approval = Approval()
     risk: Risk = Risk()

@@ -1,8 +1,11 @@
-"""Chooses the configured language model and imports what it needs."""
+"""Chooses the configured language model and imports what it needs; masks secrets in what it says."""
+
+# ruff: noqa: PLC0415  # each branch imports only what it needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +15,7 @@ from ringi.text import Text
 from ringi.workspace.places import models_folder
 
 if TYPE_CHECKING:
+    from ringi.integrations.pattern_matcher import PatternMatcher
     from ringi.ports import LanguageModel
     from ringi.wiring.config_keys import Config
 
@@ -22,7 +26,6 @@ _KINDS: Final = (PLAYBOOK, *_SERVICES, "command", "record", "replay")
 
 def choose(name: str, config: Config, environment: Mapping[str, str], folder: Path) -> LanguageModel:
     """Recordings are relative to `folder`. Raises UnknownModel, NoModelKey, NoExtra."""
-    # ruff: noqa: PLC0415  # each branch imports only what it needs
     name = name.strip()
     kind, colon, rest = name.partition(":")
     rest = rest.strip()
@@ -39,7 +42,6 @@ def choose(name: str, config: Config, environment: Mapping[str, str], folder: Pa
     if kind == "command":
         from ringi.llm.client import ModelClient
         from ringi.llm.command_backend import CommandBackend
-        from ringi.wiring.masking import scrub_of
 
         scrub = scrub_of(environment)
         backend = CommandBackend(rest, environment, scrub, folder=models_folder(environment))
@@ -55,7 +57,6 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
     from ringi.llm import providers
     from ringi.llm.client import ModelClient
     from ringi.llm.http_backend import HttpBackend
-    from ringi.wiring.masking import scrub_of
 
     if kind == "openai":
         # Only openai: has a configurable address; another service's key must not be sent there.
@@ -73,7 +74,6 @@ def _recording(
     name: str, kind: str, rest: str, config: Config, environment: Mapping[str, str], folder: Path
 ) -> LanguageModel:
     from ringi.llm.recording import Recording, Replay
-    from ringi.wiring.masking import mask_of
 
     if kind == "replay":
         return Replay(folder / rest)
@@ -104,3 +104,26 @@ def _nearest(kind: str) -> Text:
     if near:
         return Text("did you mean {near}?", near=near[0])
     return Text("nothing of that name is known")
+
+
+def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
+    """Removes the keys in this environment."""
+    from ringi.policy.masking import hiding, secret_values
+
+    return hiding(secret_values(environment))
+
+
+def mask_of(config: Config, environment: Mapping[str, str]) -> Callable[[str], str]:
+    """Removes those, and secrets recognised by built-in and configured patterns (PP-17)."""
+    from ringi.policy.masking import masked
+
+    scrub, find = scrub_of(environment), _matcher(config.logs.mask)
+    return lambda text: masked(scrub(text), find)
+
+
+@cache
+def _matcher(patterns: tuple[str, ...]) -> PatternMatcher:
+    """One child process, shared by all workspaces and models."""
+    from ringi.integrations.pattern_matcher import PatternMatcher
+
+    return PatternMatcher(patterns)

@@ -29,7 +29,7 @@ from ringi.errors import (
 )
 from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
 from ringi.llm.command_backend import LONGEST_WORD, CommandBackend, flat
-from ringi.wiring.masking import scrub_of
+from ringi.wiring.models import scrub_of
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
 # Every stand-in begins like that: what it was given is written beside it.

@@ -24,12 +24,11 @@ from ringi.errors import (
 )
 from ringi.llm import providers
 from ringi.llm.client import ModelClient
-from ringi.llm.credentials import secrets
 from ringi.llm.http_backend import HttpBackend, client, proxy_for
 from ringi.llm.providers import Provider, _chat
+from ringi.policy.masking import secret_values
 from ringi.wiring.config_keys import Config, Llm
-from ringi.wiring.masking import scrub_of
-from ringi.wiring.models import choose
+from ringi.wiring.models import choose, scrub_of
 from tests.fakes.model_server import (
     ANTHROPIC_KEY,
     OPENAI_KEY,
@@ -503,7 +502,7 @@ def test_every_secret_of_the_environment_is_known():
         "PATH": "/usr/bin",
     }
     values = {value for name, value in environment.items() if name != "https_proxy"}
-    assert secrets({**environment, **harmless}) == values | {"p%40ss-word", "p@ss-word"}
+    assert secret_values({**environment, **harmless}) == values | {"p%40ss-word", "p@ss-word"}
 
 
 def test_scrubbing_leaves_words_alone():

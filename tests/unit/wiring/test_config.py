@@ -18,7 +18,7 @@ import ringi
 from ringi.errors import BadConfiguration
 from ringi.store.lock import FileLock
 from ringi.wiring import config_keys as module
-from ringi.wiring.config import Loaded, Origin, Source, executable, load
+from ringi.wiring.config import Loaded, Origin, Source, check_expressions, executable, load
 from ringi.wiring.config_file import MAX_FILE_BYTES
 from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, Config, Guard, Section
 from ringi.workspace.pins import Trust
@@ -143,10 +143,10 @@ def test_the_table_has_every_field_of_the_configuration_and_no_other():
 def test_a_rule_fits_its_type(key: module.Key):
     assert key.of(DEFAULTS) == key.default
     free = isinstance(key.default, str) and not key.choices
-    assert (key.rule.item is not None) == (isinstance(key.default, tuple) or free)
+    assert (key.rule.form is not None) == (isinstance(key.default, tuple) or free)
     if free:  # its own default can be written down
-        assert key.rule.item is not None
-        assert key.rule.item(str(key.default)) == key.default
+        assert key.rule.form is not None
+        assert key.rule.form.normal(str(key.default)) == key.default
         assert key.rule.guard in {Guard.NONE, Guard.TRUSTED}
     if isinstance(key.default, int | float):
         assert key.rule.least <= key.default <= key.rule.most
@@ -651,11 +651,13 @@ def test_a_project_masks_more_and_never_less(place: Place):
 
 
 @pytest.mark.req("PP-17")
-def test_what_a_project_masks_is_not_even_compiled_before_it_is_trusted(place: Place):
-    place.project.write_text("logs: {mask: ['(', '(a+)+$']}\n")
+def test_what_a_project_masks_is_compiled_only_in_a_child_before_it_is_trusted(place: Place):
+    place.project.write_text("logs:\n  mask:\n    - '(a+)+$'\n    - x\n    - '('\n    - '['\n")
     loaded = place.load()
     assert loaded.config.logs.mask == ()
     assert loaded.sources["logs.mask"].origin is Origin.IGNORED
+    with pytest.raises(BadConfiguration, match=r"config\.yaml:5: logs\.mask cannot hold \"\(\""):
+        check_expressions(place.workspace)
     place.trust()
     assert "logs.mask cannot hold" in str(place.refused())
 

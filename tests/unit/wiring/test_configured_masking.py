@@ -6,7 +6,7 @@ import pytest
 
 from ringi.store.lock import FileLock
 from ringi.wiring.config import executable, load
-from ringi.wiring.masking import mask_of
+from ringi.wiring.models import mask_of
 from ringi.workspace.pins import Trust
 from ringi.workspace.places import project_file
 

@@ -5,7 +5,7 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import shown, translated
 from ringi.text import Text
-from ringi.wiring.config import Loaded, Origin, load
+from ringi.wiring.config import Loaded, Origin, check_expressions, load
 from ringi.wiring.config_keys import KEYS
 
 _ORIGINS = {
@@ -57,6 +57,8 @@ def show(app: App) -> None:
 def check(app: App) -> None:
     """Read the configuration and say what is wrong with it."""
     loaded = _load(app)
+    if loaded.trust is not None and not loaded.trust.trusted:
+        check_expressions(app.root)
     if app.ui.as_json:
         app.ui.document(
             {
