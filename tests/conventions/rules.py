@@ -23,8 +23,8 @@ SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/")
 # Beside the wiring: who starts a program hands its environment on, less what would steer it.
 READS_ENVIRONMENT: Final = (
     "src/ringi/wiring/",
-    "src/ringi/workspace/git.py",
     "src/ringi/workspace/shadow.py",
+    "src/ringi/process/git.py",
     "src/ringi/process/start.py",
     "src/ringi/process/ancestors.py",
     "src/ringi/cli/claude_hook.py",  # a program of its own, which starts without the rest

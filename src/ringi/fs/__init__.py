@@ -3,8 +3,8 @@
 Everything is named by an open folder and one name in it, never by a path, and nothing follows a link.
 """
 
-from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened, publish
-from ringi.fs.replace import replace_file
+from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
+from ringi.fs.replace import open_own, publish, replace_file
 
 __all__ = [
     "Entry",
@@ -13,6 +13,7 @@ __all__ = [
     "Kind",
     "NotRegular",
     "OsFileSystem",
+    "open_own",
     "opened",
     "publish",
     "replace_file",

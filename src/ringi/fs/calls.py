@@ -43,7 +43,6 @@ class Entry(NamedTuple):
     size: int
     device: int
     inode: int
-    changed_ns: int
     owner: int
     group: int
 
@@ -189,52 +188,10 @@ class OsFileSystem:
             raise OSError(number, os.strerror(number))
 
 
-def publish(at: int, name: str, data: bytes) -> None:
-    """Replaces the file in one step; readers see the old bytes or the new ones.
-
-    The old file becomes the spare that the next call writes into: renaming a new file over the old one
-    costs 30 times as much on ext4, which then flushes the data at once.
-    """
-    spare = f".{name}.spare"
-    descriptor = _open_spare(at, spare)
-    try:
-        written = 0
-        while written < len(data):
-            written += os.pwrite(descriptor, data[written:], written)
-        if os.fstat(descriptor).st_size != len(data):
-            os.ftruncate(descriptor, len(data))
-    finally:
-        os.close(descriptor)
-    try:
-        OsFileSystem().exchange(at, spare, at, name)
-    except OSError as error:
-        if error.errno not in {errno.ENOENT, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}:
-            raise
-        os.rename(spare, name, src_dir_fd=at, dst_dir_fd=at)
-
-
-def _open_spare(at: int, spare: str) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(spare, flags, 0o644, dir_fd=at)
-        found = os.fstat(descriptor)
-        if stat_module.S_ISREG(found.st_mode) and found.st_nlink == 1:
-            return descriptor
-        os.close(descriptor)
-    except OSError as error:
-        if error.errno not in {errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EACCES}:
-            raise
-    # Not ours: through a link the bytes would end up elsewhere.
-    os.unlink(spare, dir_fd=at)
-    return os.open(spare, flags | os.O_EXCL, 0o644, dir_fd=at)
-
-
 def _entry(found: os.stat_result) -> Entry:
     kind = _KINDS.get(stat_module.S_IFMT(found.st_mode), Kind.OTHER)
     mode = stat_module.S_IMODE(found.st_mode)
-    return Entry(
-        kind, mode, found.st_size, found.st_dev, found.st_ino, found.st_ctime_ns, found.st_uid, found.st_gid
-    )
+    return Entry(kind, mode, found.st_size, found.st_dev, found.st_ino, found.st_uid, found.st_gid)
 
 
 def _read_all(descriptor: int, expected: int) -> bytes:

@@ -6,30 +6,47 @@ identity and their signing key: because the person asked for a commit.
 
 import contextlib
 import os
+import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ringi.domain.codec import blob_id
 from ringi.domain.execution import CommitOutcome
-from ringi.errors import NoCommit
-from ringi.integrations.commits_git import (
-    Entry,
-    GitFailed,
-    Made,
-    PersonalGit,
-    blobs,
-    commits,
-    differences,
-    index_records,
-    listed,
-    tree_records,
-)
+from ringi.errors import Interrupted, NoCommit
 from ringi.ports import CommitOrder, CommitPlace
+from ringi.process.git import (
+    ABSENT,
+    NO_FETCH,
+    index_entries,
+    last_line,
+    listed,
+    names_in,
+    search_path,
+    tree_changes,
+    tree_files,
+)
 from ringi.text import Text
 
+# Who the person is and where their settings are; any other variable could steer git elsewhere.
+_PERSONAL: Final = frozenset(
+    [
+        *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")),
+        *(f"GIT_CONFIG_{name}" for name in ("GLOBAL", "SYSTEM", "NOSYSTEM")),
+    ]
+)
+_LOOKING: Final = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **NO_FETCH}
+_PLAIN: Final = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false")
+_TIME_LIMIT: Final = 300.0
+_HOOKS_SEC: Final = 3600.0
+_GRACE: Final = 10.0
+_KEPT_OUTPUT: Final = 8192
+_PARENT_DEATH: Final = 1
 # In the order in which they run; the last two run at any change of a ref, and of the index.
 _HOOKS: Final = (
     "pre-commit",
@@ -48,8 +65,6 @@ _UNDER_WAY: Final = {
     "rebase-apply": Text("a rebase is under way"),
     "sequencer": Text("a cherry-pick is under way"),
 }
-_LINK: Final = b"160000"
-_GONE: Final = b"000000"
 _SEARCHED: Final = 1000
 _SHOWN: Final = 5
 _TRIES: Final = 10
@@ -64,7 +79,7 @@ class GitCommits:
         on_progress: Callable[[Text], None] = lambda _: None,
     ) -> None:
         self._root = Path(os.path.realpath(root))
-        self._git = PersonalGit(self._root, environment)
+        self._git = _PersonalGit(self._root, environment)
         self._on_progress = on_progress
 
     def place(self, paths: Sequence[str]) -> CommitPlace:
@@ -74,7 +89,7 @@ class GitCommits:
                 raise NoCommit(why=why)
         try:
             self._require_fit({os.fsencode(path): path for path in paths})
-        except GitFailed as error:
+        except _GitFailed as error:
             raise NoCommit(why=str(error)) from None
         branch = self._git.line("symbolic-ref", "-q", "--short", "HEAD")
         return CommitPlace(branch, self._head(), hooks)
@@ -88,7 +103,7 @@ class GitCommits:
             raise NoCommit(why=Text("there is no git repository in {folder}", folder=str(self._root)))
         try:
             out = self._git.look("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-path", "hooks")
-        except GitFailed as error:
+        except _GitFailed as error:
             raise NoCommit(why=str(error)) from None
         top, git_dir, hooks, *_ = [*os.fsdecode(out).split("\n"), "", ""]
         if Path(os.path.realpath(top)) != self._root:
@@ -102,18 +117,18 @@ class GitCommits:
         return tuple(name for name in _HOOKS if name in named or os.access(folder / name, os.X_OK))
 
     def _require_fit(self, wanted: Mapping[bytes, str]) -> None:
-        known = list(index_records(self._git.look("ls-files", "-s", "-z")))
-        links = {name for entry, _, name in known if entry.mode == _LINK}
+        known = list(index_entries(self._git.look("ls-files", "-s", "-z")))
+        links = {entry.path for entry in known if entry.is_link}
         for name, path in wanted.items():
             if inside := self._repository_around(name, links):
                 raise NoCommit(
                     why=Text("{path} belongs to the repository {inside}", path=path, inside=inside)
                 )
-        if torn := [wanted[name] for _, stage, name in known if stage != b"0" and name in wanted]:
+        if torn := [wanted[one.path] for one in known if one.stage != b"0" and one.path in wanted]:
             raise NoCommit(why=Text("{path} is in conflict", path=torn[0]))
         head = self._head()
         staged = self._git.look("diff-index", "--cached", "--name-only", "-z", head) if head else b""
-        index = {name: os.fsdecode(entry.oid) for entry, _, name in known}
+        index = {entry.path: entry.oid.decode() for entry in known}
         for name in wanted.keys() & set(staged.split(b"\0")):
             # After a commit the index has what was committed; staged content that is in no file would go.
             if not _holds(self._root / wanted[name], index.get(name, "")):
@@ -123,7 +138,7 @@ class GitCommits:
                         path=wanted[name],
                     )
                 )
-        new = wanted.keys() - {name for _, _, name in known}
+        new = wanted.keys() - index.keys()
         if not new:
             return
         # This command has no option for literal names; written like this, none looks like a pattern.
@@ -142,7 +157,7 @@ class GitCommits:
         with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
             try:
                 tree = self._stage(Path(folder, "index"), order)
-            except GitFailed as error:
+            except _GitFailed as error:
                 return CommitOutcome("", str(error))
             self._on_progress(Text("committing …"))
             said = self._git.commit(Path(folder), order.message)
@@ -168,11 +183,11 @@ class GitCommits:
         there = {os.fsencode(path): data for path, data in order.files.items() if data is not None}
         git("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
         git("update-index", "--add", "--replace", "-z", "--stdin", stdin=listed(there))
-        entries = {name: entry for entry, _, name in index_records(git("ls-files", "-s", "-z"))}
+        staged = {entry.path: entry.oid.decode() for entry in index_entries(git("ls-files", "-s", "-z"))}
         for name, data in there.items():
-            oid = entries[name].oid.decode() if name in entries else ""
+            oid = staged.get(name, "")
             if oid != blob_id(data, like=oid) and oid != _converted(self._git, name, data):
-                raise GitFailed(str(Text("{path} was changed meanwhile", path=os.fsdecode(name))))
+                raise _GitFailed(str(Text("{path} was changed meanwhile", path=os.fsdecode(name))))
         return git("write-tree").decode().strip()
 
     def find(self, parent: str, marks: Sequence[str]) -> str:
@@ -180,47 +195,48 @@ class GitCommits:
         found = self._made(parent, marks, "--branches")
         return found.commit if found and found.parents == _parents(parent) else ""
 
-    def _made(self, parent: str, marks: Sequence[str], *where: str) -> Made | None:
+    def _made(self, parent: str, marks: Sequence[str], *where: str) -> "_Made | None":
         marked = [
             made for made in _since(self._git, parent, *where) if set(marks) <= set(made.message.split("\n"))
         ]
         # An amended one comes later.
         return marked[-1] if marked else None
 
-    def _newest(self, parent: str) -> Made | None:
+    def _newest(self, parent: str) -> "_Made | None":
         """If a hook removed the trailers, its position identifies it."""
         found = _since(self._git, parent)
         return found[0] if found and found[0].parents == _parents(parent) else None
 
-    def _differences(self, found: Made, tree: str, order: CommitOrder) -> Iterator[Text]:
+    def _differences(self, found: "_Made", tree: str, order: CommitOrder) -> Iterator[Text]:
         if self._git.line("rev-parse", f"{found.commit}^{{tree}}") != tree:
             out = self._git.look("diff-tree", "-r", "-z", "--name-only", "--no-renames", tree, found.commit)
-            names = [os.fsdecode(name) for name in out.split(b"\0") if name]
+            names = [os.fsdecode(name) for name in names_in(out)]
             shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"+{len(names) - _SHOWN}"]
             yield Text("a hook changed in the commit: {paths}", paths=", ".join(shown))
         if found.message.strip("\n") != order.message.strip("\n"):
             yield Text("a hook changed the message")
 
     def settle(self, commit: str) -> None:
-        with contextlib.suppress(GitFailed):
+        with contextlib.suppress(_GitFailed):
             if self._head() == commit:
                 _bring_index(self._git, commit, ())
 
     def _follow(self, commit: str, paths: Collection[str]) -> Iterator[Text]:
         try:
             _bring_index(self._git, commit, {os.fsencode(path) for path in paths})
-        except GitFailed as error:
+        except _GitFailed as error:
             yield Text("the index still has the files as before: {why}", why=str(error))
 
     def files(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
         try:
-            entries = dict(tree_records(self._git.look("ls-tree", "-r", "-z", "--full-tree", commit)))
-            found = {path: entries.get(os.fsencode(path)) for path in paths}
-            asked = b"".join(entry.oid + b"\n" for entry in found.values() if entry)
-            data = blobs(self._git.look("cat-file", "--batch", stdin=asked))
-        except GitFailed as error:
+            listing = self._git.look("ls-tree", "-r", "-z", "--full-tree", commit)
+            oids = {file.path: file.oid for file in tree_files(listing)}
+            found = {path: oids.get(os.fsencode(path)) for path in paths}
+            asked = "".join(f"{oid}\n" for oid in found.values() if oid)
+            data = _blobs(self._git.look("cat-file", "--batch", stdin=asked.encode()))
+        except _GitFailed as error:
             raise NoCommit(why=str(error)) from None
-        return {path: data.get(entry.oid) if entry else None for path, entry in found.items()}
+        return {path: data.get(oid) if oid else None for path, oid in found.items()}
 
 
 def _holds(file: Path, oid: str) -> bool:
@@ -231,57 +247,215 @@ def _parents(parent: str) -> list[str]:
     return [parent] if parent else []
 
 
-def _withdrawn(git: PersonalGit, found: Made) -> CommitOutcome:
+def _withdrawn(git: "_PersonalGit", found: "_Made") -> CommitOutcome:
     why = str(Text("somebody else committed at the same moment"))
     try:
         git.work("update-ref", "HEAD", *found.parents[:1], found.commit)
-    except GitFailed as error:  # it is in the branch, so report it
+    except _GitFailed as error:  # it is in the branch, so report it
         return CommitOutcome(found.commit, f"{why}; {error}")
     return CommitOutcome("", why)
 
 
-def _since(git: PersonalGit, parent: str, *where: str) -> list[Made]:
+def _since(git: "_PersonalGit", parent: str, *where: str) -> list["_Made"]:
     without = [f"^{parent}"] if parent else []
     words = ("rev-list", "-n", str(_SEARCHED), "--encoding=UTF-8", "--format=%P%n%B%x00")
     try:
-        return commits(git.look(*words, *where, "HEAD", *without))
-    except GitFailed:
+        return _commits(git.look(*words, *where, "HEAD", *without))
+    except _GitFailed:
         return []
 
 
-def _converted(git: PersonalGit, name: bytes, data: bytes) -> str:
+def _converted(git: "_PersonalGit", name: bytes, data: bytes) -> str:
     """These bytes as git would store them at this path: line ends, encodings, filters."""
     words = ("hash-object", "--stdin", f"--path={os.fsdecode(name)}")
     return git.work(*words, stdin=data).decode().strip()
 
 
-def _bring_index(git: PersonalGit, commit: str, always: Collection[bytes]) -> None:
+def _bring_index(git: "_PersonalGit", commit: str, always: Collection[bytes]) -> None:
     """Updates the index to the commit: paths in `always`, and others only if nothing else is staged there."""
     words = ("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", commit)
-    staged = {name: entry for entry, _, name in index_records(git.look("ls-files", "-s", "-z"))}
-    chosen: dict[bytes, Entry] = {
-        name: new
-        for name, old, new in differences(git.look(*words))
-        if name in always or staged.get(name) == (None if old.mode == _GONE else old)
-    }
+    listing = index_entries(git.look("ls-files", "-s", "-z"))
+    staged = {entry.path: (entry.mode.decode(), entry.oid.decode()) for entry in listing}
+    chosen = [
+        change
+        for change in tree_changes(git.look(*words))
+        if change.path in always
+        or staged.get(change.path) == (None if change.before == ABSENT else (change.before, change.old_oid))
+    ]
     if not chosen:
         return
-    lines = [b"%s %s\t%s" % (new.mode, new.oid, name) for name, new in chosen.items()]
+    lines = [f"{change.after} {change.oid}\t".encode() + change.path for change in chosen]
     _patiently(git, "update-index", "-z", "--index-info", stdin=listed(lines))
-    there = [name for name, new in chosen.items() if new.mode != _GONE]
+    there = [change.path for change in chosen if change.after != ABSENT]
     # Without it git would have to read these files again to see that they are unchanged.
-    with contextlib.suppress(GitFailed):
+    with contextlib.suppress(_GitFailed):
         git.work(
             "--literal-pathspecs", "add", "--refresh", "--pathspec-from-file=-", "--pathspec-file-nul",
             stdin=listed(there),
         )  # fmt: skip
 
 
-def _patiently(git: PersonalGit, *words: str, stdin: bytes) -> None:
+def _patiently(git: "_PersonalGit", *words: str, stdin: bytes) -> None:
     """The person's own git may hold the index for a moment."""
     for _ in range(_TRIES):
-        with contextlib.suppress(GitFailed):
+        with contextlib.suppress(_GitFailed):
             git.work(*words, stdin=stdin)
             return
         time.sleep(_PAUSE)
     git.work(*words, stdin=stdin)
+
+
+# Git in the person's own repository: to inspect, which runs nothing of theirs, or to work as they would.
+
+
+class _GitFailed(Exception):
+    """What git said."""
+
+
+class _PersonalGit:
+    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+        self.root = root
+        kept = {
+            name: value
+            for name, value in environment.items()
+            if not name.startswith("GIT_") or name in _PERSONAL
+        }
+        kept["PATH"] = search_path(kept)
+        kept["GIT_TERMINAL_PROMPT"] = "0"
+        self._environment = kept
+        # A search path that cannot lead into the repository; hooks may need a program from there.
+        self._outside = os.pathsep.join(
+            folder
+            for folder in kept["PATH"].split(os.pathsep)
+            if not Path(os.path.realpath(folder)).is_relative_to(root)
+        )
+
+    def look(self, *words: str, stdin: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
+        # Do not use a repository above the workspace.
+        above = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
+        return self._run(words, {**_LOOKING, **above, "PATH": self._outside}, stdin, fine)
+
+    def line(self, *words: str) -> str:
+        """Empty if git has no answer."""
+        return os.fsdecode(self.look(*words, fine=(0, 1, 128))).strip()
+
+    def work(self, *words: str, stdin: bytes = b"", **variables: str) -> bytes:
+        """Uses the person's own settings and runs the filters they name."""
+        return self._run(words, variables, stdin, (0,))
+
+    def _run(
+        self, words: Sequence[str], variables: Mapping[str, str], stdin: bytes, fine: Sequence[int]
+    ) -> bytes:
+        try:
+            done = subprocess.run(
+                [self._program(), *_PLAIN, *words],
+                cwd=self.root,
+                env={**self._environment, **variables},
+                input=stdin,
+                capture_output=True,
+                timeout=_TIME_LIMIT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise _GitFailed(str(error)) from None
+        if done.returncode not in fine:
+            raise _GitFailed(last_line(done.stderr) or f"git {words[0]}: exit {done.returncode}")
+        return done.stdout
+
+    def commit(self, folder: Path, message: str) -> str | None:
+        """Commits the `index` in the folder. None if it went well, otherwise what git and the hooks said."""
+        text, said = folder / "message", folder / "output"
+        text.write_bytes(message.encode())
+        # Verbatim, because this text was approved; a hook may still change it.
+        words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "-q", "--cleanup=verbatim", "-F", str(text)]
+        # Into a file: a process that a hook leaves running would keep a pipe open.
+        with said.open("wb") as output:
+            process = subprocess.Popen(
+                [self._program(), *words],
+                cwd=self.root,
+                env={**self._environment, "GIT_INDEX_FILE": str(folder / "index")},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=_bound_to_us(),  # noqa: PLW1509  # one system call, which takes no locks
+            )
+        code = _ended(process)
+        return None if code == 0 else _end_of(said) or str(Text("it ended with exit code {code}", code=code))
+
+    def _program(self) -> str:
+        found = shutil.which("git", path=self._outside)
+        if found is None:
+            raise NoCommit(why=Text("the program git is missing"))
+        return found
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Ctrl-C reaches git too; either way it has ended before we look at the result."""
+    try:
+        return process.wait(_HOOKS_SEC)
+    except subprocess.TimeoutExpired:
+        return _stopped(process)
+    except KeyboardInterrupt:
+        _stopped(process)
+        raise Interrupted from None
+
+
+def _stopped(process: subprocess.Popen[bytes]) -> int:
+    process.terminate()
+    try:
+        return process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _end_of(output: Path) -> str:
+    with output.open("rb") as file:
+        file.seek(max(output.stat().st_size - _KEPT_OUTPUT, 0))
+        return file.read().decode("utf-8", "backslashreplace").strip()
+
+
+def _bound_to_us() -> Callable[[], None] | None:
+    """If this process dies, git dies too and makes no commit."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # noqa: PLC0415  # 5 ms that only a commit needs
+
+    prctl = ctypes.CDLL(None).prctl
+
+    def bind() -> None:
+        prctl(_PARENT_DEATH, int(signal.SIGTERM), 0, 0, 0)
+
+    return bind
+
+
+class _Made(NamedTuple):
+    commit: str
+    parents: list[str]
+    message: str
+
+
+def _blobs(out: bytes) -> dict[str, bytes]:
+    """The answers of `cat-file --batch`, without missing objects."""
+    found, at = {}, 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        oid, kind, *size = out[at:end].split(b" ")
+        at = end + 1
+        if size:
+            if kind == b"blob":
+                found[oid.decode()] = out[at : at + int(size[0])]
+            at += int(size[0]) + 1
+    return found
+
+
+def _commits(out: bytes) -> list["_Made"]:
+    """From the output of `rev-list --format=%P%n%B%x00`, the newest first."""
+    records = out.decode("utf-8", "replace").split("\0\n")
+    return [_commit(record) for record in records if record.strip()]
+
+
+def _commit(record: str) -> _Made:
+    head, _, rest = record.partition("\n")
+    parents, _, message = rest.partition("\n")
+    return _Made(head.removeprefix("commit "), parents.split(), message)

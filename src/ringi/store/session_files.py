@@ -1,16 +1,14 @@
 """Planning sessions and their logs in `.agent/` (IP-17)."""
 
 import contextlib
-import errno
 import os
-import stat
 from collections.abc import Collection, Mapping
 from typing import Final
 
 from ringi.domain import codec
 from ringi.domain.session import PlanningSession, SessionStatus
 from ringi.domain.subject import Subject, SubjectKind
-from ringi.fs import OsFileSystem, publish
+from ringi.fs import OsFileSystem, open_own, publish
 from ringi.ports import StoredSession
 from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
 from ringi.store.ledger import LedgerReader
@@ -19,7 +17,6 @@ from ringi.store.sessions import LOG_PHASES
 SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")
 LOGS: Final = (AGENT_FOLDER, "logs")
 _LINE_END: Final = b"\n"
-_LEADS_ELSEWHERE: Final = frozenset([errno.ELOOP, errno.ENXIO])
 
 
 class SessionFiles:
@@ -109,7 +106,7 @@ def _below(folder: tuple[str, ...], names: list[str]) -> list[str]:
 
 def _append(ledger: LedgerReader, folder: int, session_id: str, phase: SessionStatus) -> None:
     """The file's length shows what it has; an entry truncated by a crash is written again."""
-    descriptor = _open_log(folder, log_name(phase))
+    descriptor = open_own(folder, log_name(phase), os.O_RDWR)
     try:
         size = os.fstat(descriptor).st_size
         begins, data = ledger.log_after(session_id, phase, size)
@@ -123,19 +120,3 @@ def _append(ledger: LedgerReader, folder: int, session_id: str, phase: SessionSt
             begins, data = begins + written, data[written:]
     finally:
         os.close(descriptor)
-
-
-def _open_log(folder: int, name: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(name, flags, 0o644, dir_fd=folder)
-        found = os.fstat(descriptor)
-        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-            return descriptor
-        os.close(descriptor)
-    except OSError as error:
-        if error.errno not in _LEADS_ELSEWHERE:
-            raise
-    # Not ours: through a link or a pipe the bytes would end up elsewhere.
-    os.unlink(name, dir_fd=folder)
-    return os.open(name, flags | os.O_EXCL, 0o644, dir_fd=folder)

@@ -13,13 +13,13 @@ from ringi.agents.table import agent_of
 from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
+from ringi.process.git import Repository
 from ringi.process.program import program_of
 from ringi.process.sandbox import AgentPlaces
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_run import Invocation
-from ringi.workspace.git import Repository
 from ringi.workspace.places import user_folder
 
 # They give access to what could act in the person's name: keys, containers, the desktop, another terminal.

@@ -18,13 +18,20 @@ from ringi.domain.codec import pretty, trusted
 from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
 from ringi.fs import replace_file
 from ringi.process.ancestors import process_start
+from ringi.process.git import ABSENT, Git, TreeChange, quoted
 from ringi.text import Text, why_failed
-from ringi.workspace.carry import carriable, carry_over, erase, erase_later, private_folder
-from ringi.workspace.checkout import head_of, make_repository
-from ringi.workspace.git import Git, quoted
+from ringi.workspace.copy_layout import (
+    carriable,
+    carry_over,
+    erase,
+    erase_later,
+    head_of,
+    make_repository,
+    private_folder,
+)
 from ringi.workspace.paths import normalise
-from ringi.workspace.private_git import OWN, Captured, Surroundings
-from ringi.workspace.shadow import ABSENT, CopyShadow, Raw, Shadow, doubt
+from ringi.workspace.private_git import OWN, Surroundings
+from ringi.workspace.shadow import Captured, CopyShadow, Shadow, doubt
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
 _REGULAR: Final = frozenset(["100644", "100755"])
@@ -261,28 +268,28 @@ class WorkCopy:
         left_out |= dict.fromkeys(map(os.fsdecode, outside), Text("it is neither a file nor a folder"))
         left_out |= dict.fromkeys(_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
         left_out = {name: why for name, why in left_out.items() if not _below(name, self.record.carried)}
-        wanted: list[Raw] = []
-        for raw in self._shadow.changes(captured.tree):
-            path = os.fsdecode(raw.path)
+        wanted: list[TreeChange] = []
+        for change in self._shadow.changes(captured.tree):
+            path = os.fsdecode(change.path)
             if _below(path, left_out):
                 continue
-            if reason := _refusal(self, path, raw):
+            if reason := _refusal(self, path, change):
                 left_out[path] = reason
             else:
-                wanted.append(raw)
+                wanted.append(change)
         blobs = self._shadow.blobs(
-            [raw.blob for raw in wanted if raw.after != ABSENT]
-            + [raw.old_blob for raw in wanted if raw.before != ABSENT]
+            [change.oid for change in wanted if change.after != ABSENT]
+            + [change.old_oid for change in wanted if change.before != ABSENT]
         )
         changes = tuple(
             CopyChange(
-                raw.path.decode(),
-                _mode(raw.before),
-                _mode(raw.after),
-                blobs.get(raw.old_blob),
-                blobs.get(raw.blob),
+                change.path.decode(),
+                _mode(change.before),
+                _mode(change.after),
+                blobs.get(change.old_oid),
+                blobs.get(change.oid),
             )
-            for raw in sorted(wanted)
+            for change in sorted(wanted)
         )
         named = tuple(sorted(left_out.items(), key=lambda pair: os.fsencode(pair[0])))
         return Difference(self.base, captured.tree, changes, named)
@@ -350,8 +357,8 @@ def put(path: Path, data: bytes) -> None:
         raise StorageFailed(what=str(path), why=why_failed(error)) from None
 
 
-def _refusal(copy: WorkCopy, path: str, raw: Raw) -> Text | None:
-    modes = {raw.before, raw.after} - {ABSENT}
+def _refusal(copy: WorkCopy, path: str, change: TreeChange) -> Text | None:
+    modes = {change.before, change.after} - {ABSENT}
     if _below(path, copy.record.carried):
         return Text("it was carried into the copy")
     if _below(path, copy.record.nested):
@@ -365,7 +372,7 @@ def _refusal(copy: WorkCopy, path: str, raw: Raw) -> Text | None:
     except PathRefused as error:
         why = error.details["why"]
         return why if isinstance(why, Text) else Text("its name is refused")
-    if raw.after != ABSENT and (size := (copy.tree / path).lstat().st_size) > LARGEST_FILE:
+    if change.after != ABSENT and (size := (copy.tree / path).lstat().st_size) > LARGEST_FILE:
         return Text("it has {size} bytes, {limit} are allowed", size=size, limit=LARGEST_FILE)
     return None
 

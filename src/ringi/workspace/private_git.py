@@ -1,26 +1,31 @@
-"""A private git directory for a work tree: exact bytes, and none of the repository's own configuration.
+"""A private git directory for a work tree: its files, which alone decide what git may run, and its index.
 
-Only its own files decide which programs git may run.
+The index is kept between runs; a crash leaves the last good one.
 """
 
+import fcntl
 import hashlib
 import os
-import stat
+import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import CopyFailed, StorageFailed
+from ringi.errors import Busy, CopyFailed, StorageFailed
+from ringi.process.git import keep, names_in, quoted, read_small
 from ringi.text import Text
-from ringi.workspace.git import Git, Repository, failure, keep, quoted, read_small
-from ringi.workspace.kept_index import IndexPlaces, KeptIndex
 
 OWN: Final = ".agent"
 _PERSONAL: Final = "personal-exclude"
 RULES: Final = ("info/exclude", f"info/{_PERSONAL}", "config")
 """The ignore files outside the tree."""
+_LOCK_WAIT: Final = 60.0
+_LOCK_NAME: Final = "ringi.lock"
+_TICK: Final = 0.02
+"""The coarsest tick of a file system's clock."""
 # Stronger than any .gitattributes in the tree. An encoding can only be made unspecified: git dies on "-".
 _ATTRIBUTES: Final = b"* -text -eol -crlf -ident -filter !working-tree-encoding\n"
 _CONFIG: Final = b"""\
@@ -124,281 +129,122 @@ def _switch(on: bool) -> bytes:
     return b"true" if on else b"false"
 
 
-_GITLINK: Final = b"160000"
-_RULES_NAME: Final = b".gitignore"
+class IndexPlaces(NamedTuple):
+    """The folders of the files in an index."""
+
+    folders: set[bytes]
+    """All folders with a file at any depth; without the top."""
+    rules: set[bytes]
+    """Those with ignore files."""
 
 
-class Captured(NamedTuple):
-    tree: str
-    nested: tuple[str, ...]
-    """Repositories inside the tree; they are not in it."""
-    unreadable: tuple[str, ...]
-    """Files and folders that could not be read; they are not in it either."""
+class KeptIndex:
+    def __init__(self, git_dir: Path) -> None:
+        self._git_dir = git_dir
+        self.current = git_dir / "index"
+        self.following = git_dir / "index.next"
+        self._memo = git_dir / "captured"
+        self._memo_ignored = git_dir / "ignored"
+        self._memo_places = git_dir / "places"
+        self._memo_nested = git_dir / "nested"
+        self._memos = (self._memo, self._memo_ignored, self._memo_places, self._memo_nested)
+        self._began = 0.0
 
+    def borrow(self) -> None:
+        """Git works on a hard link to the index, so that a crash leaves the last good one.
 
-class PrivateGit:
-    def __init__(self, git_dir: Path, work_tree: Path) -> None:
-        self.git_dir = git_dir
-        self.work_tree = work_tree
-        self.folder = PrivateFolder(git_dir)
-        self._index = KeptIndex(git_dir)
-        self.git = Git(git_dir, work_tree)
-
-    def capture(self) -> Captured:
-        """The exact bytes and modes of every file that is tracked, or neither tracked nor ignored."""
-        if not self.work_tree.is_dir():
-            raise CopyFailed(why=Text("the folder {folder} is gone", folder=str(self.work_tree)))
-        self.folder.refuse_link()
-        with self._index.locked():
-            self._refresh()
+        A link, not a copy: git compares the time of the index with the times of the files.
+        """
+        for left in (*self._git_dir.glob("*.lock"), self.following):
+            if left.name != _LOCK_NAME:
+                left.unlink(missing_ok=True)
+        self._began = time.time()
+        if self.current.exists():
             try:
-                return self._capture()
-            except CopyFailed:
-                # A damaged index, or objects lost in a crash or pruned from the repository they came from.
-                self._index.forget()
-                return self._capture()
+                self.following.hardlink_to(self.current)
+            except OSError:
+                shutil.copy2(self.current, self.following)
 
-    def rebuild(self) -> Captured:
-        self.folder.refuse_link()
-        with self._index.locked():
-            self._index.forget()
-        return self.capture()
+    def unchanged(self) -> bool:
+        return self.current.exists() and self.following.exists() and self.current.samefile(self.following)
 
-    def lay_out(self, tree: str) -> None:
-        """Fills the empty work tree; the index knows every file from then on."""
-        self.git.run("read-tree", "-m", "-u", tree)
+    def _key(self, *facts: bytes) -> bytes:
+        parts = (signature(self.current), *facts)
+        return hashlib.sha256(b"\0\0".join(parts)).hexdigest().encode() + b" "
 
-    def ignored(self) -> tuple[str, ...]:
-        """The top-most ignored files and folders; folders end in a slash."""
-        out = self.git.run("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
-        return tuple(sorted(name for name in map(os.fsdecode, _names(out)) if not _own(os.fsencode(name))))
+    def remembered(self, *facts: bytes) -> str | None:
+        """The tree of the current index, if these are still the facts."""
+        found, key = read_small(self._memo), self._key(*facts)
+        return found.removeprefix(key).decode("ascii").strip() if found.startswith(key) else None
 
-    def _refresh(self) -> None:
-        """Reads the surroundings before each capture, if they can change."""
+    def ignored(self, rules: bytes) -> set[bytes] | None:
+        """The ignored files of the current index, if these are still the rules."""
+        found, key = read_small(self._memo_ignored), self._key(rules)
+        return set(names_in(found.removeprefix(key))) if found.startswith(key) else None
 
-    def _tracked(self) -> set[bytes]:
-        """Files that are captured even if they are ignored."""
-        return set()
+    def nested(self) -> list[bytes]:
+        """The repositories found last time; the caller must check them."""
+        return sorted(names_in(read_small(self._memo_nested)))
 
-    def _tracked_mark(self) -> bytes:
-        """A value that changes whenever that set may have changed."""
-        return b""
+    def places(self) -> IndexPlaces | None:
+        """Those of the current index, if they are known."""
+        found, key = read_small(self._memo_places), self._key()
+        if not found.startswith(key):
+            return None
+        folders, _, rules = found.removeprefix(key).partition(b"\0\0")
+        return IndexPlaces(set(names_in(folders)), set(names_in(rules)))
 
-    def _capture(self) -> Captured:
-        self._index.borrow()
-        git = Git(self.git_dir, self.work_tree, index=self._index.following)
-        mark = self._tracked_mark()
-        places = self._index.places() or _places(_names(git.run("ls-files", "-z")))
-        self._unlearn(git, places)
-        rules = _rules(self.git_dir, self.work_tree, places)
-        # Git would add each of these to the index, and we would drop it again.
-        known = [name for name in self._index.nested() if _is_still_nested(self.work_tree, name)]
-        clean = self._add(git, known)
-        if clean and self._index.unchanged() and (tree := self._index.remembered(mark, rules, *known)):
-            return Captured(tree, _sorted(known), ())
-        if known:
-            clean = self._add(git)
-        entries = list(index_entries(git.run("ls-files", "-s", "-z")))
-        key = _digest([rules, *(e.path + b"\0" + e.oid for e in entries if _has_rules(e.path))])
-        ignored = self._index.ignored(key)
-        if ignored is None:
-            ignored = set(_names(git.run("ls-files", "-z", "-c", "-i", "--exclude-standard")))
-        captured, forced = self._settle(git, entries, ignored, clean=clean)
-        self._index.accept()
-        nested = [os.fsencode(name) for name in captured.nested]
-        self._index.remember_places(_places([*nested, *forced, *(e.path for e in entries)]))
-        if not captured.unreadable:
-            self._index.remember_ignored(key, ignored | forced)
-            self._index.remember(mark, rules, *nested, tree=captured.tree)
-            self._index.remember_nested(nested)
-        return captured
+    def accept(self) -> None:
+        """What git worked on becomes the index."""
+        # Git trusts files older than its index. It must not trust one that is written in the same clock
+        # tick after git has read it, so the index gets the time of the first look at a file.
+        moment = self._began - _TICK
+        os.utime(self.following, (moment, moment))
+        self.following.replace(self.current)
 
-    def _unlearn(self, git: Git, places: IndexPlaces) -> None:
-        """Drops entries from the index that would keep git from seeing the tree with fresh eyes."""
+    def remember(self, *facts: bytes, tree: str) -> None:
+        keep(self._memo, self._key(*facts) + tree.encode())
 
-    def _add(self, git: Git, without: Iterable[bytes] = ()) -> bool:
-        """Whether git added everything without a warning."""
-        command = ["add", "-A", "--ignore-errors", "--no-warn-embedded-repo", "--", "."]
-        command += map(_except, without)
-        added = git.attempt(*command)
-        if added.code > 1 and (closed := self._closed_folders()):
-            # Git gives up at a folder that it can list but not enter.
-            again = git.attempt(*command, *map(_except, sorted(closed)))
-            added = again._replace(err=added.err)
-        if added.code > 1:
-            raise failure("add", added)
-        return not added.code and not added.err
+    def remember_ignored(self, rules: bytes, names: set[bytes]) -> None:
+        keep(self._memo_ignored, self._key(rules) + b"\0".join(sorted(names)))
 
-    def _settle(
-        self, git: Git, listed: Iterable["IndexEntry"], ignored: set[bytes], *, clean: bool
-    ) -> tuple[Captured, set[bytes]]:
-        """Corrects the index after `git add`; also returns what that added."""
-        nested, unreadable = set[bytes](), set[bytes]()
-        if not clean:
-            nested, unreadable = self._not_taken(git)
-        tracked = self._tracked()
-        entries = {entry.path: entry.mode for entry in listed}
-        links = {path for path, mode in entries.items() if mode == _GITLINK}
-        drop = {path for path in entries if path in links or _below(path, unreadable) or _own(path)}
-        drop |= (ignored & entries.keys()) - tracked
-        force = [path for path in tracked - entries.keys() if not _own(path)]
-        if drop:
-            git.run("update-index", "--force-remove", "-z", "--stdin", stdin=b"\0".join(sorted(drop)) + b"\0")
-        unreadable |= self._force(git, force)
-        tree = _text(git.run("write-tree"))
-        return Captured(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
+    def remember_nested(self, names: Iterable[bytes]) -> None:
+        keep(self._memo_nested, b"\0".join(names))
 
-    def _force(self, git: Git, paths: list[bytes]) -> set[bytes]:
-        """Adds files that are tracked although they are ignored; returns those that cannot be read."""
-        there = sorted(path for path in paths if _is_there(self.work_tree, path))
-        unreadable = {path for path in there if not _readable(self.work_tree, path)}
-        if names := [path for path in there if path not in unreadable]:
-            git.run("update-index", "--add", "-z", "--stdin", stdin=b"\0".join(names) + b"\0")
-        return unreadable
+    def remember_places(self, places: IndexPlaces) -> None:
+        lists = (b"\0".join(sorted(names)) for names in places)
+        keep(self._memo_places, self._key() + b"\0\0".join(lists))
 
-    def _not_taken(self, git: Git) -> tuple[set[bytes], set[bytes]]:
-        """Nested repositories without a commit, and everything else that git left out."""
-        left = set(_names(git.run("ls-files", "-z", "-o", "-m", "--exclude-standard")))
-        nested = {path.rstrip(b"/") for path in left if path.endswith(b"/")}
-        unreadable = {path for path in left if not path.endswith(b"/") and not _own(path)}
-        for path in sorted(unreadable):
-            if _is_there(self.work_tree, path) and _readable(self.work_tree, path):
-                # A bad name, or our own store failed: a full disk must not look like an unreadable file.
-                git.run("hash-object", "-w", "--no-filters", "--", os.fsdecode(path))
-                break
-        return nested, unreadable | self._closed_folders()
+    def forget(self) -> None:
+        for path in (self.current, self.following, *self._memos):
+            path.unlink(missing_ok=True)
+        for path in (self._git_dir / "objects").glob("??/*"):
+            if path.stat().st_size == 0:  # what a loss of power leaves of an object
+                path.unlink()
 
-    def _closed_folders(self) -> set[bytes]:
-        """Folders that are not ignored but cannot be listed or entered. Git at most warns about them."""
-        closed = []
-        for place, names, _ in os.walk(self.work_tree):
-            names[:] = [name for name in names if name != ".git"]
-            if Path(place) != self.work_tree and is_nested(Path(place)):
-                names.clear()
-            paths = (Path(place, name) for name in names)
-            closed += [
-                path for path in paths if not path.is_symlink() and not os.access(path, os.R_OK | os.X_OK)
-            ]
-        found = [os.fsencode(path.relative_to(self.work_tree)) for path in closed]
-        return {name for name in self.without_ignored(found) if not _own(name)}
-
-    def without_ignored(self, names: list[bytes]) -> list[bytes]:
-        if not names:
-            return []
-        answer = self.git.attempt("check-ignore", "-z", "--stdin", stdin=b"\0".join(names) + b"\0")
-        ignored = set(_names(answer.out))
-        return [name for name in names if name not in ignored]
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        try:
+            lock = (self._git_dir / _LOCK_NAME).open("ab")
+        except OSError as error:
+            why = Text("{folder} cannot be used: {problem}", folder=self._git_dir, problem=error.strerror)
+            raise CopyFailed(why=why) from None
+        with lock:
+            end = time.monotonic() + _LOCK_WAIT
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        raise Busy(holder=Text("another command is reading its files")) from None
+                    time.sleep(0.02)
+            yield
 
 
-def _except(name: bytes) -> str:
-    return f":(exclude,literal){os.fsdecode(name)}"
-
-
-def _mode_at(work_tree: Path, path: bytes) -> int:
-    """The mode at exactly this path, through no link; 0 if nothing is there."""
-    place = os.fsencode(work_tree)
-    *folders, name = path.split(b"/")
-    with suppress(OSError):
-        for folder in folders:
-            place += b"/" + folder
-            if not stat.S_ISDIR(os.lstat(place).st_mode):
-                return 0
-        return os.lstat(place + b"/" + name).st_mode
-    return 0
-
-
-def _is_there(work_tree: Path, path: bytes) -> bool:
-    """A file or link."""
-    mode = _mode_at(work_tree, path)
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
-
-
-def _is_still_nested(work_tree: Path, path: bytes) -> bool:
-    return stat.S_ISDIR(_mode_at(work_tree, path)) and is_nested(work_tree / os.fsdecode(path))
-
-
-def is_nested(folder: Path) -> bool:
-    """Whether git treats it as a repository of its own."""
-    with suppress(CopyFailed):
-        return os.access(folder / ".git", os.F_OK) and Repository.at(folder) is not None
-    return False
-
-
-def _readable(work_tree: Path, path: bytes) -> bool:
-    place = os.fsencode(work_tree) + b"/" + path
-    return stat.S_ISLNK(os.lstat(place).st_mode) or os.access(place, os.R_OK)
-
-
-class IndexEntry(NamedTuple):
-    path: bytes
-    mode: bytes
-    oid: bytes
-
-
-def tracked_files(listing: bytes) -> set[bytes]:
-    """The paths in the output of `ls-files -s -z`, without nested repositories."""
-    return {entry.path for entry in index_entries(listing) if entry.mode != _GITLINK}
-
-
-def tracked_links(listing: bytes) -> set[bytes]:
-    """The nested repositories in the output of `ls-files -s -z`."""
-    return {entry.path for entry in index_entries(listing) if entry.mode == _GITLINK}
-
-
-def index_entries(out: bytes) -> Iterator[IndexEntry]:
-    for line in _names(out):
-        facts, _, path = line.partition(b"\t")
-        yield IndexEntry(path, facts[:6], facts[7:-2])
-
-
-def _has_rules(path: bytes) -> bool:
-    return path.rpartition(b"/")[2] == _RULES_NAME
-
-
-def _places(paths: Iterable[bytes]) -> IndexPlaces:
-    folders, rules = set[bytes](), set[bytes]()
-    for path in paths:
-        folder, _, name = path.rpartition(b"/")
-        if name == _RULES_NAME:
-            rules.add(path)
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition(b"/")[0]
-    return IndexPlaces(folders, rules)
-
-
-def _rules(git_dir: Path, work_tree: Path, places: IndexPlaces) -> bytes:
-    """A digest of everything that decides what is ignored, except the ignore files in the index."""
-    top = os.fsencode(work_tree) + b"/"
-    names = [_RULES_NAME, *(folder + b"/" + _RULES_NAME for folder in places.folders)]
-    # Ignore files that are themselves ignored.
-    hidden = sorted(name for name in names if name not in places.rules and os.access(top + name, os.F_OK))
-    files = [git_dir / name for name in RULES] + [work_tree / os.fsdecode(name) for name in hidden]
-    return _digest([*hidden, *(_digest([read_small(path)]) for path in files)])
-
-
-def _digest(parts: Iterable[bytes]) -> bytes:
-    return hashlib.sha256(b"\0\0".join(parts)).digest()
-
-
-def _names(out: bytes) -> list[bytes]:
-    return [name for name in out.split(b"\0") if name]
-
-
-def _below(path: bytes, names: set[bytes]) -> bool:
-    if not names:
-        return False
-    parts = path.split(b"/")
-    return any(b"/".join(parts[:count]) in names for count in range(1, len(parts) + 1))
-
-
-def _own(path: bytes) -> bool:
-    return path.split(b"/", 1)[0] == OWN.encode()
-
-
-def _sorted(paths: Iterable[bytes]) -> tuple[str, ...]:
-    return tuple(os.fsdecode(path) for path in sorted(paths))
-
-
-def _text(out: bytes) -> str:
-    return out.decode("ascii").strip()
+def signature(path: Path | None) -> bytes:
+    try:
+        found = path.stat() if path else None
+    except OSError:
+        found = None
+    return b"%d %d %d" % (found.st_ino, found.st_mtime_ns, found.st_size) if found else b""

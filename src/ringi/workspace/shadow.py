@@ -1,28 +1,298 @@
-"""Trees read without trusting the repository in them: the person's own, and what an agent made of a copy."""
+"""Trees read without trusting the repository in them: the person's own, and what an agent made of a copy.
 
+Exact bytes, through a private git directory, with none of the repository's own configuration.
+"""
+
+import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
+from ringi.process.git import (
+    TIME_LIMIT,
+    Git,
+    IndexEntry,
+    Repository,
+    TreeChange,
+    failure,
+    index_entries,
+    listed,
+    names_in,
+    read_blobs,
+    read_small,
+    require_version,
+    settings,
+    tree_changes,
+)
 from ringi.text import Text
-from ringi.workspace.git import TIME_LIMIT, Git, Repository, read_small, require_version, settings
-from ringi.workspace.kept_index import IndexPlaces, signature
 from ringi.workspace.private_git import (
-    Captured,
-    PrivateGit,
+    OWN,
+    RULES,
+    IndexPlaces,
+    KeptIndex,
+    PrivateFolder,
     Surroundings,
-    is_nested,
-    tracked_files,
-    tracked_links,
+    signature,
 )
 
-ABSENT: Final = "000000"
 _SECOND: Final = 1_000_000_000
+_RULES_NAME: Final = b".gitignore"
+
+
+class Captured(NamedTuple):
+    tree: str
+    nested: tuple[str, ...]
+    """Repositories inside the tree; they are not in it."""
+    unreadable: tuple[str, ...]
+    """Files and folders that could not be read; they are not in it either."""
+
+
+class PrivateGit:
+    def __init__(self, git_dir: Path, work_tree: Path) -> None:
+        self.git_dir = git_dir
+        self.work_tree = work_tree
+        self.folder = PrivateFolder(git_dir)
+        self._index = KeptIndex(git_dir)
+        self.git = Git(git_dir, work_tree)
+
+    def capture(self) -> Captured:
+        """The exact bytes and modes of every file that is tracked, or neither tracked nor ignored."""
+        if not self.work_tree.is_dir():
+            raise CopyFailed(why=Text("the folder {folder} is gone", folder=str(self.work_tree)))
+        self.folder.refuse_link()
+        with self._index.locked():
+            self._refresh()
+            try:
+                return self._capture()
+            except CopyFailed:
+                # A damaged index, or objects lost in a crash or pruned from the repository they came from.
+                self._index.forget()
+                return self._capture()
+
+    def rebuild(self) -> Captured:
+        self.folder.refuse_link()
+        with self._index.locked():
+            self._index.forget()
+        return self.capture()
+
+    def lay_out(self, tree: str) -> None:
+        """Fills the empty work tree; the index knows every file from then on."""
+        self.git.run("read-tree", "-m", "-u", tree)
+
+    def ignored(self) -> tuple[str, ...]:
+        """The top-most ignored files and folders; folders end in a slash."""
+        out = self.git.run("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
+        return tuple(sorted(name for name in map(os.fsdecode, names_in(out)) if not _own(os.fsencode(name))))
+
+    def _refresh(self) -> None:
+        """Reads the surroundings before each capture, if they can change."""
+
+    def _tracked(self) -> set[bytes]:
+        """Files that are captured even if they are ignored."""
+        return set()
+
+    def _tracked_mark(self) -> bytes:
+        """A value that changes whenever that set may have changed."""
+        return b""
+
+    def _capture(self) -> Captured:
+        self._index.borrow()
+        git = Git(self.git_dir, self.work_tree, index=self._index.following)
+        mark = self._tracked_mark()
+        places = self._index.places() or _places(names_in(git.run("ls-files", "-z")))
+        self._unlearn(git, places)
+        rules = _rules(self.git_dir, self.work_tree, places)
+        # Git would add each of these to the index, and we would drop it again.
+        known = [name for name in self._index.nested() if _is_still_nested(self.work_tree, name)]
+        clean = self._add(git, known)
+        if clean and self._index.unchanged() and (tree := self._index.remembered(mark, rules, *known)):
+            return Captured(tree, _sorted(known), ())
+        if known:
+            clean = self._add(git)
+        entries = list(index_entries(git.run("ls-files", "-s", "-z")))
+        key = _digest([rules, *(e.path + b"\0" + e.oid for e in entries if _has_rules(e.path))])
+        ignored = self._index.ignored(key)
+        if ignored is None:
+            ignored = set(names_in(git.run("ls-files", "-z", "-c", "-i", "--exclude-standard")))
+        captured, forced = self._settle(git, entries, ignored, clean=clean)
+        self._index.accept()
+        nested = [os.fsencode(name) for name in captured.nested]
+        self._index.remember_places(_places([*nested, *forced, *(e.path for e in entries)]))
+        if not captured.unreadable:
+            self._index.remember_ignored(key, ignored | forced)
+            self._index.remember(mark, rules, *nested, tree=captured.tree)
+            self._index.remember_nested(nested)
+        return captured
+
+    def _unlearn(self, git: Git, places: IndexPlaces) -> None:
+        """Drops entries from the index that would keep git from seeing the tree with fresh eyes."""
+
+    def _add(self, git: Git, without: Iterable[bytes] = ()) -> bool:
+        """Whether git added everything without a warning."""
+        command = ["add", "-A", "--ignore-errors", "--no-warn-embedded-repo", "--", "."]
+        command += map(_except, without)
+        added = git.attempt(*command)
+        if added.code > 1 and (closed := self._closed_folders()):
+            # Git gives up at a folder that it can list but not enter.
+            again = git.attempt(*command, *map(_except, sorted(closed)))
+            added = again._replace(err=added.err)
+        if added.code > 1:
+            raise failure("add", added)
+        return not added.code and not added.err
+
+    def _settle(
+        self, git: Git, added: Iterable[IndexEntry], ignored: set[bytes], *, clean: bool
+    ) -> tuple[Captured, set[bytes]]:
+        """Corrects the index after `git add`; also returns what that added."""
+        nested, unreadable = set[bytes](), set[bytes]()
+        if not clean:
+            nested, unreadable = self._not_taken(git)
+        tracked = self._tracked()
+        entries = {entry.path: entry for entry in added}
+        links = {path for path, entry in entries.items() if entry.is_link}
+        drop = {path for path in entries if path in links or _below(path, unreadable) or _own(path)}
+        drop |= (ignored & entries.keys()) - tracked
+        force = [path for path in tracked - entries.keys() if not _own(path)]
+        if drop:
+            git.run("update-index", "--force-remove", "-z", "--stdin", stdin=listed(sorted(drop)))
+        unreadable |= self._force(git, force)
+        tree = _text(git.run("write-tree"))
+        return Captured(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
+
+    def _force(self, git: Git, paths: list[bytes]) -> set[bytes]:
+        """Adds files that are tracked although they are ignored; returns those that cannot be read."""
+        there = sorted(path for path in paths if _is_there(self.work_tree, path))
+        unreadable = {path for path in there if not _readable(self.work_tree, path)}
+        if names := [path for path in there if path not in unreadable]:
+            git.run("update-index", "--add", "-z", "--stdin", stdin=listed(names))
+        return unreadable
+
+    def _not_taken(self, git: Git) -> tuple[set[bytes], set[bytes]]:
+        """Nested repositories without a commit, and everything else that git left out."""
+        left = set(names_in(git.run("ls-files", "-z", "-o", "-m", "--exclude-standard")))
+        nested = {path.rstrip(b"/") for path in left if path.endswith(b"/")}
+        unreadable = {path for path in left if not path.endswith(b"/") and not _own(path)}
+        for path in sorted(unreadable):
+            if _is_there(self.work_tree, path) and _readable(self.work_tree, path):
+                # A bad name, or our own store failed: a full disk must not look like an unreadable file.
+                git.run("hash-object", "-w", "--no-filters", "--", os.fsdecode(path))
+                break
+        return nested, unreadable | self._closed_folders()
+
+    def _closed_folders(self) -> set[bytes]:
+        """Folders that are not ignored but cannot be listed or entered. Git at most warns about them."""
+        closed = []
+        for place, names, _ in os.walk(self.work_tree):
+            names[:] = [name for name in names if name != ".git"]
+            if Path(place) != self.work_tree and is_nested(Path(place)):
+                names.clear()
+            paths = (Path(place, name) for name in names)
+            closed += [
+                path for path in paths if not path.is_symlink() and not os.access(path, os.R_OK | os.X_OK)
+            ]
+        found = [os.fsencode(path.relative_to(self.work_tree)) for path in closed]
+        return {name for name in self.without_ignored(found) if not _own(name)}
+
+    def without_ignored(self, names: list[bytes]) -> list[bytes]:
+        if not names:
+            return []
+        answer = self.git.attempt("check-ignore", "-z", "--stdin", stdin=listed(names))
+        ignored = set(names_in(answer.out))
+        return [name for name in names if name not in ignored]
+
+
+def _except(name: bytes) -> str:
+    return f":(exclude,literal){os.fsdecode(name)}"
+
+
+def _mode_at(work_tree: Path, path: bytes) -> int:
+    """The mode at exactly this path, through no link; 0 if nothing is there."""
+    place = os.fsencode(work_tree)
+    *folders, name = path.split(b"/")
+    with suppress(OSError):
+        for folder in folders:
+            place += b"/" + folder
+            if not stat.S_ISDIR(os.lstat(place).st_mode):
+                return 0
+        return os.lstat(place + b"/" + name).st_mode
+    return 0
+
+
+def _is_there(work_tree: Path, path: bytes) -> bool:
+    """A file or link."""
+    mode = _mode_at(work_tree, path)
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def _is_still_nested(work_tree: Path, path: bytes) -> bool:
+    return stat.S_ISDIR(_mode_at(work_tree, path)) and is_nested(work_tree / os.fsdecode(path))
+
+
+def is_nested(folder: Path) -> bool:
+    """Whether git treats it as a repository of its own."""
+    with suppress(CopyFailed):
+        return os.access(folder / ".git", os.F_OK) and Repository.at(folder) is not None
+    return False
+
+
+def _readable(work_tree: Path, path: bytes) -> bool:
+    place = os.fsencode(work_tree) + b"/" + path
+    return stat.S_ISLNK(os.lstat(place).st_mode) or os.access(place, os.R_OK)
+
+
+def _has_rules(path: bytes) -> bool:
+    return path.rpartition(b"/")[2] == _RULES_NAME
+
+
+def _places(paths: Iterable[bytes]) -> IndexPlaces:
+    folders, rules = set[bytes](), set[bytes]()
+    for path in paths:
+        folder, _, name = path.rpartition(b"/")
+        if name == _RULES_NAME:
+            rules.add(path)
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return IndexPlaces(folders, rules)
+
+
+def _rules(git_dir: Path, work_tree: Path, places: IndexPlaces) -> bytes:
+    """A digest of everything that decides what is ignored, except the ignore files in the index."""
+    top = os.fsencode(work_tree) + b"/"
+    names = [_RULES_NAME, *(folder + b"/" + _RULES_NAME for folder in places.folders)]
+    # Ignore files that are themselves ignored.
+    hidden = sorted(name for name in names if name not in places.rules and os.access(top + name, os.F_OK))
+    files = [git_dir / name for name in RULES] + [work_tree / os.fsdecode(name) for name in hidden]
+    return _digest([*hidden, *(_digest([read_small(path)]) for path in files)])
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    return hashlib.sha256(b"\0\0".join(parts)).digest()
+
+
+def _below(path: bytes, names: set[bytes]) -> bool:
+    if not names:
+        return False
+    parts = path.split(b"/")
+    return any(b"/".join(parts[:count]) in names for count in range(1, len(parts) + 1))
+
+
+def _own(path: bytes) -> bool:
+    return path.split(b"/", 1)[0] == OWN.encode()
+
+
+def _sorted(paths: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(os.fsdecode(path) for path in sorted(paths))
+
+
+def _text(out: bytes) -> str:
+    return out.decode("ascii").strip()
 
 
 class Shadow(PrivateGit):
@@ -66,15 +336,18 @@ class Shadow(PrivateGit):
 
     def submodules(self) -> set[bytes]:
         """Nested repositories in the person's own index, even if ignored."""
-        return tracked_links(self._listing()) if (self.work_tree / ".gitmodules").is_file() else set()
+        return (
+            {entry.path for entry in index_entries(self._listing()) if entry.is_link}
+            if (self.work_tree / ".gitmodules").is_file()
+            else set()
+        )
 
     def _tracked(self) -> set[bytes]:
-        return tracked_files(self._listing())
+        return _tracked_files(self._listing())
 
     def skipped(self) -> list[bytes]:
         """Files of the person's own index that a sparse checkout left out."""
-        tagged = self._listing("-t").split(b"\0")
-        names = [line[2:] for line in tagged if line.startswith(b"S ")]
+        names = [line[2:] for line in names_in(self._listing("-t")) if line.startswith(b"S ")]
         top = os.fsencode(self.work_tree) + b"/"
         return [name for name in names if not os.path.lexists(top + name)]
 
@@ -123,12 +396,8 @@ def doubt(entry: "os.DirEntry[str]", laid_at: int) -> None:
             os.utime(entry.path, ns=(later, later), follow_symlinks=False)
 
 
-class Raw(NamedTuple):
-    path: bytes
-    before: str
-    after: str
-    old_blob: str
-    blob: str
+def _tracked_files(listing: bytes) -> set[bytes]:
+    return {entry.path for entry in index_entries(listing) if not entry.is_link}
 
 
 class CopyShadow(PrivateGit):
@@ -165,7 +434,7 @@ class CopyShadow(PrivateGit):
             git = Git(self.git_dir, self.work_tree, index=index, time_limit=60)
             listing = git.attempt("ls-files", "-s", "-z")
             if listing.code == 0:
-                found |= tracked_files(listing.out)
+                found |= _tracked_files(listing.out)
         return found
 
     def _tracked_mark(self) -> bytes:
@@ -177,25 +446,12 @@ class CopyShadow(PrivateGit):
         return any(name in paths or name.startswith(folders) for name in self._files_of_base())
 
     def _files_of_base(self) -> set[bytes]:
-        return set(self.git.run("ls-tree", "-r", "-z", "--name-only", self._base).split(b"\0")) - {b""}
+        return set(names_in(self.git.run("ls-tree", "-r", "-z", "--name-only", self._base)))
 
-    def changes(self, tree: str) -> Iterator[Raw]:
-        out = self.git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", self._base, tree)
-        fields = out.split(b"\0")
-        for facts, path in zip(fields[::2], fields[1::2], strict=False):
-            before, after, old_blob, blob, _ = facts.decode("ascii").lstrip(":").split(" ")
-            yield Raw(path, before, after, old_blob, blob)
+    def changes(self, tree: str) -> Iterator[TreeChange]:
+        words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev")
+        return tree_changes(self.git.run(*words, self._base, tree))
 
-    def blobs(self, ids: list[str]) -> dict[str, bytes]:
-        wanted = "".join(f"{blob}\n" for blob in dict.fromkeys(ids))
-        out = self.git.run("cat-file", "--batch", stdin=wanted.encode()) if wanted else b""
-        found, at = {}, 0
-        while at < len(out):
-            end = out.index(b"\n", at)
-            blob, _, *rest = out[at:end].decode("ascii").split(" ")
-            if not rest:  # pruned from the repository we borrowed it from
-                raise CopyFailed(why=Text("the object {blob} is missing", blob=blob))
-            size = rest[0]
-            at = end + 1 + int(size) + 1
-            found[blob] = out[end + 1 : at - 1]
-        return found
+    def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
+        wanted = list(dict.fromkeys(ids))
+        return dict(zip(wanted, read_blobs(self.git, wanted), strict=True))

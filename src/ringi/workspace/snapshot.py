@@ -7,14 +7,14 @@ itself, and with its own ignore rules.
 import contextlib
 import hashlib
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ringi.domain.project_state import StateFile
 from ringi.errors import CopyFailed, NotFound, Unreadable
+from ringi.process.git import Git, TreeFile, keep, names_in, read_blobs, read_small, tree_files
 from ringi.text import Text
-from ringi.workspace.git import Git, keep, read_small
 from ringi.workspace.shadow import Shadow
 
 _LOOKS: Final = 4
@@ -77,7 +77,7 @@ class Snapshots:
         not_utf8 = set()
         with _in_words(self._root):
             for prefix, tree in _trees(snapshot):
-                for file in tree_files(self._git(prefix), tree):
+                for file in _files_of(self._git(prefix), tree):
                     try:
                         path = _joined(prefix, file.path.decode())
                         path.encode()
@@ -110,7 +110,7 @@ class Snapshots:
         inside = path[len(prefix) :].lstrip("/")
         git = self._git(prefix)
         with _in_words(self._root):
-            found = list(tree_files(git, trees[prefix], inside)) if inside else []
+            found = list(_files_of(git, trees[prefix], inside)) if inside else []
             if [file.path for file in found] != [os.fsencode(inside)]:
                 raise NotFound(what=Text("file"), name=path, see="ringi state show")
             return next(read_blobs(git, [found[0].oid]))
@@ -141,8 +141,8 @@ class Snapshots:
 
     def _ignored_submodules(self, prefix: str, shadow: Shadow) -> list[str]:
         """Returns all of them; those that are not ignored were found already."""
-        names = [os.fsdecode(name) for name in shadow.submodules()]
-        return [name for name in names if os.access(self._root / prefix / name / ".git", os.F_OK)]
+        found = [os.fsdecode(name) for name in shadow.submodules()]
+        return [name for name in found if os.access(self._root / prefix / name / ".git", os.F_OK)]
 
     def _is_folder(self, path: str) -> bool:
         """Whether it is a folder, reached through no link."""
@@ -165,12 +165,17 @@ class Snapshots:
         return Git(self._git_dir(prefix))
 
     def _differing(self, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
-        before, names = dict(_trees(one)), set(one.unreadable) ^ set(other.unreadable)
+        before, changed = dict(_trees(one)), set(one.unreadable) ^ set(other.unreadable)
         for prefix, tree in _trees(other):
             if (old := before.pop(prefix, tree)) != tree:
                 out = self._git(prefix).run("diff-tree", "-r", "-z", "--name-only", old, tree)
-                names |= {_joined(prefix, os.fsdecode(name)) for name in out.split(b"\0") if name}
-        return tuple(sorted(names | before.keys()))
+                changed |= {_joined(prefix, os.fsdecode(name)) for name in names_in(out)}
+        return tuple(sorted(changed | before.keys()))
+
+
+def _files_of(git: Git, tree: str, *paths: str) -> Iterator[TreeFile]:
+    """Every file of the tree, or those at or below the paths."""
+    return tree_files(git.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths))
 
 
 def _trees(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
@@ -208,53 +213,3 @@ def _in_words(root: Path) -> Iterator[None]:
         yield
     except CopyFailed as error:
         raise Unreadable(what=str(root), why=error.details["why"]) from None
-
-
-# So few that all their names fit into a pipe: no deadlock.
-_AT_ONCE: Final = 256
-
-
-class TreeFile(NamedTuple):
-    path: bytes
-    mode: str
-    oid: str
-
-
-def tree_files(git: Git, tree: str, *paths: str) -> Iterator[TreeFile]:
-    """Every file of the tree, or those at or below the paths."""
-    for line in git.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths).split(b"\0"):
-        if line:
-            facts, _, path = line.partition(b"\t")
-            mode, _, oid = facts.decode("ascii").split(" ")
-            yield TreeFile(path, mode, oid)
-
-
-def read_blobs(git: Git, ids: Sequence[str]) -> Iterator[bytes]:
-    """The bytes of each, in this order, one at a time in memory."""
-    if not ids:
-        return
-    with git.started("cat-file", "--batch", stdin=b"") as running:
-        questions, answers = running.pipes()
-        for start in range(0, len(ids), _AT_ONCE):
-            some = ids[start : start + _AT_ONCE]
-            try:
-                questions.write("".join(f"{oid}\n" for oid in some).encode())
-                questions.flush()
-            except BrokenPipeError:
-                raise _missing(some[0]) from None
-            for oid in some:
-                yield _answer(answers, oid)
-
-
-def _answer(answers: IO[bytes], oid: str) -> bytes:
-    _, kind, *size = answers.readline().split() or (b"", b"")
-    if kind != b"blob":  # pruned from the repository we borrowed it from
-        raise _missing(oid)
-    data = answers.read(int(size[0]))
-    if answers.read(1) != b"\n":
-        raise _missing(oid)
-    return data
-
-
-def _missing(oid: str) -> CopyFailed:
-    return CopyFailed(why=Text("the object {blob} is missing", blob=oid))

@@ -180,7 +180,7 @@ class Stage:
                 if change.after is not None and not change.folder:
                     data = contents(change.after.sha256)
                     self.fs.create(stage, name, data, int(change.after.mode, 8))
-                    self._keep_owner(root, stage, name, change)
+                    _keep_owner(self.tree, root, (stage, name), change)
                     names.append(name)
             if len(names) > _SYNC_ONE_BY_ONE:
                 self.fs.sync_everything(stage)
@@ -188,15 +188,6 @@ class Stage:
             # The stage itself is not synced: after a crash it is rebuilt from the ledger.
             for name in names:
                 self.fs.sync_file(stage, name)
-
-    def _keep_owner(self, root: int, stage: int, name: str, change: FileChange) -> None:
-        # If something was put in the way meanwhile, the swap notices.
-        theirs = self.tree.entry_of(change.path, root) if change.before else None
-        mine = self.fs.entry(stage, name)
-        if theirs and mine and (theirs.owner, theirs.group) != (mine.owner, mine.group):
-            # Only a privileged user can; for others the file becomes their own.
-            with contextlib.suppress(PermissionError):
-                self.fs.give(stage, name, theirs.owner, theirs.group)
 
     def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[Conflict]:
         """Brings every file from before to after. At one that is neither, stops, or with `go_on` skips it."""
@@ -268,23 +259,11 @@ class Stage:
         """
         with self._opened() as (root, _):
             folders = emptied if forward else new_folders
-            removed = set(self._remove_folders(root, sorted(folders, key=len, reverse=True)))
+            removed = set(_remove_folders(self.tree, root, sorted(folders, key=len, reverse=True)))
             # During a rollback, an emptied folder may have been removed and made again.
             touched = {change.path for change in changes} | set(new_folders)
             touched |= removed if forward else removed | set(emptied)
             self._sync(root, {path.rpartition("/")[0] for path in touched})
-
-    def _remove_folders(self, root: int, folders: Iterable[str]) -> list[str]:
-        removed = []
-        for folder in folders:
-            # Not empty, already gone, or replaced by somebody: all are fine.
-            with (
-                contextlib.suppress(OSError, PathRefused),
-                self.tree.folder_of(folder, root) as (at, name),
-            ):
-                self.fs.remove_folder(at, name)
-                removed.append(folder)
-        return removed
 
     def _sync(self, root: int, folders: set[str]) -> None:
         if len(folders) > _SYNC_ONE_BY_ONE:
@@ -344,6 +323,26 @@ def staged(fs: FileSystem, root: Path) -> list[str]:
     with contextlib.suppress(FileNotFoundError), stage._staging() as at:  # noqa: SLF001  # same module
         return sorted(fs.names(at))
     return []
+
+
+def _keep_owner(tree: Tree, root: int, staged: tuple[int, str], change: FileChange) -> None:
+    # If something was put in the way meanwhile, the swap notices.
+    theirs = tree.entry_of(change.path, root) if change.before else None
+    mine = tree.fs.entry(*staged)
+    if theirs and mine and (theirs.owner, theirs.group) != (mine.owner, mine.group):
+        # Only a privileged user can; for others the file becomes their own.
+        with contextlib.suppress(PermissionError):
+            tree.fs.give(*staged, theirs.owner, theirs.group)
+
+
+def _remove_folders(tree: Tree, root: int, folders: Iterable[str]) -> list[str]:
+    removed = []
+    for folder in folders:
+        # Not empty, already gone, or replaced by somebody: all are fine.
+        with contextlib.suppress(OSError, PathRefused), tree.folder_of(folder, root) as (at, name):
+            tree.fs.remove_folder(at, name)
+            removed.append(folder)
+    return removed
 
 
 def _is_foreign(fs: FileSystem, stage: int, name: str, ours: Callable[[bytes], bool]) -> bool:

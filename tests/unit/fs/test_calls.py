@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.fs import FileChanged, Kind, NotRegular, OsFileSystem, opened, publish
+from ringi.fs import FileChanged, Kind, NotRegular, OsFileSystem, opened
 from tests.helpers import open_descriptors
 
 fs = OsFileSystem()
@@ -144,39 +144,12 @@ def test_syncs_reach_the_kernel(at: int):
         fs.sync_file(at, "link")
 
 
-def test_publish_puts_all_or_nothing(at: int, tmp_path: Path):
-    for data in (b"first", b"x" * 100_000, b"", b"short"):
-        publish(at, "shown", data)
-        assert (tmp_path / "shown").read_bytes() == data
-    assert (tmp_path / "file").read_bytes() == b"data"
-
-
-@pytest.mark.parametrize("way", ["link", "second name", "pipe", "folder link"])
-def test_publish_writes_through_nothing(at: int, tmp_path: Path, way: str):
-    spare = tmp_path / ".shown.spare"
-    match way:
-        case "link":
-            spare.symlink_to("file")
-        case "second name":
-            spare.hardlink_to(tmp_path / "file")
-        case "pipe":
-            os.mkfifo(spare)
-        case "folder link":
-            spare.symlink_to("folder")
-    publish(at, "shown", b"bytes")
-    assert (tmp_path / "shown").read_bytes() == b"bytes"
-    assert not (tmp_path / "shown").is_symlink()
-    assert (tmp_path / "file").read_bytes() == b"data"
-    assert list((tmp_path / "folder").iterdir()) == []
-
-
 def test_no_descriptor_stays_open(at: int):
     before = open_descriptors()
     fs.read(at, "file")
     for name in ("link", "pipe", "nothing", "folder"):
         with pytest.raises((NotRegular, FileNotFoundError, IsADirectoryError)):
             fs.read(at, name)
-    publish(at, "shown", b"x")
     with pytest.raises(ZeroDivisionError), opened(fs, fs.open_folder(at, "folder")):
         raise ZeroDivisionError
     assert open_descriptors() == before

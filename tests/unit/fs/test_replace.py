@@ -1,9 +1,12 @@
+import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ringi.fs import replace_file
+from ringi.fs import OsFileSystem, open_own, opened, publish, replace_file
+from tests.helpers import open_descriptors
 
 
 @pytest.mark.parametrize("synced", [True, False])
@@ -31,3 +34,56 @@ def test_what_cannot_be_put_there_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
     with pytest.raises(FileNotFoundError):
         replace_file(tmp_path / "nowhere" / "file", b"data")
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Iterator[int]:
+    (tmp_path / "file").write_bytes(b"data")
+    (tmp_path / "folder").mkdir()
+    fs = OsFileSystem()
+    with opened(fs, fs.open_root(tmp_path)) as descriptor:
+        yield descriptor
+
+
+def test_publish_puts_all_or_nothing(at: int, tmp_path: Path) -> None:
+    before = open_descriptors()
+    for data in (b"first", b"x" * 100_000, b"", b"short"):
+        publish(at, "shown", data)
+        assert (tmp_path / "shown").read_bytes() == data
+    assert (tmp_path / "file").read_bytes() == b"data"
+    assert open_descriptors() == before
+
+
+def _in_the_way(place: Path, way: str) -> None:
+    match way:
+        case "link":
+            place.symlink_to("file")
+        case "second name":
+            place.hardlink_to(place.with_name("file"))
+        case "pipe":
+            os.mkfifo(place)
+        case "folder link":
+            place.symlink_to("folder")
+
+
+@pytest.mark.parametrize("way", ["link", "second name", "pipe", "folder link"])
+def test_publish_writes_through_nothing(at: int, tmp_path: Path, way: str) -> None:
+    _in_the_way(tmp_path / ".shown.spare", way)
+    publish(at, "shown", b"bytes")
+    assert (tmp_path / "shown").read_bytes() == b"bytes"
+    assert not (tmp_path / "shown").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"data"
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["nothing", "link", "second name", "pipe", "folder link"])
+def test_only_a_file_of_our_own_is_opened(at: int, tmp_path: Path, way: str) -> None:
+    _in_the_way(tmp_path / "log", way)
+    before = open_descriptors()
+    descriptor = open_own(at, "log", os.O_RDWR)
+    os.write(descriptor, b"line")
+    os.close(descriptor)
+    assert open_descriptors() == before
+    assert (tmp_path / "log").read_bytes() == b"line"
+    assert not (tmp_path / "log").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"data"

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from ringi.errors import CopyFailed
-from ringi.workspace.private_git import Captured
-from ringi.workspace.shadow import Shadow
+from ringi.workspace.shadow import Captured, Shadow
 from tests.unit.workspace.repositories import (
     WatchedGit,
     as_another_user,

@@ -11,7 +11,7 @@ from typing import Final
 from ringi.workspace.dependencies.parser import parse, words
 from ringi.workspace.dependencies.references import Found, Snapshot, ancestors, join
 
-SUFFIX: Final = ".go"
+SUFFIXES: Final = {".go": "go"}
 _QUERY: Final = """
 (import_spec path: [(interpreted_string_literal) (raw_string_literal)] @import)
 (source_file (function_declaration name: (identifier) @declared))
@@ -24,8 +24,8 @@ _LONGEST: Final = 1000
 _NO_NAMES: Final = frozenset({"init", "main", "_"})
 
 
-def facts(data: bytes) -> Found:
-    parsed = parse("go", _QUERY, data)
+def facts(language: str, data: bytes) -> Found:
+    parsed = parse(language, _QUERY, data)
     imported = {f"i{text[1:-1]}" for text in parsed.texts("import") if len(text) <= _LONGEST}
     declared = set(parsed.texts("declared")) - _NO_NAMES
     used = words(data.decode("utf-8", "replace")) - declared
@@ -41,7 +41,7 @@ class GoPackages:
                 self._modules.setdefault(ref.partition("\0")[2], folder)
         self._files: dict[str, list[str]] = {}
         self._declared: dict[tuple[str, str], list[str]] = {}
-        for path in sorted(path for path in snapshot.found if path.endswith(SUFFIX)):
+        for path in sorted(path for path in snapshot.found if path.endswith(tuple(SUFFIXES))):
             folder = path.rpartition("/")[0]
             if not _is_test(path):
                 self._files.setdefault(folder, []).append(path)

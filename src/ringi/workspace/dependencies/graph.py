@@ -3,8 +3,8 @@
 The language of a file follows from its extension, not from its first line.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -33,29 +33,33 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 _NOT_KEPT: Final = frozenset({str(MISSING_EXTRA), str(GIVEN_UP)})
 
 Read = Callable[[str], bytes]
+Facts = Callable[[str, bytes], Found]
+Resolves = Callable[[Snapshot], Resolver]
 
 
 class Language(NamedTuple):
     name: str
     extract: Extract
-    resolver: Callable[[Snapshot], Resolver] | None
+    resolver: Resolves | None
     """The same for all languages that see each other's files; empty for a manifest, which uses nothing."""
 
 
-def _python(snapshot: Snapshot) -> Resolver:
-    return python.PythonModules(snapshot.paths)
-
-
+# A language that is parsed: the name of its grammar by suffix, what a file says, and which files that means.
+_GRAMMARS: Final[tuple[tuple[Mapping[str, str], Facts, Resolves], ...]] = (
+    (c.SUFFIXES, c.facts, c.Includes),
+    (golang.SUFFIXES, golang.facts, golang.GoPackages),
+    (java.SUFFIXES, java.facts, java.JavaTypes),
+    (javascript.SUFFIXES, javascript.facts, javascript.JavaScriptModules),
+    (rust.SUFFIXES, rust.facts, rust.RustModules),
+)
+PARSED: Final = {name: partial(facts, name) for suffixes, facts, _ in _GRAMMARS for name in suffixes.values()}
 _BY_SUFFIX: Final[dict[str, Language]] = {
-    **dict.fromkeys(python.SUFFIXES, Language("python", python.extract, _python)),
+    **dict.fromkeys(python.SUFFIXES, Language("python", python.extract, python.PythonModules)),
     **{
-        suffix: Language(name, parser.extractor(name), javascript.JavaScriptModules)
-        for suffix, name in javascript.SUFFIXES.items()
+        suffix: Language(name, parser.extractor(name), resolver)
+        for suffixes, _, resolver in _GRAMMARS
+        for suffix, name in suffixes.items()
     },
-    **{suffix: Language(name, parser.extractor(name), c.Includes) for suffix, name in c.SUFFIXES.items()},
-    golang.SUFFIX: Language("go", parser.extractor("go"), golang.GoPackages),
-    java.SUFFIX: Language("java", parser.extractor("java"), java.JavaTypes),
-    rust.SUFFIX: Language("rust", parser.extractor("rust"), rust.RustModules),
 }
 
 

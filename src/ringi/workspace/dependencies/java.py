@@ -11,7 +11,7 @@ from typing import Final
 from ringi.workspace.dependencies.parser import parse, words
 from ringi.workspace.dependencies.references import Found, Snapshot
 
-SUFFIX: Final = ".java"
+SUFFIXES: Final = {".java": "java"}
 _TYPES: Final = ("class", "interface", "enum", "record", "annotation_type")
 _QUERY: Final = "(package_declaration) @package (import_declaration) @import" + "".join(
     f"(program ({kind}_declaration name: (identifier) @declared))" for kind in _TYPES
@@ -21,8 +21,8 @@ _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\s+", re.DOTALL)
 _IMPORT: Final = re.compile(r"import (?:static )?([\w.]+)")
 
 
-def facts(data: bytes) -> Found:
-    parsed = parse("java", _QUERY, data)
+def facts(language: str, data: bytes) -> Found:
+    parsed = parse(language, _QUERY, data)
     declared = set(parsed.texts("declared"))
     capital = {word for word in words(data.decode("utf-8", "replace")) if word[:1].isupper()}
     result = {f"p{_squeezed(text).rpartition('package ')[2]}" for text in parsed.texts("package")}
@@ -51,7 +51,7 @@ class JavaTypes:
         self._types: dict[str, list[str]] = {}
         self._package: dict[str, str] = {}
         self._packages: set[str] = set()
-        for path in sorted(path for path in snapshot.found if path.endswith(SUFFIX)):
+        for path in sorted(path for path in snapshot.found if path.endswith(tuple(SUFFIXES))):
             refs = snapshot.found[path].refs
             package = next((ref[1:] for ref in refs if ref[0] == "p"), "")
             self._package[path] = package

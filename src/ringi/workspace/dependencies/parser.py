@@ -1,16 +1,19 @@
 """The only module that uses tree-sitter, which comes with the extra `graph`.
 
-A child process does the parsing, because a grammar may crash or never end.
+A child process does the parsing: if an input crashes a grammar or keeps it busy forever, only the child dies.
+It reads a line with the language and the number of bytes, then the bytes, and answers with a number of bytes
+and those bytes.
 """
 
 import contextlib
 import importlib.util
 import json
 import re
+import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
@@ -79,8 +82,11 @@ def words(source: str) -> set[str]:
 
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    "from ringi.workspace.dependencies.parser_process import main; main()"
+    "from ringi.workspace.dependencies import graph, parser; parser.serve(graph.PARSED)"
 )
+SECONDS: Final = 5.0
+"""Seconds of processor time for one file. Two megabytes of real code take one."""
+_MEMORY: Final = 4 * 1024**3
 _MOST_LOST: Final = 8
 _LATE: Final = Text("it takes too long to parse")
 _CRASHED: Final = Text("its parser crashed on it")
@@ -146,3 +152,21 @@ class _Child:
             self._asked.close()
         self._answers.close()
         return self._process.wait()
+
+
+def serve(facts: Mapping[str, Callable[[bytes], Found]]) -> None:
+    """Runs in the child: answers until its input ends."""
+    with contextlib.suppress(ValueError, OSError):  # not every system has every limit
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent closes the pipe
+    asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    while line := asked.readline():
+        language, size = line.split()
+        data = asked.read(int(size))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        answer = msgspec.msgpack.encode(facts[language.decode()](data))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        answers.write(b"%d\n" % len(answer) + answer)
+        answers.flush()

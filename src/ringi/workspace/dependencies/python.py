@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ringi.text import Text
-from ringi.workspace.dependencies.references import Found, Source, ancestors, why
+from ringi.workspace.dependencies.references import Found, Snapshot, Source, ancestors, why
 
 RELATIVE: Final = "+"
 """Placeholder for the package a relative import starts from. No real module can have this name."""
@@ -234,8 +234,8 @@ _CONFTEST: Final = "conftest.py"
 
 
 class PythonModules:
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._paths = frozenset(path for path in paths if path.endswith(SUFFIXES))
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._paths = frozenset(path for path in snapshot.paths if path.endswith(SUFFIXES))
         self._modules: dict[str, tuple[str, ...]] = {}
         for path in sorted(self._paths):
             self._add(path)

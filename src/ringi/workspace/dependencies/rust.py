@@ -12,7 +12,7 @@ from typing import Any, Final
 from ringi.workspace.dependencies.parser import parse
 from ringi.workspace.dependencies.references import Found, Snapshot, ancestors, join
 
-SUFFIX: Final = ".rs"
+SUFFIXES: Final = {".rs": "rust"}
 _QUERY: Final = """
 (mod_item !body) @mod
 (mod_item body: (_)) @inline
@@ -30,9 +30,9 @@ _DEEPEST: Final = 32
 _LONGEST: Final = 500
 
 
-def facts(data: bytes) -> Found:
+def facts(language: str, data: bytes) -> Found:
     """`m` for a module below this one, `f` for one in a named file, `n` for a path."""
-    parsed = parse("rust", _QUERY, data)
+    parsed = parse(language, _QUERY, data)
     result = {fact for node in parsed.nodes.get("mod", ()) if (fact := _module(node))}
     for node in parsed.nodes.get("use", ()):
         inside = len(_around(node))

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,10 @@ from ringi.text import Text
 
 TIME_LIMIT: Final = 900.0
 _READ_LIMIT: Final = 16 * 1024 * 1024
+ABSENT: Final = "000000"
+"""The mode of a file that is not there."""
+# So few that all their names fit into a pipe: no deadlock.
+_AT_ONCE: Final = 256
 OLDEST: Final = (2, 32)  # the first that can ignore the person's configuration
 
 # On the command line they override the repository's own configuration.
@@ -26,6 +30,8 @@ _OVERRIDES: Final = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
+# A partial clone would fetch what it lacks, by a transport that its own configuration chooses.
+NO_FETCH: Final = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 _ENVIRONMENT: Final = {
     "LC_ALL": "C",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -34,9 +40,7 @@ _ENVIRONMENT: Final = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
-    # A partial clone would fetch what it lacks, by a transport that its own configuration chooses.
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
+    **NO_FETCH,
 }
 _PERSONAL: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
@@ -201,7 +205,7 @@ def _program(path: str) -> str:
 
 
 def program() -> str:
-    return _program(_search_path(os.environ))
+    return _program(search_path(os.environ))
 
 
 @cache
@@ -222,7 +226,7 @@ def environment(*, personal: bool = False) -> dict[str, str]:
     """The caller's, without variables that steer git; PATH cannot lead into the repository."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     kept |= _ENVIRONMENT
-    kept["PATH"] = _search_path(os.environ)
+    kept["PATH"] = search_path(os.environ)
     if personal:
         for name in _PERSONAL:
             kept.pop(name, None)
@@ -231,7 +235,8 @@ def environment(*, personal: bool = False) -> dict[str, str]:
     return kept
 
 
-def _search_path(variables: Mapping[str, str]) -> str:
+def search_path(variables: Mapping[str, str]) -> str:
+    """Without relative folders, which could lead into the repository."""
     folders = variables.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
 
@@ -260,7 +265,103 @@ def read_small(path: Path) -> bytes:
 
 
 def failure(command: str, finished: Finished) -> CopyFailed:
-    words = finished.err.decode("utf-8", "backslashreplace").strip().splitlines()
-    # The last line says what stopped it; the lines before say what it tried.
-    problem = words[-1] if words else f"exit {finished.code}"
+    problem = last_line(finished.err) or f"exit {finished.code}"
     return CopyFailed(why=Text("git {command} failed: {problem}", command=command, problem=problem))
+
+
+# What git prints.
+
+
+def last_line(said: bytes) -> str:
+    """It says what stopped git; the lines before say what it tried."""
+    return (said.decode("utf-8", "backslashreplace").strip().splitlines() or [""])[-1]
+
+
+class IndexEntry(NamedTuple):
+    path: bytes
+    mode: bytes
+    oid: bytes
+    stage: bytes
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a repository of its own."""
+        return self.mode == b"160000"
+
+
+class TreeFile(NamedTuple):
+    path: bytes
+    mode: str
+    oid: str
+
+
+class TreeChange(NamedTuple):
+    path: bytes
+    before: str
+    """The mode; ABSENT if it was not there."""
+    after: str
+    old_oid: str
+    oid: str
+
+
+def listed(names: Iterable[bytes]) -> bytes:
+    """Names for an option `-z`."""
+    return b"".join(name + b"\0" for name in names)
+
+
+def names_in(out: bytes) -> list[bytes]:
+    return [name for name in out.split(b"\0") if name]
+
+
+def index_entries(out: bytes) -> Iterator[IndexEntry]:
+    """From `ls-files -s -z`."""
+    for line in names_in(out):
+        facts, _, path = line.partition(b"\t")
+        yield IndexEntry(path, facts[:6], facts[7:-2], facts[-1:])
+
+
+def tree_files(out: bytes) -> Iterator[TreeFile]:
+    """From `ls-tree -r -z`."""
+    for line in names_in(out):
+        facts, _, path = line.partition(b"\t")
+        mode, _, oid = facts.decode("ascii").split(" ")
+        yield TreeFile(path, mode, oid)
+
+
+def tree_changes(out: bytes) -> Iterator[TreeChange]:
+    """From `diff-tree -r -z --raw --no-renames`."""
+    fields = out.split(b"\0")
+    for facts, path in zip(fields[::2], fields[1::2], strict=False):
+        before, after, old_oid, oid, _ = facts.decode("ascii").lstrip(":").split(" ")
+        yield TreeChange(path, before, after, old_oid, oid)
+
+
+def read_blobs(git: Git, ids: Sequence[str]) -> Iterator[bytes]:
+    """The bytes of each, in this order, one at a time in memory."""
+    if not ids:
+        return
+    with git.started("cat-file", "--batch", stdin=b"") as running:
+        questions, answers = running.pipes()
+        for start in range(0, len(ids), _AT_ONCE):
+            some = ids[start : start + _AT_ONCE]
+            try:
+                questions.write("".join(f"{oid}\n" for oid in some).encode())
+                questions.flush()
+            except BrokenPipeError:
+                raise _missing(some[0]) from None
+            for oid in some:
+                yield _answer(answers, oid)
+
+
+def _answer(answers: IO[bytes], oid: str) -> bytes:
+    _, kind, *size = answers.readline().split() or (b"", b"")
+    if kind != b"blob":  # pruned from the repository we borrowed it from
+        raise _missing(oid)
+    data = answers.read(int(size[0]))
+    if answers.read(1) != b"\n":
+        raise _missing(oid)
+    return data
+
+
+def _missing(oid: str) -> CopyFailed:
+    return CopyFailed(why=Text("the object {blob} is missing", blob=oid))
