@@ -7,6 +7,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   └── InTheWay          a link or a file in place of a folder of ours
 │   ├── LedgerCorrupt         the ledger is damaged
 │   ├── NewerVersion          written by a later version of the program
+│   ├── LedgerUpgraded        a later version migrated the ledger that this process has open
 │   ├── CopyFailed            the work copy could not be made or read
 │   ├── ExecutionAborted      an execution stopped before its end
 │   ├── CommitFailed          the files are written, but not committed
@@ -158,6 +159,12 @@ class NewerVersion(Failed):
     code = "newer_version"
     message = "{what} was written by a later version of ringi (format {found}, this one knows {known})."
     hint = "Upgrade ringi, then try again. Nothing was changed."
+
+
+class LedgerUpgraded(Failed):
+    code = "ledger_upgraded"
+    message = "The ledger was upgraded by a newer Ringi; start this command again."
+    hint = "If an agent started it, restart the agent. The next command finishes what was interrupted."
 
 
 class CopyFailed(Failed):

@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+from ringi.store.connection import connect
+from ringi.store.migrations import MIGRATIONS
 from ringi.workspace.places import places_of
 from tests.functional.desk import RINGI, Desk, Terminal
 from tests.functional.mcp_desk import RawClient, approve, talks
@@ -114,6 +116,17 @@ def test_a_folder_without_a_workspace_and_a_ledger_that_is_locked(talk, tmp_path
     error = broken.refused("plan_list")
     assert error["code"] == "ledger_corrupt"
     assert str(places.states) not in json.dumps(error)
+
+
+def test_a_ledger_that_a_newer_version_upgraded(talk, repo: Path):
+    client = talk()
+    client.greet()
+    assert client.fine("plan_propose", content="Something")["name"] == "p1"
+    later = (*MIGRATIONS, ("ALTER TABLE events ADD COLUMN later TEXT NOT NULL DEFAULT ''",))
+    connect(places_of(repo, os.environ).state, 1, later).close()
+    error = client.refused("plan_propose", content="Another")
+    assert error["code"] == "ledger_upgraded"
+    assert "start this command again" in error["message"]
 
 
 def test_two_clients_at_once(talk, repo: Path):

@@ -9,7 +9,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import Ambiguous, Busy, InTheWay, LedgerCorrupt, NewerVersion, RingiError, StorageFailed
+from ringi.errors import (
+    Ambiguous,
+    Busy,
+    InTheWay,
+    LedgerCorrupt,
+    LedgerUpgraded,
+    NewerVersion,
+    RingiError,
+    StorageFailed,
+)
 from ringi.store.migrations import MIGRATIONS, Migration
 from ringi.text import Text
 
@@ -61,11 +70,11 @@ def connect(
     path = folder / DATABASE
     if path.is_symlink():
         raise InTheWay(what=str(path), why=Text("it is a symbolic link"))
-    with translated(folder):
+    with translated(folder, opening=True):
         # The folder protects the database files, whatever the caller's umask is.
         database = sqlite3.connect(path, timeout=wait_sec, isolation_level=None, check_same_thread=False)
         try:
-            _prepare_patiently(database, wait_sec, migrations)
+            _prepare_patiently(database, folder, wait_sec, migrations)
         except BaseException:
             database.close()
             raise
@@ -73,20 +82,20 @@ def connect(
 
 
 def _prepare_patiently(
-    database: sqlite3.Connection, wait_sec: float, migrations: Sequence[Migration]
+    database: sqlite3.Connection, folder: Path, wait_sec: float, migrations: Sequence[Migration]
 ) -> None:
     """For several processes making the ledger at once: SQLite does not wait when it switches its journal."""
     end = time.monotonic() + wait_sec
     while True:
         try:
-            return _prepare(database, migrations)
+            return _prepare(database, folder, migrations)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & _PRIMARY_CODE not in _BUSY or time.monotonic() >= end:
                 raise
             time.sleep(_PAUSE_SEC)
 
 
-def _prepare(database: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
+def _prepare(database: sqlite3.Connection, folder: Path, migrations: Sequence[Migration]) -> None:
     # Before anything else, so that a damaged or newer file is not touched.
     version = _version(database)
     if version > len(migrations):
@@ -94,7 +103,7 @@ def _prepare(database: sqlite3.Connection, migrations: Sequence[Migration]) -> N
     database.execute("PRAGMA journal_mode = WAL").fetchone()
     database.execute("PRAGMA synchronous = FULL")
     if version < len(migrations):
-        _migrate(database, migrations)
+        _migrate(database, folder, migrations)
 
 
 def _version(database: sqlite3.Connection) -> int:
@@ -107,17 +116,20 @@ def _version(database: sqlite3.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _migrate(database: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
+def _migrate(database: sqlite3.Connection, folder: Path, migrations: Sequence[Migration]) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
         # Check again under the lock: another process may have migrated meanwhile.
-        for number in range(_version(database), len(migrations)):
+        version = _version(database)
+        for number in range(version, len(migrations)):
             for statement in migrations[number]:
                 if isinstance(statement, str):
                     database.execute(statement)
                 else:
                     statement(database)
         database.execute(SET_META, ("schema", str(len(migrations))))
+        if version:
+            _mark(folder, range(version + 1, len(migrations) + 1))
         database.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(sqlite3.Error):
@@ -125,16 +137,47 @@ def _migrate(database: sqlite3.Connection, migrations: Sequence[Migration]) -> N
         raise
 
 
+def _mark(folder: Path, versions: range) -> None:
+    """For processes that have the ledger open: looking for a file costs them less than a query."""
+    for version in versions:
+        path = _mark_of(folder, version)
+        try:
+            path.touch(0o600)
+        except OSError as error:
+            raise StorageFailed(what=str(path), why=error.strerror or str(error)) from None
+
+
+def _mark_of(folder: Path, version: int) -> Path:
+    return folder / f"format-{version}"
+
+
+def _is_marked(folder: Path) -> bool:
+    return _mark_of(folder, len(MIGRATIONS) + 1).exists()
+
+
+def require_known_format(database: sqlite3.Connection, folder: Path) -> None:
+    """Raises LedgerUpgraded if a later version of the program has migrated the open ledger."""
+    # A migration that failed also leaves its mark: only the ledger knows.
+    if _is_marked(folder) and _version(database) > len(MIGRATIONS):
+        raise LedgerUpgraded
+
+
 @contextlib.contextmanager
-def translated(folder: Path) -> Iterator[None]:
+def translated(folder: Path, *, opening: bool = False) -> Iterator[None]:
     """Turns the database's errors into ours."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if not opening and _is_about_tables(error) and _is_marked(folder):
+            raise LedgerUpgraded from None
         ours = _in_our_words(error, str(folder / DATABASE))
         if ours is None:
             raise
         raise ours from None
+
+
+def _is_about_tables(error: sqlite3.DatabaseError | UnicodeDecodeError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
 
 
 def _in_our_words(error: sqlite3.DatabaseError | UnicodeDecodeError, path: str) -> RingiError | None:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import Busy, StorageFailed
+from ringi.errors import Busy, LedgerUpgraded, StorageFailed
 from ringi.ports import Clock, Ids
 from ringi.store.approvals import Approvals, ApprovalWrites
-from ringi.store.connection import SET_META, translated
+from ringi.store.connection import SET_META, require_known_format, translated
 from ringi.store.contents import Contents
 from ringi.store.events import Changed, Events, Known
 from ringi.store.executions import Executions, ExecutionWrites
@@ -76,6 +76,7 @@ class Ledger(LedgerReader):
             self.database.execute("BEGIN IMMEDIATE")
             transaction = LedgerTransaction(self.database, self._contents, self._clock, self._known)
             try:
+                require_known_format(self.database, self.folder)
                 yield transaction
                 self._contents.flush()
                 self.database.execute("COMMIT")
@@ -108,5 +109,7 @@ class Ledger(LedgerReader):
         if day == self._forgot_on:
             return
         self._forgot_on = day
-        with contextlib.suppress(Busy, StorageFailed, OSError), translated(self.folder):
+        failures = (Busy, LedgerUpgraded, StorageFailed, OSError)
+        with contextlib.suppress(*failures), translated(self.folder):
+            require_known_format(self.database, self.folder)
             self._contents.forget(self.database, before)

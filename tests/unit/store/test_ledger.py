@@ -12,7 +12,16 @@ from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import PlanStatus, with_state
 from ringi.domain.project_state import Dependencies, ProjectState, StateSource
-from ringi.errors import Busy, LedgerCorrupt, LostRace, NewerVersion, NotFound, NothingToUndo, StorageFailed
+from ringi.errors import (
+    Busy,
+    LedgerCorrupt,
+    LedgerUpgraded,
+    LostRace,
+    NewerVersion,
+    NotFound,
+    NothingToUndo,
+    StorageFailed,
+)
 from ringi.ports import NewEvent
 from ringi.store.connection import GET_META, connect, private_folder
 from ringi.store.contents import Contents
@@ -98,6 +107,51 @@ def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
         open_scratch(tmp_path)
     assert caught.value.exit_code == 1
     assert path.read_bytes() == before
+
+
+def migrated(folder: Path, *statements: str) -> None:
+    """As a later version of the program does it, while others have the ledger open."""
+    connect(folder, 1, (*MIGRATIONS, statements)).close()
+
+
+def test_an_open_ledger_that_was_upgraded_is_not_written(ws):
+    ledger = ledger_of(ws)
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    last = ledger.last_seq()
+    migrated(ledger.folder, "CREATE TABLE later (x TEXT)")
+    with pytest.raises(LedgerUpgraded, match="start this command again"):
+        proposed(ws, write("README.md", "y\n"))
+    with pytest.raises(LedgerUpgraded), ledger.transaction() as transaction:
+        transaction.set_checking(plan_id)
+    assert ledger.last_seq() == last
+    assert ledger.checking() is None
+
+
+def test_old_bytes_of_an_upgraded_ledger_are_kept(ws):
+    ledger = ledger_of(ws)
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(b"old", "2026-01-01")
+    migrated(ledger.folder, "CREATE TABLE later (x TEXT)")
+    ledger.forget_bytes(FAR)
+    assert ledger.get_bytes(codec.digest(b"old")) == b"old"
+
+
+def test_reading_what_an_upgrade_changed_is_no_damage(ws):
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    migrated(ledger_of(ws).folder, "ALTER TABLE plans RENAME COLUMN document TO body")
+    with pytest.raises(LedgerUpgraded):
+        ledger_of(ws).plan(plan_id)
+
+
+def test_the_mark_of_an_upgrade_that_failed_stops_nobody(ws):
+    """Power was lost between the mark and the commit."""
+    (ledger_of(ws).folder / f"format-{len(MIGRATIONS) + 1}").touch()
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    assert ledger_of(ws).document(plan_id).plan.id == plan_id
+
+
+def test_a_new_ledger_has_no_mark(ws):
+    assert not list(ledger_of(ws).folder.glob("format-*"))
 
 
 @pytest.mark.parametrize("value", ["", "one", "-1", "1.5"])
