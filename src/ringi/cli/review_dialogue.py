@@ -1,18 +1,20 @@
 """A review as a dialogue, line by line: for simple terminals, and for people who prefer it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ringi.cli import editor
 from ringi.cli.app import App
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter
 from ringi.cli.plan_output import show_comparison
+from ringi.cli.ui import help_lines
 from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import PlanPreview, PlanStatus
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.plan_facts import facts_of
-from ringi.usecases.review_prompter import Choice, ReviewAct, RunningChecks
+from ringi.usecases.plan_review import KEYS, RunningChecks
+from ringi.usecases.review import Choice, ReviewAct
 from ringi.usecases.reviewed_plan import ReviewedPlan, preview_of
 from ringi.views.diff import Row, RowKind
 from ringi.views.lines import Span, Style
@@ -34,19 +36,6 @@ _HELP: Final = (
     Text("s  show all of it again"),
     Text("q  quit; nothing is decided"),
 )
-_ACTS: Final[Mapping[str, ReviewAct]] = {
-    "a": ReviewAct.APPLY,
-    "m": ReviewAct.APPROVE,
-    "d": ReviewAct.DROP,
-    "e": ReviewAct.EDIT_LINE,
-    "c": ReviewAct.COMMENT,
-    "r": ReviewAct.REJECT,
-    "u": ReviewAct.TAKE_BACK,
-    "t": ReviewAct.SHOW_DELTA,
-    "i": ReviewAct.SHOW_INFO,
-    "s": ReviewAct.SHOW_AGAIN,
-    "q": ReviewAct.QUIT,
-}
 
 
 class DialoguePrompter(LinePrompter):
@@ -69,16 +58,15 @@ class DialoguePrompter(LinePrompter):
     def _choice(self, answer: str) -> Choice | None:
         match answer:
             case "?":
-                for line in _HELP:
-                    self._app.ui.line(line, indent=2)
+                self._app.ui.show(help_lines(_HELP))
             case "d":
                 return self._to_drop()
             case "e":
                 return self._to_edit()
             case "c":
                 return self._to_comment()
-            case _ if answer in _ACTS:
-                return Choice(_ACTS[answer])
+            case _ if answer in KEYS:
+                return Choice(KEYS[answer])
             case _:
                 self.say(Text("Please type one of the letters in brackets."))
         return None

@@ -21,6 +21,7 @@ _WIDEST: Final = 100
 """Columns that read comfortably; prose is no wider even on a wider terminal."""
 _USUAL_WIDTH: Final = 80
 _NARROWEST: Final = 16
+_EXPLAINED: Final = r"(\S+ {2,})(.+)"
 _STYLES: Final = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "magenta": "35",
     "add": "32", "remove": "31",
@@ -169,6 +170,14 @@ class Ui:
         print(self.styled("✗ ", "red") + words, file=sys.stderr)
         if error.hint:
             print("  " + translated(Text(error.hint, **error.details)), file=sys.stderr)
+
+
+def help_lines(texts: Iterable[Text]) -> Iterable[Line]:
+    """Keys or commands and their explanations, in two columns."""
+    for words in map(translated, texts):
+        explained = re.fullmatch(_EXPLAINED, words)
+        mark, rest = explained.groups() if explained else ("", words)
+        yield prose(rest, indent=2, mark=mark)
 
 
 def _wants_colour(out: TextIO, environment: Mapping[str, str]) -> bool:

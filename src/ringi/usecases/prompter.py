@@ -12,6 +12,7 @@ from ringi.views.lines import Style
 
 APPROVE: Final = Text("Approve? [y/n]")
 NOT_APPROVED: Final = Text("Nothing was approved.")
+_DIGEST_SHOWN: Final = 12
 
 
 class Asker(Protocol):
@@ -54,6 +55,15 @@ def typed_digest(prompter: Prompter, digest: str) -> TypedAnswer | None:
         prompter.say(Text("That was not it; nothing was approved."), Style.WARNING)
         return None
     return TypedAnswer(digest, wanted)
+
+
+def typed_approval(prompter: Prompter, digest: str) -> TypedAnswer | None:
+    """Shows the beginning of the digest and asks for a yes; says so if it was none."""
+    prompter.say(Text("What you approve is sha256 {digest}…", digest=digest[:_DIGEST_SHOWN]))
+    proof = typed_yes(prompter, APPROVE, digest)
+    if proof is None:
+        prompter.say(NOT_APPROVED, Style.WARNING)
+    return proof
 
 
 def require_person(person: PersonChannel, command: str, *, also: Text | None = None) -> None:

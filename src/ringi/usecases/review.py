@@ -1,46 +1,57 @@
-"""The controller of every review: what a person can do with a plan, what they are asked, what is refused."""
+"""The controller of every review: its loop, the acts of any subject, and what an interface must offer.
 
+What a person can do with a plan is in `plan_review.py`, with a planning session in `session_review.py`.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
-from typing import Final
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpecExt, PlanStatus, risk_of
-from ringi.domain.risk import Risk
-from ringi.errors import (
-    BadTransition,
-    LostRace,
-    NoSandbox,
-    NotRequested,
-    NotTaken,
-    PlanChanged,
-    RingiError,
-    Stale,
-    Superseded,
-)
-from ringi.plans.check import commands_of
+from ringi.errors import RingiError
 from ringi.text import Text
-from ringi.usecases import edits
-from ringi.usecases.prompter import NOT_APPROVED, agrees, typed_digest
-from ringi.usecases.review_prompter import Choice, ReviewAct, ReviewPrompter, RunningChecks
-from ringi.usecases.reviewed_plan import (
-    ReviewedPlan,
-    drop,
-    drop_hunk,
-    is_dormant,
-    rewrite,
-    take_up,
-    update,
-)
-from ringi.views import review as views
-from ringi.views import words
-from ringi.views.diff import Row, RowKind
+from ringi.usecases.prompter import Prompter
+from ringi.views.diff import Row
 from ringi.views.lines import Span, Style
 
-WAIT: Final = Text("Wait for the tests, or stop them with esc; then answer.")
-_WHOLE: Final = Text("It can only be dropped whole.")
-_UNCHANGED: Final = Text("Nothing was changed.")
+
+class ReviewAct(Enum):
+    """What a person can do. Each subject has a table of those it offers."""
+
+    APPLY = auto()
+    APPROVE = auto()
+    """To be carried out later."""
+    DROP = auto()
+    DROP_HUNK = auto()
+    EDIT_LINE = auto()
+    ADD_LINE = auto()
+    DELETE_LINE = auto()
+    EDIT_FILE = auto()
+    COMMENT = auto()
+    REJECT = auto()
+    TAKE_BACK = auto()
+    """Or updates to the current files, if they changed."""
+    SHOW_DELTA = auto()
+    SHOW_INFO = auto()
+    SHOW_AGAIN = auto()
+    STOP_CHECKS = auto()
+    UNDO = auto()
+    BACK = auto()
+    CANCEL = auto()
+    QUIT = auto()
+    INTERRUPT = auto()
+
+
+class Choice(NamedTuple):
+    """What the person wants to do, and where."""
+
+    act: ReviewAct
+    spec: int = 0
+    """Counted from 0."""
+    hunk: int = 0
+    """Counted from 1."""
+    row: Row | None = None
+    """The chosen line."""
 
 
 class ReviewEnd(Enum):
@@ -51,25 +62,47 @@ class ReviewEnd(Enum):
     """To be carried out later."""
     REJECTED = auto()
     ELSEWHERE = auto()
-    """Somebody else decided meanwhile."""
+    """Somebody else decided or changed it meanwhile."""
     UNDO = auto()
+    BACK = auto()
+    CANCELLED = auto()
 
 
-StartChecks = Callable[[str], RunningChecks]
-"""Starts the checks of the plan with this id."""
+class Reviewed(Protocol):
+    """What is reviewed, as last shown to the person."""
+
+    def look(self) -> None:
+        """Reads it as it is now; this is what the person sees from now on."""
+
+    def reject(self, feedback: str) -> None: ...
 
 
-class Review:
-    def __init__(self, plan: ReviewedPlan, prompter: ReviewPrompter, start_checks: StartChecks) -> None:
-        self.plan = plan
+class ReviewPrompter(Prompter, Protocol):
+    """A full screen, a dialogue, a test's script."""
+
+    def choose(self) -> Choice:
+        """Waits for what the person wants next."""
+
+    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+        """Shows the subject as last read, with a message; `anew` reads every file again."""
+
+    def show_info(self) -> None: ...
+    def fail(self, error: RingiError) -> None: ...
+
+
+Subject = TypeVar("Subject", bound=Reviewed)
+Interface = TypeVar("Interface", bound=ReviewPrompter)
+
+
+class Review(ABC, Generic[Subject, Interface]):
+    def __init__(self, subject: Subject, prompter: Interface) -> None:
+        self.subject = subject
         self.prompter = prompter
-        self._start_checks = start_checks
-        self._checks: RunningChecks | None = None
 
     def run(self) -> ReviewEnd:
         try:
             self.prompter.show()
-            if not self._waits():
+            if not self.begin():
                 return ReviewEnd.LEFT
             while True:
                 ended = self.do(self.prompter.choose())
@@ -78,342 +111,49 @@ class Review:
         except EOFError:
             return ReviewEnd.LEFT
         finally:
-            self.stop_checks()
-
-    def _waits(self) -> bool:
-        if is_dormant(self.plan):
-            question = Text("{plan} is not open. Reopen it? [y/n]", plan=self.plan.name)
-            if not agrees(self.prompter, question):
-                return False
-            take_up(self.plan)
-            self.prompter.show()
-        return True
+            self.close()
 
     def do(self, choice: Choice) -> ReviewEnd | None:
-        """Does nothing if the plan was decided elsewhere; shows a changed plan before acting on it."""
-        plan, prompter = self.plan, self.prompter
-        if plan.status is PlanStatus.COMPLETED and choice.act not in _AFTERWARDS:
-            prompter.say(Text("{plan} was carried out already.", plan=plan.name))
-            return None
+        """None if the review goes on."""
         try:
-            return _ACTS[choice.act](self, choice)
-        except BadTransition:
-            return ReviewEnd.ELSEWHERE
-        except Superseded:
-            raise
-        except (PlanChanged, LostRace, NotRequested) as error:
-            plan.look()
-            prompter.show(error=error)
-        except (Stale, NotTaken) as error:
-            plan.look()
-            prompter.show(error=error, anew=True)
+            return self.act(choice)
         except RingiError as error:
-            prompter.fail(error)
-        return None
+            return self.settle(error)
 
-    def amended(self, what: Text, risk_before: Risk) -> None:
-        """After the person's change: shows the plan again before they can decide."""
-        self.stop_checks()
-        self.prompter.tell_checks(None)
-        self.prompter.show(views.changed(what, self.plan.document, risk_before))
-        self._check_again()
-        # The checks used the plan as it was when they began, which may not be the one shown.
-        self.plan.require_as_shown()
+    def begin(self) -> bool:
+        """What is asked before anything can be decided; False if the person declines."""
+        return True
 
-    def _check_again(self) -> None:
-        if not commands_of(self.plan.document):
-            return
-        if not self._sandboxed():
-            self.prompter.tell_checks(Span(Text("tests not run: no sandbox"), Style.WARNING))
-            return
-        self._checks = self._start_checks(self.plan.plan_id)
-        try:
-            self.prompter.watch(self._checks, self._checked)
-        except KeyboardInterrupt:
-            self.stop_checks()
+    @abstractmethod
+    def act(self, choice: Choice) -> ReviewEnd | None:
+        """Looks the act up in the subject's table."""
 
-    def _sandboxed(self) -> bool:
-        """Looking at a plan is no permission to run its code, except in a sandbox."""
-        try:
-            return self.plan.services.commands.sandboxed()
-        except NoSandbox:
-            return False
+    @abstractmethod
+    def settle(self, error: RingiError) -> ReviewEnd | None:
+        """After an act that failed: tells the person, or raises it if the review cannot go on."""
 
-    def _checked(self) -> None:
-        checks, self._checks = self._checks, None
-        if checks is None:  # stopped meanwhile
-            return
-        if (why := checks.why_not) is not None:
-            self.prompter.tell_checks(Span(Text("tests not run: {why}", why=why), Style.WARNING))
-            return
-        self.plan.moved_on()
-        results = self.plan.document.state.checks
-        said, output = views.check_outcome(results) if results else (None, ())
-        self.prompter.tell_checks(said, output)
-
-    def stop_checks(self) -> None:
-        checks, self._checks = self._checks, None
-        if checks is not None:
-            checks.stop()
-            self.prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
-
-    def waits_for_checks(self) -> bool:
-        if self._checks is not None:
-            self.prompter.say(WAIT, Style.WARNING)
-        return self._checks is not None
-
-    def spec(self, choice: Choice) -> ActionSpecExt | None:
-        if not self.plan.specs:
-            self.prompter.say(Text("It is only a text; there is nothing to change in it."))
-            return None
-        return self.plan.specs[choice.spec]
-
-    def line(self, choice: Choice) -> tuple[ActionSpecExt, Row, bytes] | None:
-        """The chosen line, with its whole file."""
-        spec = self.spec(choice)
-        if spec is None or choice.row is None:
-            return None
-        new = self.plan.sections()[choice.spec].content.new
-        if new is None:
-            self.prompter.refuse(_WHOLE)
-            return None
-        return spec, choice.row, new
+    def close(self) -> None:
+        """Ends what still runs."""
 
 
-class News:
-    """Notices changes made to the plan elsewhere during the review; reports each once."""
-
-    def __init__(self, plan: ReviewedPlan) -> None:
-        self._plan = plan
-        self._told: tuple[int, PlanStatus] | None = None
-
-    def look(self) -> Span | None:
-        status, now = self._plan.status, self._plan.moved_on()
-        if now is None:
-            self._told = None
-            return None
-        version, became = now.plan.version, now.state.status
-        if self._told == (version, became):
-            return None
-        self._told = (version, became)
-        if became in {PlanStatus.PENDING_REVIEW, status}:
-            line = Text("The plan was changed: version {version}. [s] shows it.", version=version)
-        else:
-            name = self._plan.name
-            line = Text("{plan} was decided elsewhere: {status}", plan=name, status=words.STATUS[became])
-        return Span(line, Style.WARNING)
-
-
-def _apply(review: Review, _: Choice) -> ReviewEnd | None:
-    plan = review.plan
-    if plan.status is PlanStatus.APPROVED:
-        question = Text("{plan} is approved already. Carry it out now? [y/n]", plan=plan.name)
-        return ReviewEnd.APPLY if agrees(review.prompter, question) else None
-    return _approved(review, "", ReviewEnd.APPLY)
-
-
-def _approve(review: Review, _: Choice) -> ReviewEnd | None:
-    if review.waits_for_checks():
-        return None
-    note = (review.prompter.ask(Text("Your note on the approval:")) or "").strip()
-    if not note:
-        review.prompter.say(NOT_APPROVED)
-        return None
-    return _approved(review, note, ReviewEnd.APPROVED)
-
-
-def _approved(review: Review, note: str, end: ReviewEnd) -> ReviewEnd | None:
-    plan, prompter = review.plan, review.prompter
-    if review.waits_for_checks():
-        return None
-    failed = any(result.exit_code for result in plan.document.state.checks)
-    if failed and not agrees(prompter, Text("A check failed. Apply it all the same? [y/n]")):
-        prompter.say(NOT_APPROVED)
-        return None
-    asked = plan.ask()
-    if asked is None:
-        return end
-    proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
-    if risk_of(plan.document) is Risk.HIGH:
-        proof = typed_digest(prompter, asked.digest)
-    if proof is None:
-        return None
-    plan.approve(proof, note)
-    return end
-
-
-def _drop(review: Review, choice: Choice) -> None:
-    spec = review.spec(choice)
-    if spec is None:
-        return
-    if len(review.plan.specs) == 1:
-        review.prompter.say(Text("It is the only file; reject the plan instead."), Style.WARNING)
-        return
-    risk = risk_of(review.plan.document)
-    review.amended(drop(review.plan, spec), risk)
-
-
-def _drop_hunk(review: Review, choice: Choice) -> None:
-    spec = review.spec(choice)
-    if spec is not None:
-        risk = risk_of(review.plan.document)
-        review.amended(drop_hunk(review.plan, spec, choice.hunk), risk)
-
-
-def _edit_line(review: Review, choice: Choice) -> None:
-    found = review.line(choice)
-    if found is None:
-        return
-    spec, row, new = found
-    lines = new.removesuffix(b"\n").split(b"\n")
-    if not 1 <= row.new <= len(lines):
-        review.prompter.refuse(Text("There is no line with that number."))
-        return
-    row = row._replace(data=lines[row.new - 1])
-    before = edits.line_text(row)
-    text = review.prompter.ask(Text("Line {line}:", line=row.new), start=before)
-    if text is None or text == before:
-        review.prompter.say(_UNCHANGED)
-    else:
-        _rewrite(review, spec, edits.replaced(new, row, text))
-
-
-def _add_line(review: Review, choice: Choice) -> None:
-    found = review.line(choice)
-    if found is None:
-        return
-    spec, row, new = found
-    text = review.prompter.ask(Text("A new line {line}:", line=row.new + 1))
-    if text is not None:
-        _rewrite(review, spec, edits.added_below(new, row, text))
-
-
-def _delete_line(review: Review, choice: Choice) -> None:
-    found = review.line(choice)
-    if found is not None:
-        spec, row, new = found
-        _rewrite(review, spec, edits.without(new, row))
-
-
-def _rewrite(review: Review, spec: ActionSpecExt, new: bytes) -> None:
-    risk = risk_of(review.plan.document)
-    review.amended(rewrite(review.plan, spec, new), risk)
-
-
-def _edit_file(review: Review, choice: Choice) -> None:
-    spec, prompter = review.spec(choice), review.prompter
-    if spec is None:
-        return
-    new = review.plan.sections()[choice.spec].content.new
-    if new is None:
-        prompter.say(_WHOLE)
-        return
-    made, code = prompter.edit(spec.base.path, new)
-    if code:
-        why = Text("The editor ended with exit code {code}; nothing was changed.", code=code)
-        prompter.say(why, Style.WARNING)
-    elif made == new:
-        prompter.say(_UNCHANGED)
-    else:
-        with edits.kept(spec.base.path, made):
-            risk = risk_of(review.plan.document)
-            what = rewrite(review.plan, spec, made)
-        review.amended(what, risk)
-
-
-def _comment(review: Review, choice: Choice) -> None:
-    spec, row, prompter = review.spec(choice), choice.row, review.prompter
-    if spec is None or row is None:
-        return
-    side, line = (Side.OLD, row.old) if row.kind is RowKind.REMOVED else (Side.NEW, row.new)
-    path = _path_of(spec, side)
-    text = (prompter.ask(Text("Your comment on {path}:{line}", path=path, line=line)) or "").strip()
-    if text:
-        review.plan.comment(path, line, text, side)
-        prompter.say(Text("Noted; it goes to the proposer with your answer."))
-
-
-def _path_of(spec: ActionSpecExt, side: Side) -> str:
-    """The file of the line: the old lines of a renamed file have the old name."""
-    if side is Side.OLD and spec.before is None and spec.also:
-        return spec.also[0].path
-    return spec.base.path
-
-
-def _reject(review: Review, _: Choice) -> ReviewEnd | None:
-    feedback = (review.prompter.ask(Text("What should the proposer change?")) or "").strip()
+def rejected(review: Review[Any, Any], question: Text) -> ReviewEnd | None:
+    feedback = (review.prompter.ask(question) or "").strip()
     if not feedback:
         why = Text("To reject it, say what should change; nothing was decided.")
         review.prompter.say(why, Style.WARNING)
         return None
-    review.plan.reject(feedback)
+    review.subject.reject(feedback)
     return ReviewEnd.REJECTED
 
 
-def _take_back(review: Review, _: Choice) -> None:
-    plan, risk = review.plan, risk_of(review.plan.document)
-    if plan.stale and not plan.document.change:
-        said = update(plan)
-        review.prompter.show(Span(said, Style.WARNING), anew=True)
-    elif plan.can_take_back:
-        review.amended(plan.take_back(), risk)
-    else:
-        review.prompter.say(Text("There is no change of yours to take back."))
-
-
-def _show_delta(review: Review, _: Choice) -> None:
-    found = review.plan.versions.delta(review.plan.plan_id)
-    if found is None:
-        review.prompter.say(Text("No version of it was approved before."))
-    elif not found.differences:
-        version = found.version
-        line = Text("Nothing changed since version {version}, which was approved.", version=version)
-        review.prompter.say(line)
-    else:
-        review.prompter.show_delta(found)
-
-
-def _show_again(review: Review, _: Choice) -> None:
-    review.plan.look()
+def _show_again(review: Review[Any, Any], _: Choice) -> None:
+    review.subject.look()
     review.prompter.show(anew=True)
 
 
-def _undo(review: Review, _: Choice) -> ReviewEnd | None:
-    if review.plan.status is PlanStatus.COMPLETED and not review.plan.ref.undone:
-        return ReviewEnd.UNDO
-    review.prompter.say(Text("It was not carried out; [u] takes back your last change."))
-    return None
-
-
-_ACTS: Final[Mapping[ReviewAct, Callable[[Review, Choice], ReviewEnd | None]]] = {
-    ReviewAct.APPLY: _apply,
-    ReviewAct.APPROVE: _approve,
-    ReviewAct.DROP: _drop,
-    ReviewAct.DROP_HUNK: _drop_hunk,
-    ReviewAct.EDIT_LINE: _edit_line,
-    ReviewAct.ADD_LINE: _add_line,
-    ReviewAct.DELETE_LINE: _delete_line,
-    ReviewAct.EDIT_FILE: _edit_file,
-    ReviewAct.COMMENT: _comment,
-    ReviewAct.REJECT: _reject,
-    ReviewAct.TAKE_BACK: _take_back,
-    ReviewAct.SHOW_DELTA: _show_delta,
+ACTS_OF_ANY: Final[Mapping[ReviewAct, Callable[[Review[Any, Any], Choice], ReviewEnd | None]]] = {
     ReviewAct.SHOW_INFO: lambda review, _: review.prompter.show_info(),
     ReviewAct.SHOW_AGAIN: _show_again,
-    ReviewAct.STOP_CHECKS: lambda review, _: review.stop_checks(),
-    ReviewAct.UNDO: _undo,
     ReviewAct.QUIT: lambda *_: ReviewEnd.LEFT,
     ReviewAct.INTERRUPT: lambda *_: ReviewEnd.INTERRUPTED,
 }
-_AFTERWARDS: Final = frozenset(
-    [
-        ReviewAct.SHOW_DELTA,
-        ReviewAct.SHOW_INFO,
-        ReviewAct.STOP_CHECKS,
-        ReviewAct.SHOW_AGAIN,
-        ReviewAct.UNDO,
-        ReviewAct.QUIT,
-        ReviewAct.INTERRUPT,
-    ]
-)
-"""Acts that are possible after a plan was carried out."""

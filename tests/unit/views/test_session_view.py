@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.cli.planning import dialogue
-from ringi.cli.planning.dialogue import show_help
-from ringi.cli.ui import Ui, width
+from ringi.cli.planning import dialogue, review
+from ringi.cli.ui import Ui, help_lines, width
 from ringi.domain.session import (
     ApprovalPending,
     DecisionPending,
@@ -223,9 +222,9 @@ def test_what_took_nothing_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 80])
-@pytest.mark.parametrize("lines", [dialogue._HELP, dialogue._REVIEW_HELP])
+@pytest.mark.parametrize("lines", [dialogue.HELP, review.HELP])
 def test_help_is_folded_between_words_and_hangs(columns: int, lines: tuple[Text, ...]) -> None:
-    shown = on_terminal(columns, lambda ui: show_help(ui, lines), NO_COLOR="1")
+    shown = on_terminal(columns, lambda ui: ui.show(help_lines(lines)), NO_COLOR="1")
     assert max(map(width, shown)) <= columns
     words = [word for line in lines for word in str(line).split()]
     assert [word for line in shown for word in line.split()] == words

@@ -20,7 +20,8 @@ from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted
 from ringi.text import Text
 from ringi.usecases.agent_copies import remove_settled
-from ringi.usecases.review import Review, ReviewEnd
+from ringi.usecases.plan_review import PlanReview
+from ringi.usecases.review import ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.review import told
 
@@ -90,11 +91,11 @@ def _on_screen(app: App, looked: ReviewedPlan) -> ReviewEnd:
     colour = not app.environment.get("NO_COLOR")
     with Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
         prompter = ScreenPrompter(app, looked, terminal, colour=colour)
-        return Review(looked, prompter, _starter(app, terminal.wake)).run()
+        return PlanReview(looked, prompter, _starter(app, terminal.wake)).run()
 
 
 def _in_dialogue(app: App, looked: ReviewedPlan) -> ReviewEnd:
-    return Review(looked, DialoguePrompter(app, looked), _starter(app)).run()
+    return PlanReview(looked, DialoguePrompter(app, looked), _starter(app)).run()
 
 
 def _starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str], Recheck]:

@@ -1,16 +1,15 @@
 """A planning session as a dialogue, line by line. Every answer is saved before the next question is shown."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from string import ascii_lowercase
 from typing import Final
 from unicodedata import normalize
 
-from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED
-from ringi.cli.planning.driver import EXIT_INTERRUPTED, Driver, Summary, tell_digest
-from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, prompt_of
-from ringi.cli.ui import Ui, cut, shown_lines, translated
+from ringi.cli.app import EXIT_PERSON_NEEDED
+from ringi.cli.planning.driver import Driver
+from ringi.cli.planning.review import SessionPrompter
+from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, plain, slip
+from ringi.cli.ui import cut, help_lines
 from ringi.domain.session import (
     OPEN_SESSIONS,
     ApprovalPending,
@@ -26,20 +25,20 @@ from ringi.domain.session import (
 from ringi.errors import (
     BadAnswer,
     Busy,
+    Interrupted,
     NoChannel,
     NotAsked,
     SessionOver,
     SessionRace,
     StorageFailed,
-    WrongAnswer,
 )
-from ringi.planning.approve import enhanced_instruction
 from ringi.text import Text
-from ringi.usecases.prompter import APPROVE, NOT_APPROVED, agrees, is_yes, typed_yes
+from ringi.usecases.review import ReviewEnd
+from ringi.usecases.session_review import ReviewedSession, SessionReview, cancelled, exit_code
 from ringi.views.lines import Style
-from ringi.views.session import decision_lines, feedback_lines, pending_lines, question_lines, review_lines
+from ringi.views.session import decision_lines, feedback_lines, pending_lines, question_lines
 
-_HELP: Final = (
+HELP: Final = (
     Text("A number chooses an option, and so does the letter of a decision's option: a, b …"),
     Text("To a question, anything else is an answer in your own words."),
     Text("A line that ends with \\ continues on the next one; pasted lines belong together."),
@@ -75,7 +74,7 @@ class Dialogue:
         except KeyboardInterrupt:
             self.ui.line()
             self.driver.tell_saved()
-            return EXIT_INTERRUPTED
+            return Interrupted.exit_code
         except (StorageFailed, Busy) as error:
             self.ui.error(error)
             self.ui.line(Text("Your answers so far are saved. Resume with:"))
@@ -113,12 +112,12 @@ class Dialogue:
                 case DecisionPending():
                     return self._decision(view, view.pending)
                 case ApprovalPending():
-                    return SessionReview(self.driver, self.lines).run()
+                    return self._review()
                 case ApprovedSession(run_id=run_id):
                     return self._approved(run_id)
                 case CancelledSession():
                     self.ui.show(pending_lines(self.tool.get(self.id), view.pending))
-                    return EXIT_DECLINED
+                    return exit_code(view)
                 case _:  # the model has done its part, so nothing else can be pending
                     return self.leave()
         except (SessionRace, NotAsked, SessionOver) as error:
@@ -129,6 +128,14 @@ class Dialogue:
         except BadAnswer as error:
             self.say(Text(error.message, **error.details))
             return self.driver.view()
+        except NoChannel as error:
+            self.ui.error(error)
+            return self.driver.view()
+
+    def _review(self) -> Step:
+        session = ReviewedSession(self.driver.app.workspace, self.id)
+        ended = SessionReview(session, SessionPrompter(self.driver, session, self.lines)).run()
+        return self.leave() if ended is ReviewEnd.LEFT else self.driver.view()
 
     def say(self, words: Text, style: Style = Style.WARNING) -> None:
         self.ui.prose(words, style)
@@ -211,7 +218,7 @@ class Dialogue:
     def _approved(self, run_id: str) -> int:
         self.driver.tell_run(run_id)
         try:
-            self.lines.ask(prompt_of(self.ui, Text("Execute now? [y/n]")))
+            self.lines.answer(Text("Execute now? [y/n]"))
         except (EOFError, KeyboardInterrupt):
             # It is approved either way: nothing is left to save.
             self.ui.line()
@@ -239,7 +246,7 @@ def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
 
 
 def _back(dialogue: Dialogue, _: SessionView) -> Step:
-    return dialogue.tool.back(dialogue.id, actor=dialogue.driver.actor)
+    return dialogue.driver.back()
 
 
 def _skip(dialogue: Dialogue, view: SessionView) -> Step:
@@ -254,15 +261,12 @@ def _quit(dialogue: Dialogue, _: SessionView) -> Step:
     return dialogue.leave()
 
 
-def cancel(dialogue: Dialogue, view: SessionView) -> Step:
-    if dialogue.driver.refuses_agent():
-        return view
-    answer = dialogue.lines.ask(prompt_of(dialogue.ui, Text("End the session for good? [y/n]")))
-    return dialogue.tool.cancel(dialogue.id) if is_yes(answer.strip()) else view
+def _cancel(dialogue: Dialogue, view: SessionView) -> Step:
+    return dialogue.driver.view() if cancelled(dialogue.driver, dialogue.lines) else view
 
 
 def _help(dialogue: Dialogue, view: SessionView) -> Step:
-    show_help(dialogue.ui, _HELP)
+    dialogue.ui.show(help_lines(HELP))
     return view
 
 
@@ -275,184 +279,7 @@ COMMANDS: Final[Mapping[str, Callable[[Dialogue, SessionView], Step]]] = {
     "/back": _back,
     "/skip": _skip,
     "/quit": _quit,
-    "/cancel": cancel,
+    "/cancel": _cancel,
     "/help": _help,
     "?": _help,
 }
-
-
-_CHOICES: Final = Text("[a]pprove  [r]eject  [s]how again  [b]ack  [?]  [q]uit")
-_REVIEW_HELP: Final = (
-    Text("a  approve: this summary becomes a run, which waits until you start it"),
-    Text("r  reject, and say what should be different; then you decide again"),
-    Text("s  show the summary again"),
-    Text("i  show word for word what the run gets"),
-    Text("b  back to the decision before"),
-    Text("c  cancel the session for good"),
-    Text("q  quit; everything is saved"),
-)
-
-
-class SessionReview:
-    def __init__(self, driver: Driver, lines: TypedLines) -> None:
-        self.driver = driver
-        self.ui = driver.ui
-        self.lines = lines
-        self.shown = Summary(driver)
-
-    def run(self) -> SessionView | int:
-        """Returns when the session leaves the review, or the person does."""
-        if self.shown.pending is None:
-            return self.shown.view
-        self.show()
-        while True:
-            act = _act(self.answer(_CHOICES))
-            if act is None:
-                self.ui.line(Text("Please type one of the letters in brackets."))
-                continue
-            done = act(self)
-            if done is not None:
-                return done
-
-    def answer(self, question: Text) -> str:
-        return self.lines.ask(prompt_of(self.ui, question)).strip()
-
-    def say(self, words: Text, style: Style = Style.WARNING) -> None:
-        self.ui.prose(words, style)
-
-    def show(self) -> None:
-        if self.shown.pending is not None:
-            self.ui.show(review_lines(self.shown.stored, self.shown.pending))
-            self.driver.tell_agents_part()
-
-
-def _act(answer: str) -> "Callable[[SessionReview], SessionView | int | None] | None":
-    """Accepts a full-width letter from a Japanese input method."""
-    return ACTS.get(plain(answer))
-
-
-def _approve(review: SessionReview) -> SessionView | int | None:
-    driver = review.driver
-    if refusal := driver.app.workspace.person.refusal():
-        review.ui.error(NoChannel(why=refusal, command=driver.command))
-        return None
-    tell_digest(driver, review.shown.digest)
-    proof = typed_yes(review, APPROVE, review.shown.digest)
-    if proof is None:
-        review.say(NOT_APPROVED)
-        return None
-    try:
-        return driver.tool.approve(driver.session_id, driver.user(), proof)
-    except WrongAnswer as error:
-        # It changed since it was shown.
-        review.ui.error(error)
-        return driver.view()
-
-
-def _reject(review: SessionReview) -> SessionView | int | None:
-    driver, pending = review.driver, review.shown.pending
-    if driver.refuses_agent():
-        return None
-    left = pending.rejects_left if pending else 0
-    if left <= 1:
-        review.say(Text("This would be the last reject: it cancels the session."))
-    else:
-        review.say(Text("{left} rejects are left; the last one cancels the session.", left=left), Style.FAINT)
-    review.say(Text("What should be different? (empty: no reject)"), Style.STRONG)
-    said = review.lines.ask(PROMPT)
-    if act := _act(said):  # a command such as /quit, not feedback: rejects are limited
-        return act(review)
-    if words := slip(said, ACTS):
-        review.say(words)
-        return None
-    feedback = said.strip()
-    if not feedback:
-        review.say(Text("To reject it, say what should change; nothing was decided."))
-        return None
-    return driver.tool.reject(driver.session_id, feedback)
-
-
-def _show_again(review: SessionReview) -> None:
-    review.show()
-
-
-def _word_for_word(review: SessionReview) -> None:
-    for line in shown_lines(enhanced_instruction(review.shown.stored.session)):
-        review.ui.line(line, indent=2 if line else 0)
-
-
-def _review_back(review: SessionReview) -> SessionView:
-    return review.driver.tool.back(review.driver.session_id, actor=review.driver.actor)
-
-
-def _review_cancel(review: SessionReview) -> SessionView | None:
-    if review.driver.refuses_agent():
-        return None
-    if agrees(review, Text("End the session for good? [y/n]")):
-        return review.driver.tool.cancel(review.driver.session_id)
-    return None
-
-
-def _review_quit(review: SessionReview) -> int:
-    review.driver.tell_saved()
-    return EXIT_PERSON_NEEDED
-
-
-def _review_help(review: SessionReview) -> None:
-    show_help(review.ui, _REVIEW_HELP)
-
-
-ACTS: Final[Mapping[str, Callable[[SessionReview], SessionView | int | None]]] = {
-    "a": _approve,
-    "r": _reject,
-    "s": _show_again,
-    "i": _word_for_word,
-    "b": _review_back,
-    "/back": _review_back,
-    "c": _review_cancel,
-    "/cancel": _review_cancel,
-    "q": _review_quit,
-    "/quit": _review_quit,
-    "?": _review_help,
-    "/help": _review_help,
-}
-
-
-# Keys and explanations are in two columns.
-_EXPLAINED: Final = re.compile(r"(\S+ {2,})(.+)")
-
-
-def show_help(ui: Ui, lines: Iterable[Text]) -> None:
-    for line in map(translated, lines):
-        explained = _EXPLAINED.fullmatch(line)
-        mark, rest = explained.groups() if explained else ("", line)
-        ui.prose(rest, indent=2, mark=mark)
-
-
-_STROKED: Final = re.compile(r"/[a-z]+", re.IGNORECASE | re.ASCII)
-
-
-def plain(text: str) -> str:
-    """Normalises full-width characters from a Japanese input method; keeps a leading space."""
-    return normalize("NFKC", text.rstrip()).lower()
-
-
-def slip(text: str, commands: Iterable[str], options: Iterable[str] = ()) -> Text | None:
-    """Why it is not accepted; None if it can be an answer, such as an option's text or a path."""
-    word = plain(text)
-    known = [command for command in commands if command.startswith("/")]
-    if word in known or word in {option.strip().lower() for option in options}:
-        return None
-    if f"/{word}" in known:
-        return _meant(f"/{word}", word)
-    if not _STROKED.fullmatch(word):
-        return None
-    if near := get_close_matches(word, known, n=1, cutoff=0.7):
-        return _meant(near[0], word)
-    return Text("There is no command {word}; with a space before it, it is an answer.", word=word)
-
-
-def _meant(command: str, word: str) -> Text:
-    return Text(
-        "Did you mean {command}? With a space before it, {word} is an answer.", command=command, word=word
-    )

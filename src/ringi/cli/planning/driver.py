@@ -2,17 +2,15 @@
 
 import sys
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, App
+from ringi.cli.app import App
 from ringi.cli.ask import LinePrompter, require_terminal, signed
 from ringi.cli.planning.answers import Answers, Reply, refuse
 from ringi.cli.progress import progress_on
 from ringi.cli.ui import cut
 from ringi.domain.approval import Proof, SignedAnswer
-from ringi.domain.events import Actor
 from ringi.domain.session import (
     ApprovalPending,
     ApprovedSession,
@@ -24,11 +22,10 @@ from ringi.domain.session import (
     SessionView,
     WorkPending,
 )
-from ringi.errors import BadAnswer, BadAnswers, NoChannel, NotAsked, SessionRace
-from ringi.planning.tool import PlanningTool
-from ringi.ports import StoredSession
+from ringi.errors import BadAnswer, BadAnswers, NotAsked, SessionRace
 from ringi.text import Text
-from ringi.usecases.prompter import APPROVE, NOT_APPROVED, typed_yes
+from ringi.usecases.prompter import typed_approval
+from ringi.usecases.session_review import OpenSession, ReviewedSession, exit_code
 from ringi.views.lines import Style
 from ringi.views.session import (
     agent_lines,
@@ -40,38 +37,14 @@ from ringi.views.session import (
 )
 from ringi.views.status import session_facts, short_names
 
-EXIT_INTERRUPTED: Final = 130
 _LEAST_TITLE: Final = 12
-DIGEST_SHOWN: Final = 12
 
 
-class Driver:
+class Driver(OpenSession):
     def __init__(self, app: App, session_id: str) -> None:
+        super().__init__(app.workspace, session_id)
         self.app = app
         self.ui = app.ui
-        self.tool: PlanningTool = app.workspace.planning
-        self.session_id = session_id
-
-    @cached_property
-    def name(self) -> str:
-        """What people type."""
-        ids = [ref.session_id for ref in self.tool.list()]
-        return short_names(ids).get(self.session_id, self.session_id)
-
-    @property
-    def command(self) -> str:
-        return f"ringi plan --resume {self.name}"
-
-    @cached_property
-    def actor(self) -> Actor:
-        return actor_at(self.app)
-
-    def refuses_agent(self) -> bool:
-        """True if an agent is running, and says why: only a person rejects or cancels."""
-        why = self.app.workspace.person.agent()
-        if why is not None:
-            self.ui.error(NoChannel(why=why, command=self.command))
-        return why is not None
 
     def run_model(self, view: SessionView) -> SessionView:
         """Runs the model, and retries what failed, until a person is needed."""
@@ -82,15 +55,9 @@ class Driver:
         with progress_on(self.app) as progress:
             return self.tool.go_on(self.session_id, progress)
 
-    def view(self) -> SessionView:
-        return self.tool.view(self.session_id)
-
-    def user(self) -> str:
-        return self.app.workspace.person.user()
-
     def signed(self, key: Path, digest: str) -> SignedAnswer:
         """Signs only what the digest covers: the session may have moved on since."""
-        statement = self.tool.statement(self.session_id, self.user())
+        statement = self.tool.statement(self.session_id, self.person.user())
         if digest not in statement:
             raise SessionRace(session=self.name)
         return signed(self.app, key, statement)
@@ -125,18 +92,6 @@ class Driver:
         self.ui.next_step(f"ringi status --session {run_id}")
 
 
-def actor_at(app: App) -> Actor:
-    """An agent if one is known to be running, else the person."""
-    return Actor.USER if app.workspace.person.agent() is None else Actor.AI
-
-
-def exit_code(view: SessionView) -> int:
-    """Says that a person is needed, unless the session has ended."""
-    if isinstance(view.pending, ApprovedSession):
-        return 0
-    return EXIT_DECLINED if isinstance(view.pending, CancelledSession) else EXIT_PERSON_NEEDED
-
-
 def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = False) -> None:
     """Two lines each: the subject, and the name to type."""
     names = short_names(ref.session_id for ref in refs)
@@ -150,23 +105,6 @@ def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = Fals
 def at_terminal(app: App) -> bool:
     """True if a person can read and answer; with --json a program reads."""
     return not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-
-
-class Summary:
-    """What a person is asked to approve. The digest is taken first, so that it covers no later change."""
-
-    def __init__(self, driver: Driver) -> None:
-        self.digest = driver.tool.request(driver.session_id).digest
-        self.stored: StoredSession = driver.tool.get(driver.session_id)
-        self.view = driver.view()
-
-    @property
-    def pending(self) -> ApprovalPending | None:
-        return self.view.pending if isinstance(self.view.pending, ApprovalPending) else None
-
-
-def tell_digest(driver: Driver, digest: str) -> None:
-    driver.ui.line(Text("What you approve is sha256 {digest}…", digest=digest[:DIGEST_SHOWN]), indent=2)
 
 
 class Order(NamedTuple):
@@ -291,22 +229,16 @@ def _approved(driver: Driver, key: Path | None) -> SessionView:
     """By a signature, or typed after seeing the summary."""
     if key is None:
         require_terminal(driver.app, driver.command)
-    shown = Summary(driver)
-    if shown.pending is None:
-        return shown.view
+    session = ReviewedSession(driver.app.workspace, driver.session_id)
     if key is None or not driver.ui.as_json:
-        driver.ui.show(review_lines(shown.stored, shown.pending))
+        driver.ui.show(review_lines(session.stored, session.pending))
         driver.tell_agents_part()
+    proof: Proof | None
     if key is not None:
-        proof: Proof = driver.signed(key, shown.digest)
+        proof = driver.signed(key, session.digest)
     else:
-        tell_digest(driver, shown.digest)
-        typed = typed_yes(LinePrompter(driver.app), APPROVE, shown.digest)
-        if typed is None:
-            driver.ui.line(NOT_APPROVED)
-            return shown.view
-        proof = typed
-    return driver.tool.approve(driver.session_id, driver.user(), proof)
+        proof = typed_approval(LinePrompter(driver.app), session.digest)
+    return driver.view() if proof is None else session.approve(proof)
 
 
 def answered(driver: Driver, view: SessionView) -> int:

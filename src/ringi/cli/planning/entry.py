@@ -12,19 +12,19 @@ from ringi.cli.planning import CHOOSE
 from ringi.cli.planning.answers import read_answers
 from ringi.cli.planning.dialogue import Dialogue
 from ringi.cli.planning.driver import (
-    EXIT_INTERRUPTED,
     Driver,
     Order,
-    actor_at,
     at_terminal,
     carry_out,
     show_sessions,
 )
-from ringi.cli.planning.typed import TypedLines, prompt_of
+from ringi.cli.planning.typed import TypedLines
 from ringi.cli.ui import Ui
 from ringi.domain.session import SessionRef, SessionView
+from ringi.errors import Interrupted
 from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
+from ringi.usecases.session_review import actor_at
 from ringi.views.lines import Style
 
 _START: Final = 'ringi plan "…"'
@@ -54,13 +54,13 @@ def _opened(app: App, words: Sequence[str], given: dict[str, Any]) -> SessionVie
         return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
     if given["file"] is not None:
         return _taken_in(app, given["file"])
-    return tool.start(_text(" ".join(words)), actor=actor_at(app))
+    return tool.start(_text(" ".join(words)), actor=actor_at(app.workspace.person))
 
 
 def _taken_in(app: App, file: str) -> SessionView:
     """Imports it, and reports what differs from the file."""
     tool, data = app.workspace.planning, read_named(file)
-    view = tool.take_in(data, file, actor=actor_at(app))
+    view = tool.take_in(data, file, actor=actor_at(app.workspace.person))
     for change in changes(read_session(data, file), tool.get(view.session_id).session):
         app.ui.prose(change, Style.WARNING, mark="! ")
     return view
@@ -95,7 +95,7 @@ def _go_on(app: App, view: SessionView, order: Order, *, seated: bool) -> int:
     except KeyboardInterrupt:
         app.ui.line()
         driver.tell_saved()
-        return EXIT_INTERRUPTED
+        return Interrupted.exit_code
 
 
 def _talk(driver: Driver, view: SessionView) -> int:
@@ -123,9 +123,9 @@ def _chosen(app: App) -> str | None:
 def _choose(app: App, refs: Sequence[SessionRef]) -> SessionRef | None:
     """None if the person leaves."""
     lines = TypedLines(app.ui)
-    question = prompt_of(app.ui, Text("Which one? 1 to {count}, empty to leave:", count=len(refs)))
+    question = Text("Which one? 1 to {count}, empty to leave:", count=len(refs))
     try:
-        while answer := normalize("NFKC", lines.ask(question).strip()):
+        while answer := normalize("NFKC", lines.answer(question)):
             found = [ref for number, ref in enumerate(refs, 1) if str(number) == answer]
             if found:
                 return found[0]

@@ -1,16 +1,19 @@
-"""What a person types at a terminal in line mode: answers of one line or several, typed or pasted."""
+"""What a person types at a terminal in line mode: answers, typed or pasted, and commands."""
 
 import contextlib
 import errno
 import fcntl
 import os
+import re
 import select
 import signal
 import sys
 import termios
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import Final
+from unicodedata import normalize
 
 from ringi.cli.ui import Ui, translated
 from ringi.text import Text, visible
@@ -25,6 +28,7 @@ _SHOWN: Final = 60
 _MORE: Final = "… "
 PROMPT: Final = "> "
 """For free text; a single letter is asked for in the line of its question."""
+_STROKED: Final = re.compile(r"/[a-z]+", re.IGNORECASE | re.ASCII)
 
 
 class Reminder:
@@ -52,6 +56,10 @@ class TypedLines:
         self._write(prompt)
         with self._drawn_again(prompt):
             return self._asked(prompt, reminder)
+
+    def answer(self, question: Text) -> str:
+        """In the line of the question."""
+        return self.ask(self._ui.styled(translated(question), "bold") + " ").strip()
 
     def _asked(self, prompt: str, reminder: Reminder | None) -> str:
         lines = [self._first(prompt, reminder) if reminder and not reminder.said else self._line()]
@@ -167,10 +175,6 @@ class TypedLines:
             self._ui.out.flush()
 
 
-def prompt_of(ui: Ui, words: Text) -> str:
-    return ui.styled(translated(words), "bold") + " "
-
-
 def _ending(line: str) -> tuple[str, bool]:
     """The line without a trailing backslash, and whether it continues; two backslashes mean a literal one."""
     if line.endswith("\\\\"):
@@ -178,3 +182,29 @@ def _ending(line: str) -> tuple[str, bool]:
     if line.endswith("\\"):
         return line[:-1], True
     return line, False
+
+
+def plain(text: str) -> str:
+    """Normalises full-width characters from a Japanese input method; keeps a leading space."""
+    return normalize("NFKC", text.rstrip()).lower()
+
+
+def slip(text: str, commands: Iterable[str], options: Iterable[str] = ()) -> Text | None:
+    """Why it is not accepted; None if it can be an answer, such as an option's text or a path."""
+    word = plain(text)
+    known = [command for command in commands if command.startswith("/")]
+    if word in known or word in {option.strip().lower() for option in options}:
+        return None
+    if f"/{word}" in known:
+        return _meant(f"/{word}", word)
+    if not _STROKED.fullmatch(word):
+        return None
+    if near := get_close_matches(word, known, n=1, cutoff=0.7):
+        return _meant(near[0], word)
+    return Text("There is no command {word}; with a space before it, it is an answer.", word=word)
+
+
+def _meant(command: str, word: str) -> Text:
+    return Text(
+        "Did you mean {command}? With a space before it, {word} is an answer.", command=command, word=word
+    )

@@ -26,8 +26,8 @@ from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import Overlap, PlanDocument, PlanStatus
 from ringi.errors import RingiError
 from ringi.text import Text
-from ringi.usecases.review import WAIT, News
-from ringi.usecases.review_prompter import Choice, ReviewAct, RunningChecks
+from ringi.usecases.plan_review import KEYS, WAIT, News, RunningChecks
+from ringi.usecases.review import Choice, ReviewAct
 from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
 from ringi.views.diff import LINES, RowKind, Section, delta_sections
 from ringi.views.lines import Span, Style
@@ -40,23 +40,15 @@ _SIDEWAYS: Final = 16
 _LONGEST_LINE: Final = 2000
 """Longest line, in bytes, that can be edited in place."""
 _ACTS: Final[Mapping[str, ReviewAct]] = {
-    "a": ReviewAct.APPLY,
-    "m": ReviewAct.APPROVE,
+    **KEYS,
     "d": ReviewAct.DROP_HUNK,
     "D": ReviewAct.DROP,
     "e": ReviewAct.EDIT_LINE,
     "o": ReviewAct.ADD_LINE,
     "x": ReviewAct.DELETE_LINE,
     "E": ReviewAct.EDIT_FILE,
-    "c": ReviewAct.COMMENT,
-    "r": ReviewAct.REJECT,
-    "u": ReviewAct.TAKE_BACK,
-    "t": ReviewAct.SHOW_DELTA,
-    "i": ReviewAct.SHOW_INFO,
-    "s": ReviewAct.SHOW_AGAIN,
     "U": ReviewAct.UNDO,
     "esc": ReviewAct.STOP_CHECKS,
-    "q": ReviewAct.QUIT,
     "eof": ReviewAct.QUIT,
     "stop": ReviewAct.INTERRUPT,
     "ctrl-c": ReviewAct.INTERRUPT,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.planning.dialogue import COMMANDS, slip
+from ringi.cli.planning.dialogue import COMMANDS
+from ringi.cli.planning.typed import slip
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from ringi.domain.plan import ActionSpec, CheckResult, PlanDocument, PlanState, 
 from ringi.errors import NoSandbox
 from ringi.ports import Ran
 from ringi.text import Text
-from ringi.usecases.review import WAIT, News, Review, ReviewEnd
-from ringi.usecases.review_prompter import Choice, ReviewAct
+from ringi.usecases.plan_review import WAIT, News, PlanReview
+from ringi.usecases.review import Choice, ReviewAct, ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.diff import Row, RowKind
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
@@ -82,7 +82,7 @@ class Sitting:
         self.plan = ReviewedPlan(workspace, plan_id)
         self.plan.services = workspace.services._replace(commands=Sandboxed(sandboxed))
         self.prompter = ScriptedPrompter(steps, answers)
-        self.review = Review(self.plan, self.prompter, lambda _: checks or Checks())
+        self.review = PlanReview(self.plan, self.prompter, lambda _: checks or Checks())
 
     def run(self) -> ReviewEnd:
         return self.review.run()

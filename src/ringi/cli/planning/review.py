@@ -1,0 +1,95 @@
+"""The review of a planning session, line by line."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ringi.cli.planning.driver import Driver
+from ringi.cli.planning.typed import PROMPT, TypedLines, plain, slip
+from ringi.cli.ui import help_lines, shown_lines
+from ringi.errors import RingiError
+from ringi.planning.approve import enhanced_instruction
+from ringi.text import Text
+from ringi.usecases.review import Choice, ReviewAct
+from ringi.usecases.session_review import KEYS, ReviewedSession
+from ringi.views.lines import Span, Style
+from ringi.views.session import review_lines
+
+_CHOICES: Final = Text("[a]pprove  [r]eject  [s]how again  [b]ack  [?]  [q]uit")
+HELP: Final = (
+    Text("a  approve: this summary becomes a run, which waits until you start it"),
+    Text("r  reject, and say what should be different; then you decide again"),
+    Text("s  show the summary again"),
+    Text("i  show word for word what the run gets"),
+    Text("b  back to the decision before"),
+    Text("c  cancel the session for good"),
+    Text("q  quit; everything is saved"),
+)
+_COMMANDS: Final[Mapping[str, ReviewAct | None]] = {
+    **KEYS,
+    "/back": ReviewAct.BACK,
+    "/cancel": ReviewAct.CANCEL,
+    "/quit": ReviewAct.QUIT,
+    "/help": None,
+    "?": None,
+}
+"""None shows the help."""
+
+
+class SessionPrompter:
+    def __init__(self, driver: Driver, session: ReviewedSession, lines: TypedLines) -> None:
+        self._driver = driver
+        self._ui = driver.ui
+        self._session = session
+        self._lines = lines
+        self._command = ""
+        """Typed in place of what was asked; it comes next."""
+
+    def choose(self) -> Choice:
+        while True:
+            typed, self._command = self._command or self.answer(_CHOICES), ""
+            command = plain(typed)
+            act = _COMMANDS.get(command)
+            if act is not None:
+                return Choice(act)
+            if command in _COMMANDS:
+                self._ui.show(help_lines(HELP))
+            else:
+                self.say(Text("Please type one of the letters in brackets."))
+
+    def answer(self, question: Text) -> str:
+        return self._lines.answer(question)
+
+    def ask(self, question: Text, *, start: str = "", above: Sequence[Text] = ()) -> str | None:
+        """A command such as /quit, or what was probably meant as one, is no answer."""
+        del start
+        for text in above:
+            self.say(text)
+        self.say(question, Style.STRONG)
+        typed = self._lines.ask(PROMPT)
+        if plain(typed) in _COMMANDS:
+            self._command = typed
+            return None
+        if (words := slip(typed, _COMMANDS)) is not None:
+            self.say(words, Style.WARNING)
+            return None
+        return typed
+
+    def say(self, text: Text, style: Style = Style.PLAIN) -> None:
+        self._ui.prose(text, style)
+
+    def fail(self, error: RingiError) -> None:
+        self._ui.error(error)
+
+    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+        del anew  # it has no files
+        if error is not None:
+            self.fail(error)
+        self._ui.show(review_lines(self._session.stored, self._session.pending))
+        self._driver.tell_agents_part()
+        if said is not None:
+            self._ui.prose(said.text, said.style)
+
+    def show_info(self) -> None:
+        """Word for word what the run gets."""
+        for line in shown_lines(enhanced_instruction(self._session.stored.session)):
+            self._ui.line(line, indent=2 if line else 0)

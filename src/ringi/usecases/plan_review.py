@@ -1,0 +1,424 @@
+"""The review of a plan: what a person can do with it, what they are asked, what is refused."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
+
+from ringi.domain.answer import PlanComparison
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.feedback import Side
+from ringi.domain.plan import ActionSpecExt, PlanStatus, risk_of
+from ringi.domain.risk import Risk
+from ringi.errors import (
+    BadTransition,
+    LostRace,
+    NoSandbox,
+    NotRequested,
+    NotTaken,
+    PlanChanged,
+    RingiError,
+    Stale,
+    Superseded,
+)
+from ringi.plans.check import commands_of
+from ringi.text import Text
+from ringi.usecases import edits
+from ringi.usecases.prompter import NOT_APPROVED, agrees, typed_digest
+from ringi.usecases.review import (
+    ACTS_OF_ANY,
+    Choice,
+    Review,
+    ReviewAct,
+    ReviewEnd,
+    ReviewPrompter,
+    rejected,
+)
+from ringi.usecases.reviewed_plan import (
+    ReviewedPlan,
+    drop,
+    drop_hunk,
+    is_dormant,
+    rewrite,
+    take_up,
+    update,
+)
+from ringi.views import review as views
+from ringi.views import words
+from ringi.views.diff import Row, RowKind
+from ringi.views.lines import Span, Style
+
+KEYS: Final[Mapping[str, ReviewAct]] = {
+    "a": ReviewAct.APPLY,
+    "m": ReviewAct.APPROVE,
+    "c": ReviewAct.COMMENT,
+    "r": ReviewAct.REJECT,
+    "u": ReviewAct.TAKE_BACK,
+    "t": ReviewAct.SHOW_DELTA,
+    "i": ReviewAct.SHOW_INFO,
+    "s": ReviewAct.SHOW_AGAIN,
+    "q": ReviewAct.QUIT,
+}
+"""Those that mean the same on a full screen and in a dialogue."""
+WAIT: Final = Text("Wait for the tests, or stop them with esc; then answer.")
+_WHOLE: Final = Text("It can only be dropped whole.")
+_UNCHANGED: Final = Text("Nothing was changed.")
+
+
+class RunningChecks(Protocol):
+    """The plan's checks, running during the review."""
+
+    @property
+    def seconds(self) -> int: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def why_not(self) -> Text | None:
+        """Why they could not run; None if they ran, whatever the result."""
+
+    def wait(self) -> None: ...
+    def stop(self) -> None:
+        """Ends the checks and every process they started."""
+
+
+StartChecks = Callable[[str], RunningChecks]
+"""Starts the checks of the plan with this id."""
+
+
+class PlanPrompter(ReviewPrompter, Protocol):
+    def show_delta(self, found: PlanComparison) -> None: ...
+    def refuse(self, text: Text) -> None:
+        """Shown in place of a question; ignores what the person keeps typing."""
+
+    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
+        """The content after the person's editor, and its exit code."""
+
+    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
+        """Calls `done` when they end: either blocks until then, or returns and calls it later."""
+
+    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+        """Shows the checks' result, with the end of a failed one's output."""
+
+
+class PlanReview(Review[ReviewedPlan, PlanPrompter]):
+    def __init__(self, plan: ReviewedPlan, prompter: PlanPrompter, start_checks: StartChecks) -> None:
+        super().__init__(plan, prompter)
+        self.plan = plan
+        self._start_checks = start_checks
+        self._checks: RunningChecks | None = None
+
+    def begin(self) -> bool:
+        if is_dormant(self.plan):
+            question = Text("{plan} is not open. Reopen it? [y/n]", plan=self.plan.name)
+            if not agrees(self.prompter, question):
+                return False
+            take_up(self.plan)
+            self.prompter.show()
+        return True
+
+    def act(self, choice: Choice) -> ReviewEnd | None:
+        if self.plan.status is PlanStatus.COMPLETED and choice.act not in _AFTERWARDS:
+            self.prompter.say(Text("{plan} was carried out already.", plan=self.plan.name))
+            return None
+        return _ACTS[choice.act](self, choice)
+
+    def settle(self, error: RingiError) -> ReviewEnd | None:
+        """Shows a changed plan before anything else can be done with it."""
+        match error:
+            case Superseded():
+                raise error
+            case BadTransition():
+                return ReviewEnd.ELSEWHERE
+            case PlanChanged() | LostRace() | NotRequested():
+                self.plan.look()
+                self.prompter.show(error=error)
+            case Stale() | NotTaken():
+                self.plan.look()
+                self.prompter.show(error=error, anew=True)
+            case _:
+                self.prompter.fail(error)
+        return None
+
+    def close(self) -> None:
+        self.stop_checks()
+
+    def amended(self, what: Text, risk_before: Risk) -> None:
+        """After the person's change: shows the plan again before they can decide."""
+        self.stop_checks()
+        self.prompter.tell_checks(None)
+        self.prompter.show(views.changed(what, self.plan.document, risk_before))
+        self._check_again()
+        # The checks used the plan as it was when they began, which may not be the one shown.
+        self.plan.require_as_shown()
+
+    def _check_again(self) -> None:
+        if not commands_of(self.plan.document):
+            return
+        if not self._sandboxed():
+            self.prompter.tell_checks(Span(Text("tests not run: no sandbox"), Style.WARNING))
+            return
+        self._checks = self._start_checks(self.plan.plan_id)
+        try:
+            self.prompter.watch(self._checks, self._checked)
+        except KeyboardInterrupt:
+            self.stop_checks()
+
+    def _sandboxed(self) -> bool:
+        """Looking at a plan is no permission to run its code, except in a sandbox."""
+        try:
+            return self.plan.services.commands.sandboxed()
+        except NoSandbox:
+            return False
+
+    def _checked(self) -> None:
+        checks, self._checks = self._checks, None
+        if checks is None:  # stopped meanwhile
+            return
+        if (why := checks.why_not) is not None:
+            self.prompter.tell_checks(Span(Text("tests not run: {why}", why=why), Style.WARNING))
+            return
+        self.plan.moved_on()
+        results = self.plan.document.state.checks
+        said, output = views.check_outcome(results) if results else (None, ())
+        self.prompter.tell_checks(said, output)
+
+    def stop_checks(self) -> None:
+        checks, self._checks = self._checks, None
+        if checks is not None:
+            checks.stop()
+            self.prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
+
+    def waits_for_checks(self) -> bool:
+        if self._checks is not None:
+            self.prompter.say(WAIT, Style.WARNING)
+        return self._checks is not None
+
+    def spec(self, choice: Choice) -> ActionSpecExt | None:
+        if not self.plan.specs:
+            self.prompter.say(Text("It is only a text; there is nothing to change in it."))
+            return None
+        return self.plan.specs[choice.spec]
+
+    def line(self, choice: Choice) -> tuple[ActionSpecExt, Row, bytes] | None:
+        """The chosen line, with its whole file."""
+        spec = self.spec(choice)
+        if spec is None or choice.row is None:
+            return None
+        new = self.plan.sections()[choice.spec].content.new
+        if new is None:
+            self.prompter.refuse(_WHOLE)
+            return None
+        return spec, choice.row, new
+
+
+class News:
+    """Notices changes made to the plan elsewhere during the review; reports each once."""
+
+    def __init__(self, plan: ReviewedPlan) -> None:
+        self._plan = plan
+        self._told: tuple[int, PlanStatus] | None = None
+
+    def look(self) -> Span | None:
+        status, now = self._plan.status, self._plan.moved_on()
+        if now is None:
+            self._told = None
+            return None
+        version, became = now.plan.version, now.state.status
+        if self._told == (version, became):
+            return None
+        self._told = (version, became)
+        if became in {PlanStatus.PENDING_REVIEW, status}:
+            line = Text("The plan was changed: version {version}. [s] shows it.", version=version)
+        else:
+            name = self._plan.name
+            line = Text("{plan} was decided elsewhere: {status}", plan=name, status=words.STATUS[became])
+        return Span(line, Style.WARNING)
+
+
+def _apply(review: PlanReview, _: Choice) -> ReviewEnd | None:
+    plan = review.plan
+    if plan.status is PlanStatus.APPROVED:
+        question = Text("{plan} is approved already. Carry it out now? [y/n]", plan=plan.name)
+        return ReviewEnd.APPLY if agrees(review.prompter, question) else None
+    return _approved(review, "", ReviewEnd.APPLY)
+
+
+def _approve(review: PlanReview, _: Choice) -> ReviewEnd | None:
+    if review.waits_for_checks():
+        return None
+    note = (review.prompter.ask(Text("Your note on the approval:")) or "").strip()
+    if not note:
+        review.prompter.say(NOT_APPROVED)
+        return None
+    return _approved(review, note, ReviewEnd.APPROVED)
+
+
+def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None:
+    plan, prompter = review.plan, review.prompter
+    if review.waits_for_checks():
+        return None
+    failed = any(result.exit_code for result in plan.document.state.checks)
+    if failed and not agrees(prompter, Text("A check failed. Apply it all the same? [y/n]")):
+        prompter.say(NOT_APPROVED)
+        return None
+    asked = plan.ask()
+    if asked is None:
+        return end
+    proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
+    if risk_of(plan.document) is Risk.HIGH:
+        proof = typed_digest(prompter, asked.digest)
+    if proof is None:
+        return None
+    plan.approve(proof, note)
+    return end
+
+
+def _drop(review: PlanReview, choice: Choice) -> None:
+    spec = review.spec(choice)
+    if spec is None:
+        return
+    if len(review.plan.specs) == 1:
+        review.prompter.say(Text("It is the only file; reject the plan instead."), Style.WARNING)
+        return
+    risk = risk_of(review.plan.document)
+    review.amended(drop(review.plan, spec), risk)
+
+
+def _drop_hunk(review: PlanReview, choice: Choice) -> None:
+    spec = review.spec(choice)
+    if spec is not None:
+        risk = risk_of(review.plan.document)
+        review.amended(drop_hunk(review.plan, spec, choice.hunk), risk)
+
+
+def _edit_line(review: PlanReview, choice: Choice) -> None:
+    found = review.line(choice)
+    if found is None:
+        return
+    spec, row, new = found
+    lines = new.removesuffix(b"\n").split(b"\n")
+    if not 1 <= row.new <= len(lines):
+        review.prompter.refuse(Text("There is no line with that number."))
+        return
+    row = row._replace(data=lines[row.new - 1])
+    before = edits.line_text(row)
+    text = review.prompter.ask(Text("Line {line}:", line=row.new), start=before)
+    if text is None or text == before:
+        review.prompter.say(_UNCHANGED)
+    else:
+        _rewrite(review, spec, edits.replaced(new, row, text))
+
+
+def _add_line(review: PlanReview, choice: Choice) -> None:
+    found = review.line(choice)
+    if found is None:
+        return
+    spec, row, new = found
+    text = review.prompter.ask(Text("A new line {line}:", line=row.new + 1))
+    if text is not None:
+        _rewrite(review, spec, edits.added_below(new, row, text))
+
+
+def _delete_line(review: PlanReview, choice: Choice) -> None:
+    found = review.line(choice)
+    if found is not None:
+        spec, row, new = found
+        _rewrite(review, spec, edits.without(new, row))
+
+
+def _rewrite(review: PlanReview, spec: ActionSpecExt, new: bytes) -> None:
+    risk = risk_of(review.plan.document)
+    review.amended(rewrite(review.plan, spec, new), risk)
+
+
+def _edit_file(review: PlanReview, choice: Choice) -> None:
+    spec, prompter = review.spec(choice), review.prompter
+    if spec is None:
+        return
+    new = review.plan.sections()[choice.spec].content.new
+    if new is None:
+        prompter.say(_WHOLE)
+        return
+    made, code = prompter.edit(spec.base.path, new)
+    if code:
+        why = Text("The editor ended with exit code {code}; nothing was changed.", code=code)
+        prompter.say(why, Style.WARNING)
+    elif made == new:
+        prompter.say(_UNCHANGED)
+    else:
+        with edits.kept(spec.base.path, made):
+            risk = risk_of(review.plan.document)
+            what = rewrite(review.plan, spec, made)
+        review.amended(what, risk)
+
+
+def _comment(review: PlanReview, choice: Choice) -> None:
+    spec, row, prompter = review.spec(choice), choice.row, review.prompter
+    if spec is None or row is None:
+        return
+    side, line = (Side.OLD, row.old) if row.kind is RowKind.REMOVED else (Side.NEW, row.new)
+    path = _path_of(spec, side)
+    text = (prompter.ask(Text("Your comment on {path}:{line}", path=path, line=line)) or "").strip()
+    if text:
+        review.plan.comment(path, line, text, side)
+        prompter.say(Text("Noted; it goes to the proposer with your answer."))
+
+
+def _path_of(spec: ActionSpecExt, side: Side) -> str:
+    """The file of the line: the old lines of a renamed file have the old name."""
+    if side is Side.OLD and spec.before is None and spec.also:
+        return spec.also[0].path
+    return spec.base.path
+
+
+def _reject(review: PlanReview, _: Choice) -> ReviewEnd | None:
+    return rejected(review, Text("What should the proposer change?"))
+
+
+def _take_back(review: PlanReview, _: Choice) -> None:
+    plan, risk = review.plan, risk_of(review.plan.document)
+    if plan.stale and not plan.document.change:
+        said = update(plan)
+        review.prompter.show(Span(said, Style.WARNING), anew=True)
+    elif plan.can_take_back:
+        review.amended(plan.take_back(), risk)
+    else:
+        review.prompter.say(Text("There is no change of yours to take back."))
+
+
+def _show_delta(review: PlanReview, _: Choice) -> None:
+    found = review.plan.versions.delta(review.plan.plan_id)
+    if found is None:
+        review.prompter.say(Text("No version of it was approved before."))
+    elif not found.differences:
+        version = found.version
+        line = Text("Nothing changed since version {version}, which was approved.", version=version)
+        review.prompter.say(line)
+    else:
+        review.prompter.show_delta(found)
+
+
+def _undo(review: PlanReview, _: Choice) -> ReviewEnd | None:
+    if review.plan.status is PlanStatus.COMPLETED and not review.plan.ref.undone:
+        return ReviewEnd.UNDO
+    review.prompter.say(Text("It was not carried out; [u] takes back your last change."))
+    return None
+
+
+_ACTS: Final[Mapping[ReviewAct, Callable[[PlanReview, Choice], ReviewEnd | None]]] = {
+    **ACTS_OF_ANY,
+    ReviewAct.APPLY: _apply,
+    ReviewAct.APPROVE: _approve,
+    ReviewAct.DROP: _drop,
+    ReviewAct.DROP_HUNK: _drop_hunk,
+    ReviewAct.EDIT_LINE: _edit_line,
+    ReviewAct.ADD_LINE: _add_line,
+    ReviewAct.DELETE_LINE: _delete_line,
+    ReviewAct.EDIT_FILE: _edit_file,
+    ReviewAct.COMMENT: _comment,
+    ReviewAct.REJECT: _reject,
+    ReviewAct.TAKE_BACK: _take_back,
+    ReviewAct.SHOW_DELTA: _show_delta,
+    ReviewAct.STOP_CHECKS: lambda review, _: review.stop_checks(),
+    ReviewAct.UNDO: _undo,
+}
+_AFTERWARDS: Final = frozenset([*ACTS_OF_ANY, ReviewAct.SHOW_DELTA, ReviewAct.STOP_CHECKS, ReviewAct.UNDO])
+"""Acts that are possible after a plan was carried out."""
