@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ringi.domain.plan import PlanStatus
-from tests.helpers import approved, assert_whole, open_scratch, python, statuses, write
+from tests.helpers import approved, assert_whole, ledger_of, open_scratch, python, statuses, write
 
 PROCESSES = 8
 UPDATES = 200
@@ -138,7 +138,7 @@ def test_an_approved_plan_is_carried_out_once(tmp_path: Path):
     )
     assert sorted(race(code, tmp_path, [plan_id] * 4)) == ["True", *["already_done"] * 3]
     with open_scratch(tmp_path) as ws:
-        assert len(ws.plan.executions(plan_id)) == 1
+        assert len(ledger_of(ws).executions(plan_id)) == 1
         assert statuses(ws) == {plan_id: str(PlanStatus.COMPLETED)}
         assert (tmp_path / "ws" / "README.md").read_text() == "once\n"
         assert_whole(ws)

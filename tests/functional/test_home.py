@@ -17,6 +17,7 @@ from ringi.cli.ui import width
 from ringi.domain import codec
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
+from ringi.plans.check import add_checks
 from ringi.plans.tool import PlanTool
 from ringi.process.ancestors import process_start
 from ringi.workspace.copy_run import SCRATCH
@@ -77,12 +78,10 @@ def test_one_plan_with_its_reasons_and_tests(desk: Desk) -> None:
     high = ["pyproject.toml", "package.json", "Makefile", "Dockerfile", "setup.py"]
     plan_id = proposed(desk.root, {"a.py": "x\n", **dict.fromkeys(high, "x\n")}, "Rebuild it")
 
-    def checked(plan: PlanTool) -> str:
-        plan.add_checks(plan_id, [CheckResult("make test", 0, 1.0, "0" * 40, ""),
-                                  CheckResult("make lint", 1, 1.0, "0" * 40, "bad")])  # fmt: skip
-        return plan_id
-
-    in_workspace(desk.root, checked)
+    with open_workspace(desk.root) as workspace:
+        results = [("make test", 0, ""), ("make lint", 1, "bad")]
+        checks = [CheckResult(command, code, 1.0, "0" * 40, output) for command, code, output in results]
+        add_checks(workspace.services, plan_id, checks)
     lines = desk.run().stdout.splitlines()
     assert lines[:2] == ["1 waiting", "  p1  Rebuild it   claude   6 files  +6 -0   HIGH"]
     assert sum("HIGH because" in line for line in lines) == 3
@@ -190,7 +189,7 @@ def test_agents_at_work(desk: Desk) -> None:
 
 def test_an_agent_at_work_again_is_no_longer_sent_back(desk: Desk) -> None:
     plan_id = proposed(desk.root, {"a.py": "1\n"})
-    in_workspace(desk.root, lambda plan: str(plan.send_back(plan_id)))
+    in_workspace(desk.root, lambda plan: str(plan.mark_pending(plan_id, pending=False)))
     copied(desk.root, plan_id=plan_id, taken=True, supervisor=myself())
     shown = desk.run().stdout
     assert "sent back" not in shown

@@ -21,6 +21,7 @@ from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
 from ringi.domain.risk import Risk
 from ringi.integrations.signing import SignerList, SshSignatures
+from ringi.plans.check import add_checks
 from ringi.wiring.assemble import assemble
 from tests.fakes.models import Desk
 from tests.fakes.signing import RealKey
@@ -93,7 +94,7 @@ def live(workspace: Workspace) -> str:
         ActionSpec(SpecKind.MKDIR, "empty", mode="0755"),
     ]
     plan.set_action_specs(plan_id, specs)
-    plan.add_checks(plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
+    add_checks(workspace.services, plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
     clock.pass_by(1)
     plan.comment(plan_id, "app/hello.py", 2, "朝も？")  # noqa: RUF001  # a question in Japanese
     plan.reject(plan_id, "Please say why.")

@@ -33,7 +33,6 @@ from ringi.domain.plan import (
     ActionSpecExt,
     ApprovalEntry,
     PlanDocument,
-    PlanState,
     PlanStatus,
     SpecKind,
     SpecSelection,
@@ -219,17 +218,6 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
         )
         transaction.save_plan(stored, document, NewEvent(EventKind.DECLINED, Actor.USER, feedback))
     return Declined(feedback, document.state.comments)
-
-
-def send_back(services: Services, plan_id: str, reason: str) -> PlanState:
-    """Sends the plan back without a decision and cancels the open request."""
-    with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
-        refuse_superseded(stored)
-        status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PROPOSED)
-        document = with_state(stored.document, status=status)
-        event = NewEvent(EventKind.SENT_BACK, Actor.USER, reason)
-        return transaction.save_plan(stored, document, event).document.state
 
 
 def covering(services: Services, record: PlanRecord) -> Approval | None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from ringi.approvals.request import outcome
 from ringi.domain.answer import Amendment, PlanAnswer
 from ringi.domain.approval import (
-    Approval,
     ApprovalOutcome,
     ApprovalRequest,
     ApprovedPlan,
@@ -28,7 +27,6 @@ from ringi.domain.plan import (
     SpecSelection,
     ValidationReport,
 )
-from ringi.domain.project_state import ProjectState
 from ringi.plans import (
     amend,
     answer,
@@ -40,13 +38,9 @@ from ringi.plans import (
     propose,
     undo,
 )
-from ringi.plans.change import Change, Dependents, propose_change, take_state
-from ringi.plans.commit import Announced
-from ringi.plans.effects import Effect
 from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
-from ringi.plans.validate import Basis, Validated
-from ringi.ports import StoredIntent, StoredPlan
+from ringi.ports import StoredPlan
 
 
 class PlanTool:
@@ -89,18 +83,6 @@ class PlanTool:
         """A plan together with its specs; stores nothing if one of them is invalid."""
         return propose.propose_specs(self._services, content, specs, proposer=proposer, actor=actor)
 
-    def propose_change(self, change: Change, state: ProjectState, dependents: Dependents) -> str:
-        """A change plan on this project state; stores nothing if it breaks a rule of its specification."""
-        return propose_change(self._services, change, state, dependents)
-
-    def take_state(self, state: ProjectState) -> list[str]:
-        """Stores the newest project state; returns the change plans it supersedes."""
-        return take_state(self._services, state)
-
-    def effects(self, plan_id: str) -> list[tuple[Effect, ...]]:
-        """What each spec does to files, or did."""
-        return preview.effects(self._services, self._services.store.plan(self._id(plan_id)))
-
     def set_action_specs(
         self,
         plan_id: str,
@@ -125,23 +107,6 @@ class PlanTool:
             keep_good=True,
             from_model=from_model,
         ).report
-
-    def set_specs_on(
-        self, plan_id: str, specs: Sequence[ActionSpec], basis: Basis, *, actor: Actor, reason: str = ""
-    ) -> Validated:
-        """As `set_action_specs`, for a proposer that saw the files as `basis` says, not as they are now."""
-        plan_id = self._id(plan_id)
-        return propose.set_specs(self._services, plan_id, specs, basis=basis, actor=actor, reason=reason)
-
-    def keep_specs(
-        self, plan_id: str, spec_ids: Sequence[str], *, seen: PlanDocument, actor: Actor, reason: str
-    ) -> None:
-        """A new version with only these specs, each as it was `seen`; a change plan must keep all of them."""
-        plan_id = self._id(plan_id)
-        propose.keep_specs(self._services, plan_id, spec_ids, seen=seen, actor=actor, reason=reason)
-
-    def add_checks(self, plan_id: str, results: Sequence[CheckResult]) -> None:
-        check.add_checks(self._services, self._id(plan_id), results)
 
     def preview(self, plan_id: str) -> PlanPreview:
         """What the plan would do to the current files, or what it did if it was carried out."""
@@ -190,10 +155,6 @@ class PlanTool:
         """Feedback is never approval: the plan goes back to whoever proposed it."""
         return approve.reject(self._services, self._id(plan_id), feedback)
 
-    def send_back(self, plan_id: str, reason: str = "") -> PlanState:
-        """Back to proposed without a decision; cancels an open request."""
-        return approve.send_back(self._services, self._id(plan_id), reason)
-
     def amend(
         self,
         plan_id: str,
@@ -239,10 +200,6 @@ class PlanTool:
         """
         return commit.wish(self._services, self._id(plan_id), message, actor=actor)
 
-    def announced_commit(self, plan_id: str) -> Announced | None:
-        """The commit that would follow, as the repository is now. Raises NoCommit if none can be made."""
-        return commit.announced(self._services, self.get(plan_id))
-
     def answer(self, plan_id: str) -> PlanAnswer:
         """What the person decided, said and changed, for whoever proposed the plan."""
         return answer.answer(self._services, self._services.store.plan(self._id(plan_id)))
@@ -279,16 +236,10 @@ class PlanTool:
     def revision(self, plan_id: str) -> int:
         return self._services.store.revision(self._id(plan_id))
 
-    def approvals(self, plan_id: str) -> tuple[Approval, ...]:
-        return self._services.store.approvals(self._id(plan_id))
-
-    def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
-        """Executions and undos, with their results unless a crash interrupted them."""
-        return self._services.store.executions(self._id(plan_id))
-
     def cut_off(self, plan_id: str) -> tuple[CommandStart, ...]:
         """Commands of the plan that started but have no recorded end."""
-        return tuple(command.start for command in execute.cut_off(self._services, self.executions(plan_id)))
+        executions = self._services.store.executions(self._id(plan_id))
+        return tuple(command.start for command in execute.cut_off(self._services, executions))
 
     def get(self, plan_id: str) -> PlanDocument:
         return self._services.store.plan(self._id(plan_id)).document

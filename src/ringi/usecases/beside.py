@@ -12,7 +12,10 @@ from ringi.domain.codec import digest
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
 from ringi.errors import BadTransition, ChangeFixed, PathRefused, RingiError, StorageFailed
+from ringi.plans.check import add_checks
 from ringi.plans.effects import mode_after, packed
+from ringi.plans.overlaps import overlaps
+from ringi.plans.propose import set_specs
 from ringi.plans.validate import Basis
 from ringi.process.agent_socket import AgentSocket, Server
 from ringi.process.program import in_copy, program_name
@@ -151,7 +154,7 @@ def take(
         on_check(check)
         results.append(copy_run.check(check, workspace.settings.check_timeout_sec))
     if results:
-        workspace.plan.add_checks(plan_id, results)
+        add_checks(workspace.services, plan_id, results)
     changed = bool(results) and copy.difference().tree != difference.tree
     if all(result.exit_code == 0 for result in results):
         _ask_standing(workspace, plan_id)
@@ -162,7 +165,7 @@ def take(
         tuple(results),
         changed,
         again,
-        overlaps=workspace.plan.preview(plan_id).overlaps,
+        overlaps=overlaps(workspace.services, workspace.plan.get(plan_id)),
         meanwhile=meanwhile,
         no_commit=no_commit,
     )
@@ -181,7 +184,9 @@ def _propose(
         # The plan may be done by now; then the work becomes a new one.
         with contextlib.suppress(BadTransition, ChangeFixed):
             again = bool(workspace.plan.get_state(plan.id).action_specs)
-            validated = workspace.plan.set_specs_on(plan.id, specs, basis, actor=Actor.AI, reason=copy.id)
+            validated = set_specs(
+                workspace.services, plan.id, specs, basis=basis, actor=Actor.AI, reason=copy.id
+            )
             return plan.id, again, validated.problems
     command = shlex.join(argv)
     told = copy.head_message()
@@ -195,7 +200,7 @@ def _propose(
     )
     # Before it has specs, so that after a crash the copy continues this plan.
     copy.note(plan_id=plan_id)
-    validated = workspace.plan.set_specs_on(plan_id, specs, basis, actor=Actor.AI, reason=copy.id)
+    validated = set_specs(workspace.services, plan_id, specs, basis=basis, actor=Actor.AI, reason=copy.id)
     return plan_id, False, validated.problems
 
 

@@ -7,6 +7,7 @@ from ringi.errors import NoSuchForm
 from ringi.patching.workspace_edit import workspace_edit
 from ringi.plans.change import edited_file
 from ringi.plans.effects import rendering
+from ringi.plans.preview import effects
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 
@@ -15,10 +16,10 @@ def as_patch(workspace: OpenWorkspace, plan_id: str) -> bytes:
     """The plan as one patch for `git apply`; raises, with the name, if a file is binary."""
     _require_only_files(workspace, plan_id)
     pieces = []
-    for effects in workspace.plan.effects(plan_id):
-        rendered = rendering(effects)
+    for found in effects(workspace.services, workspace.plan.stored(plan_id)):
+        rendered = rendering(found)
         if rendered.binary:
-            why = Text("{path} is not text", path=effects[0].path)
+            why = Text("{path} is not text", path=found[0].path)
             raise NoSuchForm(plan=workspace.plan_name(plan_id), why=why)
         pieces.append(rendered.diff)
     return b"".join(pieces)
@@ -26,7 +27,7 @@ def as_patch(workspace: OpenWorkspace, plan_id: str) -> bytes:
 
 def as_workspace_edit(workspace: OpenWorkspace, plan_id: str) -> WorkspaceEdit:
     _require_only_files(workspace, plan_id)
-    files = [edited_file(effects) for effects in workspace.plan.effects(plan_id)]
+    files = [edited_file(found) for found in effects(workspace.services, workspace.plan.stored(plan_id))]
     return workspace_edit(files, workspace.places.root.as_uri())
 
 

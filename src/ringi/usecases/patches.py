@@ -12,6 +12,7 @@ from ringi.patching.mend import normalise
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import PLAIN_MODE, Patch, dump
 from ringi.patching.render import Changed, Side, render_patch
+from ringi.plans import change as change_plans
 from ringi.plans.change import GROUP, Change
 from ringi.plans.effects import git_mode, mode_after, packed
 from ringi.text import Text
@@ -31,7 +32,8 @@ def propose_patch(workspace: OpenWorkspace, content: str, patch: bytes, *, propo
 def propose_change(workspace: OpenWorkspace, change: Change, on_progress: Progress = lambda _: None) -> str:
     """A change plan on the project as it is now."""
     state = state_now(workspace, on_progress)
-    return workspace.plan.propose_change(
+    return change_plans.propose_change(
+        workspace.services,
         change,
         state,
         lambda targets: dependents(state.dependencies, targets, [file.path for file in state.files]),

@@ -7,7 +7,7 @@ from ringi.domain.approval import Act
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import OPEN, PlanDocument, PlanPreview, PlanRef, SpecKind
 from ringi.errors import NoCommit
-from ringi.plans.commit import Announced, outcome_of
+from ringi.plans.commit import Announced, announced, outcome_of
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views import words
 from ringi.views.plan import PlanFacts
@@ -24,14 +24,14 @@ def facts_of(
         preview,
         sandbox=words.sandbox(workspace.services.commands) if runs else None,
         commit=_commit(workspace, document) if state.commit and state.status in OPEN else None,
-        approvals=workspace.plan.approvals(document.plan.id) if state.approvals else (),
+        approvals=workspace.services.store.approvals(document.plan.id) if state.approvals else (),
         last_result=_last_result(workspace, document) if state.executions else None,
     )
 
 
 def _commit(workspace: OpenWorkspace, document: PlanDocument) -> Announced | NoCommit | None:
     try:
-        return workspace.plan.announced_commit(document.plan.id)
+        return announced(workspace.services, document)
     except NoCommit as error:
         return error
 
@@ -39,7 +39,7 @@ def _commit(workspace: OpenWorkspace, document: PlanDocument) -> Announced | NoC
 def _last_result(workspace: OpenWorkspace, document: PlanDocument) -> ExecutionResult | None:
     done = [
         execution.result
-        for execution in workspace.plan.executions(document.plan.id)
+        for execution in workspace.services.store.executions(document.plan.id)
         if execution.result and execution.intent.kind is Act.EXECUTE
     ]
     if not done:

@@ -13,6 +13,7 @@ from ringi.domain.project_state import (
     StateSource,
 )
 from ringi.errors import PushStale
+from ringi.plans.change import take_state
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
 from ringi.usecases.analysis import dependencies_of
@@ -83,7 +84,7 @@ def capture(
         settings=_settings(workspace),
     )
     outside = diagnosed.outside + len(pushed) - len(ours)
-    return Captured(state, tuple(workspace.plan.take_state(state)), outside)
+    return Captured(state, tuple(take_state(workspace.services, state)), outside)
 
 
 def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) -> ProjectState:

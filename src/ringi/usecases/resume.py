@@ -16,6 +16,7 @@ from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import OPEN, CheckResult, PlanStatus
 from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
+from ringi.plans.preview import effects
 from ringi.text import Text, visible
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.workspace import OpenWorkspace
@@ -156,8 +157,8 @@ def _wanted(workspace: OpenWorkspace, plan_id: str) -> Mapping[str, tuple[bytes,
         effect.path: (effect.new, int(effect.after.mode, 8))
         if effect.after and effect.new is not None
         else None
-        for effects in workspace.plan.effects(plan_id)
-        for effect in effects
+        for found in effects(workspace.services, workspace.plan.stored(plan_id))
+        for effect in found
     }
 
 

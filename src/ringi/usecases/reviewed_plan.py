@@ -18,9 +18,11 @@ from ringi.domain.plan import (
     PlanStatus,
 )
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Stale, Superseded
+from ringi.plans.commit import announced
 from ringi.plans.effects import packed
 from ringi.plans.overlaps import overlaps
 from ringi.plans.preview import preview
+from ringi.plans.propose import keep_specs, set_specs
 from ringi.text import Text
 from ringi.usecases.sections import Loader
 from ringi.usecases.workspace import OpenWorkspace
@@ -178,17 +180,17 @@ def is_dormant(plan: ReviewedPlan) -> bool:
 
 def take_up(plan: ReviewedPlan) -> None:
     """Reopens a plan that was declined, rolled back or imported from files."""
-    tool, plan_id, specs, reason = plan.tool, plan.plan_id, plan.specs, "taken up again"
+    services, plan_id, specs, reason = plan.services, plan.plan_id, plan.specs, "taken up again"
     if plan.document.change:
-        tool.mark_pending(plan_id, pending=True)
+        plan.tool.mark_pending(plan_id, pending=True)
     elif all(spec.validated for spec in specs):
         ids = [spec.id for spec in specs]
-        tool.keep_specs(plan_id, ids, seen=plan.document, actor=Actor.USER, reason=reason)
+        keep_specs(services, plan_id, ids, seen=plan.document, actor=Actor.USER, reason=reason)
     else:
         # Imported from files: keep what the proposer saw as the basis, so that later changes are noticed.
         basis = {file.path: file.before for spec in specs for file in spec.touched}
         bases = [spec.base for spec in specs]
-        tool.set_specs_on(plan_id, bases, basis, actor=Actor.USER, reason=reason)
+        set_specs(services, plan_id, bases, basis=basis, actor=Actor.USER, reason=reason)
     plan.look()
 
 
@@ -211,7 +213,7 @@ def _commit(plan: ReviewedPlan) -> Iterator[Span]:
     if not plan.document.state.commit or plan.status not in OPEN:
         return
     try:
-        found = plan.tool.announced_commit(plan.plan_id)
+        found = announced(plan.services, plan.document)
     except NoCommit as error:
         yield Span(Text("! {why}", why=Text(error.message, **error.details)), Style.WARNING)
         return

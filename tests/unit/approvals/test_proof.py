@@ -348,8 +348,8 @@ def test_the_outcomes_of_a_request(tmp_path: Path):
             ws.plan.approve(plan_id, "hanako", ALL_SPECS, answer(asked))
         ws.plan.ask(plan_id)
         assert ws.plan.outcome(plan_id) is None
-        ws.plan.send_back(plan_id, "later")
-        assert ws.plan.outcome(plan_id) == Cancelled("later")
+        ws.plan.mark_pending(plan_id, pending=False)
+        assert ws.plan.outcome(plan_id) == Cancelled("")
         ws.plan.set_action_specs(plan_id, [write("README.md", "y\n")])
         asked = ws.plan.ask(plan_id)
         ws.plan.set_action_specs(plan_id, [write("README.md", "z\n")])
@@ -380,17 +380,16 @@ def test_only_what_is_undecided_is_sent_back(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         plan_id = proposed(ws, write("README.md", "x\n"))
         asked = ws.plan.ask(plan_id)
-        assert ws.plan.send_back(plan_id, "think again").status is PlanStatus.PROPOSED
-        assert list(ws.log(plan_id))[-1].event.reason == "think again"
+        assert ws.plan.mark_pending(plan_id, pending=False).status is PlanStatus.PROPOSED
         with pytest.raises(BadTransition):
-            ws.plan.send_back(plan_id)
+            ws.plan.mark_pending(plan_id, pending=False)
         ws.plan.mark_pending(plan_id, True)
         # Whoever was asked before need not answer, and cannot.
         with pytest.raises(NotRequested):
             ws.plan.approve(plan_id, "hanako", ALL_SPECS, answer(asked))
         approve(ws, plan_id)
         with pytest.raises(BadTransition):
-            ws.plan.send_back(plan_id)
+            ws.plan.mark_pending(plan_id, pending=False)
         assert kinds(ws, plan_id).count("sent_back") == 1
 
 

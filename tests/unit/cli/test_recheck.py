@@ -6,6 +6,7 @@ import pytest
 from ringi import ActionSpec, SpecKind
 from ringi.cli.recheck import Recheck
 from ringi.domain.plan import CheckResult
+from ringi.plans.check import add_checks
 from ringi.text import Text
 from tests.helpers import environment_of, open_scratch, proposed
 
@@ -15,7 +16,7 @@ def plan(tmp_path: Path) -> str:
     """With a check that its proposer ran."""
     with open_scratch(tmp_path) as workspace:
         plan_id = proposed(workspace, ActionSpec(SpecKind.CREATE, "new.txt", "new\n"))
-        workspace.plan.add_checks(plan_id, [CheckResult("true", 0, 0.0, "", "")])
+        add_checks(workspace.services, plan_id, [CheckResult("true", 0, 0.0, "", "")])
     return plan_id
 
 

@@ -23,7 +23,9 @@ from ringi.errors import (
     Stale,
 )
 from ringi.plans.change import Change
+from ringi.plans.check import add_checks
 from ringi.plans.effects import packed, rendering
+from ringi.plans.preview import effects
 from ringi.plans.tool import PlanTool
 from ringi.usecases import patches
 from tests.helpers import (
@@ -104,7 +106,7 @@ def test_a_dropped_hunk_is_not_carried_out(ws, as_patch):
 def test_an_amendment_makes_a_new_version_and_says_what_was_done(ws):
     plan_id = approved(ws, write("a.txt", THREE), create("new.txt", "n\n"), write("b.txt", "B\n"))
     result = CheckResult("make test", 0, 1.0, "tree", "fine")
-    ws.plan.add_checks(plan_id, [result])
+    add_checks(ws.services, plan_id, [result])
     new = edited(l1="erste", l2="zweite", l20="twenty", l38="thirty-eight")
     amendments = [drop(3, 1), DropSpec("s2"), NewContent("s3", "B\nC\nD\n")]
     assert ws.plan.amend(plan_id, amendments, seen=ws.plan.get(plan_id)).ok
@@ -396,7 +398,7 @@ def test_git_makes_the_same_of_the_hunks_that_are_left(ws, lines, ends, changes,
     (ws.places.root / name).write_bytes(old)
     content, encoding = packed(new)
     plan_id = proposed(ws, ActionSpec(SpecKind.WRITE, name, content, encoding=encoding), create("also", ""))
-    diff = rendering(ws.plan.effects(plan_id)[0]).diff
+    diff = rendering(effects(ws.services, ws.plan.stored(plan_id))[0]).diff
     if as_patch:
         text, encoding = packed(diff)
         spec = ActionSpec(SpecKind.PATCH, name, text, encoding=encoding)

@@ -51,7 +51,8 @@ from ringi.errors import (
     Superseded,
     WrongAnswer,
 )
-from ringi.plans.change import Change
+from ringi.plans.change import Change, propose_change
+from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
 from ringi.usecases import export, patches, project
@@ -359,7 +360,7 @@ def test_bytes_that_are_not_those_of_the_state_are_refused(ws):
     (ws.places.root / "pkg/base.py").write_text("def base():\n    return 5\n")
     diffs = patches.file_diffs(BASE_DIFF.replace("-    return 1", "-    return 5").encode())
     with pytest.raises(ChangeRefused, match="changed while the plan was made"):
-        ws.plan.propose_change(Change("x", diffs, ASKED), state, lambda _: ())
+        propose_change(ws.services, Change("x", diffs, ASKED), state, lambda _: ())
     assert ws.plan.list() == []
 
 
@@ -422,13 +423,13 @@ def test_what_was_dropped_leaves_the_other_specs_as_they_were(ws):
     [kept] = [spec for spec in seen.state.action_specs if spec.base.path == "pkg/base.py"]
     before = (ws.places.root / "pkg/base.py").read_text()
     (ws.places.root / "pkg/base.py").write_text(before + "\n\nx = 1\n")
-    ws.plan.keep_specs(plan_id, [kept.id], seen=seen, actor="user", reason="dropped")
+    keep_specs(ws.services, plan_id, [kept.id], seen=seen, actor="user", reason="dropped")
     after = ws.plan.get(plan_id)
     assert after.plan.version == 2
     assert after.state.action_specs == (kept,)
     assert ws.plan.preview(plan_id).stale == ("pkg/base.py",)
     with pytest.raises(PlanChanged):
-        ws.plan.keep_specs(plan_id, [kept.id], seen=seen, actor="user", reason="again")
+        keep_specs(ws.services, plan_id, [kept.id], seen=seen, actor="user", reason="again")
     (ws.places.root / "pkg/base.py").write_text(before)
     approve(ws, plan_id)
     assert ws.plan.execute(plan_id).overall_success

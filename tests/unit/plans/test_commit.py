@@ -30,7 +30,7 @@ from ringi.errors import (
 )
 from ringi.fs import OsFileSystem
 from ringi.plans import commit as committing
-from ringi.plans.commit import LONGEST, outcome_of, with_trailers
+from ringi.plans.commit import LONGEST, announced, outcome_of, with_trailers
 from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
 from ringi.usecases.verify import Examination
@@ -148,7 +148,7 @@ def test_without_the_wish_nothing_is_staged_or_committed(ws: Workspace, repo: Pa
     plan_id = proposed(ws, *CHANGE)
     approve(ws, plan_id)
     assert not ws.plan.execute(plan_id).commit
-    assert ws.plan.announced_commit(plan_id) is None
+    assert announced(ws.services, ws.plan.get(plan_id)) is None
     assert ((repo / ".git/index").read_bytes(), git(repo, "rev-parse", "HEAD")) == (index, parent)
 
 
@@ -167,9 +167,9 @@ def test_what_the_person_has_staged_and_changed_stays_so(ws: Workspace, repo: Pa
 def test_own_changes_in_the_same_file_are_announced_and_go_along(ws: Workspace, repo: Path):
     (repo / "README.md").write_text("# Mine\n")
     plan_id = wished(ws, write("README.md", "# Mine\n\nMore.\n"), write("app/hello.py", "new\n"))
-    announced = ws.plan.announced_commit(plan_id)
-    assert announced is not None
-    assert announced.mixed == ("README.md",)
+    found = announced(ws.services, ws.plan.get(plan_id))
+    assert found is not None
+    assert found.mixed == ("README.md",)
     approve(ws, plan_id)
     ws.plan.execute(plan_id)
     assert git(repo, "show", "HEAD:README.md") == "# Mine\n\nMore.\n"

@@ -22,6 +22,7 @@ from ringi.errors import (
     NotFound,
     NothingToUndo,
 )
+from ringi.plans.check import add_checks
 from ringi.plans.tool import PlanTool
 from tests.helpers import (
     HELLO,
@@ -303,7 +304,9 @@ def test_events_say_who_why_how_many_and_how_risky(ws):
     ws.plan.set_action_specs(
         plan_id, [delete("README.md"), create("a/b.txt", "x")], actor=Actor.USER, reason="by hand"
     )
-    ws.plan.add_checks(plan_id, [CheckResult("true", 0, 0.1, "t", ""), CheckResult("false", 1, 0.1, "t", "")])
+    add_checks(
+        ws.services, plan_id, [CheckResult("true", 0, 0.1, "t", ""), CheckResult("false", 1, 0.1, "t", "")]
+    )
     first, second, third = (logged.event for logged in ws.log(plan_id))
     assert (first.actor, first.reason, first.counts.specs) == ("ai", "codex", 0)
     assert (second.actor, second.reason) == ("user", "by hand")
@@ -324,7 +327,7 @@ def test_specs_that_fail_do_not_replace_good_ones(ws):
 @pytest.mark.req("PT-12")
 def test_new_specs_forget_old_checks(ws):
     plan_id = proposed(ws, write("README.md", "x\n"))
-    ws.plan.add_checks(plan_id, [CheckResult("true", 0, 0.1, "t", "")])
+    add_checks(ws.services, plan_id, [CheckResult("true", 0, 0.1, "t", "")])
     ws.plan.set_action_specs(plan_id, [write("README.md", "y\n")])
     assert ws.plan.get_state(plan_id).checks == ()
 

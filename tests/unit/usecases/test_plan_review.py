@@ -9,6 +9,7 @@ from ringi.api import Workspace
 from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
 from ringi.errors import NoSandbox
+from ringi.plans.check import add_checks
 from ringi.ports import Ran
 from ringi.text import Text
 from ringi.usecases.plan_review import WAIT, News, PlanReview
@@ -16,7 +17,7 @@ from ringi.usecases.review import Choice, ReviewAct, ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.diff import Row, RowKind
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
-from tests.helpers import approve, create, delete, open_scratch, proposed, write
+from tests.helpers import approve, create, delete, ledger_of, open_scratch, proposed, write
 
 MANY = "\n".join(f"line {number}" for number in range(1, 41)) + "\n"
 CHANGED = MANY.replace("line 3\n", "line three\n").replace("line 30\n", "line thirty\n")
@@ -123,14 +124,14 @@ def test_a_high_risk_is_typed(workspace: Workspace) -> None:
     assert sitting.state.approvals == ()
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=(lambda asked: f" {wanted(asked)} ",))
     assert sitting.run() is ReviewEnd.APPLY
-    [approval] = workspace.plan.approvals(plan_id)
+    [approval] = ledger_of(workspace).approvals(plan_id)
     assert sitting.heard(f"What you approve is sha256 {approval.digest}")
     assert sitting.state.status is PlanStatus.APPROVED
 
 
 @pytest.mark.req("PT-8", "PT-16")
 def test_a_failed_check_asks_once_more(workspace: Workspace, plan_id: str) -> None:
-    workspace.plan.add_checks(plan_id, [CheckResult("make test", 1, 0.1, "", "1 failed")])
+    add_checks(workspace.services, plan_id, [CheckResult("make test", 1, 0.1, "", "1 failed")])
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, ReviewAct.APPLY, answers=("a", "y"))
     assert sitting.run() is ReviewEnd.APPLY
     assert sitting.prompter.asked == ["A check failed. Apply it all the same? [y/n]"] * 2
@@ -141,7 +142,7 @@ def test_approve_with_a_note(workspace: Workspace, plan_id: str) -> None:
     sitting = Sitting(workspace, plan_id, ReviewAct.APPROVE, ReviewAct.APPROVE, answers=(" ", " as agreed "))
     assert sitting.run() is ReviewEnd.APPROVED
     assert sitting.prompter.said == ["Nothing was approved."]
-    [approval] = workspace.plan.approvals(plan_id)
+    [approval] = ledger_of(workspace).approvals(plan_id)
     assert approval.note == "as agreed"
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, ReviewAct.APPLY, answers=("n", "y"))
     assert sitting.run() is ReviewEnd.APPLY
@@ -373,14 +374,14 @@ def test_what_changed_since_the_approval(workspace: Workspace, plan_id: str) -> 
 
 
 def with_checks(workspace: Workspace, plan_id: str) -> None:
-    workspace.plan.add_checks(plan_id, [CheckResult("make test", 0, 0.1, "", "2 passed")])
+    add_checks(workspace.services, plan_id, [CheckResult("make test", 0, 0.1, "", "2 passed")])
 
 
 @pytest.mark.req("PT-16")
 def test_checks_run_again_after_a_change(workspace: Workspace, plan_id: str) -> None:
     with_checks(workspace, plan_id)
     results = [CheckResult("make test", 0, 0.1, "", "== 2 passed ==")]
-    checks = Checks(runs=lambda: workspace.plan.add_checks(plan_id, results))
+    checks = Checks(runs=lambda: add_checks(workspace.services, plan_id, results))
     sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
     assert sitting.run() is ReviewEnd.APPLY
     assert sitting.prompter.said[-1] == "tests passed: == 2 passed =="

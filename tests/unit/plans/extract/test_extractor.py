@@ -20,6 +20,7 @@ from ringi.llm.backend import Call, Reply
 from ringi.llm.client import ModelClient
 from ringi.plans.extract.content import extract
 from ringi.plans.extract.extractor import Extractor, ask_model
+from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from tests.fakes.world import World
@@ -361,7 +362,7 @@ def test_what_is_kept_keeps_its_mark(world: World):
     desk = Desk(world, answer(GREETING, DRAFTS))
     plan_id = desk.taken()
     seen = desk.tool.get(plan_id)
-    desk.tool.keep_specs(plan_id, ["s1", "s3"], seen=seen, actor=Actor.USER, reason="")
+    keep_specs(desk.services, plan_id, ["s1", "s3"], seen=seen, actor=Actor.USER, reason="")
     assert desk.marked(plan_id) == ("s3",)
 
 
@@ -370,7 +371,7 @@ def test_a_fork_knows_it_too(world: World):
     plan_id = desk.taken()
     assert desk.marked(desk.versions.fork(plan_id)) == ("s2", "s3")
     seen = desk.tool.get(plan_id)
-    desk.tool.keep_specs(plan_id, ["s3"], seen=seen, actor=Actor.USER, reason="")
+    keep_specs(desk.services, plan_id, ["s3"], seen=seen, actor=Actor.USER, reason="")
     assert desk.marked(desk.versions.fork(plan_id)) == ("s1",)
     by_hand = desk.tool.propose("By hand")
     desk.tool.set_action_specs(by_hand, [write("notes.txt", "a\n")])
