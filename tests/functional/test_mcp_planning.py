@@ -37,7 +37,7 @@ while (folder / "hold").exists():
     time.sleep(0.02)
 if (folder / "broken").exists():
     sys.exit("the line is dead")
-starts = {"Ask at most": "discovery", "Name at most": "design", "Summarise": "review"}
+starts = {"Ask at most": "discovery", "List at most": "design", "Summarise": "review"}
 purpose = next(name for start, name in starts.items() if start in prompt)
 print(json.dumps(json.loads((folder / "words").read_text())[purpose]))
 """

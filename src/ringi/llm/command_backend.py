@@ -61,7 +61,7 @@ _ELSEWHERE: Final = frozenset(
 )
 _TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _HEADINGS: Final[Mapping[str, str]] = {"user": "User", "assistant": "You, earlier"}
-_NO_TOOLS: Final = "Answer at once, in text alone: use no tools, read no files, ask nothing back."
+_NO_TOOLS: Final = "Answer immediately with text only. Use no tools, read no files, and ask no questions."
 
 
 def _unsafe(words: Sequence[str]) -> Text | None:
@@ -215,7 +215,7 @@ def flat(turns: Sequence[Turn]) -> str:
     if len(said) == 1:
         parts += ["# Task", said[0].text.strip()]
     else:
-        parts.append("# Conversation, the last message is the one to answer")
+        parts.append("# Conversation (answer the last message)")
         for turn in said:
             # Quote the model's messages: a heading in them would look like ours.
             text = turn.text.strip()

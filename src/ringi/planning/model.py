@@ -53,25 +53,28 @@ KINDS: Final[Mapping[Purpose, type[Any]]] = {
 }
 _RULES: Final = {
     Purpose.DISCOVERY: (
-        f"A change to a software project is planned. Ask at most {MOST_QUESTIONS} questions whose answers "
-        "would change what gets built, fewer where the instruction is clear, none that it or the project "
-        "answers. type: clarification = what is meant, scope = what belongs to it, technical = how it fits, "
-        "priority = what matters most, constraint = what must not happen. context: why it matters, in one "
-        "sentence. options: 2 to 5 short answers where they are natural."
+        f"You are planning a change to a software project. Ask at most {MOST_QUESTIONS} questions whose "
+        "answers would change what gets built. Ask fewer if the instruction is clear, and nothing that the "
+        "instruction or the project data already answers. "
+        "type: clarification = what the person means, scope = what is included, technical = how it fits the "
+        "existing code, priority = what matters most, constraint = what must not happen. "
+        "context: one sentence on why the question matters. "
+        "options: 2 to 5 short answers, or none if the question is open-ended."
     ),
     Purpose.DESIGN: (
-        f"A change to a software project is planned. Name at most {MOST_DECISIONS} design decisions that a "
-        "person should take before it is built, with 2 to 4 real options each; none that is settled already. "
-        "pros and cons: short and honest. Recommend exactly one option of each."
+        f"You are planning a change to a software project. List at most {MOST_DECISIONS} design decisions "
+        "that a person should make before work starts. Leave out what is already decided. Give each "
+        "decision 2 to 4 realistic options with short, honest pros and cons, and recommend exactly one."
     ),
     Purpose.REVIEW: (
-        "A change to a software project is planned. Summarise the design for the person who approves it and "
-        "the engineer who builds it: Markdown, at most 300 words: goal, what is built, decisions and why, "
-        "priorities and constraints, steps, how it is checked, what stays open. Only what the material says."
+        "You are planning a change to a software project. Summarise the design for the person who approves "
+        "it and the engineer who builds it, in Markdown, in at most 300 words. Cover the goal, what will be "
+        "built, the decisions and their reasons, priorities and constraints, the steps, how to test it, and "
+        "open points. Add nothing that the data does not say."
     ),
 }
 _REJECTED: Final = (
-    " The person rejected the earlier design: make the decisions anew and mend what the feedback says."
+    " The person rejected the previous design. List the decisions again, changed to address the feedback."
 )
 _LANGUAGES: Final = {"en": " Write in English.", "ja": " Write in Japanese."}
 

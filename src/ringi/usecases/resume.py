@@ -122,7 +122,7 @@ def _command(
     if not agent.resume:
         return (*command, *more), False
     if len(text.encode()) > LONGEST_WORD:
-        text = f"Read the file {feedback}: it says what a person thinks of your change. Then go on with it."
+        text = f"Read {feedback}: a person's feedback on your change. Then continue your work."
     return agent.resumed(command[0], text, more), True
 
 
@@ -175,9 +175,9 @@ def _before(change: CopyChange) -> tuple[bytes, int] | None:
 _MOST_DIFF: Final = 12_000
 _MOST_OUTPUT: Final = 4_000
 _DECIDED: Final[Mapping[OutcomeKind | None, str]] = {
-    OutcomeKind.APPROVED: "approved it, but it was not carried out yet",
+    OutcomeKind.APPROVED: "approved it, but it has not been executed yet",
     OutcomeKind.DECLINED: "declined it",
-    OutcomeKind.CANCELLED: "did not decide; the question was taken back",
+    OutcomeKind.CANCELLED: "did not decide; the request was cancelled",
     OutcomeKind.EXPIRED: "did not decide in time",
 }
 _UNDECIDED: Final = "has not decided yet"
@@ -187,8 +187,8 @@ _CHANGED: Final = {
     Difference.CHANGED: "edited",
 }
 CUT_OFF: Final = (
-    "You were cut off while you worked in this folder; what you had changed is still here. Go on where you"
-    " were. When you end, the difference becomes a plan that a person looks at."
+    "You were interrupted while working in this folder. Your changes are still here. Continue where you"
+    " stopped. When you exit, the difference becomes a plan that a person reviews."
 )
 
 
@@ -196,9 +196,9 @@ def message_of(answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str 
     """Everything new since that time, and the decision so far."""
     feedback = [one for one in answer.feedback if one.timestamp > since]
     first = (
-        f"A person looked at your change (plan {answer.name}, version {answer.version}) and"
-        f" {_decision(answer, feedback)}. Go on in this folder, where your change still is. When you end, the"
-        " difference becomes the next version of the same plan."
+        f"A person reviewed your change (plan {answer.name}, version {answer.version}) and"
+        f" {_decision(answer, feedback)}. Your change is still in this folder: continue here. When you exit,"
+        " the difference becomes the next version of the same plan."
     )
     parts = [
         first,
@@ -208,7 +208,7 @@ def message_of(answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str 
         *_failed(checks),
     ]
     if len(parts) == 1:
-        parts.append("They said nothing more about it.")
+        parts.append("They gave no further feedback.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -225,12 +225,12 @@ def _decision(answer: PlanAnswer, feedback: Sequence[Feedback]) -> str:
 
 def _said(feedback: Sequence[Feedback]) -> Iterator[str]:
     if feedback:
-        yield "What they said:\n" + "\n".join(_quoted(one.text) for one in feedback)
+        yield "Their feedback:\n" + "\n".join(_quoted(one.text) for one in feedback)
 
 
 def _comments(comments: Sequence[LineComment]) -> Iterator[str]:
     if comments:
-        yield "About single lines:\n" + "\n".join(map(_comment, comments))
+        yield "Comments on lines:\n" + "\n".join(map(_comment, comments))
 
 
 def _comment(one: LineComment) -> str:
@@ -244,11 +244,11 @@ def _changes(answer: PlanAnswer) -> Iterator[str]:
         return
     lines = [f"- {_CHANGED[one.what]}: {_one_line(one.path)}" for one in answer.changed]
     yield (
-        "What they changed in it themselves, which is theirs to decide; unless you had gone on with a file,"
-        " it is in this folder already:\n" + "\n".join(lines)
+        "They changed these files themselves. Keep their changes; they are already in this folder, except in"
+        " files that you have changed since:\n" + "\n".join(lines)
     )
     diff = "\n".join(one.diff.rstrip("\n") for one in answer.changed)
-    yield "From your version to theirs:\n" + _quoted(_beginning(diff, _MOST_DIFF))
+    yield "Diff from your version to theirs:\n" + _quoted(_beginning(diff, _MOST_DIFF))
 
 
 def _failed(checks: Sequence[CheckResult]) -> Iterator[str]:

@@ -592,7 +592,7 @@ def test_no_answer_of_before_looks_like_a_part_of_the_prompt(answer: str) -> Non
 
     assert headings == [
         "# Rules",
-        "# Conversation, the last message is the one to answer",
+        "# Conversation (answer the last message)",
         "## User",
         "## You, earlier",
         "## User",

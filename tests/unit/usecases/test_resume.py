@@ -25,7 +25,7 @@ def test_nothing_was_said():
     text = message_of(answer(), ())
     assert "plan p3, version 2" in text
     assert "has not decided yet" in text
-    assert "nothing more" in text
+    assert "no further feedback" in text
 
 
 def test_everything_in_its_place():
@@ -64,7 +64,7 @@ def test_no_line_of_the_persons_passes_for_one_of_ours(said: str, quoted: str):
     plain = message_of(answer(), ())
     one = LineComment("2", "x", 1, Side.OLD, said, quoted, 1)
     text = message_of(answer(feedback=(Feedback("2", said),), comments=(one,)), ())
-    ours = {"What they said:", "About single lines:", *plain.split("\n")}
+    ours = {"Their feedback:", "Comments on lines:", *plain.split("\n")}
     for line in text.split("\n"):
         assert line in ours or line.startswith(("> ", "x:1: ", "    the line (as it was")) or line == ">"
 

@@ -24,15 +24,15 @@ from ringi.plans.services import Services, plan_id_of
 
 _BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)
 _RULES: Final = (
-    "A plan for a software project was read by a program, which could not place some of its lines. Make "
-    "a spec of each step that the plan itself says and that is not placed yet, in its order, at most "
-    f"{MOST_SPECS}. Only what the plan says: invent no step, no path and no content, and leave out what "
-    "you are not sure of; specs may be empty. path: relative to the project's folder. kind: create = a "
-    "new file, write = replace a whole file, both with its complete content and nothing left out; patch "
-    "= a unified diff of path in content; delete = remove path; move = path to target; mkdir = make the "
-    "folder path; read or analyze = look at path; run = the program and its arguments in argv, each "
-    "word by itself, no shell. description: the step in one sentence. line: of the lines not placed, "
-    "the one that it is made of, or 0. Fields that a kind does not need are empty."
+    "A parser turned a plan for a software project into specs but could not parse some of its lines. "
+    "Write a spec for each step of the plan that has none yet, in the order of the plan, at most "
+    f"{MOST_SPECS}. Use only what the plan says: do not invent steps, paths or content. Leave out any step "
+    "you are not sure about; specs may be empty. path: relative to the project folder. kind: create = a "
+    "new file, write = replace a whole file, both with the complete content; patch = a unified diff of "
+    "path in content; delete = remove path; move = move path to target; mkdir = create the folder path; "
+    "read or analyze = look at path; run = the program and its arguments in argv, one word per item, no "
+    "shell. description: the step in one sentence. line: the number of the unparsed line that the spec "
+    "comes from, or 0. Leave fields empty that a kind does not need."
 )
 
 
@@ -73,8 +73,8 @@ def _prompt(text: str, found: Extraction) -> Prompt:
     left = (f"line {one.line} ({one.why}): {one.text}" for one in found.unplaced)
     material = {
         "plan": text,
-        "lines not placed": "\n".join(left),
-        "placed already": "\n".join(map(_in_words, found.specs)),
+        "unparsed lines": "\n".join(left),
+        "existing specs": "\n".join(map(_in_words, found.specs)),
     }
     return Prompt(
         Purpose.EXTRACTION, _RULES, tuple(Material(name, given) for name, given in material.items() if given)

@@ -144,8 +144,8 @@ def test_the_model_gets_the_text_and_what_was_not_placed(world: World):
     assert prompt.purpose is Purpose.EXTRACTION
     material = {one.name: one.text for one in prompt.material}
     assert material["plan"] == PLAN
-    assert material["lines not placed"] == "line 9 (no path is named for it): ```python"
-    assert material["placed already"] == "write notes.txt"
+    assert material["unparsed lines"] == "line 9 (no path is named for it): ```python"
+    assert material["existing specs"] == "write notes.txt"
     assert PLAN not in prompt.rules
     assert len(prompt.rules) < 1200
 
