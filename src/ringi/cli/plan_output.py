@@ -6,10 +6,10 @@ from ringi.cli.app import App
 from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, ValidationReport
 from ringi.errors import Refused
-from ringi.text import Text, stored
+from ringi.text import Text
 from ringi.usecases.agent_copies import has_copy
 from ringi.usecases.plan_facts import facts_of
-from ringi.views.plan import difference_line, plan_lines
+from ringi.views.plan import difference_line, issue_lines, plan_lines
 
 
 def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:
@@ -40,8 +40,7 @@ def tell_report(app: App, report: ValidationReport, name: str) -> None:
     """Prints one line for each issue; ends the command if there are any."""
     if report.ok:
         return
-    for issue in report.issues:
-        app.ui.line(Text("✗ {issue}", issue=stored(issue)), style="red")
+    app.ui.show(issue_lines(report))
     app.ui.next_step(f"ringi specs {name} --file FILE")
     raise click.exceptions.Exit(Refused.exit_code)
 

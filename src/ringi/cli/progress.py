@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self, TextIO
 from ringi.cli.app import App
 from ringi.cli.ui import Ui, folded, translated, width
 from ringi.domain.prompt import ModelProgress
-from ringi.text import Text
+from ringi.views.session import progress
 
 
 class Pace(NamedTuple):
@@ -66,12 +66,7 @@ class Progress:
             wait = self._pace.again
 
     def _words(self) -> str:
-        seconds = int(time.monotonic() - self._began)
-        tokens, note = self._last.output_tokens, self._last.note
-        words = Text("The model works … {seconds} s", seconds=seconds)
-        if tokens:
-            words = Text("{words} · {tokens} tokens", words=words, tokens=f"{tokens:,}")
-        return translated(Text("{words} · {note}", words=words, note=note) if note else words)
+        return translated(progress(time.monotonic() - self._began, self._last))
 
     def _rewrite(self, words: str) -> None:
         """In place, without escape sequences: a carriage return, and blanks over a longer line."""

@@ -67,6 +67,9 @@ class SubjectSpec(Document, frozen=True):
     spec: ActionSpec
 
 
+COMMIT_TRAILERS: Final = ("Ringi-Plan", "Ringi-Approval", "Ringi-Approved-By")
+
+
 class CommitSubject(Document, frozen=True):
     """The commit that follows, as far as it is known in advance."""
 

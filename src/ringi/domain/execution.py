@@ -1,12 +1,15 @@
 """What an execution will write, and what became of it (PT-5, PT-12)."""
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.approval import Act, FileChange
 from ringi.domain.base import Document, Versioned
 from ringi.domain.plan import SpecKind
+
+_LONGEST_REASON: Final = 200
 
 
 class OpStatus(StrEnum):
@@ -111,6 +114,12 @@ class CommitOutcome(Document, frozen=True):
     """Its id; empty if none was made."""
     why: str = ""
     """Why there is none, or what in it is not as approved."""
+
+    @property
+    def last_line(self) -> str:
+        """The last line says what stopped it; the lines before say what it tried."""
+        lines = self.why.strip().splitlines()
+        return lines[-1][:_LONGEST_REASON] if lines else ""
 
 
 class ExecutionResult(Versioned, frozen=True, kw_only=True):

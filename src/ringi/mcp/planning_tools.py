@@ -3,12 +3,13 @@
 The answers tell the agent what to ask the user, and what not to do for them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from ringi.domain.base import Document
 from ringi.domain.events import Actor
+from ringi.domain.plan import title_of
 from ringi.domain.session import (
     ApprovalPending,
     ApprovedSession,
@@ -26,13 +27,16 @@ from ringi.domain.session import (
 )
 from ringi.errors import BadDocument
 from ringi.mcp import arguments
-from ringi.mcp.tools import Hints, Tool
+from ringi.mcp.render import text_of
+from ringi.mcp.tools import Answered, Hints, Tool
 from ringi.text import Text
+from ringi.views.lines import line
+from ringi.views.session import brief_lines
+from ringi.views.status import NO_SESSIONS, session_line, short_names
 
 if TYPE_CHECKING:
     from ringi.planning.tool import PlanningTool
 
-_LONGEST_TITLE: Final = 200
 _LISTED: Final = 50
 
 
@@ -118,11 +122,6 @@ class Sessions(Document, frozen=True):
     """The session that was named."""
     open_sessions: tuple[OpenSession, ...]
     """If none was named: those that can be resumed, the newest first."""
-
-
-def title_of(instruction: str) -> str:
-    lines = instruction.strip().splitlines()
-    return lines[0][:_LONGEST_TITLE] if lines else ""
 
 
 def state(view: SessionView, *, working: bool) -> PlanningState:
@@ -216,82 +215,43 @@ def listed(refs: Sequence[SessionRef]) -> Sessions:
 
 
 _NEXT: Final = {
-    WaitsFor.ANSWER: "Ask your user this, in their language; do not answer for them. Hand on what they say: "
+    WaitsFor.ANSWER: "Ask your user this, in their language; do not answer for them. Pass on what they say: "
     "planning_answer. If they do not want to answer: planning_answer with skip: true",
-    WaitsFor.DECISION: "Show your user all the options with what speaks for and against them; the choice is "
-    "theirs. Hand it on, with their reason: planning_decide",
-    WaitsFor.APPROVAL: "Show your user the summary. Approving or rejecting it is theirs alone, no tool does "
-    "it: tell them to type, in a terminal of their own: ringi plan --resume {session}",
-    WaitsFor.MODEL: "The model still works for this session. Call planning_get; it waits for it.",
-    WaitsFor.RESUME: "Nothing your user said is lost. Let it go on: planning_answer with resume: true. If "
-    "that fails again, tell your user why; they can also type: ringi plan --resume {session}",
+    WaitsFor.DECISION: "Show your user all options with their pros and cons; the choice is theirs. Pass it "
+    "on, with their reason: planning_decide",
+    WaitsFor.APPROVAL: "Show your user the summary. Only they can approve or reject it, no tool does: tell "
+    "them to type, in a terminal of their own: ringi plan --resume {session}",
+    WaitsFor.MODEL: "The model is still working; planning_get waits for it.",
+    WaitsFor.RESUME: "Nothing your user said is lost. Resume: planning_answer with resume: true. If that "
+    "fails again, tell your user why; they can also type: ringi plan --resume {session}",
 }
 
 
 def next_step(view: SessionView, *, working: bool) -> str:
     waits = waits_for(view, working=working)
     if waits is WaitsFor.NOTHING:
-        return f"The session is {view.status}; nothing is left to do in it."
+        return f"The session is {view.status}; nothing is left to do."
     return _NEXT[waits].format(session=short(view.session_id))
 
 
-def session_text(found: PlanningState) -> str:
-    lines = [f"{short(found.session_id)} ({found.status}): {found.title}"]
-    if found.question:
-        lines += _question(found.question)
-    if found.decision:
-        lines += _decision(found.decision)
-    if found.summary is not None:
-        lines += ["The summary, as the model wrote it:", *_quoted(found.summary)]
-    if found.error is not None:
-        lines += ["It failed:", *_quoted(found.error)]
-    if found.run_id is not None:
-        lines.append(f"Approved; the run is {found.run_id}.")
-    return "\n".join([*lines, f"Next: {found.next_step}"])
+def answered(view: SessionView, *, working: bool) -> Answered:
+    found = state(view, working=working)
+    return Answered(found, text_of(brief_lines(view), found.next_step))
 
 
-def _question(asked: AskedQuestion) -> Iterator[str]:
-    yield f"Question {asked.number} of {asked.of} to your user, {asked.id} ({asked.type}):"
-    yield from _quoted(asked.question)
-    if asked.context:
-        yield from _quoted(f"Why it matters: {asked.context}")
-    for number, option in enumerate(asked.options, 1):
-        yield from _quoted(f"{number}. {option}")
+def one_answered(view: SessionView, *, working: bool) -> Answered:
+    """The answer of planning_get about the session that was named."""
+    found = answered(view, working=working)
+    assert isinstance(found.document, PlanningState)  # noqa: S101  # for the type checker
+    return Answered(Sessions(found.document, ()), found.text)
 
 
-def _decision(asked: AskedDecision) -> Iterator[str]:
-    yield f"Decision {asked.number} of {asked.of} for your user, {asked.id}:"
-    yield from _quoted(asked.topic)
-    for option in asked.options:
-        mark = " (recommended)" if option.recommended else ""
-        yield from _quoted(f"{option.id}: {option.name}{mark}. {option.description}")
-        yield from (line for pro in option.pros for line in _quoted(f"    + {pro}"))
-        yield from (line for con in option.cons for line in _quoted(f"    - {con}"))
-
-
-def _quoted(text: str) -> list[str]:
-    """Text by a model or a person, marked so that no line of it passes for ours."""
-    return [f"> {line}" for line in text.splitlines()]
-
-
-def sessions_text(found: Sessions) -> str:
-    if found.session:
-        return session_text(found.session)
-    if not found.open_sessions:
-        return "No planning session is open. Next: planning_start."
-    return "\n".join(map(_line, found.open_sessions))
-
-
-def _line(one: OpenSession) -> str:
-    return (
-        f"{short(one.session_id)}  {one.title}  [{one.status}, {one.questions_done} of {one.questions} "
-        f"questions, {one.decisions_done} of {one.decisions} decisions]"
-    )
-
-
-def progress_text(seconds: float, tokens: int, note: Text | str) -> str:
-    told = f"The model works: {seconds:.0f} s, {tokens} tokens"
-    return f"{told}; {note}" if note else told
+def list_answered(refs: Sequence[SessionRef]) -> Answered:
+    names = short_names(ref.session_id for ref in refs)
+    lines = [session_line(ref, names[ref.session_id]) for ref in refs[:_LISTED]]
+    if not lines:
+        return Answered(listed(refs), text_of([line(NO_SESSIONS)], "planning_start"))
+    return Answered(listed(refs), text_of(lines, "planning_get with the session_id of one of them"))
 
 
 def _start(tool: "PlanningTool", given: arguments.PlanningStart) -> SessionView:

@@ -15,17 +15,19 @@ from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
 from ringi.domain.codec import foreign
+from ringi.domain.plan import title_of
 from ringi.domain.session import ApprovalPending, short
 from ringi.errors import BadDocument, RingiError, StorageFailed
-from ringi.mcp import answers, instructions, planning_tools, resources, tools
-from ringi.mcp.answers import Requested, clean, error_document, error_text
+from ringi.mcp import instructions, planning_tools, resources, tools
+from ringi.mcp.answers import Requested
 from ringi.mcp.arguments import input_schema, object_schema
-from ringi.mcp.planning_tools import title_of
+from ringi.mcp.render import error_document, error_text, text_of
 from ringi.mcp.resources import TEMPLATES, Kind
 from ringi.mcp.tools import Answered, Caller, Tool, structured
 from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Worker, Workers
 from ringi.text import Text, visible
+from ringi.views.answer import answer_lines
 
 
 class Mistakes:
@@ -200,7 +202,7 @@ class PlanServer:
                 answered = await self._answer(ctx, params.name, tool, params.arguments or {})
         except RingiError as error:
             return _result(error_text(error, self._hidden()), is_error=True)
-        return _result(clean(answered.text), structured(answered.document))
+        return _result(answered.text, structured(answered.document))
 
     async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Answered:
         # The strict decoder for untrusted input: numbers, depth, characters, unknown fields.
@@ -244,21 +246,18 @@ class PlanServer:
 
     async def _wait(self, ctx: Context, plan_id: str, seconds: float) -> Answered:
         found = await self._person.wait(plan_id, seconds, _client(ctx))
-        return Answered(found, answers.waited_text(found))
+        return Answered(found, text_of(answer_lines(found), found.next_step))
 
     async def _plan(self, ctx: Context, tool: Tool, given: Any) -> Answered:
         model, step = self._model, tool.step
         if step is not None:
             now = await model.take(lambda planning: step(planning, given), given.seconds, _client(ctx))
             await self._tell_of_session(now)
-            found = planning_tools.state(now.view, working=now.working)
-            return Answered(found, planning_tools.session_text(found))
+            return planning_tools.answered(now.view, working=now.working)
         if given.session_id:
             now = await model.look(given.session_id, given.seconds, _client(ctx))
-            shown = planning_tools.Sessions(planning_tools.state(now.view, working=now.working), ())
-        else:
-            shown = planning_tools.listed(await model.open_sessions())
-        return Answered(shown, planning_tools.sessions_text(shown))
+            return planning_tools.one_answered(now.view, working=now.working)
+        return planning_tools.list_answered(await model.open_sessions())
 
     async def _tell_of_session(self, now: SessionNow) -> None:
         """Notifies the person that a summary waits."""

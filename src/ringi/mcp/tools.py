@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ringi.domain.answer import OutcomeKind
-from ringi.domain.approval import ApprovedPlan
 from ringi.domain.base import Document
 from ringi.errors import InvalidSpecs, NotYours
 from ringi.mcp import answers, arguments
+from ringi.mcp.render import text_of
 from ringi.text import Text
+from ringi.views import words
+from ringi.views.answer import said_lines
+from ringi.views.approval import BY_GRANT
+from ringi.views.lines import line
+from ringi.views.plan import brief_lines, brief_spec_lines, issue_lines
+from ringi.views.result import end_line, result_lines
+from ringi.views.status import plan_line
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
@@ -67,16 +74,19 @@ def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -
     )
     ref = workspace.plan.ref(plan_id)
     made = answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status)
-    return Answered(made, f"Proposed as {ref.name}. Next: say exactly what it does, plan_set_action_specs.")
+    return Answered(made, text_of([plan_line(ref)], "Say exactly what it does: plan_set_action_specs"))
 
 
 def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: Caller) -> Answered:
     plan_id = _own(workspace, given.plan_id, caller)
     report = workspace.plan.set_action_specs(plan_id, given.specs)
     ref = workspace.plan.ref(plan_id)
-    lines = tuple(map(answers.spec_line, report.normalized))
-    found = answers.SpecReport(report.ok, report.issues, lines, plan_id, ref.name, ref.version, ref.status)
-    return Answered(found, answers.report_text(found))
+    specs = tuple(map(answers.spec_line, report.normalized))
+    found = answers.SpecReport(report.ok, report.issues, specs, plan_id, ref.name, ref.version, ref.status)
+    if report.ok:
+        lines = [plan_line(ref), *brief_spec_lines(report.normalized)]
+        return Answered(found, text_of(lines, "plan_preview, then plan_request_approval"))
+    return Answered(found, text_of(issue_lines(report), "Set corrected specs: plan_set_action_specs"))
 
 
 def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
@@ -92,9 +102,12 @@ def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
 
 
 def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
-    name = workspace.plan_name(given.plan_id)
-    found = answers.preview(workspace.plan.preview(given.plan_id), name)
-    return Answered(found, answers.preview_text(found, name))
+    stored = workspace.plan.stored(given.plan_id)
+    name, preview = f"p{stored.number}", workspace.plan.preview(given.plan_id)
+    found = answers.preview(preview, name)
+    cut = any(part.cut for part in found.diffs)
+    whole = f"Read the diffs in full, they are cut here: {found.resource}" if cut else ""
+    return Answered(found, text_of(brief_lines(name, stored.document, preview), whole))
 
 
 def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: Caller) -> Answered:
@@ -103,11 +116,11 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
         why = Text("there are no specs; set them with plan_set_action_specs")
         raise InvalidSpecs(plan=workspace.plan_name(plan_id), issues=why)
     asked = workspace.plan.ask(plan_id, given.selection)
-    standing = isinstance(workspace.plan.outcome(asked.subject_id), ApprovedPlan)
-    ref = workspace.plan.ref(asked.subject_id)
+    answer, ref = workspace.plan.answer(plan_id), workspace.plan.ref(plan_id)
+    standing = answer.outcome is OutcomeKind.APPROVED
     found = answers.Requested(
         request_id=asked.id,
-        plan_id=asked.subject_id,
+        plan_id=plan_id,
         name=ref.name,
         title=ref.title,
         version=asked.version,
@@ -115,9 +128,10 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
         selection=asked.selection,
         expires_at=asked.expires_at,
         outcome=OutcomeKind.APPROVED if standing else None,
-        person_types=f"ringi review {ref.name}",
+        person_types=answers.review_command(ref.name),
     )
-    return Answered(found, answers.requested_text(found))
+    lines = [plan_line(ref), *([line(BY_GRANT, indent=2)] if standing else [])]
+    return Answered(found, text_of(lines, answers.next_step(answer)))
 
 
 def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
@@ -126,38 +140,42 @@ def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answ
         result = workspace.plan.execute(plan_id)
     finally:
         workspace.flush()
-    ref = workspace.plan.ref(plan_id)
-    text = answers.executed_text(ref.name, ref.status, result)
+    ref, state = workspace.plan.ref(plan_id), workspace.plan.get_state(plan_id)
+    specs = {spec.id: spec for spec in state.action_specs}
+    lines = [end_line(result, specs, ref.name), *result_lines(result, specs, files=True, brief=True)]
+    text = text_of(lines, answers.next_step(workspace.plan.answer(plan_id)))
     return Answered(answers.Executed(ref.name, ref.status, result), text)
 
 
 def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     stored = workspace.plan.stored(given.plan_id)
-    found = answers.state(stored.document, f"p{stored.number}")
-    return Answered(found, answers.state_text(found))
+    name, state = f"p{stored.number}", stored.document.state
+    lines = [*brief_lines(name, stored.document), *said_lines(state.feedback, state.comments or ())]
+    found = answers.state(stored.document, name)
+    return Answered(found, text_of(lines))
 
 
 def _get_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
     ref = workspace.plan.get_current()
-    return Answered(answers.Current(ref), answers.plan_line(ref) if ref else "No plan is the current one.")
+    return Answered(answers.Current(ref), text_of([plan_line(ref) if ref else line(words.NO_CURRENT_PLAN)]))
 
 
 def _list(workspace: "Workspace", given: arguments.List, _: Caller) -> Answered:
     refs = tuple(workspace.plan.list(limit=given.limit, waiting=given.waiting))
-    text = "\n".join(map(answers.plan_line, refs)) or "There is no plan. Next: plan_propose."
+    text = text_of(map(plan_line, refs)) if refs else text_of([line(words.NO_PLANS)], "plan_propose")
     return Answered(answers.Plans(refs), text)
 
 
 def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, caller: Caller) -> Answered:
     plan_id = _own(workspace, given.plan_id, caller)
-    state = workspace.plan.mark_pending(plan_id, given.pending)
-    name = workspace.plan_name(plan_id)
-    return Answered(answers.Marked(plan_id, name, state.status), f"{name} is {state.status}.")
+    workspace.plan.mark_pending(plan_id, given.pending)
+    ref = workspace.plan.ref(plan_id)
+    return Answered(answers.Marked(plan_id, ref.name, ref.status), text_of([plan_line(ref)]))
 
 
 def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
     workspace.plan.clear_current()
-    return Answered(answers.Cleared(cleared=True), "No plan is the current one now.")
+    return Answered(answers.Cleared(cleared=True), text_of([line(words.NO_CURRENT_PLAN)]))
 
 
 TOOLS: Final[Mapping[str, Tool]] = {

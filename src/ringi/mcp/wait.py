@@ -13,10 +13,12 @@ import anyio
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.prompt import ModelProgress
 from ringi.errors import Busy, Interrupted
-from ringi.mcp import answers, planning_tools
-from ringi.mcp.answers import Waited, waited
+from ringi.mcp import answers
+from ringi.mcp.answers import Waited
+from ringi.mcp.render import english
 from ringi.mcp.worker import Worker
 from ringi.text import Text
+from ringi.views.session import progress
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
@@ -81,18 +83,14 @@ class WaitForPerson:
                 break
             if now - shown >= _PROGRESS_SEC:
                 shown = now
-                await client.progress(now - begun, seconds, answers.clean(answers.next_step(look.answer)))
+                await client.progress(now - begun, seconds, answers.next_step(look.answer))
             await anyio.sleep(min(_PAUSE_SEC, left))
             if now - looked >= _LOOK_ANYWAY_SEC or await self._revision(plan_id) != look.revision:
                 look, looked = await self._look(plan_id), now
                 if await client.gone():
                     break
         self.told(look.answer)
-        return waited(
-            look.answer,
-            call_again=answers.undecided(look.answer),
-            next_step=answers.next_step(look.answer),
-        )
+        return answers.waited(look.answer)
 
     async def _revision(self, plan_id: str) -> int:
         return await self._reading.call(lambda workspace: workspace.plan.revision(plan_id))
@@ -235,9 +233,8 @@ async def _heard(running: _Running, seconds: float, client: Client) -> bool:
         await asyncio.wait([running.future], timeout=min(_MODEL_PROGRESS_SEC, seconds - passed))
         if running.future.done():
             break
-        passed, working = anyio.current_time() - begun, running.turn.working
-        words = planning_tools.progress_text(passed, working.output_tokens, working.note)
-        await client.progress(passed, None, answers.clean(words))
+        passed = anyio.current_time() - begun
+        await client.progress(passed, None, english(progress(passed, running.turn.working)))
         if await client.gone():
             return False
     return True

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
-from ringi.domain.approval import Act, Approval, ApprovalSubject, CommitSubject, FileChange
+from ringi.domain.approval import COMMIT_TRAILERS, Act, Approval, ApprovalSubject, CommitSubject, FileChange
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.execution import CommitOutcome, ExecutionResult, OpStatus
 from ringi.domain.plan import (
@@ -42,12 +42,10 @@ from ringi.workspace.tree import differing
 
 LONGEST: Final = 16384
 """Bytes of a message without its trailers."""
-TRAILERS: Final = ("Ringi-Plan", "Ringi-Approval", "Ringi-Approved-By")
 _OURS: Final = re.compile(r"\s*ringi-", re.IGNORECASE)
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\s*:\s|\s+\S")
 _DIRECTING: Final = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
 _LONGEST_NAME: Final = 100
-_LONGEST_REASON: Final = 200
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED])
 _CUT_OFF: Final = Text("it was cut off before the commit")
 _CHECK_FAILED: Final = Text("a check failed")
@@ -242,7 +240,7 @@ def trailers(approval: Approval) -> tuple[str, ...]:
     """The trailers of the commit; names are escaped so that they cannot add lines."""
     who = visible(approval.approver, keep="")[:_LONGEST_NAME]
     values = (approval.subject_id, approval.digest, who)
-    return tuple(f"{name}: {value}" for name, value in zip(TRAILERS, values, strict=True))
+    return tuple(f"{name}: {value}" for name, value in zip(COMMIT_TRAILERS, values, strict=True))
 
 
 def with_trailers(message: str, lines: Sequence[str]) -> str:
@@ -310,13 +308,7 @@ def _event(outcome: CommitOutcome) -> NewEvent:
     if outcome.commit:
         reason = f"{outcome.commit}: {outcome.why}" if outcome.why else outcome.commit
         return NewEvent(EventKind.COMMITTED, Actor.SYSTEM, reason)
-    return NewEvent(EventKind.COMMIT_FAILED, Actor.SYSTEM, last_line(outcome.why))
-
-
-def last_line(words: str) -> str:
-    """The last line says what stopped it; the lines before say what it tried."""
-    lines = words.strip().splitlines()
-    return lines[-1][:_LONGEST_REASON] if lines else ""
+    return NewEvent(EventKind.COMMIT_FAILED, Actor.SYSTEM, outcome.last_line)
 
 
 def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:

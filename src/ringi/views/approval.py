@@ -5,6 +5,7 @@ from ringi.text import Text
 from ringi.views.words import moment
 
 _ID_SHOWN = 8
+BY_GRANT = Text("covered by a standing approval")
 
 
 def approved(who: str, when: str) -> Text:

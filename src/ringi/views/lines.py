@@ -39,6 +39,8 @@ class Line(NamedTuple):
     """Before the first row, such as "1  " or "+ "; further rows align with the text."""
     folds: bool = False
     """Prose: wrapped to the reader's width; a newline starts a new row."""
+    command: str = ""
+    """What a person types next; an interface without a command line names its own way to do it."""
 
 
 EMPTY = Line()
@@ -54,4 +56,4 @@ def prose(text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0, mark
 
 def step(command: str, *, indent: int = 2) -> Line:
     """What to type next."""
-    return line(f"→ {command}", Style.STRONG, indent=indent)
+    return Line((Span(Text("→ {command}", command=command), Style.STRONG),), indent, command=command)

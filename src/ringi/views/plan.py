@@ -1,10 +1,10 @@
 """A plan as lines, the same in every command and screen."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.domain.answer import Difference, SpecDifference
-from ringi.domain.approval import Approval
+from ringi.domain.approval import COMMIT_TRAILERS, Approval
 from ringi.domain.change_plan import ChangeFacts
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import (
@@ -12,6 +12,7 @@ from ringi.domain.plan import (
     CHANGING,
     ActionSpecExt,
     CheckFailure,
+    CheckResult,
     DiffSummary,
     PlanDocument,
     PlannedChecks,
@@ -20,18 +21,23 @@ from ringi.domain.plan import (
     PlanStatus,
     SpecKind,
     SpecSelection,
+    ValidationReport,
     comments_now,
     risk_of,
     selected,
 )
+from ringi.domain.risk import Risk, RiskReason
 from ringi.errors import NoCommit
-from ringi.plans.commit import TRAILERS, Announced
 from ringi.text import Text, stored
 from ringi.views import words
 from ringi.views.approval import approved, proof
 from ringi.views.lines import Line, Span, Style, line, step
 from ringi.views.result import excerpt, result_lines
 
+if TYPE_CHECKING:  # a server loads the views before it greets its client
+    from ringi.plans.commit import Announced
+
+_MOST_SPECS: Final = 100
 _ON_FAILURE: Final = {
     CheckFailure.UNDO: Text("if one fails, everything is taken back"),
     CheckFailure.KEEP: Text("if one fails, what was written stays"),
@@ -51,7 +57,7 @@ class PlanFacts(NamedTuple):
     preview: PlanPreview
     sandbox: Text | None = None
     """How its commands would run."""
-    commit: Announced | NoCommit | None = None
+    commit: "Announced | NoCommit | None" = None
     """The commit that would follow, or why there cannot be one."""
     approvals: Sequence[Approval] = ()
     last_result: ExecutionResult | None = None
@@ -75,6 +81,8 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
     yield from _spec_lines(facts)
     if document.change:
         yield from _change_lines(document.change, ref)
+    if state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED}:
+        yield from _stale_lines(facts.preview)
     yield from _obstacle_lines(document, facts.preview)
     yield from _check_lines(document)
     yield from _commit_lines(facts.commit)
@@ -86,6 +94,46 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
     yield from _approval_lines(document, facts.approvals)
     if facts.last_result is not None:
         yield from _execution_lines(document, facts.last_result)
+
+
+def brief_lines(name: str, document: PlanDocument, preview: PlanPreview | None = None) -> Iterator[Line]:
+    """For an agent: statuses and specs by the names that its tools know, nothing twice.
+
+    Without a preview, each spec as it was when it was set.
+    """
+    state = document.state
+    facts = Text(
+        "{name}  {status} · version {version}  {title}",
+        name=name,
+        status=str(state.status),
+        version=document.plan.version,
+        title=document.plan.title,
+    )
+    yield line(facts, Style.STRONG)
+    yield from brief_spec_lines(state.action_specs, preview)
+    if preview:
+        yield from _stale_lines(preview)
+        yield from _obstacle_lines(document, preview)
+    yield from map(_check_line, state.checks)
+
+
+def brief_spec_lines(specs: Sequence[ActionSpecExt], preview: PlanPreview | None = None) -> Iterator[Line]:
+    parts = {part.spec_id: part for part in preview.diffs} if preview else {}
+    for spec in specs[:_MOST_SPECS]:
+        if part := parts.get(spec.id):
+            yield _spec_line(spec.id, spec, _size(spec, part), part.risk)
+        else:
+            counted = spec.base.kind is not SpecKind.MOVE  # which says its target, as the line does
+            yield _spec_line(spec.id, spec, spec.preflight.diff_summary if counted else "", spec.risk)
+        yield from _concern_lines(spec, part.reasons if part else spec.risk_reasons, indent=4)
+    if len(specs) > _MOST_SPECS:
+        yield line(Text("… and {count} more", count=len(specs) - _MOST_SPECS), indent=2)
+
+
+def issue_lines(report: ValidationReport) -> Iterator[Line]:
+    """Why the specs cannot be carried out."""
+    for issue in report.issues[:_MOST_SPECS]:
+        yield line(Text("✗ {issue}", issue=stored(issue)), Style.BAD)
 
 
 def total_line(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Line | None:
@@ -129,23 +177,35 @@ def _spec_lines(facts: PlanFacts) -> Iterator[Line]:
     state = facts.document.state
     by_model = set(state.from_model or ())
     for number, (spec, part) in enumerate(zip(state.action_specs, facts.preview.diffs, strict=True), 1):
-        yield line(_spec_title(number, spec, part), words.RISK_STYLE[part.risk], indent=2)
+        # After a drop the ids have gaps; --only takes ids.
+        label = f"{number}." if spec.id == f"s{number}" else f"{number}. [{spec.id}]"
+        yield _spec_line(label, spec, _size(spec, part), part.risk)
         for note in words.terms(spec, facts.sandbox, by_model=spec.id in by_model):
             yield line(note, indent=7)
-        for given in part.reasons:
-            yield line(words.reason(part.path, given), indent=7)
-        if not spec.validated:
-            yield line(Text("cannot be carried out: {why}", why=stored(spec.notes)), Style.BAD, indent=7)
+        yield from _concern_lines(spec, part.reasons, indent=7)
 
 
-def _spec_title(number: int, spec: ActionSpecExt, part: DiffSummary) -> Text:
-    # After a drop the ids have gaps; --only takes ids.
-    label = f"{number}." if spec.id == f"s{number}" else f"{number}. [{spec.id}]"
-    action, risk = words.action(spec), words.RISK[part.risk]
+def _spec_line(label: str, spec: ActionSpecExt, size: Text | str, risk: Risk) -> Line:
+    facts = {"number": label, "action": words.action(spec), "risk": words.RISK[risk]}
+    title = Text("{number} {action}  {risk}", **facts)
+    if size:
+        title = Text("{number} {action}  {size}  {risk}", size=size, **facts)
+    return line(title, words.RISK_STYLE[risk], indent=2)
+
+
+def _size(spec: ActionSpecExt, part: DiffSummary) -> Text | str:
+    """Empty if it changes no content."""
     if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
-        return Text("{number} {action}  {risk}", number=label, action=action, risk=risk)
-    size = Text("binary") if part.binary else f"+{part.added} -{part.removed}"
-    return Text("{number} {action}  {size}  {risk}", number=label, action=action, size=size, risk=risk)
+        return ""
+    return Text("binary") if part.binary else f"+{part.added} -{part.removed}"
+
+
+def _concern_lines(spec: ActionSpecExt, reasons: Sequence[RiskReason], *, indent: int) -> Iterator[Line]:
+    """Why it is risky, and why it cannot be carried out."""
+    for given in reasons:
+        yield line(words.reason(spec.base.path, given), indent=indent)
+    if not spec.validated:
+        yield line(Text("cannot be carried out: {why}", why=stored(spec.notes)), Style.BAD, indent=indent)
 
 
 def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
@@ -168,12 +228,13 @@ def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
         yield step(f"ringi propose --again {ref.name}")
 
 
+def _stale_lines(preview: PlanPreview) -> Iterator[Line]:
+    for path in preview.stale:
+        yield line(Text("! {path} changed since the proposer saw it", path=path), Style.WARNING, indent=2)
+
+
 def _obstacle_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:
-    """Changed files and other plans in its way, and what is not part of it."""
-    if document.state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED}:
-        for path in preview.stale:
-            changed = Text("! {path} changed since the proposer saw it", path=path)
-            yield line(changed, Style.WARNING, indent=2)
+    """Other plans in its way, and what is not part of it."""
     for other in preview.overlaps:
         same = Text("! {plan} changes {paths} too", plan=other.name, paths=words.some(other.paths))
         yield line(same, Style.WARNING, indent=2)
@@ -186,12 +247,15 @@ def _check_lines(document: PlanDocument) -> Iterator[Line]:
     if state.planned_checks and state.status is not PlanStatus.COMPLETED:
         yield from _planned_lines(state.planned_checks)
     for result in state.checks:
-        passed = result.exit_code == 0
-        yield line(words.check(result), Style.GOOD if passed else Style.BAD, indent=2)
-        if not passed:
+        yield _check_line(result)
+        if result.exit_code:
             yield from excerpt(result.output)
     if document.plan.version > 1 and not state.checks and state.status is PlanStatus.PENDING_REVIEW:
         yield line(Text("no check has run on exactly these bytes"), Style.FAINT, indent=2)
+
+
+def _check_line(result: CheckResult) -> Line:
+    return line(words.check(result), Style.BAD if result.exit_code else Style.GOOD, indent=2)
 
 
 def _planned_lines(planned: PlannedChecks) -> Iterator[Line]:
@@ -203,7 +267,7 @@ def _planned_lines(planned: PlannedChecks) -> Iterator[Line]:
         yield line(_ON_FAILURE[planned.on_failure], indent=4)
 
 
-def _commit_lines(found: Announced | NoCommit | None) -> Iterator[Line]:
+def _commit_lines(found: "Announced | NoCommit | None") -> Iterator[Line]:
     """The commit that follows the execution; the approval covers it too."""
     if isinstance(found, NoCommit):
         yield line(Text("! {why}", why=Text(found.message, **found.details)), Style.WARNING, indent=2)
@@ -211,7 +275,7 @@ def _commit_lines(found: Announced | NoCommit | None) -> Iterator[Line]:
         yield line(words.commit(found), indent=2)
         body = found.subject.message.partition("\n")[2].strip("\n")
         yield from excerpt(body, first=True, indent=4)
-        yield line(Text("with the lines {names}", names=", ".join(TRAILERS)), Style.FAINT, indent=4)
+        yield line(Text("with the lines {names}", names=", ".join(COMMIT_TRAILERS)), Style.FAINT, indent=4)
         for mixed in words.mixed(found):
             yield line(mixed, Style.WARNING, indent=4)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ringi.domain.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
-from ringi.domain.plan import CHANGING, ONLY_READING, ActionSpecExt
-from ringi.plans.commit import last_line
+from ringi.domain.plan import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
+from ringi.errors import ExecutionAborted
 from ringi.text import Text, stored, visible
 from ringi.views import words
 from ringi.views.lines import Line, Style, line
@@ -25,14 +25,19 @@ _STYLE: Final = {
 Specs = Mapping[str, ActionSpecExt]
 
 
-def result_lines(result: ExecutionResult, specs: Specs, *, files: bool) -> Iterator[Line]:
-    """One line for each, with the end of a command's output and the start of a file that was read."""
+def result_lines(
+    result: ExecutionResult, specs: Specs, *, files: bool, brief: bool = False
+) -> Iterator[Line]:
+    """One line for each, with the end of a command's output and the start of a file that was read.
+
+    If `brief`, without output.
+    """
     left = _MOST_FILES
     for outcome in result.results:
         if not is_file(outcome, specs):
             yield _outcome_line(outcome, specs)
-            spec = specs[outcome.spec_id]
-            yield from excerpt(outcome.output or "", first=spec.base.kind in ONLY_READING)
+            first = specs[outcome.spec_id].base.kind in ONLY_READING
+            yield from () if brief else excerpt(outcome.output or "", first=first)
         elif files or outcome.status is not OpStatus.DONE:
             left -= 1
             if left >= 0:
@@ -43,6 +48,34 @@ def result_lines(result: ExecutionResult, specs: Specs, *, files: bool) -> Itera
         yield line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), Style.WARNING)
     if result.commit:
         yield from commit_lines(result.commit)
+
+
+def end_line(result: ExecutionResult, specs: Specs, name: str) -> Line:
+    """How it ended, in one sentence."""
+    if not result.overall_success:
+        error = aborted(result, specs, name)
+        return line(Text(error.message, **error.details), Style.BAD)
+    count = files_written(result, specs)
+    if not count:
+        return line(Text("✓ done; no file was written by the plan itself"), Style.GOOD)
+    if result.commit and result.commit.commit:
+        return line(words.committed(count), Style.GOOD)
+    commands = any(spec.base.kind is SpecKind.RUN for spec in specs.values())
+    return line(words.written(count, commands=commands), Style.GOOD)
+
+
+def files_written(result: ExecutionResult, specs: Specs) -> int:
+    return sum(one.status is OpStatus.DONE and is_file(one, specs) for one in result.results)
+
+
+def aborted(result: ExecutionResult, specs: Specs, name: str) -> ExecutionAborted:
+    """With the first reason; what was optional stopped nothing."""
+    troubled = [
+        outcome.detail
+        for outcome in result.results
+        if outcome.detail and not (outcome.spec_id in specs and specs[outcome.spec_id].base.optional)
+    ]
+    return ExecutionAborted(plan=name, why=stored(troubled[0] if troubled else ""))
 
 
 def is_file(outcome: FileOpOutcome, specs: Specs) -> bool:
@@ -71,7 +104,7 @@ def _became(status: OpStatus, what: Text | str, why: Text | str) -> Text:
 def commit_lines(outcome: CommitOutcome) -> Iterator[Line]:
     """The commit's id and how it differs from what was approved; or why there is none."""
     if not outcome.commit:
-        yield line(Text("✗ not committed: {why}", why=said(last_line(outcome.why))), Style.BAD, indent=2)
+        yield line(Text("✗ not committed: {why}", why=said(outcome.last_line)), Style.BAD, indent=2)
         if "\n" in outcome.why.strip():
             yield from excerpt(outcome.why)
         return

@@ -1,10 +1,11 @@
 """A planning session as lines: the question, the answers, the summary to approve."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ringi.domain.approval import Approval
 from ringi.domain.events import Actor, EventKind, LoggedEvent
+from ringi.domain.plan import title_of
 from ringi.domain.session import (
     ApprovalPending,
     ApprovedSession,
@@ -18,14 +19,20 @@ from ringi.domain.session import (
     QuestionPending,
     QuestionType,
     SessionFacts,
+    SessionStatus,
+    SessionView,
     TokenUsage,
+    short,
 )
-from ringi.ports import StoredSession
 from ringi.text import Text
 from ringi.views.approval import approved, proof
 from ringi.views.lines import EMPTY, Line, Span, Style, line, prose
 from ringi.views.markdown import markdown
 from ringi.views.status import SESSION_PHASE
+
+if TYPE_CHECKING:
+    from ringi.domain.prompt import ModelProgress
+    from ringi.ports import StoredSession
 
 QUESTION_TYPE: Final = {
     QuestionType.CLARIFICATION: Text("clarification"),
@@ -40,7 +47,7 @@ _BEGUN: Final = frozenset([EventKind.SESSION_STARTED, EventKind.SESSION_TAKEN_IN
 _SAID: Final = frozenset([EventKind.SESSION_ANSWERED, EventKind.SESSION_DECIDED])
 
 
-def pending_lines(stored: StoredSession, pending: Pending) -> Iterator[Line]:
+def pending_lines(stored: "StoredSession", pending: Pending) -> Iterator[Line]:
     """What the session waits for."""
     match pending:
         case QuestionPending():
@@ -49,8 +56,33 @@ def pending_lines(stored: StoredSession, pending: Pending) -> Iterator[Line]:
             yield from decision_lines(pending)
         case ApprovalPending():
             yield from review_lines(stored, pending)
+        case _:
+            yield from _position_lines(pending)
+
+
+def brief_lines(view: SessionView) -> Iterator[Line]:
+    """For an agent that asks its user: with the ids that its tools take, without what only keys can do."""
+    title = title_of(view.instruction)
+    head = Text("{session}  {title}  ({status})", session=short(view.session_id), title=title,
+                status=str(view.status))  # fmt: skip
+    yield line(head, Style.STRONG)
+    match view.pending:
+        case QuestionPending():
+            yield from question_lines(view.pending, brief=True)
+        case DecisionPending():
+            yield from decision_lines(view.pending, brief=True)
+        case ApprovalPending(summary=summary):
+            yield line(Text("What would be done"), Style.STRONG)
+            yield from markdown(summary)
+        case _:
+            yield from _position_lines(view.pending)
+
+
+def _position_lines(pending: Pending) -> Iterator[Line]:
+    """If nobody is asked anything."""
+    match pending:
         case FailedPending(error=error):
-            yield line(SESSION_PHASE[stored.session.status], Style.BAD)
+            yield line(SESSION_PHASE[SessionStatus.FAILED], Style.BAD)
             yield prose(error, indent=2)
         case ApprovedSession(run_id=run_id):
             yield approved_line(run_id)
@@ -64,17 +96,19 @@ def approved_line(run_id: str) -> Line:
     return line(Text("✓ approved; its run is {run}", run=run_id), Style.GOOD)
 
 
-def question_lines(asked: QuestionPending) -> Iterator[Line]:
+def question_lines(asked: QuestionPending, *, brief: bool = False) -> Iterator[Line]:
     question = asked.question
     kind = QUESTION_TYPE[question.type]
     yield EMPTY
     title = Text("Question {number} of {of} · {type}", number=asked.number, of=asked.of, type=kind)
     yield line(title, Style.STRONG)
-    yield prose(question.question)
+    yield prose(question.question, mark=f"{question.id}  " if brief else "")
     if question.context:
         yield prose(question.context, Style.FAINT, indent=2)
     for number, option in enumerate(question.options or (), 1):
         yield prose(option, indent=2, mark=f"{number}  ")
+    if brief:
+        return
     if question.answer is not None:
         yield line(Text("Your answer so far (an empty line keeps it):"), Style.FAINT)
         yield prose(question.answer, indent=2)
@@ -82,23 +116,23 @@ def question_lines(asked: QuestionPending) -> Iterator[Line]:
         yield line(Text("You skipped it (an empty line leaves it so)."), Style.FAINT)
 
 
-def decision_lines(asked: DecisionPending) -> Iterator[Line]:
+def decision_lines(asked: DecisionPending, *, brief: bool = False) -> Iterator[Line]:
     decision = asked.decision
     yield EMPTY
     yield line(Text("Decision {number} of {of}", number=asked.number, of=asked.of), Style.STRONG)
-    yield prose(decision.topic)
+    yield prose(decision.topic, mark=f"{decision.id}  " if brief else "")
     for number, option in enumerate(decision.options, 1):
         yield EMPTY
-        yield from _option_lines(number, option)
-    if decision.selected is not None:
+        yield from _option_lines(option.id if brief else str(number), option)
+    if decision.selected is not None and not brief:
         yield line(Text("You chose (an empty line keeps it):"), Style.FAINT)
         yield prose(_chosen(decision), indent=2)
 
 
-def _option_lines(number: int, option: DesignOption) -> Iterator[Line]:
+def _option_lines(label: str, option: DesignOption) -> Iterator[Line]:
     more = ("  (", Text("recommended"), ")") if option.recommendation else ()
     title = tuple(Span(words, Style.STRONG) for words in (option.name, *more))
-    yield Line(title, 2, f"{number}  ", folds=True)
+    yield Line(title, 2, f"{label}  ", folds=True)
     yield prose(option.description, indent=5)
     for mark, reasons in (("+ ", option.tradeoffs.pros), (f"{MINUS} ", option.tradeoffs.cons)):
         for reason in reasons:
@@ -112,7 +146,7 @@ def _chosen(decision: DecisionPoint) -> str:
     return f"{name} ({decision.rationale})" if decision.rationale else name
 
 
-def review_lines(stored: StoredSession, asked: ApprovalPending) -> Iterator[Line]:
+def review_lines(stored: "StoredSession", asked: ApprovalPending) -> Iterator[Line]:
     """Everything the run gets: if an agent ran the session, the person sees it here for the first time."""
     session = stored.session
     yield EMPTY
@@ -174,6 +208,14 @@ def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
 def approval_lines(approval: Approval) -> Iterator[Line]:
     yield prose(approved(approval.approver, approval.timestamp), indent=2)
     yield prose(proof(approval.proof), indent=4)
+
+
+def progress(seconds: float, reported: "ModelProgress") -> Text:
+    """While the model works: how long, how much, and why it takes longer."""
+    words = Text("The model works … {seconds} s", seconds=int(seconds))
+    if reported.output_tokens:
+        words = Text("{words} · {tokens} tokens", words=words, tokens=f"{reported.output_tokens:,}")
+    return Text("{words} · {note}", words=words, note=reported.note) if reported.note else words
 
 
 def totals(usage: TokenUsage) -> Text | None:

@@ -25,7 +25,7 @@ _DAY: Final = 24 * _HOUR
 SESSION_PHASE: Final = {
     SessionStatus.DISCOVERY: Text("answering questions"),
     SessionStatus.DESIGN: Text("making decisions"),
-    SessionStatus.REVIEW: Text("waits for your approval"),
+    SessionStatus.REVIEW: Text("waits for approval"),
     SessionStatus.APPROVED: Text("approved"),
     SessionStatus.CANCELLED: Text("cancelled"),
     SessionStatus.FAILED: Text("stopped by an error"),
@@ -39,6 +39,26 @@ _RUN_PHASE: Final = {
     RunPhase.CANCELLED: Text("cancelled"),
     RunPhase.FAILED: Text("failed"),
 }
+
+NO_SESSIONS: Final = Text("No planning session is open.")
+
+
+def plan_line(ref: PlanRef) -> Line:
+    """For an agent: the status by the name that its tools know."""
+    facts = Text(
+        "{name}  {status} · version {version} · {size} · {risk}  {title}",
+        name=ref.name,
+        status=str(ref.status),
+        version=ref.version,
+        size=words.size(ref.files, ref.added, ref.removed),
+        risk=words.RISK[ref.risk],
+        title=ref.title,
+    )
+    return line(facts)
+
+
+def session_line(ref: SessionRef, name: str) -> Line:
+    return line(Text("{facts}  {title}", facts=session_facts(ref, name), title=ref.title))
 
 
 def short_names(ids: Iterable[str]) -> dict[str, str]:

@@ -34,6 +34,8 @@ STATUS: Final = {
     PlanStatus.COMPLETED: Text("done"),
     PlanStatus.ABORTED: Text("not finished"),
 }
+NO_PLANS: Final = Text("There are no plans yet.")
+NO_CURRENT_PLAN: Final = Text("No plan is the current one.")
 BY_MODEL: Final = Text("made by the model from the plan's text")
 COMMIT_SHOWN: Final = 12
 """Characters of a commit id."""
@@ -140,6 +142,12 @@ def written(count: int, *, commands: bool = False) -> Text:
     if count == 1:
         return Text("✓ 1 file written, nothing staged, your index untouched")
     return Text("✓ {count} files written, nothing staged, your index untouched", count=count)
+
+
+def committed(count: int) -> Text:
+    if count == 1:
+        return Text("✓ 1 file written and committed; your other staged changes stay staged")
+    return Text("✓ {count} files written and committed; your other staged changes stay staged", count=count)
 
 
 def check(result: CheckResult) -> Text:

@@ -5,33 +5,33 @@ import pytest
 from ringi import errors
 from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer, SpecDifference
 from ringi.domain.plan import PlanStatus
-from ringi.mcp import answers
+from ringi.mcp import answers, render
 from ringi.mcp.answers import waited
 from ringi.text import Text
 
 
 def test_an_error_has_code_message_and_a_hint_for_agents():
-    told = answers.error_document(errors.NotApproved(plan="p7"))["error"]
+    told = render.error_document(errors.NotApproved(plan="p7"))["error"]
     assert told["code"] == "not_approved"
     assert "plan_request_approval" in told["hint"]
     assert "ringi review p7" in told["hint"]
-    assert answers.error_document(errors.NotFound(what=Text("plan"), name="p9"))["error"]["hint"].endswith(
+    assert render.error_document(errors.NotFound(what=Text("plan"), name="p9"))["error"]["hint"].endswith(
         "plan_list"
     )
     spec = errors.NotFound(what=Text("spec"), name="s9", see="ringi show p1")
-    assert answers.error_document(spec)["error"]["hint"].endswith("ringi show p1")
+    assert render.error_document(spec)["error"]["hint"].endswith("plan_get_state")
 
 
 def test_no_error_names_the_ledgers_place_or_speaks_to_a_terminal():
     places = ("/home/me/state/ringi", "/home/me/state/ringi/0123")
     error = errors.LedgerCorrupt(path="/home/me/state/ringi/0123/ringi.db", why="\x1b]0;x\x07 broken")
-    told = answers.error_text(error, places)
+    told = render.error_text(error, places)
     assert "/home/me" not in told
     assert "\x1b" not in told
     assert "\\x1b" in told
 
 
-@pytest.mark.parametrize("kind", list(answers._HINTS))
+@pytest.mark.parametrize("kind", list(render._HINTS))
 def test_every_hint_belongs_to_an_error_there_is(kind: str):
     codes = {found.code for found in _all(errors.RingiError)}
     assert kind in codes
@@ -68,7 +68,7 @@ def test_the_next_step(given: PlanAnswer, words: str, again: bool):
 def test_a_long_difference_says_that_it_is_cut():
     parts = tuple(SpecDifference(f"{name}.py", Difference.CHANGED, f"+{name}\n" * 30_000) for name in "ab")
     given = PlanAnswer("id", "p1", 2, PlanStatus.PENDING_REVIEW, None, changed=parts)
-    whole, cut = waited(given, call_again=True, next_step="").changed
+    whole, cut = waited(given).changed
     assert whole == parts[0]
     assert cut.diff.endswith("(cut here; the plan as it is now: ringi://plans/p1/diff)\n")
     assert len(whole.diff + cut.diff) < 101_000

@@ -28,7 +28,7 @@ from ringi.errors import (
     SessionFailed,
     SessionOver,
 )
-from ringi.mcp import answers, planning_tools
+from ringi.mcp import planning_tools, render
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS, PlanServer, Surroundings
 from ringi.mcp.tools import structured
@@ -86,7 +86,7 @@ class Server:
     async def refused(self, name: str, kind: type[RingiError], **given: Any) -> dict[str, str]:
         with pytest.raises(kind) as caught:
             await self.call(name, **given)
-        return answers.error_document(caught.value)["error"]
+        return render.error_document(caught.value)["error"]
 
 
 @contextmanager
@@ -128,9 +128,10 @@ def told(now: SessionNow) -> planning_tools.PlanningState:
     found = planning_tools.state(now.view, working=now.working)
     document = json.loads(json.dumps(structured(found)))
     jsonschema.validate(document, object_schema(planning_tools.PlanningState))
-    shown = planning_tools.Sessions(found, ())
-    jsonschema.validate(json.loads(json.dumps(structured(shown))), object_schema(planning_tools.Sessions))
-    assert planning_tools.sessions_text(shown).endswith(f"Next: {found.next_step}")
+    shown = planning_tools.one_answered(now.view, working=now.working)
+    document = json.loads(json.dumps(structured(shown.document)))
+    jsonschema.validate(document, object_schema(planning_tools.Sessions))
+    assert shown.text.endswith(f"Next: {found.next_step}")
     return found
 
 
@@ -238,7 +239,7 @@ def test_a_session_that_is_over_says_so(tmp_path: Path):
             ended = told(await server.call(name, session_id=session, **given))
             assert (ended.waits_for, "nothing is left" in ended.next_step) == ("nothing", True)
         assert await server.steps.open_sessions() == []
-        text = planning_tools.sessions_text(planning_tools.listed(await server.steps.open_sessions()))
+        text = planning_tools.list_answered(await server.steps.open_sessions()).text
         assert "planning_start" in text
 
     led(tmp_path, ScriptedModel(), main)
@@ -305,9 +306,9 @@ def test_a_failure_that_nobody_waited_for_is_told_by_the_session(tmp_path: Path)
         now = await server.call("planning_start", instruction="Add a login", seconds=0.1)
         assert now.working
         model.go_on.set()
-        failed = told(await server.call("planning_get", session_id=now.view.session_id, seconds=20))
-        assert (failed.status, failed.waits_for) == ("failed", "resume")
-        assert "no route" in planning_tools.session_text(failed)
+        now = await server.call("planning_get", session_id=now.view.session_id, seconds=20)
+        assert (told(now).status, told(now).waits_for) == ("failed", "resume")
+        assert "no route" in planning_tools.answered(now.view, working=now.working).text
 
     led(tmp_path, model, main)
 
@@ -346,7 +347,7 @@ def test_progress_tells_the_time_and_the_tokens(tmp_path: Path):
     led(tmp_path, model, main)
     assert [total for _, total, _ in heard] == [None, None]
     assert 0.9 < heard[0][0] < heard[1][0]
-    tokens = int(heard[1][2].removeprefix("The model works: 2 s, ").removesuffix(" tokens"))
+    tokens = int(heard[1][2].removeprefix("The model works … 2 s · ").removesuffix(" tokens"))
     assert tokens > 10
 
 
@@ -441,14 +442,15 @@ def test_what_a_model_wrote_is_marked_as_its_words(tmp_path: Path):
 
     async def main(server: Server) -> None:
         now = await to_the_review(server)
-        text = planning_tools.session_text(told(now))
+        text = planning_tools.answered(now.view, working=now.working).text
         assert "> Next: run `ringi plan" in text
         assert [line for line in text.splitlines() if line.startswith("Next:")] == [
             f"Next: {told(now).next_step}"
         ]
-        lines = planning_tools.listed(await server.steps.open_sessions())
-        assert "[review, 3 of 3 questions, 2 of 2 decisions]" in planning_tools.sessions_text(lines)
-        jsonschema.validate(json.loads(json.dumps(structured(lines))), object_schema(planning_tools.Sessions))
+        found = planning_tools.list_answered(await server.steps.open_sessions())
+        assert "waits for approval  Add a login" in found.text
+        document = json.loads(json.dumps(structured(found.document)))
+        jsonschema.validate(document, object_schema(planning_tools.Sessions))
 
     led(tmp_path, ScriptedModel(review={"summary": evil}), main)
 

@@ -64,7 +64,7 @@ def test_ten_thousand_sessions_are_named_at_once() -> None:
         (ref(SessionStatus.DISCOVERY, 2, 4, 0, 0), "2 of 4 questions"),
         (ref(SessionStatus.DESIGN, 4, 4, 1, 3), "1 of 3 decisions"),
         (ref(SessionStatus.DESIGN, 4, 4, 0, 0), "4 of 4 questions"),
-        (ref(SessionStatus.REVIEW, 4, 4, 3, 3), "waits for your approval"),
+        (ref(SessionStatus.REVIEW, 4, 4, 3, 3), "waits for approval"),
         (ref(SessionStatus.FAILED, 2, 4, 0, 0), "stopped by an error, 2 of 4 questions"),
     ],
 )

@@ -4,7 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.list_ import show_table
-from ringi.text import Text
+from ringi.views import words
 
 
 @click.command()
@@ -19,7 +19,7 @@ def current(app: App, clear: bool) -> None:
     if app.ui.as_json:
         app.ui.document(ref)
     elif ref is None:
-        app.ui.line(Text("No plan is the current one."))
+        app.ui.line(words.NO_CURRENT_PLAN)
         app.ui.next_step("ringi list")
     else:
         show_table(app, [ref])

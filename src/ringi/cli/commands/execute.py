@@ -1,17 +1,12 @@
 """`ringi execute`: carry out what was approved and show the result."""
 
-from typing import NoReturn
-
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.domain.plan import SpecKind
-from ringi.errors import CommitFailed, ExecutionAborted, Refused
-from ringi.plans.commit import last_line
-from ringi.text import Text, stored
+from ringi.errors import CommitFailed, Refused
+from ringi.text import Text
 from ringi.views import words
-from ringi.views.result import Specs, excerpt, is_file, result_lines, said
+from ringi.views.result import aborted, end_line, excerpt, files_written, result_lines, said
 
 
 def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None:
@@ -23,36 +18,16 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
         app.ui.document(result)
     app.ui.show(result_lines(result, specs, files=files or not result.overall_success))
     if not result.overall_success:
-        _tell_aborted(app, result, specs, name)
-    count = sum(is_file(outcome, specs) for outcome in result.results if outcome.status is OpStatus.DONE)
-    commands = any(spec.base.kind is SpecKind.RUN for spec in specs.values())
-    if count:
-        made = result.commit and result.commit.commit
-        app.ui.line(_committed(count) if made else words.written(count, commands=commands), style="green")
-        if result.commit and not made:
-            app.fail(CommitFailed(plan=name, why=said(last_line(result.commit.why))))
-        app.ui.next_step(f"ringi undo {name}")
+        app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
+        app.ui.next_step(f"ringi execute {name}")
+        app.fail(aborted(result, specs, name))
+    app.ui.show([end_line(result, specs, name)])
+    if not files_written(result, specs):
+        app.ui.next_step(f"ringi show {name}")
         return
-    app.ui.line(Text("✓ done; no file was written by the plan itself"), style="green")
-    app.ui.next_step(f"ringi show {name}")
-
-
-def _committed(count: int) -> Text:
-    if count == 1:
-        return Text("✓ 1 file written and committed; your other staged changes stay staged")
-    return Text("✓ {count} files written and committed; your other staged changes stay staged", count=count)
-
-
-def _tell_aborted(app: App, result: ExecutionResult, specs: Specs, name: str) -> NoReturn:
-    troubled = [
-        outcome
-        for outcome in result.results
-        if outcome.detail and not (outcome.spec_id in specs and specs[outcome.spec_id].base.optional)
-    ]
-    aborted = ExecutionAborted(plan=name, why=stored(troubled[0].detail if troubled else ""))
-    app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
-    app.ui.next_step(f"ringi execute {name}")
-    app.fail(aborted)
+    if result.commit and not result.commit.commit:
+        app.fail(CommitFailed(plan=name, why=said(result.commit.last_line)))
+    app.ui.next_step(f"ringi undo {name}")
 
 
 @click.command()

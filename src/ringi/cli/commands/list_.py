@@ -62,5 +62,5 @@ def show_table(app: App, refs: Sequence[PlanRef]) -> None:
 
 
 def tell_no_plans(app: App) -> None:
-    app.ui.line(Text("There are no plans yet."))
+    app.ui.line(words.NO_PLANS)
     app.ui.next_step("ringi with -- COMMAND")

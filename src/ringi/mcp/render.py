@@ -1,0 +1,103 @@
+"""Views and errors as text for an agent: short, in English, with a tool where a person would type a command.
+
+What people, models and files say is quoted line by line, so that no line of it can pass for ours.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from ringi.errors import RingiError
+from ringi.text import Text, visible
+from ringi.views.lines import Line
+
+# What an agent does instead of typing the command that begins like this.
+_TOOLS: Final = {
+    "ringi specs": "plan_set_action_specs",
+    "ringi pending": "plan_preview, then plan_request_approval",
+    "ringi review": "plan_preview, then plan_request_approval",
+    "ringi execute": "plan_execute",
+    "ringi show": "plan_get_state",
+    "ringi list": "plan_list",
+    "ringi plan --resume": "planning_get",
+    "ringi status": "planning_get",
+}
+
+
+def text_of(lines: Iterable[Line], next_step: str = "") -> str:
+    rows = [row for line in lines for row in _rows(line)]
+    return "\n".join([*rows, f"Next: {visible(next_step)}"] if next_step else rows)
+
+
+def tool_for(command: str) -> str:
+    """If there is none, the person has to type the command."""
+    found = (tools for start, tools in _TOOLS.items() if command.startswith(start))
+    return next(found, f"tell your user to type: {visible(command)}")
+
+
+def _rows(line: Line) -> Iterator[str]:
+    if line.command:
+        yield f"Next: {tool_for(line.command)}"
+    elif line.mark or any(isinstance(span.text, str) for span in line.spans):
+        words = (span.text if isinstance(span.text, str) else english(span.text) for span in line.spans)
+        yield from (f"> {visible(row)}" for row in (line.mark + "".join(words)).splitlines())
+    elif line.spans:
+        yield " " * line.indent + "".join(english(span.text) for span in line.spans)
+
+
+def english(value: object) -> str:
+    """Every detail is filtered, and stays in one line; a detail may be a Text itself."""
+    if not isinstance(value, Text):
+        return visible(str(value))
+    return value.template.format_map({name: english(detail) for name, detail in value.details.items()})
+
+
+_LEDGER: Final = "(the ledger)"
+
+# These replace hints that name a command for people, if agents have a tool for it.
+_HINTS: Final = {
+    "ambiguous": "Give more characters of the id, or the short name (p7).",
+    "bad_document": "Nothing was changed. Compare the arguments with the tool's input schema.",
+    "bad_transition": "From {current} it can go to: {allowed}. See its state: plan_get_state",
+    "busy": "Wait a moment, then make the same call again.",
+    "lost_race": "Make the same call again; it will see the newer plan.",
+    "invalid_specs": "Set corrected specs: plan_set_action_specs",
+    "unfit_specs": "Propose a plan of your own: plan_propose",
+    "not_approved": "Only a person can approve. Ask with plan_request_approval, tell them to type "
+    "`ringi review {plan}`, and wait with plan_wait.",
+    "expired": "Ask again: plan_request_approval",
+    "stale": "Read the files again, set new specs (plan_set_action_specs), then ask again.",
+    "already_done": "It is done; see plan_get_state. For more changes, propose another plan.",
+    "session_failed": "Nothing your user said is lost. Once the cause is fixed, resume: planning_answer with "
+    "resume: true. Or your user types: ringi plan --resume {session}",
+    "session_race": "See its state now: planning_get",
+    "session_over": "If your user wants another one: planning_start",
+    "bad_instruction": "Say in a sentence what your user wants to change: planning_start",
+    "bad_answer": "See what is asked: planning_get. Then ask your user again.",
+    "not_asked": "See what is asked: planning_get. Ask your user that; do not answer for them.",
+}
+
+
+def error_document(error: RingiError, hidden: Iterable[str] = ()) -> dict[str, Any]:
+    """`hidden` are folders whose paths must not appear in the answer."""
+    hint = _HINTS.get(error.code) or _lookup(error) or error.hint
+    words = {
+        "code": error.code,
+        "message": str(error),
+        "hint": str(Text(hint, **error.details)),
+    }
+    for folder in sorted(hidden, key=len, reverse=True):
+        words = {name: word.replace(folder, _LEDGER) for name, word in words.items()}
+    return {"error": {name: visible(word) for name, word in words.items()}}
+
+
+def _lookup(error: RingiError) -> str:
+    """The tool that lists what could have been named."""
+    command = str(error.details.get("see", ""))
+    known = error.code == "not_found" and command.startswith(tuple(_TOOLS))
+    return f"See what there is: {tool_for(command)}" if known else ""
+
+
+def error_text(error: RingiError, hidden: Iterable[str] = ()) -> str:
+    return msgspec.json.encode(error_document(error, hidden)).decode()
