@@ -295,7 +295,7 @@ def decided(state: State, given: str, rationale: str, now: str) -> State:
     at = session.current_decision_index
     decision = session.decisions[at]
     name = short(session.session_id)
-    option = _option(decision, given.strip())
+    option = option_of(decision, given, ids_first=True)
     if option is None:
         known = ", ".join(option.id for option in decision.options)
         why = Text("{given} is none of its options: {known}", given=given.strip()[:40], known=known)
@@ -309,13 +309,14 @@ def decided(state: State, given: str, rationale: str, now: str) -> State:
     return state.said(Role.USER, said, now).with_(decisions=decisions, current_decision_index=at + 1)
 
 
-def _option(decision: DecisionPoint, given: str) -> DesignOption | None:
-    options = decision.options
-    numbers = [str(number) for number in range(1, len(options) + 1)]
-    # Ids first: scripts choose by id.
-    for names in ([option.id for option in options], numbers, _LETTERS, [option.name for option in options]):
-        for name, option in zip(names, options, strict=False):
-            if name.casefold() == given.casefold() != "":
+def option_of(decision: DecisionPoint, given: str, *, ids_first: bool) -> DesignOption | None:
+    """By id, number, letter or name. Ids come first for scripts, after numbers and letters for people."""
+    options, words = decision.options, given.strip().casefold()
+    ids, names = [option.id for option in options], [option.name for option in options]
+    shown = [[str(number) for number in range(1, len(options) + 1)], list(_LETTERS)]
+    for known in [ids, *shown, names] if ids_first else [*shown, ids, names]:
+        for name, option in zip(known, options, strict=False):
+            if words == name.casefold() != "":
                 return option
     return None
 

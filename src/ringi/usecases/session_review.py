@@ -52,7 +52,7 @@ def actor_at(person: PersonChannel) -> Actor:
 
 
 class OpenSession:
-    """A planning session, as whoever sits here continues it."""
+    """A planning session, as whoever sits here continues it: every step is recorded as theirs."""
 
     def __init__(self, workspace: OpenWorkspace, session_id: str) -> None:
         self.tool = workspace.planning
@@ -75,6 +75,15 @@ class OpenSession:
 
     def view(self) -> SessionView:
         return self.tool.view(self.session_id)
+
+    def answer(self, text: str, question_id: str = "") -> SessionView:
+        return self.tool.answer(self.session_id, text, question_id=question_id, actor=self.actor)
+
+    def skip(self, question_id: str) -> SessionView:
+        return self.tool.skip(self.session_id, question_id=question_id, actor=self.actor)
+
+    def decide(self, option: str, reason: str, decision_id: str) -> SessionView:
+        return self.tool.decide(self.session_id, option, reason, decision_id=decision_id, actor=self.actor)
 
     def back(self) -> SessionView:
         return self.tool.back(self.session_id, actor=self.actor)

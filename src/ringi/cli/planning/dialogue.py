@@ -1,7 +1,6 @@
 """A planning session as a dialogue, line by line. Every answer is saved before the next question is shown."""
 
 from collections.abc import Callable, Iterable, Mapping
-from string import ascii_lowercase
 from typing import Final
 from unicodedata import normalize
 
@@ -16,8 +15,6 @@ from ringi.domain.session import (
     ApprovedSession,
     CancelledSession,
     DecisionPending,
-    DecisionPoint,
-    DesignOption,
     Pending,
     QuestionPending,
     SessionView,
@@ -32,6 +29,7 @@ from ringi.errors import (
     SessionRace,
     StorageFailed,
 )
+from ringi.planning.operations import option_of
 from ringi.text import Text
 from ringi.usecases.review import ReviewEnd
 from ringi.usecases.session_review import ReviewedSession, SessionReview, cancelled, exit_code
@@ -168,10 +166,10 @@ class Dialogue:
         if (command := self.command(text, question.options or ())) is not None:
             return command(self, view)
         if not text.strip() and question.skipped:
-            return self.tool.skip(self.id, question_id=question.id, actor=self.driver.actor)
+            return self.driver.skip(question.id)
         answer = text if text.strip() else question.answer
         if answer is not None:
-            return self.tool.answer(self.id, answer, question_id=question.id, actor=self.driver.actor)
+            return self.driver.answer(answer, question.id)
         self.say(Text("An empty line is no answer; /skip leaves the question open, ? helps."))
         return view
 
@@ -182,8 +180,8 @@ class Dialogue:
         if (command := self.command(text, (option.name for option in decision.options))) is not None:
             return command(self, view)
         if not text.strip() and decision.selected is not None:
-            return self._decide(decision, decision.selected, decision.rationale or "")
-        option = _option(decision, _option_typed(text))
+            return self.driver.decide(decision.selected.id, decision.rationale or "", decision.id)
+        option = option_of(decision, _option_typed(text), ids_first=False)
         if option is None:
             self.say(Text("Please type the number or the letter of an option; ? helps."))
             return view
@@ -200,11 +198,7 @@ class Dialogue:
         elif command is not None:
             self.show_again()
             return view if command is _back else command(self, view)
-        return self._decide(decision, option, reason.strip() or before)
-
-    def _decide(self, decision: DecisionPoint, option: DesignOption, reason: str) -> SessionView:
-        actor = self.driver.actor
-        return self.tool.decide(self.id, option.id, reason, decision_id=decision.id, actor=actor)
+        return self.driver.decide(option.id, reason.strip() or before, decision.id)
 
     def command(
         self, text: str, options: Iterable[str] = ()
@@ -232,27 +226,13 @@ def _option_typed(text: str) -> str:
     return simple if simple.isascii() and (simple.isdigit() or len(simple) == 1) else text
 
 
-def _option(decision: DecisionPoint, text: str) -> DesignOption | None:
-    """By number, letter, id or name, in this order: what the screen shows comes first."""
-    words = text.strip().casefold()
-    options = decision.options
-    numbers = [str(number) for number in range(1, len(options) + 1)]
-    ids, names = [option.id for option in options], [option.name for option in options]
-    for known in (numbers, ascii_lowercase, ids, names):
-        for name, option in zip(known, options, strict=False):
-            if words == name.casefold() != "":
-                return option
-    return None
-
-
 def _back(dialogue: Dialogue, _: SessionView) -> Step:
     return dialogue.driver.back()
 
 
 def _skip(dialogue: Dialogue, view: SessionView) -> Step:
     if isinstance(view.pending, QuestionPending):
-        question = view.pending.question
-        return dialogue.tool.skip(dialogue.id, question_id=question.id, actor=dialogue.driver.actor)
+        return dialogue.driver.skip(view.pending.question.id)
     dialogue.say(Text("A decision cannot be skipped; the recommended option is marked."))
     return view
 

@@ -1,6 +1,5 @@
 """One planning session as a command drives it: run the model, take single steps, choose the exit code."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -102,11 +101,6 @@ def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = Fals
         app.ui.line(session_facts(ref, names[ref.session_id]), indent=2 + len(mark))
 
 
-def at_terminal(app: App) -> bool:
-    """True if a person can read and answer; with --json a program reads."""
-    return not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-
-
 class Order(NamedTuple):
     """What the command line asks for: at most one thing, except that --approve may follow --answers."""
 
@@ -154,7 +148,7 @@ def _done(driver: Driver, view: SessionView, order: Order) -> SessionView:
     if order.answer is not None:
         return driver.run_model(_answered(driver, view, order))
     if order.skip:
-        return driver.run_model(tool.skip(session_id, question_id=order.to, actor=driver.actor))
+        return driver.run_model(driver.skip(order.to))
     if order.reject is not None:
         return driver.run_model(tool.reject(session_id, order.reject))
     if order.approve and not isinstance(view.pending, ApprovalPending | ApprovedSession):
@@ -163,13 +157,12 @@ def _done(driver: Driver, view: SessionView, order: Order) -> SessionView:
 
 
 def _answered(driver: Driver, view: SessionView, order: Order) -> SessionView:
-    tool, session_id, actor, answer = driver.tool, driver.session_id, driver.actor, order.answer or ""
+    answer = order.answer or ""
     match view.pending:
         case DecisionPending(decision=decision):
-            asked = order.to or decision.id
-            return tool.decide(session_id, answer, order.reason, decision_id=asked, actor=actor)
+            return driver.decide(answer, order.reason, order.to or decision.id)
         case QuestionPending(question=question) if not order.reason:
-            return tool.answer(session_id, answer, question_id=order.to or question.id, actor=actor)
+            return driver.answer(answer, order.to or question.id)
         case QuestionPending(question=question):
             raise BadAnswer(
                 asked=question.id, why=Text("a reason belongs to a decision"), session=driver.name
@@ -177,7 +170,7 @@ def _answered(driver: Driver, view: SessionView, order: Order) -> SessionView:
         case ApprovalPending():
             due = Text("the summary is: --approve, or --reject with what should be different")
             raise NotAsked(given="--answer", asked=due, session=driver.name)
-    return tool.answer(session_id, answer)  # raises: the session is over
+    return driver.answer(answer)  # raises: the session is over
 
 
 def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionView:
@@ -209,18 +202,16 @@ def _kept(driver: Driver, error: BadAnswers) -> BadAnswers:
 
 def _replied(driver: Driver, question_id: str, reply: Reply) -> SessionView:
     if reply.text is None:
-        return driver.tool.skip(driver.session_id, question_id=question_id, actor=driver.actor)
+        return driver.skip(question_id)
     try:
-        return driver.tool.answer(driver.session_id, reply.text, question_id=question_id, actor=driver.actor)
+        return driver.answer(reply.text, question_id)
     except BadAnswer as error:
         refuse(reply.where, error.details["why"])
 
 
 def _decided(driver: Driver, decision_id: str, reply: Reply) -> SessionView:
     try:
-        return driver.tool.decide(
-            driver.session_id, reply.text or "", reply.reason, decision_id=decision_id, actor=driver.actor
-        )
+        return driver.decide(reply.text or "", reply.reason, decision_id)
     except BadAnswer as error:
         refuse(reply.where, error.details["why"])
 

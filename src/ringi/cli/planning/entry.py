@@ -1,5 +1,6 @@
 """How `ringi plan` begins: start, import, find or choose a session, then drive it or open the dialogue."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 from unicodedata import normalize
@@ -14,7 +15,6 @@ from ringi.cli.planning.dialogue import Dialogue
 from ringi.cli.planning.driver import (
     Driver,
     Order,
-    at_terminal,
     carry_out,
     show_sessions,
 )
@@ -32,7 +32,7 @@ _START: Final = 'ringi plan "…"'
 
 def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
     """The exit code."""
-    seated = at_terminal(app)
+    seated = _at_terminal(app)
     if not seated and not app.ui.as_json:
         # A program reads this: the document on standard output, text on standard error.
         app.ui = Ui(as_json=True, environment=app.environment)
@@ -45,6 +45,11 @@ def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
         require_long(options["resume"])
     order = _order(options)
     return _go_on(app, _opened(app, words, options), order, seated=seated)
+
+
+def _at_terminal(app: App) -> bool:
+    """True if a person can read and answer; with --json a program reads."""
+    return not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _opened(app: App, words: Sequence[str], given: dict[str, Any]) -> SessionView:
