@@ -1,42 +1,52 @@
 """Is it approved? Whether an approval still covers what would be done now (rules 2 to 4)."""
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-from ringi.approvals.grant import Granting, Grants
+from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import KINDS
-from ringi.approvals.proof import signer_now
+from ringi.approvals.proof import Proving, signer_now
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ProofKind
-from ringi.domain.events import EventKind
-from ringi.domain.subject import SubjectKind
+from ringi.domain.events import Event, EventKind
+from ringi.domain.subject import Subject
 from ringi.errors import Expired, GrantRefused, NotProven, SignatureRefused
-from ringi.ports import PlanRecord
 from ringi.text import Text
 
-_PLAN: Final = KINDS[SubjectKind.PLAN]
-_GIVEN: Final = _PLAN.given - {EventKind.UNDO_APPROVED}
 Now = Callable[[Approval], bytes | None]
 """What an approval would bind of the current subject; None if its content does not match its hashes."""
 
 
-def covering_approval(services: Granting, record: PlanRecord, now: Now) -> Approval | None:
+class History(NamedTuple):
+    """What the ledger says of one subject, oldest first."""
+
+    about: Subject
+    name: str
+    approvals: Sequence[Approval]
+    events: Sequence[Event]
+
+
+def covering_approval(
+    services: Proving, history: History, now: Now, grants: Grants | None = None
+) -> Approval | None:
     """The newest approval, if its stored bytes are exactly those of the current subject.
+
+    `grants` are the standing approvals, if one may cover a subject of this kind.
 
     A person's last word counts: no earlier approval counts again because a later one ended, nor one from
     before the subject was declined or sent back. Only the end of a standing approval does not affect theirs.
     Raises if one would cover it but has expired, or its proof is no longer valid.
     """
-    name = f"p{record.plan.number}"
+    name, expires = history.name, KINDS[history.about.kind].asked
     ended: GrantRefused | SignatureRefused | None = None
-    for approval in _last_said(record, name):
+    for approval in _last_said(history):
         data = now(approval)
         if data is None or approval.subject.encode() != data or approval.digest != codec.digest(data):
             continue
-        if approval.expires_at < services.clock.now():
+        if expires and approval.expires_at < services.clock.now():
             raise Expired(plan=name, when=approval.expires_at)
         try:
-            _require_proven(services, approval, name)
+            _require_proven(services, grants, approval, name)
         except (GrantRefused, SignatureRefused) as error:
             if approval.proof.kind is not ProofKind.GRANT:
                 raise
@@ -48,17 +58,18 @@ def covering_approval(services: Granting, record: PlanRecord, now: Now) -> Appro
     return None
 
 
-def _last_said(record: PlanRecord, name: str) -> Iterator[Approval]:
+def _last_said(history: History) -> Iterator[Approval]:
     """The newest first, back to the last one that a person gave."""
-    events = record.events
-    given = {event.evidence: n for n, event in enumerate(events) if event.event in _GIVEN}
+    events, kind = history.events, KINDS[history.about.kind]
+    counting = kind.given - {EventKind.UNDO_APPROVED}
+    given = {event.evidence: n for n, event in enumerate(events) if event.event in counting}
     known = {event.evidence for event in events}
-    refused = max((n for n, event in enumerate(events) if event.event in _PLAN.refused), default=-1)
-    for approval in reversed(record.approvals):
+    refused = max((n for n, event in enumerate(events) if event.event in kind.refused), default=-1)
+    for approval in reversed(history.approvals):
         evidence = approval.evidence
         if evidence not in known:
             why = Text("an approval in the ledger was put in or changed: the log knows nothing of it")
-            raise NotProven(plan=name, why=why)
+            raise NotProven(plan=history.name, why=why)
         if (place := given.get(evidence)) is None:
             continue  # for an undo
         if place < refused:
@@ -68,8 +79,10 @@ def _last_said(record: PlanRecord, name: str) -> Iterator[Approval]:
             return
 
 
-def _require_proven(services: Granting, approval: Approval, name: str) -> None:
+def _require_proven(services: Proving, grants: Grants | None, approval: Approval, name: str) -> None:
     if approval.proof.kind is ProofKind.GRANT:
-        Grants(services).require_standing(approval, name)
+        if grants is None:
+            raise NotProven(plan=name, why=Text("a standing approval is for plans only"))
+        grants.require_standing(approval, name)
     elif approval.proof.kind is ProofKind.SIGNED:
         signer_now(services, approval.proof, approval.digest)

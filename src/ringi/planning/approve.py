@@ -4,12 +4,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.kinds import of_session
 from ringi.approvals.proof import approval_of, prove, require_answer
 from ringi.approvals.request import request_of
 from ringi.domain import codec
 from ringi.domain import subject as subjects
-from ringi.domain.approval import ApprovalRequest, Proof, SignedAct
+from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase
 from ringi.domain.session import HANDED_ON, PlanningSession, short
@@ -90,6 +91,22 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
         return made
 
     return kept(services, saving)
+
+
+def covering(services: SessionServices, session: PlanningSession) -> Approval | None:
+    """The approval of exactly what its run got. Raises like `covering_approval`."""
+    session_id = session.session_id
+    history = History(
+        subjects.session(session_id),
+        short(session_id),
+        services.store.approvals(session_id),
+        [logged.event for logged in services.store.events(session_id)],
+    )
+    if not history.approvals:
+        return None
+    instruction = services.store.run(session.planner_session_id or "").instruction
+    data = codec.canonical(of_session(session, services.store.workspace_id(), instruction))
+    return covering_approval(services, history, lambda _: data)
 
 
 def _run(services: SessionServices, session: PlanningSession, now: str) -> Run:

@@ -73,9 +73,11 @@ class _Sessions:
         return self._services.store.session_refs(open_only=open_only)
 
     def approval(self, session_id: str) -> Approval | None:
-        """The approval of the session; None until a person approves it."""
-        approvals = self._services.store.approvals(session_id)
-        return approvals[-1] if approvals else None
+        """The approval that covers its run; None until a person approves, and once it is cancelled.
+
+        Raises if the approval does not count any more, or the run is lost.
+        """
+        return approve.covering(self._services, self.get(session_id).session)
 
     def _new_id(self) -> str:
         return f"{SESSION_PREFIX}{self._services.ids()}"

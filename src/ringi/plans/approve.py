@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from ringi.approvals.cover import covering_approval
+from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.proof import approval_of, compose, prove, require_answer
@@ -222,7 +222,9 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
 
 def covering(services: Services, record: PlanRecord) -> Approval | None:
     """The approval that still covers the plan as it is now. Raises like `covering_approval`."""
-    return covering_approval(services, record, partial(_bytes_now, services, record.plan.document))
+    document, name = record.plan.document, f"p{record.plan.number}"
+    history = History(subjects.plan(document.plan.id), name, record.approvals, record.events)
+    return covering_approval(services, history, partial(_bytes_now, services, document), Grants(services))
 
 
 def _bytes_now(services: Services, document: PlanDocument, approval: Approval) -> bytes | None:

@@ -13,7 +13,7 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import Exchange
 from ringi.domain.run import RunPhase
 from ringi.domain.session import Purpose, QuestionPending, SessionStatus
-from ringi.errors import Busy, ModelDeclined, SessionFailed, SessionOver, SessionRace, WrongAnswer
+from ringi.errors import Busy, ModelDeclined, NotProven, SessionFailed, SessionOver, SessionRace, WrongAnswer
 from ringi.planning.tool import PlanningTool
 from ringi.ports import NewEvent
 from ringi.store.integrity import verify
@@ -79,6 +79,39 @@ def test_a_clock_that_was_set_back(desk: Desk):
     desk.tool = type(desk.tool)(desk.parts)
     desk.tool.approve(session_id, "hanako", signed(desk, session_id))
     assert verify(desk.ledger) == []
+
+
+@pytest.mark.req("IP-9")
+def test_its_approval_covers_exactly_what_its_run_got(desk: Desk):
+    session_id = desk.at_review()
+    assert desk.tool.approval(session_id) is None
+    run_id = approved(desk, session_id)
+    given = desk.tool.approval(session_id)
+    assert given is not None
+    assert given.spent_by == run_id
+    run = desk.ledger.run(run_id)
+    with desk.ledger.transaction() as transaction:
+        other = msgspec.structs.replace(run, instruction=f"{run.instruction} And more.")
+        transaction.save_run(other, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
+    assert desk.tool.approval(session_id) is None
+
+
+@pytest.mark.req("IP-9")
+def test_a_cancelled_session_is_not_approved(desk: Desk):
+    session_id = desk.at_review()
+    approved(desk, session_id)
+    desk.tool.cancel(session_id)
+    assert len(desk.ledger.approvals(session_id)) == 1
+    assert desk.tool.approval(session_id) is None
+
+
+@pytest.mark.req("IP-9")
+def test_an_approval_put_into_the_ledger_is_refused(desk: Desk):
+    session_id = desk.at_review()
+    approved(desk, session_id)
+    desk.ledger.database.execute("UPDATE approvals SET document = replace(document, 'hanako', 'tarou')")
+    with pytest.raises(NotProven, match="the log knows nothing of it"):
+        desk.tool.approval(session_id)
 
 
 @pytest.mark.req("IP-2")

@@ -1,5 +1,6 @@
 """`ringi status`: the open planning sessions and the runs, or one of them."""
 
+import contextlib
 from gettext import gettext as _
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from ringi.cli.planning.driver import Driver, show_sessions
 from ringi.cli.ui import cut, shown_lines
 from ringi.domain.run import Run
 from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView
-from ringi.errors import Ambiguous, NotFound
+from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.text import Text
 from ringi.views.session import answer_lines, feedback_lines, given_by_agent, pending_lines
 from ringi.views.status import SESSION_PHASE, age, run_facts, short_names
@@ -122,7 +123,9 @@ def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
     begun, count = given_by_agent(driver.app.workspace.log(view.session_id))
     document: dict[str, Any] = msgspec.to_builtins(view)
     document["byAgent"] = {"instruction": begun, "answers": count}
-    approval = driver.tool.approval(view.session_id)
+    approval = None
+    with contextlib.suppress(RingiError):  # it does not count any more
+        approval = driver.tool.approval(view.session_id)
     if approval is not None:
         proof = approval.proof
         document["approval"] = {

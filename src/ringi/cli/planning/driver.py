@@ -21,7 +21,7 @@ from ringi.domain.session import (
     SessionView,
     WorkPending,
 )
-from ringi.errors import BadAnswer, BadAnswers, NotAsked, SessionRace
+from ringi.errors import BadAnswer, BadAnswers, NotAsked, RingiError, SessionRace
 from ringi.text import Text
 from ringi.usecases.prompter import typed_approval
 from ringi.usecases.session_review import OpenSession, ReviewedSession, exit_code
@@ -75,7 +75,12 @@ class Driver(OpenSession):
 
     def tell_approval(self) -> None:
         """Who approved it, and how that is known."""
-        approval = self.tool.approval(self.session_id)
+        try:
+            approval = self.tool.approval(self.session_id)
+        except RingiError as error:  # shown, because whoever looks at a session does not act on it
+            why = error.details.get("why") or Text(error.message, **error.details)
+            self.ui.line(Text("! its approval does not count: {why}", why=why), style=Style.WARNING)
+            return
         if approval is not None:
             self.ui.show(approval_lines(approval))
 
