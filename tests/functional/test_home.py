@@ -178,7 +178,7 @@ def test_agents_at_work(desk: Desk) -> None:
     copied(desk.root, supervisor=myself())
     lines = desk.run().stdout.splitlines()
     assert lines[0] == NOTHING
-    assert lines[1].startswith("claude is at work in a copy since ")
+    assert lines[1].startswith("claude has been working in a copy since ")
     [session] = desk.json()["sessions"]
     assert (session["agent"], session["running"], session["command"]) == (
         "claude",
@@ -193,7 +193,7 @@ def test_an_agent_at_work_again_is_no_longer_sent_back(desk: Desk) -> None:
     copied(desk.root, plan_id=plan_id, taken=True, supervisor=myself())
     shown = desk.run().stdout
     assert "sent back" not in shown
-    assert "is at work" in shown
+    assert "has been working" in shown
 
 
 @pytest.mark.parametrize("start", ["long ago", None])

@@ -507,7 +507,7 @@ def test_which_plans_wait_and_which_is_current(desk: Desk, quick: Quick) -> None
     assert desk.run("list", "--status", "flying").returncode == 2
     assert second in desk.run("current").stdout
     assert quick("current", "--clear")[1] is None
-    assert "No plan is the current one" in desk.run("current").stdout
+    assert "There is no current plan" in desk.run("current").stdout
 
 
 NAMING = ["specs", "show", "request", "approve", "execute", "fork", "pending"]

@@ -67,7 +67,7 @@ class App:
                 self.start,
                 environment=self.environment,
                 sinks=[self._tell_command],
-                on_progress=self._tell_progress,
+                on_progress=self.tell_progress,
             )
             self._tell_recovered(self._opened)
         return self._opened
@@ -75,19 +75,16 @@ class App:
     def _tell_recovered(self, workspace: "Workspace") -> None:
         for result in workspace.recovered:
             name = workspace.plan.ref(result.plan_id).name
+            in_part = any(outcome.status == "done" for outcome in result.results)
             if result.overall_success:
-                self.ui.line(
-                    Text("An interrupted execution of {plan} was finished.", plan=name), style="yellow"
-                )
-            elif any(outcome.status == "done" for outcome in result.results):
-                self.ui.line(
-                    Text("An interrupted execution of {plan} was done in part.", plan=name), style="yellow"
-                )
-                self.ui.next_step(f"ringi show {name}")
+                line = Text("An interrupted execution of {plan} was finished.", plan=name)
+            elif in_part:
+                line = Text("An interrupted execution of {plan} was done in part.", plan=name)
             else:
-                self.ui.line(
-                    Text("An interrupted execution of {plan} was rolled back.", plan=name), style="yellow"
-                )
+                line = Text("An interrupted execution of {plan} was rolled back.", plan=name)
+            self.ui.line(line, style="yellow")
+            if in_part and not result.overall_success:
+                self.ui.next_step(f"ringi show {name}")
             for outcome in result.results:
                 if outcome.status == "conflict":
                     line = Text("{path} stays as it is: somebody wrote to it meanwhile", path=outcome.path)
@@ -107,16 +104,19 @@ class App:
     def _tell_command(self, event: "LoggedEvent") -> None:
         if event.event.event == "command_started":
             _, _, command = event.event.reason.partition(" ")
-            self._tell_progress(Text("running: {command} …", command=command))
+            self.tell_progress(Text("running: {command} …", command=command))
 
-    def _tell_progress(self, words: Text) -> None:
+    def tell_progress(self, words: Text) -> None:
         # The reader may be gone; the work matters more.
         with contextlib.suppress(OSError):
             self.ui.line(words, style="dim")
 
     def _tell_unwritten(self, problem: "RingiError") -> None:
         why = Text(problem.message, **problem.details)
-        self.ui.line(Text("! the ledger has it, but not the files in .agent: {why}", why=why), style="yellow")
+        self.ui.line(
+            Text("! saved in the ledger, but the files in .agent could not be written: {why}", why=why),
+            style="yellow",
+        )
         self.ui.next_step("ringi doctor --repair")
 
     def fail(self, error: "RingiError") -> NoReturn:

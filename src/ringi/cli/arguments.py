@@ -1,4 +1,4 @@
-"""What a person names in a command: files to read, ids to look for."""
+"""What a person gives to a command: files to read, texts, ids to look for."""
 
 import os
 import sys
@@ -41,6 +41,12 @@ def _bytes(name: str, count: int) -> bytes:
     with open(descriptor, "rb") as file:  # noqa: PTH123  # it is open already
         os.set_blocking(descriptor, True)
         return file.read(count)
+
+
+def require_text(*given: str | None) -> None:
+    """Raises if the command line held bytes that are not UTF-8."""
+    if any("\ud800" <= c <= "\udfff" for text in given for c in text or ""):
+        raise click.UsageError(_("A text on the command line is not UTF-8"))
 
 
 def require_long(name: str) -> None:

@@ -11,7 +11,7 @@ from ringi.domain.approval import SignedAnswer
 from ringi.integrations.signing import sign
 from ringi.process.terminal import discard_pending_input
 from ringi.text import Text
-from ringi.usecases.prompter import require_person
+from ringi.usecases.prompter import is_yes, require_person
 from ringi.views.lines import Style
 
 LONGEST_DIFF: Final = 300
@@ -40,6 +40,14 @@ def ask(app: App, question: Text) -> str:
         app.ui.line()
         raise EOFError
     return line.strip()
+
+
+def confirmed(app: App, question: Text) -> bool:
+    """Whether the person says yes; a closed terminal does not."""
+    try:
+        return is_yes(ask(app, question))
+    except EOFError:
+        return False
 
 
 class LinePrompter:

@@ -52,12 +52,12 @@ def _tell(words: str) -> None:
 def _read(descriptor: int) -> bytes:
     """Reads to the end, within limits of time and size."""
     if os.isatty(descriptor):
-        raise Unfit(Text("nothing was sent to it"))
+        raise Unfit(Text("nothing was sent"))
     pieces: list[bytes] = []
     size, until = 0, time.monotonic() + _WAIT_SEC
     while True:
         if not select.select([descriptor], [], [], max(until - time.monotonic(), 0))[0]:
-            raise Unfit(Text("it does not come to an end"))
+            raise Unfit(Text("it did not end in time"))
         piece = os.read(descriptor, _PIECE)
         if not piece:
             return b"".join(pieces)

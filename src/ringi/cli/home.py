@@ -1,6 +1,5 @@
 """`ringi` without a command: what waits for you, which agents are running, and the next command for each."""
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ringi.cli.app import App
-from ringi.cli.ui import cut, translated, width
+from ringi.cli.ui import cut, terminal_columns, translated, width
 from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
@@ -109,7 +108,9 @@ def _verb(ref: PlanRef) -> str:
 
 
 def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
-    app.ui.line(_facts(ref, _columns(app)), style="bold" if ref.risk is Risk.HIGH else "", indent=2)
+    app.ui.line(
+        _facts(ref, terminal_columns(app.ui.out)), style="bold" if ref.risk is Risk.HIGH else "", indent=2
+    )
     app.ui.show(waiting_lines(ref, document))
 
 
@@ -136,14 +137,6 @@ def _cut(text: str, columns: int | None) -> str:
     return visible(text, keep="") if columns is None else cut(text, columns)
 
 
-def _columns(app: App) -> int | None:
-    """The terminal's width; None for a file or a pipe, which gets everything."""
-    try:
-        return os.get_terminal_size(app.ui.out.fileno()).columns or None
-    except (OSError, ValueError):
-        return None
-
-
 def _sent_back(app: App, plan_id: str) -> PlanRef | None:
     """A plan that was sent back and whose agent can be resumed with the feedback."""
     try:
@@ -158,7 +151,7 @@ def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
         return
     app.ui.line(Text("{count} sent back", count=len(sent_back)), style="bold")
     for ref in sent_back:
-        app.ui.line(_facts(ref, _columns(app)), indent=2)
+        app.ui.line(_facts(ref, terminal_columns(app.ui.out)), indent=2)
         _step(app, f"ringi with --resume {ref.name}")
 
 
@@ -167,7 +160,7 @@ def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
         return
     app.ui.line(Text("{count} being planned", count=len(planning)), style="bold")
     names = short_names(ref.session_id for ref in planning)
-    columns = _columns(app)
+    columns = terminal_columns(app.ui.out)
     for ref in planning[:_MOST]:
         facts = Text("{age}   {phase}", age=age(ref.updated_at), phase=session_phase(ref))
         room = None if columns is None else max(columns - 5 - width(translated(facts)), _LEAST_TITLE)
@@ -180,7 +173,9 @@ def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
 
 def _show_session(app: App, session: Session) -> None:
     if session.running:
-        line = Text("{agent} is at work in a copy since {time}", agent=session.agent, time=session.since)
+        line = Text(
+            "{agent} has been working in a copy since {time}", agent=session.agent, time=session.since
+        )
         app.ui.line(line)
     else:
         line = Text("{agent} was interrupted; its work is not a plan yet.", agent=session.agent)

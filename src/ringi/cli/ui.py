@@ -73,11 +73,7 @@ class Ui:
     @property
     def columns(self) -> int:
         """For prose: the terminal's width, up to a comfortable maximum."""
-        try:
-            found = os.get_terminal_size(self.out.fileno()).columns
-        except (OSError, ValueError):
-            found = 0
-        return max(_NARROWEST, min(found or _USUAL_WIDTH, _WIDEST))
+        return max(_NARROWEST, min(terminal_columns(self.out) or _USUAL_WIDTH, _WIDEST))
 
     def show(self, lines: Iterable[Line]) -> None:
         for line in lines:
@@ -170,6 +166,14 @@ class Ui:
         print(self.styled("✗ ", "red") + words, file=sys.stderr)
         if error.hint:
             print("  " + translated(Text(error.hint, **error.details)), file=sys.stderr)
+
+
+def terminal_columns(out: TextIO) -> int | None:
+    """The terminal's width; None for a file or a pipe, which gets everything."""
+    try:
+        return os.get_terminal_size(out.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
 
 
 def help_lines(texts: Iterable[Text]) -> Iterable[Line]:

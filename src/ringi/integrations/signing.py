@@ -131,7 +131,7 @@ def fingerprint(path: Path, key: str, environment: Mapping[str, str]) -> str:
         raise SigningFailed(key=str(path), why=error.strerror or str(error)) from None
     words = shown.stdout.decode("utf-8", "replace").split()
     if shown.returncode != 0 or len(words) < 2:  # noqa: PLR2004  # bits, fingerprint, comment
-        raise SigningFailed(key=str(path), why=Text("it is not one public key"))
+        raise SigningFailed(key=str(path), why=Text("it does not hold exactly one public key"))
     return words[1]
 
 

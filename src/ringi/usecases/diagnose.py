@@ -113,7 +113,7 @@ def _run(
     if ran.too_long:
         return _NONE, Text("it printed more than {limit} bytes", limit=limits.output_bytes)
     if touched is Touched.REWRITTEN:
-        return _NONE, Text("it changes files, so it speaks of others than the project's")
+        return _NONE, Text("it changes files, so its findings are not about the project's own")
     tree = copy_run.copy.tree
     place = Place((str(tree), os.path.realpath(tree)), basis.files)
     parsed = parse(

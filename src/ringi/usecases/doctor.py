@@ -89,7 +89,7 @@ class Doctor:
             yield from _taken_in(workspace)
             if workspace.upkeep.differences():
                 workspace.upkeep.write_anew()
-                yield Text("the files in .agent were written anew")
+                yield Text("the files in .agent were rebuilt")
             yield from remove_settled(workspace)
             for copy in abandoned(workspace):
                 try:
@@ -160,7 +160,7 @@ def _projections(workspace: OpenWorkspace) -> Iterator[Finding]:
         yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
     for path in wrong[:_SHOWN]:
         yield Finding(
-            Mark.BAD, Text("{path} is missing or was changed; it is not followed", path=path), REPAIR
+            Mark.BAD, Text("{path} is missing or was changed; ringi does not rely on it", path=path), REPAIR
         )
     if len(wrong) > _SHOWN:
         yield Finding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)

@@ -7,39 +7,40 @@ from ringi.errors import InTheWay, StorageFailed
 from ringi.text import Text
 
 _CONFIG: Final = """\
-# Configuration of ringi for this project; commit it. Every key with its value and source: ringi config show
-# Keys that guard can only be made stricter here than in a user's own ~/.config/ringi/config.yaml.
+# The configuration of ringi for this project; commit it. Every key, its value and source: ringi config show
+# This file can make ringi stricter than a user's own ~/.config/ringi/config.yaml, never looser.
+# [trust]: takes effect once the user has run ringi trust.
 #
 # approval:
 #   expires_sec: 86400          # how long a request for approval stays open
-#   together: none              # one answer for one plan, whatever a user's own file says
+#   together: none              # each plan needs an answer of its own
 # risk:
-#   critical: ["deploy/**"]     # beside the built-in globs
-#   mutable: ["var/**"]         # files that hold state, beside the built-in globs
+#   critical: ["deploy/**"]     # in addition to the built-in globs
+#   mutable: ["var/**"]         # files that hold state, in addition to the built-in globs
 # limits:
 #   max_file_bytes: 10485760
 #   forbidden_extensions: [".pem"]
-# checks:                       # in copies, before and after a plan is carried out; needs: ringi trust
+# checks:                       # run in copies, before and after a plan is carried out [trust]
 #   before: ["make test"]
 #   after: ["make test"]
-#   on_failure: undo            # whatever a user's own file says
-# run:                          # commands of plans
-#   sandbox: required           # no command without one
-#   allowed: ["make *"]         # no high risk; needs: ringi trust
-#   environment: ["BUILD_TYPE"] # further variables they get; needs: ringi trust
+#   on_failure: undo            # undo the plan if a check fails afterwards
+# run:                          # the commands of plans
+#   sandbox: required           # run none without a sandbox
+#   allowed: ["make *"]         # not a high risk [trust]
+#   environment: ["BUILD_TYPE"] # more variables to pass on to them [trust]
 #   timeout_sec: 600
-# diagnostics:                  # what a project state says about errors; needs: ringi trust
+# diagnostics:                  # commands that report errors in the project [trust]
 #   commands: ["ruff check --output-format json"]
 # with:
 #   carry: ["node_modules"]     # ignored folders that agents need in their copy
-#   checks: ["make test"]       # after an agent has worked, in its copy; needs: ringi trust
-#   sandbox: required           # no agent without one
-#   writable: ["~/.cache/pip"]  # what it may write to beside its copy; needs: ringi trust
-#   keep_days: 14               # so long the copy of an open plan stays for ringi with --resume
+#   checks: ["make test"]       # run in the copy when the agent has ended [trust]
+#   sandbox: required           # run no agent without a sandbox
+#   writable: ["~/.cache/pip"]  # what the agent may write to besides its copy [trust]
+#   keep_days: 14               # how long to keep the copy of an open plan for ringi with --resume
 # logs:
-#   mask: ["EMP-[0-9]+"]        # more secrets to take out of logs; needs: ringi trust
+#   mask: ["EMP-[0-9]+"]        # more secrets to remove from logs [trust]
 # notify:
-#   how: desktop                # when something waits: bell, desktop or off
+#   how: desktop                # how to tell you that something waits: bell, desktop or off
 """
 
 

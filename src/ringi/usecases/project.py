@@ -55,7 +55,7 @@ def capture(
     listing = snapshots.files(snapshot)
     paths = [file.path for file in listing.files]
     known = frozenset(paths)
-    on_progress(Text("looking at what uses what in {count} files …", count=len(paths)))
+    on_progress(Text("reading the dependencies of {count} files …", count=len(paths)))
     dependencies = dependencies_of(
         workspace.places, workspace.services.tree, snapshots, snapshot, listing.files
     )

@@ -133,5 +133,5 @@ def _key(path: Path) -> str:
         raise Unreadable(what=str(path), why=error.strerror or str(error)) from None
     found = _PUBLIC_KEY.fullmatch(data.decode("utf-8", "replace").strip()[:_MAX_KEY_BYTES])
     if len(data) > _MAX_KEY_BYTES or found is None or b"\n" in data.strip() or "-cert-v01@" in found[1]:
-        raise SigningFailed(key=str(path), why=Text("it is not one public key"))
+        raise SigningFailed(key=str(path), why=Text("it does not hold exactly one public key"))
     return f"{found[1]} {found[2]}"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from ringi.approvals.proof import TYPED_LENGTH
+from ringi.approvals.proof import ELSE, TYPED_LENGTH
 from ringi.domain.approval import TypedAnswer
 from ringi.errors import NoChannel, WrongAnswer
 from ringi.ports import Clock, PersonChannel
@@ -41,7 +41,7 @@ class ProjectTrust:
         parts = self._parts()
         digest = self._pins.state(parts).digest
         if digest != answer.digest:
-            raise WrongAnswer(why=Text("the answer was given for something else than what is there now"))
+            raise WrongAnswer(why=ELSE)
         if answer.answer != digest[:TYPED_LENGTH]:
             raise WrongAnswer(why=Text("trust needs the {count} characters shown", count=TYPED_LENGTH))
         person = self._person

@@ -35,7 +35,7 @@ STATUS: Final = {
     PlanStatus.ABORTED: Text("not finished"),
 }
 NO_PLANS: Final = Text("There are no plans yet.")
-NO_CURRENT_PLAN: Final = Text("No plan is the current one.")
+NO_CURRENT_PLAN: Final = Text("There is no current plan.")
 BY_MODEL: Final = Text("made by the model from the plan's text")
 COMMIT_SHOWN: Final = 12
 """Characters of a commit id."""

@@ -74,7 +74,7 @@ def test_files_written_out_are_compared_and_mended(tmp_path: Path, plan_id: str)
     (plans / "index.json").unlink()
     found = bad(examined(tmp_path))
     assert [mend for _, mend in found] == [REPAIR] * 2
-    assert "plan.json is missing or was changed; it is not followed" in found[0][0]
+    assert "plan.json is missing or was changed; ringi does not rely on it" in found[0][0]
     assert mended(tmp_path)
     assert bad(examined(tmp_path)) == []
 
@@ -241,7 +241,7 @@ def test_a_plan_that_the_ledger_has_is_not_taken_from_the_file(tmp_path: Path, p
     path = tmp_path / "ws" / ".agent" / "logs" / "plans" / plan_id / "plan.json"
     path.write_bytes(path.read_bytes().replace(b"A change", b"An evil change"))
     said = mended(tmp_path)
-    assert said == ["the files in .agent were written anew"]
+    assert said == ["the files in .agent were rebuilt"]
     with open_scratch(tmp_path) as ws:
         assert ws.plan.list()[0].title == "A change"
 

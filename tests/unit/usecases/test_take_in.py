@@ -209,10 +209,10 @@ def test_a_session_that_the_ledger_has_is_not_taken_from_the_file(tmp_path: Path
     path.write_bytes(path.read_bytes().replace(b"Instruction", b"Evil"))
     (tmp_path / "ws" / ".agent" / "logs" / ONE / "design.log").write_text("edited\n")
     assert bad(tmp_path) == [
-        (f".agent/{name} is missing or was changed; it is not followed", REPAIR)
+        (f".agent/{name} is missing or was changed; ringi does not rely on it", REPAIR)
         for name in (f"planning-sessions/{ONE}.json", f"logs/{ONE}/design.log")
     ]
-    assert mended(tmp_path) == ["the files in .agent were written anew"]
+    assert mended(tmp_path) == ["the files in .agent were rebuilt"]
     assert codec.foreign(path.read_bytes(), PlanningSession, "x") == session(1)
     assert bad(tmp_path) == []
 

@@ -122,7 +122,7 @@ def test_no_key_is_there(home: Home, tmp_path: Path):
 def test_what_is_no_public_key(home: Home, text: str):
     path = home.ssh / "odd.pub"
     path.write_text(text.replace("{key}", public(home.key())), errors="surrogateescape")
-    with pytest.raises(SigningFailed, match="not one public key"):
+    with pytest.raises(SigningFailed, match="not hold exactly one public key"):
         list_key(home.environment, path, "hanako")
     assert not home.file.exists()
 
@@ -136,7 +136,7 @@ def test_a_private_key_alone_or_a_certificate_is_not_listed(home: Home):
     )
     Path(f"{key}.pub").unlink()
     for path in (key, home.ssh / "key-cert.pub"):
-        with pytest.raises(SigningFailed, match="not one public key"):
+        with pytest.raises(SigningFailed, match="not hold exactly one public key"):
             list_key(home.environment, path, "hanako")
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.arguments import require_text
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
 from ringi.cli.plan_output import describe, show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, TypedAnswer
@@ -69,8 +70,7 @@ def approve(
     """
     if len(plans) > 1 and not selection.all:
         raise click.UsageError(_("--only belongs to a single plan"))
-    if any("\ud800" <= c <= "\udfff" for c in note):
-        raise click.UsageError(_("A text on the command line is not UTF-8"))
+    require_text(note)
     tool = app.workspace.plan
     ids = [tool.find(plan) for plan in plans]
     if len(set(ids)) != len(ids):

@@ -52,7 +52,7 @@ def show_finding(app: App, finding: Finding) -> None:
 def _take(app: App, workspace: OpenWorkspace, copy: WorkCopy) -> Text:
     if copy.is_gone:
         copy.remove()
-        return Text("a work copy that was empty is forgotten")
+        return Text("an empty work copy was removed")
     command = copy.record.command or ("ringi", "with")
     with copy.claimed():
         taken = beside.take(workspace, copy, command, sandbox=AgentSandbox(None), environment=app.environment)

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import require_text
 from ringi.cli.ask import signed
 from ringi.domain import codec
 from ringi.domain.grant import GrantScope, GrantState, GrantSubject
@@ -85,8 +86,7 @@ def new(
     What it covers is approved without asking, and recorded each time. A high risk, and commands outside a
     sandbox, are never covered.
     """
-    if any("\ud800" <= c <= "\udfff" for text in (requester, *globs) for c in text):
-        raise click.UsageError(_("A text on the command line is not UTF-8"))
+    require_text(requester, *globs)
     scope = GrantScope(
         requester=requester,
         globs=globs,
@@ -193,8 +193,7 @@ def _standing(app: App, state: GrantState) -> tuple[Text, str]:
 @pass_app
 def revoke(app: App, grant_id: str, reason: str) -> None:
     """End a standing approval now, also for plans it approved that are not carried out yet."""
-    if any("\ud800" <= c <= "\udfff" for c in reason):
-        raise click.UsageError(_("A text on the command line is not UTF-8"))
+    require_text(reason)
     state = app.workspace.grants.revoke(grant_id, reason)
     if app.ui.as_json:
         app.ui.document(state)

@@ -12,14 +12,14 @@ from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.api.doctor import doctor_of
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
-from ringi.cli.ask import ask
+from ringi.cli.ask import confirmed
 from ringi.cli.commands.doctor import show_finding
-from ringi.errors import NoChannel, NoWorkspace
+from ringi.errors import NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.text import Text
 from ringi.usecases.agent_setup import Change, Offer, Return, present, program
 from ringi.usecases.doctor import Mark
-from ringi.usecases.prompter import is_yes
+from ringi.usecases.prompter import require_person
 from ringi.wiring.setup import agent_setup, initialise, users_signers
 
 _UNDO: Final = "ringi init --undo"
@@ -136,9 +136,10 @@ def _decide_offers(
     """None if nothing was written; else the files that somebody wrote to meanwhile."""
     ui = app.ui
     agents = [offer.agent for offer in offers if offer.changes]
-    if refusal := TerminalPerson(app.environment).refusal():
-        if asked_for:
-            raise NoChannel(why=refusal, command=_agents_command(agents))
+    person = TerminalPerson(app.environment)
+    if asked_for:
+        require_person(person, _agents_command(agents))
+    if person.refusal():
         titles = ", ".join(agent.title for agent in agents)
         ui.line(Text("Found here: {agents}. To set them up, type in a terminal:", agents=titles))
         ui.next_step(_agents_command(agents))
@@ -146,7 +147,7 @@ def _decide_offers(
     _show_changes(app, changes)
     if len(agents) > 1:
         ui.line(Text("For one of them alone: {command}", command=_agents_command(agents[:1])), style="dim")
-    if not _yes(app, Text("Write this? [y/n]")):
+    if not confirmed(app, Text("Write this? [y/n]")):
         ui.line(Text("Nothing was written."))
         if asked_for:
             raise click.exceptions.Exit(EXIT_DECLINED)
@@ -169,10 +170,9 @@ def _undo_agents(app: App) -> None:
     for found in returns:
         _tell_return(app, found)
     if changes:
-        if refusal := TerminalPerson(app.environment).refusal():
-            raise NoChannel(why=refusal, command=_UNDO)
+        require_person(TerminalPerson(app.environment), _UNDO)
         _show_changes(app, changes)
-        if not _yes(app, Text("Take it back? [y/n]")):
+        if not confirmed(app, Text("Take it back? [y/n]")):
             ui.line(Text("Nothing was written."))
             raise click.exceptions.Exit(EXIT_DECLINED)
     else:
@@ -209,13 +209,6 @@ def _show_changes(app: App, changes: Iterable[Change]) -> None:
         app.ui.diff(change.diff().decode("utf-8", "backslashreplace"))
 
 
-def _yes(app: App, question: Text) -> bool:
-    try:
-        return is_yes(ask(app, question))
-    except EOFError:
-        return False
-
-
 def _tell_conflicts(app: App, conflicts: Mapping[str, Text]) -> None:
     for file, why in conflicts.items():
         _tell_kept(app, file, why)
@@ -232,19 +225,14 @@ def _agents_command(agents: Iterable[Agent]) -> str:
 def _list_key(app: App, key: str, principal: str) -> None:
     """A listed key can approve, so a person has to confirm it after seeing which key it is."""
     ui, person = app.ui, TerminalPerson(app.environment)
-    if refusal := person.refusal():
-        raise NoChannel(why=refusal, command=f"ringi init --key {key}".rstrip())
+    require_person(person, f"ringi init --key {key}".rstrip())
     signers = users_signers(app.environment)
     file = signers.file
     found = signers.look(Path(key).expanduser() if key else None, principal or person.user())
     ui.line(Text("{line}", line=found.line), indent=2)
     ui.line(Text("its fingerprint is {fingerprint}", fingerprint=found.fingerprint), indent=2)
     ui.line(Text("Whoever holds this key can approve plans in all your workspaces."))
-    try:
-        answer = ask(app, Text("List it in {file}? [y/n]", file=str(file)))
-    except EOFError:
-        answer = "n"
-    if not is_yes(answer):
+    if not confirmed(app, Text("List it in {file}? [y/n]", file=str(file))):
         ui.line(Text("Nothing was listed."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     added = signers.add(found.line)

@@ -28,7 +28,7 @@ def pending(app: App, plan: str | None, off: bool) -> None:
     if app.ui.as_json:
         app.ui.document(ref)
     elif off:
-        app.ui.line(Text("{plan} does not wait any more.", plan=ref.name))
+        app.ui.line(Text("{plan} no longer waits for a decision.", plan=ref.name))
         app.ui.next_step(f"ringi pending {ref.name}")
     else:
         app.ui.line(Text("{plan} waits for a decision.", plan=ref.name))

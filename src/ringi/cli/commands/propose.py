@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named
+from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.specs import (
     extracted_with_model,
     read_specs,
@@ -111,9 +111,7 @@ def propose(
         _refuse(of_changes | others, _("--again takes everything from the plan"))
     elif trigger is None:
         _refuse(of_changes, _("it belongs to a change plan: add --trigger"))
-    for text in (title, explain, proposer, *(found.message for found in diagnostics)):
-        if text and any("\ud800" <= c <= "\udfff" for c in text):
-            raise click.UsageError(_("A text on the command line is not UTF-8"))
+    require_text(title, explain, proposer, *(found.message for found in diagnostics))
     proposer = proposer or app.workspace.person.user()
     if trigger is not None:
         basis = PlanBasis(trigger_of(trigger), diagnostics)
@@ -235,9 +233,7 @@ def _change_plan(
     diffs = patches.file_diffs(patch)
     content = _content(words, title, patches.title_of_paths([diff.file for diff in diffs]))
     asked = Change(content, diffs, basis, _explanation(explain), proposer)
-    return patches.propose_change(
-        app.workspace, asked, lambda text: app.ui.line(text, style="dim") if not app.ui.as_json else None
-    )
+    return patches.propose_change(app.workspace, asked, app.tell_progress)
 
 
 def _patch(app: App, source: Source) -> bytes:
@@ -273,9 +269,7 @@ def tell(app: App, plan_id: str, found: Extraction | None = None) -> None:
     if found:
         tell_unplaced(app, found)
         if not found.specs:
-            app.ui.line(
-                Text("Nothing in its text could be made a spec; it is kept as a text."), style="yellow"
-            )
+            app.ui.line(Text("No spec could be made from its text; the plan keeps the text."), style="yellow")
     if app.ui.as_json:
         return
     if document.state.action_specs:

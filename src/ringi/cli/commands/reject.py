@@ -5,7 +5,7 @@ from gettext import gettext as _
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named
+from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.plan_output import tell_sent_back
 
 
@@ -20,8 +20,7 @@ def reject(app: App, plan: str, feedback: str) -> None:
     feedback = feedback.strip()
     if not feedback:
         raise click.UsageError(_("To reject it, say what should change"))
-    if any("\ud800" <= c <= "\udfff" for c in feedback):
-        raise click.UsageError(_("A text on the command line is not UTF-8"))
+    require_text(feedback)
     plan_id = app.workspace.plan.find(plan)
     declined = app.workspace.plan.reject(plan_id, feedback)
     if app.ui.as_json:

@@ -23,7 +23,7 @@ def revert(app: App, plan: str, version: int) -> None:
     if app.ui.as_json:
         app.ui.document(report)
     tell_report(app, report, ref.name)
-    line = Text("{plan} is as in version {old} again; this is version {new}.",
+    line = Text("{plan} has the specs of version {old} again, as version {new}.",
                 plan=ref.name, old=version, new=ref.version)  # fmt: skip
     app.ui.line(line)
     app.ui.next_step(f"ringi review {ref.name}")

@@ -80,10 +80,10 @@ def tell_added(app: App, found: Extraction) -> None:
         line = Text("The model added specs: {count}. Look at them closely.", count=len(found.from_model))
         app.ui.line(line, style="yellow")
     elif app.workspace.configuration.config.model == DEFAULTS.model:
-        app.ui.line(Text("No model is configured, so nothing was added to it."), style="yellow")
-        app.ui.line(Text("Name one as model in your configuration, or for once: RINGI_MODEL=command:claude"))
+        app.ui.line(Text("No model is configured, so nothing was added."), style="yellow")
+        app.ui.line(Text("Set model in your configuration, or once with RINGI_MODEL=command:claude"))
     elif found.specs and not found.unplaced:
-        app.ui.line(Text("The text left nothing open that the model could be asked about."))
+        app.ui.line(Text("The text left nothing open to ask the model about."))
     else:
         app.ui.line(Text("The model added nothing."), style="yellow")
 
@@ -100,7 +100,7 @@ def _set(app: App, plan_id: str, given: Sequence[ActionSpec], found: Extraction 
     if not given:
         if found:
             tell_unplaced(app, found)
-        why = Text("nothing in its text could be made a spec") if found else Text("there are no specs")
+        why = Text("no spec could be made from its text") if found else Text("there are no specs")
         raise InvalidSpecs(plan=name, issues=why)
     from_model = found.from_model if found else ()
     report = app.workspace.plan.set_action_specs(plan_id, given, from_model=from_model)

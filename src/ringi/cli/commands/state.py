@@ -23,7 +23,7 @@ def state() -> None:
 @pass_app
 def capture(app: App) -> None:
     """Record the project's state now; change plans made from an earlier one are superseded."""
-    _tell(app, project.capture(app.workspace, on_progress=lambda text: app.ui.line(text, style="dim")))
+    _tell(app, project.capture(app.workspace, on_progress=app.tell_progress))
 
 
 @state.command()
@@ -57,7 +57,9 @@ def _tell(app: App, captured: Captured) -> None:
     else:
         describe(app, captured.state)
     if captured.outside:
-        text = Text("{count} diagnostics are about no file of the project; left out", count=captured.outside)
+        text = Text(
+            "{count} diagnostics left out: they are not about files of the project", count=captured.outside
+        )
         app.ui.line(text, style="yellow")
     for name in captured.superseded:
         app.ui.line(Text("! {plan} was made from an earlier state: superseded", plan=name), style="yellow")
@@ -69,7 +71,7 @@ def describe(app: App, found: ProjectState) -> None:
     ui.line(Text("snapshot {id}", id=found.snapshot_id), style="bold")
     ui.line(Text("{count} files", count=len(found.files)), indent=2)
     edges = sum(len(used) for used in found.dependencies.uses.values())
-    ui.line(Text("{count} uses between files", count=edges), indent=2)
+    ui.line(Text("{count} dependencies between files", count=edges), indent=2)
     _list(
         app,
         Text("{count} files could not be analysed", count=len(found.dependencies.unanalysed)),

@@ -33,7 +33,6 @@ def status(app: App, name: str | None) -> None:
         return
     if not name:
         raise click.UsageError(_("--session needs an ID"))
-
     require_long(name)
     session_id, run_id = _found(app, name)
     if session_id is not None:
@@ -60,7 +59,6 @@ def _found(app: App, name: str) -> tuple[str | None, str | None]:
 
 
 def _show_all(app: App) -> None:
-
     refs, runs = app.workspace.planning.list(open_only=True), app.workspace.planning.runs()
     if app.ui.as_json:
         app.ui.document({"planning": refs, "runs": runs})
@@ -88,13 +86,11 @@ def _titles(app: App) -> dict[str, str]:
 
 
 def _show_line(app: App, run: Run, title: str) -> None:
-
     app.ui.line(cut(title, app.ui.columns - 2) or "—", style="bold", indent=2)
     app.ui.line(run_facts(run), indent=2)
 
 
 def _show_session(app: App, session_id: str) -> None:
-
     driver = Driver(app, session_id)
     view = driver.view()
     if app.ui.as_json:
@@ -139,7 +135,6 @@ def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
 
 
 def _show_run(app: App, run: Run) -> None:
-
     if app.ui.as_json:
         app.ui.document(run)
         return

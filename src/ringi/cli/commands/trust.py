@@ -25,7 +25,7 @@ _STATES: Mapping[TrustState, tuple[Text, str]] = {
 
 @click.command()
 @click.option("--show", is_flag=True, help="Only show what there is and whether it is trusted.")
-@click.option("--revoke", is_flag=True, help="Trust it no longer.")
+@click.option("--revoke", is_flag=True, help="Stop trusting it.")
 @pass_app
 def trust(app: App, show: bool, revoke: bool) -> None:
     """Allow the commands, the model, the patterns and the signers that the project itself names.
@@ -66,7 +66,7 @@ def _decide(app: App, verdict: Verdict) -> None:
     except EOFError:
         answer = ""
     if answer != wanted:
-        ui.line(Text("That was not it; nothing was trusted."), style="yellow")
+        ui.line(Text("That does not match; nothing was trusted."), style="yellow")
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     project = project_trust(app.root, app.environment)
     project.trust(TypedAnswer(verdict.digest, answer))
@@ -109,7 +109,11 @@ def _explain(app: App, verdict: Verdict) -> None:
     names = {part.name for part in verdict.parts}
     if names - {SIGNERS, MODEL, MODEL_ADDRESS, MASKING}:
         ui.line(Text("Once trusted, these commands run with your rights, in copies of the project."))
-        ui.line(Text("Only their words are pinned: a script or Makefile that they run can change unnoticed."))
+        ui.line(
+            Text(
+                "Only the command lines are pinned: a script or Makefile that they run can change unnoticed."
+            )
+        )
     if MODEL in names:
         ui.line(Text("The model is told what you ask; if it is named command:, it runs with your rights."))
     if MODEL_ADDRESS in names:
@@ -123,7 +127,7 @@ def _explain(app: App, verdict: Verdict) -> None:
         ui.line(Text("What the patterns of {key} match is taken out of logs.", key=MASKING))
     if SIGNERS in names:
         ui.line(Text("Whoever holds one of the keys in {file} can approve plans.", file=SIGNERS))
-    ui.line(Text("When a line of it changes, nothing of it counts until you have looked again."))
+    ui.line(Text("If a line of it changes, none of it counts until you trust it again."))
 
 
 def _tell_state(app: App, verdict: Verdict) -> None:
@@ -142,4 +146,4 @@ def _revoke(app: App) -> None:
     if gone is None:
         app.ui.line(Text("Nothing was trusted here."))
     else:
-        app.ui.line(Text("✓ trusted no longer"), style="green")
+        app.ui.line(Text("✓ no longer trusted"), style="green")

@@ -57,7 +57,7 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
     _tell(app, result, found, name)
     if commit:
         app.ui.line(
-            Text("Commit {id} stays: commit your files as they are now to take it back there too.", id=commit)
+            Text("Commit {id} stays. To take it back in git too, commit the restored files.", id=commit)
         )
         app.ui.next_step("git status")
 
@@ -78,7 +78,9 @@ def _show(app: App, found: Undoable) -> None:
     if len(changes) > _MOST:
         ui.line(Text("… and {count} more", count=len(changes) - _MOST), indent=2)
     for path in found.refused:
-        line = Text("! {path} stays, and what goes with it: somebody wrote to it since", path=path)
+        line = Text(
+            "! {path} stays as it is, with the rest of its group: somebody wrote to it since", path=path
+        )
         ui.line(line, style="yellow", indent=2)
     for what in found.beyond:
         ui.line(Text("! {what} cannot be brought back", what=what), style="yellow", indent=2)

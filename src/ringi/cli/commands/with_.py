@@ -98,7 +98,7 @@ class _Session:
         argv = from_here(command, here, workspace.places.root)
         ui, started = self._ui, time.monotonic()
         ui.line(Text("Making a copy of the project …"), style="dim")
-        copy = beside.make_copy(workspace, argv, carry, lambda text: ui.line(text, style="dim"))
+        copy = beside.make_copy(workspace, argv, carry, self._app.tell_progress)
         with copy.claimed():
             _tell_copy(ui, copy)
             took = round(time.monotonic() - started, 1)
