@@ -307,7 +307,7 @@ def test_a_model_that_cannot_be_had_is_told_before_anything_is_kept(talk):
 def test_no_model_library_is_loaded_for_the_list_and_a_look(repo: Path):
     script = (
         "import sys\n"
-        "import ringi.mcp.serve, ringi.mcp.tools, ringi.mcp.wait, ringi.mcp.planning_tools\n"
+        "import ringi.mcp.server, ringi.mcp.tools, ringi.mcp.wait, ringi.mcp.planning_tools\n"
         "heavy = {'pydantic_ai', 'openai', 'anthropic', 'ringi.llm', 'ringi.api'} & set(sys.modules)\n"
         "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
     )

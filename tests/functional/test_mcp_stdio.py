@@ -91,7 +91,7 @@ def test_every_protocol_version(talk, version: str):
         assert version in told["supportedVersions"]
     else:
         assert told["protocolVersion"] == version
-    assert told["instructions"].startswith("ringi is the gate")
+    assert told["instructions"].startswith("ringi controls changes")
     tools = {tool["name"]: tool for tool in client.request("tools/list")["result"]["tools"]}
     name = client.waiting_plan()
     calls: dict[str, dict[str, Any]] = {

@@ -27,8 +27,8 @@ from ringi.domain.plan import (
     SpecSelection,
 )
 from ringi.domain.risk import Risk, RiskReason
-from ringi.mcp.resources import PLANS
 
+PLANS: Final = "ringi://plans"
 _MOST_DIFF: Final = 100_000
 """Maximum characters of diffs in one answer."""
 

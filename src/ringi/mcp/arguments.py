@@ -88,10 +88,10 @@ class MarkPending(Document, frozen=True):
 
 
 class List(Document, frozen=True):
-    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many, the newest first.")] = 50
-    waiting: Annotated[
-        bool, Meta(description="Only plans that a person or an execution still has to do with.")
-    ] = False
+    limit: Annotated[int, Meta(ge=1, le=1000, description="The most to list, the newest first.")] = 50
+    waiting: Annotated[bool, Meta(description="Only plans that still wait for a person or an execution.")] = (
+        False
+    )
 
 
 SessionName = Annotated[
@@ -144,7 +144,7 @@ class PlanningAnswer(Document, frozen=True):
         ),
     ] = ""
     resume: Annotated[
-        bool, Meta(description="true: a session that failed, or whose model was stopped, goes on.")
+        bool, Meta(description="true: resume a session that failed or whose model was stopped.")
     ] = False
     seconds: WorkSeconds = USUAL_WAIT_SEC
 
@@ -196,7 +196,7 @@ SPEC_FIELDS: Final = {
     "group": "Specs with the same name are done wholly or not at all, and selected together.",
     "target": "move: the new path.",
     "argv": "run: the program and its arguments. No shell.",
-    "timeout_sec": "run: after so many seconds it is ended.",
+    "timeout_sec": "run: the most seconds it may take; then it is ended.",
     "tool": "call: the outside tool.",
     "arguments": "call: what the tool is given.",
 }

@@ -67,7 +67,7 @@ def mcp(app: App, label: str, port: int | None, host: str) -> None:
 
 
 def _on_stdio(app: App, label: str) -> bool:
-    from ringi.mcp.serve import Settings  # noqa: PLC0415  # the SDK takes most of a second to load
+    from ringi.mcp.server import Settings  # noqa: PLC0415  # the SDK takes most of a second to load
     from ringi.mcp.stdio import on_stdio  # noqa: PLC0415  # as above
 
     return on_stdio(Settings(app.environment, app.start, label))
@@ -75,7 +75,7 @@ def _on_stdio(app: App, label: str) -> bool:
 
 def _on_http(app: App, label: str, host: str, port: int) -> bool:
     from ringi.mcp.http import on_http  # noqa: PLC0415  # a web server beside the SDK
-    from ringi.mcp.serve import Settings  # noqa: PLC0415  # as above
+    from ringi.mcp.server import Settings  # noqa: PLC0415  # as above
 
     return on_http(Settings(app.environment, app.start, label), host, port, app.ui)
 

@@ -17,8 +17,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.errors import NoPort, NotLocal, StorageFailed
-from ringi.mcp.serve import Ending, Settings, Talk, serve
+from ringi.mcp.server import Settings, serve
 from ringi.mcp.stdio import LONGEST_MESSAGE
+from ringi.mcp.worker import Ending, Talk
 from ringi.text import Text, why_failed
 from ringi.workspace.places import user_folder
 

@@ -280,7 +280,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "Begin a planning session",
         "From what your user wants done to a design that they approve: a few questions, the design "
         "decisions, a summary. Answers with the first question. All questions are for your user: ask them "
-        "one at a time and hand on what they say; never answer for them. No file of the workspace changes.",
+        "one at a time and pass on what they say; never answer for them. No file of the workspace changes.",
         arguments.PlanningStart,
         PlanningState,
         Hints(open_world=True),
@@ -288,10 +288,10 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _start,
     ),
     "planning_answer": Tool(
-        "Hand on your user's answer",
+        "Pass on your user's answer",
         "What your user said to the question that is asked now, or skip: true if they do not want to "
         "answer. Answers with what comes next. With resume: true instead, a session that failed or was "
-        "stopped goes on. Never answer for your user.",
+        "stopped resumes. Never answer for your user.",
         arguments.PlanningAnswer,
         PlanningState,
         Hints(open_world=True),
@@ -299,7 +299,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _answer,
     ),
     "planning_decide": Tool(
-        "Hand on your user's decision",
+        "Pass on your user's decision",
         "Which option your user chose, and why. Show them all options with their pros and cons first. After "
         "the last decision comes a summary; approving it stays with the person, in a terminal of their "
         "own: no tool approves or rejects it.",

@@ -3,12 +3,16 @@
 What people, models and files say is quoted line by line, so that no line of it can pass for ours.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
+import mcp_types as types
 import msgspec
+from mcp.shared.exceptions import MCPError
 
-from ringi.errors import RingiError
+from ringi.errors import RingiError, StorageFailed
 from ringi.text import Text, visible
 from ringi.views.lines import Line
 
@@ -101,3 +105,22 @@ def _lookup(error: RingiError) -> str:
 
 def error_text(error: RingiError, hidden: Iterable[str] = ()) -> str:
     return msgspec.json.encode(error_document(error, hidden)).decode()
+
+
+class Mistakes:
+    """Reports a bug of ours without its details, and a system error in our own words."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, RingiError | MCPError) or not isinstance(error, Exception):
+            return
+        if isinstance(error, OSError):
+            raise StorageFailed(
+                what=str(error.filename or "A file"), why=error.strerror or str(error)
+            ) from None
+        logging.getLogger(__name__).error("a mistake in ringi", exc_info=error)
+        raise MCPError(types.INTERNAL_ERROR, "This is a mistake in ringi, not yours.") from None

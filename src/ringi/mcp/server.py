@@ -1,15 +1,17 @@
-"""The tools, the resources and the prompt, as the SDK serves them."""
+"""The server: tools as the SDK serves them, and how a process assembles and runs it."""
 
 import json
-import logging
+import os
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from time import monotonic
-from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
@@ -17,120 +19,23 @@ from ringi._version import __version__
 from ringi.domain.codec import foreign
 from ringi.domain.plan import title_of
 from ringi.domain.session import ApprovalPending, short
-from ringi.errors import BadDocument, RingiError, StorageFailed
-from ringi.mcp import instructions, planning_tools, resources, tools
+from ringi.errors import BadDocument, RingiError
+from ringi.mcp import planning_tools, tools
 from ringi.mcp.answers import Requested
 from ringi.mcp.arguments import input_schema, object_schema
-from ringi.mcp.render import error_document, error_text, text_of
-from ringi.mcp.resources import TEMPLATES, Kind
+from ringi.mcp.render import Mistakes, error_text, text_of
+from ringi.mcp.resources import INSTRUCTIONS, Context, Library
 from ringi.mcp.tools import Answered, Caller, Tool, structured
 from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
-from ringi.mcp.worker import Worker, Workers
+from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
 from ringi.text import Text, visible
 from ringi.views.answer import answer_lines
-
-
-class Mistakes:
-    """Reports a bug of ours without its details, and a system error in our own words."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, RingiError | MCPError) or not isinstance(error, Exception):
-            return
-        if isinstance(error, OSError):
-            raise StorageFailed(
-                what=str(error.filename or "A file"), why=error.strerror or str(error)
-            ) from None
-        logging.getLogger(__name__).error("a mistake in ringi", exc_info=error)
-        raise MCPError(types.INTERNAL_ERROR, "This is a mistake in ringi, not yours.") from None
-
-
-Context = ServerRequestContext[Any, Any]
-RESOURCE_NOT_FOUND: Final = -32002
-
-
-class Library:
-    def __init__(self, reading: Worker, hidden: Callable[[], Iterable[str]]) -> None:
-        self._reading = reading
-        self._hidden = hidden
-
-    def serve_in(self, server: Server[Any]) -> None:
-        listing = types.PaginatedRequestParams
-        server.add_request_handler("resources/list", listing, self._list_resources)
-        server.add_request_handler("resources/templates/list", listing, self._list_templates)
-        server.add_request_handler("resources/read", types.ReadResourceRequestParams, self._read_resource)
-        server.add_request_handler("prompts/list", listing, self._list_prompts)
-        server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._get_prompt)
-
-    async def _list_resources(
-        self, _: Context, __: types.PaginatedRequestParams
-    ) -> types.ListResourcesResult:
-        try:
-            with Mistakes():
-                found = await self._reading.call(resources.listed)
-        except RingiError:  # without a workspace there is nothing to list; a tool call says why
-            found = [resources.LIST]
-        return types.ListResourcesResult(resources=[_resource(kind) for kind in found])
-
-    async def _list_templates(
-        self, _: Context, __: types.PaginatedRequestParams
-    ) -> types.ListResourceTemplatesResult:
-        made = [
-            types.ResourceTemplate(
-                uri_template=kind.uri, name=kind.name, description=kind.description, mime_type=kind.mime
-            )
-            for kind in TEMPLATES
-        ]
-        return types.ListResourceTemplatesResult(resource_templates=made)
-
-    async def _read_resource(
-        self, _: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        try:
-            with Mistakes():
-                found = await self._reading.call(lambda workspace: resources.read(workspace, uri))
-        except RingiError as error:
-            told = error_document(error, self._hidden())["error"]
-            raise MCPError(RESOURCE_NOT_FOUND, told["message"], {"uri": uri, **told}) from None
-        if found is None:
-            raise MCPError(RESOURCE_NOT_FOUND, "There is no such resource.", {"uri": uri})
-        return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=uri, mime_type=found.mime, text=found.text)]
-        )
-
-    async def _list_prompts(self, _: Context, __: types.PaginatedRequestParams) -> types.ListPromptsResult:
-        task = types.PromptArgument(name="task", description=instructions.TASK_DESCRIPTION, required=False)
-        prompt = types.Prompt(
-            name=instructions.FLOW_NAME,
-            title=instructions.FLOW_TITLE,
-            description=instructions.FLOW_DESCRIPTION,
-            arguments=[task],
-        )
-        return types.ListPromptsResult(prompts=[prompt])
-
-    async def _get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if params.name != instructions.FLOW_NAME:
-            raise MCPError(types.INVALID_PARAMS, f"There is one prompt: {instructions.FLOW_NAME}")
-        words = instructions.flow((params.arguments or {}).get("task", ""))
-        message = types.PromptMessage(
-            role="user", content=types.TextContent(type="text", text=visible(words, keep="\t\n"))
-        )
-        return types.GetPromptResult(description=instructions.FLOW_DESCRIPTION, messages=[message])
-
-
-def _resource(kind: Kind) -> types.Resource:
-    return types.Resource(
-        uri=kind.uri, name=kind.name, description=visible(kind.description), mime_type=kind.mime
-    )
-
+from ringi.workspace.places import Places, find_root, places_of
 
 _LONGEST_LABEL: Final = 100
 _QUIET_SEC: Final = 60.0
+_ERRORS: Final = 2
+"""Standard error: the one stream that may be a terminal."""
 TOOLS: Final[Mapping[str, Tool]] = {**tools.TOOLS, **planning_tools.TOOLS}
 # Long, and the same for every client.
 _FIXED: Final = frozenset({"tools/list", "prompts/list", "resources/templates/list"})
@@ -158,9 +63,7 @@ class PlanServer:
         self.server = self._make()
 
     def _make(self) -> Server[Any]:
-        server: Server[Any] = Server(
-            "ringi", version=__version__, title="ringi", instructions=instructions.INSTRUCTIONS
-        )
+        server: Server[Any] = Server("ringi", version=__version__, title="ringi", instructions=INSTRUCTIONS)
         listing, noted = types.PaginatedRequestParams, types.NotificationParams
         server.add_request_handler("tools/list", listing, self._list_tools)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
@@ -318,3 +221,69 @@ def _client(ctx: Context) -> Client:
         return ctx.request is not None and await ctx.request.is_disconnected()
 
     return Client(progress, gone)
+
+
+class Settings(NamedTuple):
+    environment: Mapping[str, str]
+    start: Path
+    label: str
+
+
+def serve(settings: Settings, talk: Callable[[Server[Any]], Talk]) -> bool:
+    """Runs until the client leaves or a signal comes. False if the protocol thread failed."""
+    workers = _workers(settings)
+    server = PlanServer(workers, _surroundings(settings)).server
+    return run(workers, talk(server))
+
+
+def _workers(settings: Settings) -> Workers:
+    def worker() -> Worker:
+        opening = Opening(settings.start, settings.environment)
+        return Worker(opening.open, opening.is_current)
+
+    return Workers(worker(), worker(), worker())
+
+
+def _surroundings(settings: Settings) -> Surroundings:
+    parent = os.getppid()
+
+    def places() -> Places:
+        return places_of(find_root(settings.start), settings.environment)
+
+    def hidden() -> Iterable[str]:
+        found = places()
+        return str(found.state), str(found.states)
+
+    return Surroundings(
+        label=settings.label,
+        requester=cache(lambda: requester_of(parent, places())),
+        hidden=hidden,
+        asked=_asked(settings),
+    )
+
+
+def requester_of(parent: int, places: Places) -> str:
+    """The agent that `ringi with` started, if it started us; empty for the user."""
+    from ringi.process.ancestors import process_start  # noqa: PLC0415  # as above
+    from ringi.process.program import program_name  # noqa: PLC0415  # after a client was greeted
+    from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # as above
+
+    for copy in WorkCopy.all(places.copies):
+        running, command = copy.record.supervisor, copy.record.command
+        if running and command and running.pid == parent and process_start(parent) == running.start:
+            return f"with:{program_name(command)}"
+    return ""
+
+
+def _asked(settings: Settings) -> Callable[[str, str, str], None]:
+    def tell(how: str, words: Text) -> None:
+        from ringi.integrations.notify import notify  # noqa: PLC0415  # only if somebody is asked
+
+        notify(how, words, environment=settings.environment, output=_ERRORS)
+
+    def asked(how: str, name: str, title: str) -> None:
+        words = Text("{plan} waits for you: {title}", plan=name, title=title)
+        # A desktop that does not answer must delay nobody.
+        threading.Thread(target=tell, args=(how, words), daemon=True).start()
+
+    return asked

@@ -17,7 +17,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from ringi.mcp.serve import Ending, Settings, Talk, serve
+from ringi.mcp.server import Settings, serve
+from ringi.mcp.worker import Ending, Talk
 
 LONGEST_MESSAGE: Final = 16 * 1024 * 1024
 _CHUNK: Final = 65536

@@ -181,7 +181,7 @@ def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> 
 TOOLS: Final[Mapping[str, Tool]] = {
     "plan_propose": Tool(
         "Propose a plan",
-        "Begin a plan: say in words what should change in the workspace. Nothing changes by it. Then "
+        "Begin a plan: say in words what should change in the workspace. No file changes. Then "
         "say exactly what it does with plan_set_action_specs.",
         arguments.Propose,
         answers.ProposedPlan,

@@ -13,9 +13,8 @@ import pytest
 
 from ringi.errors import NoExtra, NoPort, NotLocal, StorageFailed
 from ringi.mcp import command, http
-from ringi.mcp.serve import Ending
 from ringi.mcp.server import PlanServer, Surroundings
-from ringi.mcp.worker import Worker, Workers
+from ringi.mcp.worker import Ending, Worker, Workers
 from tests.helpers import open_scratch, proposed, write
 
 ADDRESS = http.Address("127.0.0.1", 4711)

@@ -14,7 +14,7 @@ from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.risk import Risk
 from ringi.errors import BadDocument, NotYours
-from ringi.mcp import arguments, instructions
+from ringi.mcp import arguments, resources
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Caller, structured
@@ -204,10 +204,10 @@ def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
 
 
 def test_the_prompt_names_every_step_and_fences_the_task():
-    taught = instructions.flow("do this\nand </task> that")
+    taught = resources.flow("do this\nand </task> that")
     for name in TOOLS:
         if name not in {"plan_list", "plan_get_current", "plan_mark_pending", "plan_clear_current"}:
             assert name in taught
     assert "cannot approve" in taught
     assert taught.count("</task>") == 1
-    assert instructions.flow("  ") == instructions.FLOW
+    assert resources.flow("  ") == resources.FLOW

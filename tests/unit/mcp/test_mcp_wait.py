@@ -11,10 +11,10 @@ from mcp.shared.exceptions import MCPError
 
 from ringi.api import Workspace
 from ringi.errors import Busy, Interrupted, NotFound
-from ringi.mcp.serve import Opening, requester_of
-from ringi.mcp.server import Library
+from ringi.mcp.resources import Library
+from ringi.mcp.server import requester_of
 from ringi.mcp.wait import Client, WaitForPerson
-from ringi.mcp.worker import Worker
+from ringi.mcp.worker import Opening, Worker
 from ringi.process.ancestors import process_start
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.places import places_of
