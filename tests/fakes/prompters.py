@@ -26,6 +26,8 @@ class ScriptedPrompter:
         self.deltas: list[PlanComparison] = []
         self.edited: Callable[[bytes], tuple[bytes, int]] = lambda data: (data, 0)
         self.waits_for_checks = True
+        self.patience: list[bool] = []
+        """Whether the person waits each time; they do unless it says otherwise."""
         self.checks_done: Callable[[], None] = lambda: None
 
     def choose(self) -> Choice:
@@ -81,12 +83,14 @@ class ScriptedPrompter:
         del path
         return self.edited(data)
 
-    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
-        if self.waits_for_checks:
+    def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
+        waits = until_end and (not self.patience or self.patience.pop(0))
+        if waits or self.waits_for_checks:
             checks.wait()
             done()
-        else:
-            self.checks_done = done
+            return True
+        self.checks_done = done
+        return False
 
     def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
         if said is not None:

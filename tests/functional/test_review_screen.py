@@ -555,7 +555,7 @@ def test_the_tests_run_again_after_a_change(shop: Desk, screens: Screens) -> Non
 
 
 @sandboxed
-def test_no_answer_while_the_tests_run(shop: Desk, screens: Screens) -> None:
+def test_whoever_does_not_wait_for_the_tests_decides_nothing(shop: Desk, screens: Screens) -> None:
     commit_all(shop)
     # Quick in the agent's copy, slow once the line was edited.
     name = shop.agent(BY_AGENT, "--check", "! grep -q three! many.txt || sleep 613")
@@ -566,8 +566,9 @@ def test_no_answer_while_the_tests_run(shop: Desk, screens: Screens) -> None:
     screen.type("!", enter=True)
     screen.wait("the tests run … [1-9] s")
     screen.press("a")
-    screen.wait("Wait for the tests")
-    screen.press("j")
+    screen.wait("Waiting for the tests")
+    screen.press("a", "j")
+    screen.wait_gone("Waiting for the tests")
     assert screen.alive
     screen.press("esc")
     screen.wait("the tests were stopped")
@@ -576,6 +577,37 @@ def test_no_answer_while_the_tests_run(shop: Desk, screens: Screens) -> None:
     screen.press("a")
     assert screen.exit_code == 0
     assert "line three!" in (shop.root / "many.txt").read_text()
+
+
+@sandboxed
+@pytest.mark.parametrize("passes", [True, False])
+def test_an_answer_waits_for_the_tests(shop: Desk, screens: Screens, passes: bool) -> None:
+    commit_all(shop)
+    waiting = "mkfifo gate && read went < gate && test $went = ok"
+    name = shop.agent(BY_AGENT, "--check", f"! grep -q three! many.txt || {{ {waiting}; }}")
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    find(screen, r"\+line three")
+    screen.press("e")
+    screen.type("!", enter=True)
+    screen.wait("the tests run … [1-9] s")
+    screen.press("a")
+    screen.wait("Waiting for the tests")
+    gate_of(shop).write_text("ok\n" if passes else "no\n")
+    if not passes:
+        assert "failed with exit code 1" in screen.wait("A check failed. Apply it all the same?")
+        screen.press("y")
+    assert screen.exit_code == 0
+    assert "line three!" in (shop.root / "many.txt").read_text()
+
+
+def gate_of(desk: Desk) -> Path:
+    """Where a test of the project waits, in its copy."""
+    with open_workspace(desk.root) as workspace:
+        copies = workspace.places.copies
+    while not (found := list(copies.glob("*/tree/gate"))):
+        time.sleep(0.05)
+    return found[0]
 
 
 @sandboxed

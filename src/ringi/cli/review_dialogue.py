@@ -146,10 +146,12 @@ class DialoguePrompter(LinePrompter):
     def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
         return editor.edit(path, data, self._app.environment)
 
-    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
+    def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
+        del until_end  # a dialogue always waits
         self.say(Text("The tests run; Ctrl-C stops them …"), Style.FAINT)
         checks.wait()
         done()
+        return True
 
     def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
         if said is not None:

@@ -58,7 +58,6 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
     "q": ReviewAct.QUIT,
 }
 """Those that mean the same on a full screen and in a dialogue."""
-WAIT: Final = Text("Wait for the tests, or stop them with esc; then answer.")
 _WHOLE: Final = Text("It can only be dropped whole.")
 _UNCHANGED: Final = Text("Nothing was changed.")
 
@@ -91,8 +90,11 @@ class PlanPrompter(ReviewPrompter, Protocol):
     def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
         """The content after the person's editor, and its exit code."""
 
-    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
-        """Calls `done` when they end: either blocks until then, or returns and calls it later."""
+    def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
+        """Calls `done` when they end: either blocks until then, or returns False and calls it later.
+
+        With `until_end` it blocks, unless the person does not want to wait.
+        """
 
     def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
         """Shows the checks' result, with the end of a failed one's output."""
@@ -186,10 +188,15 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
             checks.stop()
             self.prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
 
-    def waits_for_checks(self) -> bool:
-        if self._checks is not None:
-            self.prompter.say(WAIT, Style.WARNING)
-        return self._checks is not None
+    def checks_settled(self) -> bool:
+        """Waits for the checks before a decision; False if the person decides nothing now.
+
+        Nobody has decided on checks that could not run: then they decide again.
+        """
+        checks = self._checks
+        if checks is None:
+            return True
+        return self.prompter.watch(checks, self._checked, until_end=True) and checks.why_not is None
 
     def spec(self, choice: Choice) -> ActionSpecExt | None:
         if not self.plan.specs:
@@ -242,7 +249,7 @@ def _apply(review: PlanReview, _: Choice) -> ReviewEnd | None:
 
 
 def _approve(review: PlanReview, _: Choice) -> ReviewEnd | None:
-    if review.waits_for_checks():
+    if not review.checks_settled():
         return None
     note = (review.prompter.ask(Text("Your note on the approval:")) or "").strip()
     if not note:
@@ -253,7 +260,7 @@ def _approve(review: PlanReview, _: Choice) -> ReviewEnd | None:
 
 def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None:
     plan, prompter = review.plan, review.prompter
-    if review.waits_for_checks():
+    if not review.checks_settled():
         return None
     failed = any(result.exit_code for result in plan.document.state.checks)
     if failed and not agrees(prompter, Text("A check failed. Apply it all the same? [y/n]")):

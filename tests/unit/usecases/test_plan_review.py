@@ -12,7 +12,7 @@ from ringi.errors import NoSandbox
 from ringi.plans.check import add_checks
 from ringi.ports import Ran
 from ringi.text import Text
-from ringi.usecases.plan_review import WAIT, News, PlanReview
+from ringi.usecases.plan_review import News, PlanReview
 from ringi.usecases.review import Choice, ReviewAct, ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.diff import Row, RowKind
@@ -405,17 +405,47 @@ def test_why_no_check_could_run(workspace: Workspace, plan_id: str) -> None:
 
 
 @pytest.mark.req("PT-8")
-def test_no_answer_while_the_checks_run(workspace: Workspace, plan_id: str) -> None:
+def test_whoever_does_not_wait_for_the_checks_decides_nothing(workspace: Workspace, plan_id: str) -> None:
     with_checks(workspace, plan_id)
     checks = Checks()
     acts = [ReviewAct.APPLY, ReviewAct.APPROVE, ReviewAct.STOP_CHECKS, ReviewAct.APPLY]
     sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), *acts, checks=checks)
     sitting.prompter.waits_for_checks = False
+    sitting.prompter.patience = [False, False]
     assert sitting.run() is ReviewEnd.APPLY
     assert checks.stopped
-    assert sitting.prompter.said[1:] == [str(WAIT), str(WAIT), "the tests were stopped"]
+    assert sitting.prompter.patience == []
+    assert sitting.prompter.asked == []
     sitting.prompter.checks_done()
     assert sitting.prompter.said[-1] == "the tests were stopped"
+
+
+@pytest.mark.req("PT-8")
+@pytest.mark.parametrize(
+    ("code", "answers", "end"),
+    [(0, (), ReviewEnd.APPLY), (1, ("n",), ReviewEnd.LEFT), (1, ("y",), ReviewEnd.APPLY)],
+)
+def test_an_answer_waits_for_the_checks(
+    workspace: Workspace, plan_id: str, code: int, answers: tuple[str, ...], end: ReviewEnd
+) -> None:
+    with_checks(workspace, plan_id)
+    results = [CheckResult("make test", code, 0.1, "", "")]
+    checks = Checks(runs=lambda: add_checks(workspace.services, plan_id, results))
+    steps = (Choice(ReviewAct.DROP, 1), ReviewAct.APPLY)
+    sitting = Sitting(workspace, plan_id, *steps, answers=answers, checks=checks)
+    sitting.prompter.waits_for_checks = False
+    assert sitting.run() is end
+    asked = ["A check failed. Apply it all the same? [y/n]"] if code else []
+    assert sitting.prompter.asked == asked
+
+
+def test_checks_that_could_not_run_are_no_answer(workspace: Workspace, plan_id: str) -> None:
+    with_checks(workspace, plan_id)
+    checks = Checks(why_not=Text("the disk is full"))
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
+    sitting.prompter.waits_for_checks = False
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.prompter.said[-1] == "tests not run: the disk is full"
 
 
 def test_the_checks_end_with_the_review(workspace: Workspace, plan_id: str) -> None:

@@ -26,7 +26,7 @@ from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import Overlap, PlanDocument, PlanStatus
 from ringi.errors import RingiError
 from ringi.text import Text
-from ringi.usecases.plan_review import KEYS, WAIT, News, RunningChecks
+from ringi.usecases.plan_review import KEYS, News, RunningChecks
 from ringi.usecases.review import Choice, ReviewAct
 from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
 from ringi.views.diff import LINES, RowKind, Section, delta_sections
@@ -55,6 +55,7 @@ _ACTS: Final[Mapping[str, ReviewAct]] = {
 }
 _GONE: Final = frozenset(["eof", "stop", "ctrl-c"])
 """The person has gone, or wants to leave."""
+_DECIDING: Final = frozenset([ReviewAct.APPLY, ReviewAct.APPROVE])
 _ON_LINES: Final = frozenset([ReviewAct.EDIT_LINE, ReviewAct.ADD_LINE, ReviewAct.DELETE_LINE])
 _ON_SPECS: Final = frozenset(
     [*_ON_LINES, ReviewAct.DROP, ReviewAct.DROP_HUNK, ReviewAct.EDIT_FILE, ReviewAct.COMMENT]
@@ -136,9 +137,9 @@ class ScreenPrompter:
             return Choice(act, view.cursor.section, hunk, row)
         return None
 
-    def _next_key(self) -> str:
-        """Draws, and does idle work, until a key is typed."""
-        while True:
+    def _next_key(self, goes_on: Callable[[], bool] = lambda: True) -> str:
+        """Draws, and does idle work, until a key is typed; "" if the wait is over before that."""
+        while goes_on():
             self._draw()
             key = self._terminal.key(_LOOK_SEC if self._idle.waits else 0)
             if self._checks is not None and self._checks.ended:
@@ -148,6 +149,7 @@ class ScreenPrompter:
                 return key
             if not key:
                 self._idle.do_something()
+        return ""
 
     def _draw(self, *, asks: bool = False) -> None:
         """With `asks`, discards what was typed before the question is on the screen."""
@@ -219,14 +221,20 @@ class ScreenPrompter:
         with self._terminal.suspended():
             return editor.edit(path, data, self._app.environment)
 
-    def watch(self, checks: RunningChecks, done: Callable[[], None]) -> None:
+    def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
         self._checks, self._checks_done = checks, done
+        if not until_end:
+            return False
+        self.say(Text("Waiting for the tests; any other key cancels."))
+        key = self._next_key(lambda: self._checks is not None)
+        while _ACTS.get(key) in _DECIDING:  # an impatient person
+            key = self._next_key(lambda: self._checks is not None)
+        self.view.message = None
+        return not key
 
     def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
         self._checks = None
         self.view.checks, self.view.output = said, output
-        if self.view.message is not None and self.view.message.text is WAIT:
-            self.view.message = None
 
 
 class Idle:
