@@ -601,7 +601,7 @@ class NoTool(Refused):
 
 class CheckFailed(Refused):
     code = "check_failed"
-    message = "Plan {plan}: {command} ended with exit code {exit_code}; {became}"
+    message = "Plan {plan}: {command} {ended}; {became}"
     hint = "See its output: ringi show {plan}"
 
 

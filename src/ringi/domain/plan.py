@@ -18,6 +18,7 @@ from ringi.domain.change_plan import (
 )
 from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.risk import Risk, RiskReason, highest
+from ringi.text import Text
 
 
 class PlanStatus(StrEnum):
@@ -222,6 +223,14 @@ class CheckResult(Document, frozen=True):
     """Its last lines."""
     phase: CheckPhase | UnsetType = UNSET
     """Unset if the check ran in the proposer's own copy."""
+    timeout_sec: float | UnsetType = UNSET
+    """Set if it was stopped because it took longer."""
+
+    @property
+    def ended(self) -> Text:
+        if self.timeout_sec is UNSET:
+            return Text("ended with exit code {code}", code=self.exit_code)
+        return Text("was stopped after {seconds} s (checks.timeout_sec)", seconds=f"{self.timeout_sec:g}")
 
 
 class PlannedCommit(Document, frozen=True):

@@ -60,12 +60,7 @@ def require_before(services: Services, stored: StoredPlan, planned: PlannedCheck
     for result in results:
         if result.exit_code:
             _record(services, stored, results)
-            raise CheckFailed(
-                plan=f"p{stored.number}",
-                command=result.command,
-                exit_code=result.exit_code,
-                became=Text("nothing was changed"),
-            )
+            raise _failure(stored, result, Text("nothing was changed"))
     return results
 
 
@@ -182,8 +177,17 @@ def check_after(services: Services, plan_id: str, approval: Approval) -> None:
         return
     became = _deal_with(services, services.store.plan(plan_id), planned, approval)
     _over(services)
-    name = f"p{stored.number}"
-    raise CheckFailed(plan=name, command=failed.command, exit_code=failed.exit_code, became=became)
+    raise _failure(stored, failed, became)
+
+
+def _failure(stored: StoredPlan, result: CheckResult, became: Text) -> CheckFailed:
+    return CheckFailed(
+        plan=f"p{stored.number}",
+        command=result.command,
+        exit_code=result.exit_code,
+        ended=result.ended,
+        became=became,
+    )
 
 
 def _deal_with(services: Services, stored: StoredPlan, planned: PlannedChecks, approval: Approval) -> Text:

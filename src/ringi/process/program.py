@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ringi.errors import NoSuchProgram
+from ringi.text import Text
 
 _INTERPRETER: Final = re.compile(r"python[0-9.]*|node|ruby|perl|(ba|z|da)?sh|env|npx|uvx")
 
@@ -23,17 +23,18 @@ def _runs_a_file(argv: Sequence[str]) -> bool:
 
 
 def program_of(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
-    """The file that is executed. Raises NoSuchProgram."""
-    name = argv[0]
-    if "/" in name:
-        found = folder / name
-        if not found.is_file() or not os.access(found, os.X_OK):
-            raise NoSuchProgram(name=name)
-        return found
-    there = shutil.which(name, path=environment.get("PATH", os.defpath))
-    if there is None:
+    """The file that is executed if the command is started in that folder. Raises NoSuchProgram."""
+    name = argv[0] if argv else ""
+    if not name or "\0" in name:
         raise NoSuchProgram(name=name)
-    return folder / there
+    # An empty entry of PATH means the current folder; a relative one is relative to it.
+    folders = [""] if "/" in name else environment.get("PATH", os.defpath).split(os.pathsep)
+    # Not Path.is_file, which raises if a folder of PATH cannot be searched.
+    there = [path for at in folders if os.path.isfile(path := folder / at / name)]  # noqa: PTH113
+    for path in there:
+        if os.access(path, os.X_OK):
+            return path
+    raise NoSuchProgram(name=Text("{name} that may be executed", name=name) if there else name)
 
 
 def from_here(argv: Sequence[str], here: Path, root: Path) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ class Command:
             if ready:
                 self.hear()
         if not self._pid:
-            raise OSError(errno.ECHILD, os.strerror(errno.ECHILD), _SUPERVISOR[0])
+            raise OSError(errno.ECHILD, "the process that supervises it ended first", _SUPERVISOR[0])
 
     def keep_alive(self) -> None:
         """Continues the supervisor if somebody stopped it; to be called every `CHECK_EVERY` seconds."""
@@ -251,12 +251,12 @@ def _encoded_pairs(env: Mapping[str, str]) -> dict[bytes, bytes]:
 
 
 def _not_started(error: OSError, program: str, env: Mapping[str, str]) -> OSError:
-    number = error.errno or 0
+    number, words = error.errno or 0, error.strerror
     # Also the error for a missing command if a folder of PATH cannot be searched.
     denied = number == errno.EACCES and "/" not in program
     if denied and shutil.which(program, os.F_OK, env.get("PATH", os.defpath)) is None:
-        number = errno.ENOENT
-    return OSError(number, os.strerror(number), error.filename or program)
+        number, words = errno.ENOENT, os.strerror(errno.ENOENT)
+    return OSError(number, words, error.filename or program)
 
 
 def _is_of(process: Stat, pid: int, mark: bytes) -> bool:

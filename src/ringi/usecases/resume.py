@@ -255,10 +255,7 @@ def _failed(checks: Sequence[CheckResult]) -> Iterator[str]:
     for check in checks:
         if check.exit_code:
             output = check.output.strip()[-_MOST_OUTPUT:]
-            yield (
-                f"This check failed with exit code {check.exit_code}: {_one_line(check.command)}\n"
-                + _quoted(output)
-            )
+            yield f"This check {check.ended}: {_one_line(check.command)}\n" + _quoted(output)
 
 
 def _beginning(text: str, most: int) -> str:

@@ -151,6 +151,11 @@ def committed(count: int) -> Text:
 
 
 def check(result: CheckResult) -> Text:
+    if result.timeout_sec is not msgspec.UNSET:
+        limit = f"{result.timeout_sec:g}"
+        return Text(
+            "stopped after {seconds} s (checks.timeout_sec): {command}", seconds=limit, command=result.command
+        )
     if result.exit_code != 0:
         return Text("failed with exit code {code}: {command}", code=result.exit_code, command=result.command)
     if result.phase is CheckPhase.BEFORE:

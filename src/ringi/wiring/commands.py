@@ -10,29 +10,26 @@ from ringi.workspace.places import Places, user_folder
 if TYPE_CHECKING:
     from ringi.domain.plan import CheckPhase, CheckResult
     from ringi.ports import Ran
-    from ringi.workspace.checks import CopyChecks
     from ringi.workspace.commands import WorkspaceCommands
-    from ringi.workspace.copy_run import Files, Progress
+    from ringi.workspace.copy_run import CopyChecks, Files, Progress
 
 
 class PlanCommands:
-    """In the workspace, or in a copy of it."""
-
-    def __init__(
-        self, places: Places, config: Config, environment: Mapping[str, str], root: Path | None = None
-    ) -> None:
+    def __init__(self, places: Places, config: Config, environment: Mapping[str, str]) -> None:
         self._places = places
         self._config = config
         self._environment = environment
-        self._root = root or places.root
 
     def sandboxed(self) -> bool:
-        return self._loaded().sandboxed()
+        return self.in_folder(self._places.root).sandboxed()
 
     def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> "Ran":
-        return self._loaded().run(argv, folder, timeout_sec=timeout_sec, sandboxed=sandboxed)
+        return self.in_folder(self._places.root).run(
+            argv, folder, timeout_sec=timeout_sec, sandboxed=sandboxed
+        )
 
-    def _loaded(self) -> "WorkspaceCommands":
+    def in_folder(self, root: Path) -> "WorkspaceCommands":
+        """The workspace, or a copy of it."""
         from ringi.workspace.commands import CommandSettings, WorkspaceCommands  # noqa: PLC0415  # see the top
 
         home, user = Path(self._environment.get("HOME", "")), user_folder(self._environment)
@@ -44,7 +41,7 @@ class PlanCommands:
             output_bytes=self._config.run.output_bytes,
             hidden=(self._places.states, *secret, *([user] if user else [])),
         )
-        return WorkspaceCommands(self._root, self._environment, settings)
+        return WorkspaceCommands(root, self._environment, settings)
 
 
 class PlanChecks:
@@ -65,7 +62,7 @@ class PlanChecks:
         return self._loaded()(commands, files, phase)
 
     def _loaded(self) -> "CopyChecks":
-        from ringi.workspace.checks import CopyChecks  # noqa: PLC0415  # see the top
+        from ringi.workspace.copy_run import CopyChecks  # noqa: PLC0415  # see the top
 
         return CopyChecks(
             self._places,
@@ -73,7 +70,7 @@ class PlanChecks:
             self._config.checks.timeout_sec,
             carry=self._config.beside.carry,
             on_progress=self._on_progress,
-            commands_in=lambda tree: PlanCommands(self._places, self._config, self._environment, tree),
+            commands_in=PlanCommands(self._places, self._config, self._environment).in_folder,
         )
 
 

@@ -1,7 +1,7 @@
 """Commands of a plan: run in the workspace, in a sandbox if there is one."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,6 +10,7 @@ from ringi.ports import Ran
 from ringi.process import sandbox
 from ringi.process.capture import last, run
 from ringi.process.environment import GIT_PLACES, SYSTEM_PATH
+from ringi.process.program import program_of
 from ringi.text import Text
 
 # Paths, tools and preferences. Nothing that may contain a secret (proxies) or lead to one (sockets), and
@@ -60,17 +61,8 @@ class WorkspaceCommands:
         return self._bwrap() is not None
 
     def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
-        bwrap = self._bwrap() if sandboxed else None
-        if sandboxed and bwrap is None:
-            raise NoSandbox(why=Text("it is not there any more"))
         cwd = self._folder(folder)
-        environment = self._passed(cwd)
-        program = _program(argv, cwd, environment.get("PATH", os.defpath))
-        words = [program, *argv[1:]]
-        if bwrap is not None:
-            words = [bwrap, *self._sandbox(program, cwd), *words]
-            # That folder is read-only in the sandbox; without the variable programs use /tmp.
-            environment.pop("TMPDIR", None)
+        words, environment = self.enclosed(argv, cwd, self._environment, sandboxed=sandboxed)
         try:
             ran = run(
                 words,
@@ -83,6 +75,22 @@ class WorkspaceCommands:
             raise _not_startable(argv[0], error) from None
         return Ran(ran.exit_code, ran.text, ran.cut, ran.timed_out, ran.duration_sec)
 
+    def enclosed(
+        self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str], *, sandboxed: bool = True
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The command in the sandbox, and its environment. Raises NoSandbox, NoSuchProgram."""
+        bwrap = self._bwrap() if sandboxed else None
+        if sandboxed and bwrap is None:
+            raise NoSandbox(why=Text("it is not there any more"))
+        passed = self._passed(environment, cwd)
+        program = program_of(argv, cwd, passed)
+        words = (str(program), *argv[1:])
+        if bwrap is None:
+            return words, passed
+        # That folder is read-only in the sandbox; without the variable programs use /tmp.
+        passed.pop("TMPDIR", None)
+        return (bwrap, *self._sandbox(program, cwd), *words), passed
+
     def _bwrap(self) -> str | None:
         if self._settings.sandbox == "off":
             return None
@@ -92,10 +100,10 @@ class WorkspaceCommands:
             raise NoSandbox(why=why)
         return None if why else found
 
-    def _sandbox(self, program: str, cwd: Path) -> list[str]:
+    def _sandbox(self, program: Path, cwd: Path) -> list[str]:
         mounts = sandbox.mounts_of(self._root, self._settings.hidden)
-        if not all(sandbox.sees(mounts, path) for path in (Path(program), Path(os.path.realpath(program)))):
-            raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=program))
+        if not all(sandbox.sees(mounts, path) for path in (program, Path(os.path.realpath(program)))):
+            raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
         return sandbox.arguments(mounts, cwd)
 
     def _folder(self, folder: str) -> Path:
@@ -110,35 +118,12 @@ class WorkspaceCommands:
             raise PathRefused(path=folder, why=Text("it is not a folder"))
         return real
 
-    def _passed(self, cwd: Path) -> dict[str, str]:
+    def _passed(self, environment: Mapping[str, str], cwd: Path) -> dict[str, str]:
         named = _HARMLESS.union(self._settings.environment) - GIT_PLACES
         passed = {
-            name: value
-            for name, value in self._environment.items()
-            if name in named or name.startswith("LC_")
+            name: value for name, value in environment.items() if name in named or name.startswith("LC_")
         }
         return {**passed, "PWD": str(cwd)}
-
-
-def _program(argv: Sequence[str], cwd: Path, path: str) -> str:
-    """The file that would be executed if the command is started in that folder."""
-    name = argv[0] if argv else ""
-    if not name or "\0" in name:
-        raise NoSuchProgram(name=name)
-    # Not Path.is_file, which raises if a folder of PATH cannot be searched.
-    there = [candidate for candidate in _candidates(name, cwd, path) if os.path.isfile(candidate)]  # noqa: PTH113
-    for candidate in there:
-        if os.access(candidate, os.X_OK):
-            return candidate
-    if there:
-        raise NoSuchProgram(name=Text("{name} that may be executed", name=name))
-    raise NoSuchProgram(name=name)
-
-
-def _candidates(name: str, cwd: Path, path: str) -> Iterator[str]:
-    folders = [""] if "/" in name else path.split(os.pathsep)
-    # An empty entry of PATH means the current folder; a relative one is relative to it.
-    return (str(cwd / folder / name) for folder in folders)
 
 
 def _not_startable(name: str, error: OSError | ValueError) -> NoSuchProgram:

@@ -13,13 +13,13 @@ from typing import Final, NamedTuple, Self
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.plan import CheckPhase, CheckResult
-from ringi.errors import CopyFailed, PathRefused, StorageFailed
+from ringi.errors import CopyFailed, NoSandbox, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
-from ringi.ports import Commands
 from ringi.process.capture import Limit, Ran, last, run, shell
 from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
 from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
+from ringi.workspace.commands import WorkspaceCommands
 from ringi.workspace.copy import Difference, Supervisor, WorkCopy
 from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
@@ -46,6 +46,10 @@ Enclosing = Callable[[Invocation], Invocation]
 """Wraps a command in a sandbox."""
 
 
+def _as_it_is(invocation: Invocation) -> Invocation:
+    return invocation
+
+
 class Touched(Enum):
     """What commands did to the files of a copy."""
 
@@ -63,7 +67,7 @@ class CopyRun:
         copy: WorkCopy,
         environment: Mapping[str, str],
         difference: Difference | None = None,
-        enclosing: Enclosing = lambda invocation: invocation,
+        enclosing: Enclosing = _as_it_is,
     ) -> None:
         """`difference` is what the copy contains now; by default, what the workspace contained then."""
         self.copy = copy
@@ -100,19 +104,8 @@ class CopyRun:
 
     def check(self, command: str, timeout_sec: float, phase: CheckPhase | UnsetType = UNSET) -> CheckResult:
         ran = self.run(command, timeout_sec=timeout_sec, output=last(_KEPT_OUTPUT))
-        return self._result(command, ran.exit_code, ran.duration_sec, ran.text, phase)
-
-    def check_with(
-        self, commands: Commands, command: str, timeout_sec: float, phase: CheckPhase
-    ) -> CheckResult:
-        """Runs it in the sandbox used for commands of a plan."""
-        ran = commands.run(shell(command), "", timeout_sec=timeout_sec, sandboxed=True)
-        return self._result(command, ran.exit_code, ran.duration_sec, ran.output, phase)
-
-    def _result(
-        self, command: str, exit_code: int, duration_sec: float, output: str, phase: CheckPhase | UnsetType
-    ) -> CheckResult:
-        return CheckResult(command, exit_code, round(duration_sec, 3), self.tree, output, phase)
+        took, limit = round(ran.duration_sec, 3), timeout_sec if ran.timed_out else UNSET
+        return CheckResult(command, ran.exit_code, took, self.tree, ran.text, phase, limit)
 
     def run_in_terminal(
         self, argv: Sequence[str], more: Mapping[str, str], *, output: int, listener: Listener | None = None
@@ -168,12 +161,14 @@ class ScratchCopies:
         *,
         carry: Sequence[str] = (),
         files: Files | None = None,
+        enclosing: Callable[[WorkCopy], Enclosing] = lambda _: _as_it_is,
         on_progress: Progress = lambda _: None,
     ) -> None:
         self._places = places
         self._environment = environment
         self._carry = carry
         self._files = files or {}
+        self._enclosing = enclosing
         self._on_progress = on_progress
         self._copy: WorkCopy | None = None
         self._run: CopyRun | None = None
@@ -205,10 +200,10 @@ class ScratchCopies:
         )
         # What a command writes must not become a plan after a crash.
         copy.note(taken=True)
-        if not self._files:
-            return CopyRun(copy, self._environment)
-        lay_over(Tree(OsFileSystem(), copy.tree), self._files)
-        return CopyRun(copy, self._environment, copy.difference())
+        if self._files:
+            lay_over(Tree(OsFileSystem(), copy.tree), self._files)
+        difference = copy.difference() if self._files else None
+        return CopyRun(copy, self._environment, difference, self._enclosing(copy))
 
     def discard(self) -> None:
         copy, self._copy, self._run = self._copy, None, None
@@ -220,6 +215,65 @@ class ScratchCopies:
             # The commands' results still count; the next removal tries again.
             why = error.details["why"] if isinstance(error, StorageFailed) else why_failed(error)
             self._on_progress(Text("{path} cannot be removed: {why}", path=str(copy.folder), why=why))
+
+
+class CopyChecks:
+    """Runs the commands one after another in one copy, until one fails.
+
+    The next command sees what the one before left, as a test needs the build.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        environment: Mapping[str, str],
+        timeout_sec: float,
+        *,
+        carry: Sequence[str] = (),
+        on_progress: Progress = lambda _: None,
+        commands_in: Callable[[Path], WorkspaceCommands] | None = None,
+    ) -> None:
+        """`commands_in` has the sandbox of a plan's commands, for a folder."""
+        self._places = places
+        self._environment = environment
+        self._timeout_sec = timeout_sec
+        self._carry = carry
+        self._on_progress = on_progress
+        self._commands_in = commands_in
+
+    def sandboxed(self) -> bool:
+        try:
+            return self._commands_in is not None and self._commands_in(self._places.root).sandboxed()
+        except NoSandbox:
+            return False
+
+    def __call__(self, commands: Sequence[str], files: Files, phase: CheckPhase) -> tuple[CheckResult, ...]:
+        results: list[CheckResult] = []
+        with ScratchCopies(
+            self._places,
+            self._environment,
+            carry=self._carry,
+            files=files,
+            # Nobody has approved these bytes yet.
+            enclosing=self._sandbox if phase is CheckPhase.DRY and self.sandboxed() else lambda _: _as_it_is,
+            on_progress=self._on_progress,
+        ) as copies:
+            for command in commands:
+                copy_run = copies.current()
+                self._on_progress(Text("running {command} …", command=command))
+                results.append(copy_run.check(command, self._timeout_sec, phase))
+                if results[-1].exit_code:
+                    break
+        return tuple(results)
+
+    def _sandbox(self, copy: WorkCopy) -> Enclosing:
+        def enclosing(invocation: Invocation) -> Invocation:
+            if self._commands_in is None:
+                return invocation
+            argv, env = self._commands_in(copy.tree).enclosed(invocation.argv, copy.tree, invocation.env)
+            return Invocation(argv, {**env, WITH_VARIABLE: copy.id})
+
+        return enclosing
 
 
 def remove_abandoned(copies: Path) -> None:

@@ -30,8 +30,8 @@ from ringi.fs import OsFileSystem
 from ringi.plans import check
 from ringi.plans.services import Services
 from ringi.ports import StoredPlan
-from ringi.workspace.checks import CopyChecks
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_run import CopyChecks
 from ringi.workspace.places import places_of
 from tests.fakes.world import World
 from tests.helpers import HELLO, create, delete, environment_of, make_files, untouched, write

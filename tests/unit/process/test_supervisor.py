@@ -274,3 +274,18 @@ class TestAsWithoutASupervisor:
     def test_too_many_words(self, tmp_path: Path) -> None:
         with pytest.raises(OSError, match="Argument list too long"):
             run(["echo", "x" * 10**6], cwd=tmp_path, env=ENV, timeout_sec=PATIENCE, output=last(10))
+
+
+@on_linux
+def test_a_supervisor_that_cannot_start_is_named_as_the_cause(tmp_path: Path) -> None:
+    (tmp_path / "libc.so.6").write_bytes(b"not a library")
+    program = (
+        "import os, sys; from pathlib import Path; from ringi.process.capture import last, run\n"
+        "os.environ['LD_LIBRARY_PATH'] = sys.argv[1]\n"
+        "try: run(['true'], cwd=Path('/'), env={}, timeout_sec=30, output=last(100))\n"
+        "except OSError as error: print(error.strerror)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], env=ENV, capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "the process that supervises it ended first\n"

@@ -159,7 +159,9 @@ def test_no_secret_is_passed_on(place: Place):
 def test_only_named_variables_are_passed_on(environment: dict[str, str]):
     commands = WorkspaceCommands(Path("/"), environment, CommandSettings("off", ("MY_FLAG",), 1, ()))
     words = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "PROXY", "SOCK", "_KEY", "PRELOAD", "OPTIONS")
-    assert not [name for name in commands._passed(Path("/")) if any(word in name for word in words)]
+    assert not [
+        name for name in commands._passed(environment, Path("/")) if any(word in name for word in words)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,25 @@
 """Checks run in copies: about exactly the bytes in question, and without a trace in the workspace."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
+from ringi.process import sandbox
 from ringi.process.ancestors import process_start
+from ringi.process.environment import SYSTEM_PATH
 from ringi.text import Text
-from ringi.workspace.checks import CopyChecks
+from ringi.views import words
+from ringi.workspace.commands import CommandSettings, WorkspaceCommands
 from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_run import SCRATCH, lay_over
+from ringi.workspace.copy_run import SCRATCH, CopyChecks, lay_over
 from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 from tests.helpers import environment_of, fingerprint, make_files, untouched
@@ -35,6 +40,12 @@ def run(places: Places, *commands: str, files=None, timeout: float = 30, **more)
     assert WorkCopy.all(places.copies) == []
     assert list(places.copies.glob(".*")) == []
     return results
+
+
+def sandbox_trouble() -> str | None:
+    bwrap = sandbox.find(SYSTEM_PATH)
+    why = sandbox.trouble(bwrap) if bwrap else "bubblewrap is not installed"
+    return None if why is None else str(why)
 
 
 def codes(results: tuple[CheckResult, ...]) -> list[int]:
@@ -130,7 +141,33 @@ def test_a_formatter_does_not_make_the_next_check_pass(places: Places, rewriting
 @pytest.mark.req("PT-16")
 def test_a_check_that_takes_too_long_is_ended(places: Places, tmp_path: Path):
     (result,) = run(places, f"echo begun; sleep 60; touch {tmp_path}/late", "true", timeout=0.5)
-    assert (result.exit_code, result.output) == (124, "begun\n")
+    assert (result.exit_code, result.output, result.timeout_sec) == (124, "begun\n", 0.5)
+    assert str(words.check(result)).startswith("stopped after 0.5 s (checks.timeout_sec): echo begun;")
+    assert str(result.ended) == "was stopped after 0.5 s (checks.timeout_sec)"
+
+
+def test_a_command_may_end_with_the_same_code_by_itself(places: Places):
+    (result,) = run(places, "exit 124")
+    assert result.timeout_sec is UNSET
+    assert str(words.check(result)) == "failed with exit code 124: exit 124"
+
+
+def test_bytes_that_nobody_approved_are_checked_in_the_sandbox_of_a_plan(places: Places, tmp_path: Path):
+    if (why := sandbox_trouble()) is not None:
+        pytest.skip(why)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "secret").write_text("key\n")
+    settings = CommandSettings("auto", (), 65536, (tmp_path / "home",))
+    environment = {"PATH": os.environ["PATH"], "TOKEN": "t"}
+    command = f'test -z "$TOKEN" && ! cat {tmp_path}/home/secret && echo $RINGI_WITH && pwd > here'
+    (result,) = run(
+        places,
+        command,
+        environment={"TOKEN": "t"},
+        commands_in=lambda tree: WorkspaceCommands(tree, environment, settings),
+    )
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^\d{8}-\d{6}-[0-9a-f]{8}$", result.output, re.MULTILINE)
 
 
 @pytest.mark.req("PT-16")
@@ -221,7 +258,7 @@ def test_a_copy_that_cannot_be_removed_hides_no_result(places: Places):
 def child_that(places: Places, command: str) -> subprocess.CompletedProcess[str]:
     """A process of its own that checks with the command, in which {pid} is the process's number."""
     program = (
-        "import os, sys; from pathlib import Path; from ringi.workspace.checks import CopyChecks;"
+        "import os, sys; from pathlib import Path; from ringi.workspace.copy_run import CopyChecks;"
         "from ringi.workspace.places import places_of; from ringi.domain.plan import CheckPhase;"
         "places, command = places_of(Path(sys.argv[1]), os.environ), sys.argv[2].format(pid=os.getpid());"
         "CopyChecks(places, os.environ, 30)([command], {}, CheckPhase.DRY)"
