@@ -379,6 +379,16 @@ def test_what_was_signed_is_not_ended_without_a_person(room: Room) -> None:
     assert (approval["proof"], approval["strength"], approval["by"]) == ("signed", "strong", "hanako")
 
 
+@pytest.mark.req("IP-9")
+def test_an_approval_by_a_key_that_was_removed_does_not_count(room: Room) -> None:
+    room.desk.step("Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
+    (Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers").write_text("")
+    shown = room.desk.run("status", "--session", room.desk.short_id()).stdout
+    assert "! its approval does not count:" in shown
+    assert "signed with a listed key" not in shown
+    assert "approval" not in room.desk.json("status", "--session", room.desk.short_id())
+
+
 def test_a_number_of_no_option(room: Room) -> None:
     room.desk.step("Add JSON")
     for number in ("0", "3", "２２", "9" * 5000):  # noqa: RUF001

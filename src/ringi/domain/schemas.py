@@ -14,9 +14,9 @@ from ringi.domain import (
     grant,
     plan,
     project_state,
-    proof,
     run,
     session,
+    verdict,
 )
 
 SCHEMAS: Final[Mapping[str, Any]] = {
@@ -39,8 +39,8 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "plan-comparison": answer.PlanComparison,
     "extraction": plan.Extraction,
     "plan-answer": answer.PlanAnswer,
-    "proven": proof.Proven,
-    "proven-session": proof.ProvenSession,
+    "proven": verdict.Proven,
+    "proven-session": verdict.ProvenSession,
     "event": events.LoggedEvent,
     "change-plan": change_plan.ChangePlan,
     "project-state": project_state.ProjectState,

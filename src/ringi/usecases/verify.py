@@ -20,7 +20,8 @@ from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, Se
 from ringi.domain.events import EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionIntent, OpStatus
 from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, SpecKind
-from ringi.domain.proof import (
+from ringi.domain.subject import Subject
+from ringi.domain.verdict import (
     FileStanding,
     GivenApproval,
     GivenProof,
@@ -30,7 +31,6 @@ from ringi.domain.proof import (
     ProvenFile,
     ProvenSession,
 )
-from ringi.domain.subject import Subject
 from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion, NoCommit, NotFound
 from ringi.plans.commit import outcome_of, written
 from ringi.ports import Commits, Store, StoredCommand, StoredIntent

@@ -14,8 +14,8 @@ from ringi.domain import codec
 from ringi.domain.approval import Approval, SignedAct, SignedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckFailure, CheckResult, PlannedChecks, SpecKind
-from ringi.domain.proof import FileStanding
 from ringi.domain.risk import Risk
+from ringi.domain.verdict import FileStanding
 from ringi.errors import CheckFailed
 from ringi.plans.approve import statement as statement_for
 from ringi.plans.tool import PlanTool

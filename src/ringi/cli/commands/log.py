@@ -7,7 +7,7 @@ from ringi.cli.arguments import require_long
 from ringi.domain.session import is_session
 from ringi.errors import LogBroken
 from ringi.text import Text
-from ringi.views.proof import event_line
+from ringi.views.verdict import event_line
 
 
 @click.command()

@@ -14,7 +14,7 @@ from ringi.errors import NotFound, NotProven
 from ringi.text import Text
 from ringi.usecases.verify import CommitStanding, Examination, SessionVerdict, Verdict
 from ringi.views import words
-from ringi.views.proof import doubt_lines, proven_lines, session_lines, unexecuted_lines
+from ringi.views.verdict import doubt_lines, proven_lines, session_lines, unexecuted_lines
 
 
 @click.command()

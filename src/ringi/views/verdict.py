@@ -5,9 +5,9 @@ from typing import Final
 
 from ringi.domain.approval import Act, ProofKind
 from ringi.domain.events import LoggedEvent
-from ringi.domain.proof import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile, ProvenSession
 from ringi.domain.session import short
 from ringi.domain.subject import SubjectKind
+from ringi.domain.verdict import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile, ProvenSession
 from ringi.text import Text
 from ringi.views import words
 from ringi.views.lines import Line, Style, line, step
