@@ -48,11 +48,11 @@ class Desk:
                 code = main(words)
             return subprocess.CompletedProcess(words, code, _text(out), _text(errors))
 
-    def process(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """As `run`, in a process of its own."""
+    def process(self, *words: str, below: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+        """As `run`, in a process of its own; `below` is a subfolder to start it in."""
         return subprocess.run(
             [*RINGI, *words],
-            cwd=self.root,
+            cwd=self.root / below,
             env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,

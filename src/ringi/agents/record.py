@@ -32,6 +32,14 @@ class State(NamedTuple):
     """Of a file that does not exist yet; None for a folder."""
     unless: str = ""
     """If this variable is set, the place is not used."""
+    sealed: Mapping[str, bytes | None] = {}
+    """What in it can make something run later: settings, hooks, servers, rules. The agent can only read it.
+    With the content of a file that does not exist yet; None for a folder."""
+    layer: bool = False
+    """It holds programs that run later: the agent writes to a layer of its own."""
+    back: Callable[[bytes, bytes, str], bytes] | None = None
+    """For a file with state and settings in one: the agent writes to a copy, and this takes over the state.
+    Gets the file as it is now, the agent's, and the project's path; raises ValueError."""
 
     def find(self, environment: Mapping[str, str]) -> Path | None:
         if self.unless and environment.get(self.unless):
@@ -51,9 +59,18 @@ class State(NamedTuple):
 
 
 class Place(NamedTuple):
+    """A state of an agent, found on this machine."""
+
     path: Path
-    content: bytes | None
-    """Of a file that does not exist yet; None for a folder."""
+    state: State
+
+    @property
+    def content(self) -> bytes | None:
+        return self.state.content
+
+    @property
+    def sealed(self) -> dict[Path, bytes | None]:
+        return {self.path / name: content for name, content in self.state.sealed.items()}
 
 
 class Model(NamedTuple):
@@ -137,7 +154,7 @@ class Agent(NamedTuple):
         found: dict[Path, Place] = {}
         for state in self.state:
             if path := state.find(environment):
-                found.setdefault(path, Place(path, state.content))
+                found.setdefault(path, Place(path, state))
         return tuple(found.values())
 
     def note_on(self, file: str) -> Text | None:

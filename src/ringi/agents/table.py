@@ -4,6 +4,7 @@ The facts come from the agent's own documentation or source; docs/design/0023 an
 A record without state and entries is only for recognising that the agent started us.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -53,6 +54,49 @@ def _claude_said(output: str, _errors: str, _exit_code: int) -> Said:
     )
 
 
+# What Claude Code 2.1 runs or obeys outside of a conversation, below its folder.
+_CLAUDE_SETTINGS: Final[Mapping[str, bytes | None]] = {
+    "settings.json": b"{}\n", "settings.local.json": b"{}\n", "CLAUDE.md": b"", "keybindings.json": b"{}\n",
+    "agents": None, "commands": None, "hooks": None, "output-styles": None, "plugins": None, "rules": None,
+    "skills": None, "workflows": None,
+}  # fmt: skip
+_CLAUDE_OURS: Final = frozenset(
+    ["mcpServers", "allowedTools", "enabledMcpjsonServers", "disabledMcpjsonServers", "mcpContextUris"]
+)
+
+
+def _claude_state(now: bytes, inside: bytes, root: str) -> bytes:
+    """All of the agent's but what starts servers, allows tools or trusts other folders: that stays."""
+    kept, new = _object(now), _object(inside)
+    if new == kept:
+        return now
+    for name in _CLAUDE_OURS & (kept.keys() | new.keys()):
+        _put_back(new, kept, name)
+    known, projects = dict_at(kept, "projects"), dict_at(new, "projects")
+    for path, project in projects.items():
+        before = dict_at(known, path)
+        if isinstance(project, dict):
+            for name in [*project, *before]:
+                if name in _CLAUDE_OURS or (name.startswith("hasTrust") and path != root):
+                    _put_back(project, before, name)
+    return json.dumps(new, ensure_ascii=False, indent=2).encode()
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    """Raises ValueError."""
+    found = json.loads(data)
+    if not isinstance(found, dict):
+        raise ValueError  # noqa: TRY004  # as for text that is no JSON
+    return found
+
+
+def _put_back(new: dict[str, Any], kept: Mapping[str, Any], name: str) -> None:
+    if name in kept:
+        new[name] = kept[name]
+    else:
+        new.pop(name, None)
+
+
 # As a model, 2.1.240 (CHANGELOG.md of claude-code, claude_agent_sdk's subprocess_cli.py and types.py):
 #   --print                   one answer, no screen; the prompt comes from standard input
 #   --output-format json      one object: type, result, is_error, usage, total_cost_usd, api_error_status
@@ -71,8 +115,8 @@ _CLAUDE: Final = Agent(
     processes=("claude",),
     packages=("@anthropic-ai/claude-code",),
     state=(
-        State(".claude", "CLAUDE_CONFIG_DIR"),
-        State(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n"),
+        State(".claude", "CLAUDE_CONFIG_DIR", sealed=_CLAUDE_SETTINGS),
+        State(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n", back=_claude_state),
         State("{state}/claude"),
         State("{cache}/claude-cli-nodejs"),
     ),
@@ -127,6 +171,12 @@ def _codex_said(output: str, _errors: str, _exit_code: int) -> Said:
     return Said("" if problem else text, taken, given, problem=problem)
 
 
+_CODEX_SETTINGS: Final[Mapping[str, bytes | None]] = {
+    "config.toml": b"", "hooks.json": b"{}\n", "AGENTS.md": b"", "agents": None, "hooks": None,
+    "plugins": None, "prompts": None, "rules": None, "skills": None,
+}  # fmt: skip
+
+
 # As a model, August 2026 (codex-rs/exec/src/cli.rs, exec_events.rs, features/src/lib.rs of openai/codex):
 #   exec … -                  one answer; the prompt comes from standard input. It never asks for approval
 #   --json                    events as lines: item.completed with an agent_message, turn.completed with usage
@@ -143,7 +193,7 @@ _CODEX: Final = Agent(
     variables=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
     processes=("codex",),
     packages=("@openai/codex",),
-    state=(State(".codex", "CODEX_HOME"), State(".codex", "CODEX_SQLITE_HOME")),
+    state=(State(".codex", "CODEX_HOME", sealed=_CODEX_SETTINGS), State(".codex", "CODEX_SQLITE_HOME")),
     resume=("resume", "--last"),
     model=Model(
         words=(
@@ -198,6 +248,12 @@ def _gemini_said(output: str, errors: str, exit_code: int) -> Said:
     )
 
 
+_GEMINI_SETTINGS: Final[Mapping[str, bytes | None]] = {
+    "settings.json": b"{}\n", "trustedFolders.json": b"{}\n", "GEMINI.md": b"", "agents": None,
+    "commands": None, "extensions": None, "hooks": None, "policies": None, "skills": None,
+}  # fmt: skip
+
+
 # As a model, August 2026 (docs/cli, docs/reference/policy-engine.md, packages/cli/src/config/config.ts):
 #   --output-format json      one object: response, stats.models.*.tokens; error on standard error
 #   --approval-mode default   without a terminal, what would have to be approved is denied. Not plan: it can
@@ -213,7 +269,7 @@ _GEMINI: Final = Agent(
     private=("GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH"),
     processes=("gemini",),
     packages=("@google/gemini-cli",),
-    state=(State(".gemini", "GEMINI_CLI_HOME", below=".gemini"),),
+    state=(State(".gemini", "GEMINI_CLI_HOME", below=".gemini", sealed=_GEMINI_SETTINGS),),
     resume=("--resume", "latest", "--prompt-interactive"),
     model=Model(
         words=(
@@ -233,7 +289,13 @@ _OPENCODE: Final = Agent(
     variables=("OPENCODE", "OPENCODE_SESSION_ID"),
     processes=("opencode",),
     packages=("opencode-ai",),
-    state=tuple(State(f"{{{kind}}}/opencode") for kind in ("data", "state", "cache", "config")),
+    state=(
+        State("{data}/opencode", sealed={"bin": None}),
+        State("{state}/opencode"),
+        # Packages that it installs for providers and plugins, and its settings.
+        State("{cache}/opencode", layer=True),
+        State("{config}/opencode", layer=True),
+    ),
     # Its screen drops a message that comes together with --continue.
     resume=("run", "--continue"),
     presence=Presence(

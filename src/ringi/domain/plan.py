@@ -225,6 +225,12 @@ class CheckResult(Document, frozen=True):
     """Unset if the check ran in the proposer's own copy."""
     timeout_sec: float | UnsetType = UNSET
     """Set if it was stopped because it took longer."""
+    doubt: str | UnsetType = UNSET
+    """A variable or file that leads to the project's own files: then the result may be about other bytes."""
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0 and not self.doubt
 
     @property
     def ended(self) -> Text:

@@ -230,7 +230,7 @@ def _approval(services: Services, plan_id: str) -> Approval | None:
 
 
 def add_checks(services: Services, plan_id: str, results: Sequence[CheckResult]) -> None:
-    passed = sum(result.exit_code == 0 for result in results)
+    passed = sum(result.passed for result in results)
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
         state = stored.document.state

@@ -290,7 +290,7 @@ def _was_checked(document: PlanDocument) -> bool:
     if not planned or not planned.after:
         return True
     after = [check for check in document.state.checks if check.phase is CheckPhase.AFTER]
-    return bool(after) and all(check.exit_code == 0 for check in after)
+    return bool(after) and all(check.passed for check in after)
 
 
 def _recorded(

@@ -1,6 +1,7 @@
 """Runs git so that nothing in a repository can make it start another program."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -166,21 +167,19 @@ class Repository(NamedTuple):
             return None
         return cls(git_dir.resolve(), common.resolve())
 
-    def alternates(self) -> tuple[bytes, ...]:
-        """Its object folders, and those they point to, as lines of an alternates file."""
-        lines: dict[bytes, None] = {}
+    def objects(self) -> tuple[Path, ...]:
+        """Its object folder, and those it borrows from."""
+        found: dict[Path, None] = {}
         waiting = [self.common / "objects"]
         while waiting:
             folder = waiting.pop(0)
-            if quoted(folder) in lines:
+            if folder in found:
                 continue
-            lines[quoted(folder)] = None
-            for line in read_small(folder / "info" / "alternates").splitlines():
-                if line.startswith(b'"'):  # quoted by git; git itself resolves it
-                    lines[line] = None
-                elif line and not line.startswith(b"#"):
-                    waiting.append(Path(os.path.normpath(folder / os.fsdecode(line))))
-        return tuple(lines)
+            found[folder] = None
+            lines = read_small(folder / "info" / "alternates").splitlines()
+            named = [os.fsdecode(_unquoted(line)) for line in lines if line and not line.startswith(b"#")]
+            waiting += (Path(os.path.normpath(folder / name)) for name in named)
+        return tuple(found)
 
 
 def settings(git: Git, pattern: str) -> dict[tuple[str, str], str]:
@@ -245,6 +244,19 @@ def quoted(path: Path) -> bytes:
     """A path with any bytes, quoted for an alternates or a configuration file."""
     raw = os.fsencode(path)
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def _unquoted(line: bytes) -> bytes:
+    """As git quotes a path: in C's way, with three octal digits for unusual bytes."""
+    if not re.fullmatch(rb'".*"', line, re.DOTALL):
+        return line
+    known = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+
+    def plain(match: re.Match[bytes]) -> bytes:
+        word = match[1]
+        return bytes([int(word, 8)]) if word.isdigit() else known.get(word, word)
+
+    return re.sub(rb"\\([0-3][0-7]{2}|.)", plain, line[1:-1], flags=re.DOTALL)
 
 
 def keep(path: Path, data: bytes) -> None:

@@ -38,27 +38,29 @@ def program_of(argv: Sequence[str], folder: Path, environment: Mapping[str, str]
 
 
 def from_here(argv: Sequence[str], here: Path, root: Path) -> tuple[str, ...]:
-    """The same command, to be run at the top of the workspace or of a copy of it.
+    """The same command, to be run in the same folder of a copy.
 
-    Paths of its program, and of the script given to an interpreter, become relative to the top, or absolute
-    if they are outside.
+    Paths of its program, and of the script given to an interpreter, become absolute if they are outside the
+    workspace.
     """
     words, top = list(argv), Path(os.path.realpath(root))
     for at in _relative(argv):
         path = here / words[at]
-        # A bare name at the top stays as it is; it may also be the name of a package.
-        if path.is_file() and ("/" in words[at] or Path(os.path.realpath(here)) != top):
-            real = Path(os.path.realpath(path.parent), path.name)
-            words[at] = f"./{real.relative_to(top)}" if real.is_relative_to(top) else str(real)
+        real = Path(os.path.realpath(path.parent), path.name)
+        if path.is_file() and not real.is_relative_to(top):
+            words[at] = str(real)
     return tuple(words)
 
 
 def in_copy(argv: Sequence[str], tree: Path, root: Path) -> tuple[str, ...]:
-    """Files that git ignores are not in the copy: use the workspace's own."""
+    """Files that git ignores are not in the copy: use the workspace's own.
+
+    `tree` and `root` are the folders in which the command starts, in the copy and in the workspace.
+    """
     words = list(argv)
     for at in _relative(argv):
         if "/" in words[at] and not (tree / words[at]).exists() and (root / words[at]).is_file():
-            words[at] = str(root / words[at])
+            words[at] = os.path.normpath(root / words[at])
     return tuple(words)
 
 

@@ -69,23 +69,27 @@ class AgentPlaces(NamedTuple):
     """Real paths, without links. The deeper path wins."""
 
     writable: tuple[Path, ...]
-    """Its copy, its state, and what a person named."""
+    """Its state, and what a person named."""
     read_only: tuple[Path, ...]
-    """What must be visible although it may be below /tmp or a hidden folder."""
+    """What must be visible although it may be below /tmp, a hidden or a writable folder."""
     hidden: tuple[Path, ...]
     masked: tuple[Path, ...] = ()
     """Files that appear empty."""
     home: Path | None = None
     """The agent can create files directly in it, but not deeper; they vanish with the sandbox."""
+    laid: tuple[Mount, ...] = ()
+    """Its copy, and whatever else is not at its own path."""
 
 
-def mounts(root: Path, read_only: Iterable[Path], hidden: Iterable[Path]) -> tuple[Mount, ...]:
-    """All paths are real ones, without links."""
+def mounts(
+    root: Path, read_only: Iterable[Path], hidden: Iterable[Path], copy: Sequence[Mount] = ()
+) -> tuple[Mount, ...]:
+    """All paths are real ones, without links. `copy` are the mounts of a work copy, instead of the root."""
     return _chosen(
         (
             *_BASE,
             _KEPT,
-            Mount(root, How.WRITE),
+            *(copy or (Mount(root, How.WRITE),)),
             *(Mount(path, How.READ) for path in read_only),
             *(Mount(path, How.EMPTY, sealed=True) for path in hidden if path != root),
         )
@@ -94,15 +98,16 @@ def mounts(root: Path, read_only: Iterable[Path], hidden: Iterable[Path]) -> tup
 
 def agent_mounts(places: AgentPlaces) -> tuple[Mount, ...]:
     hidden = [path for path in dict.fromkeys(places.hidden) if path.is_dir()]
-    named = {*places.writable, *hidden, *places.masked}
+    named = {*places.writable, *hidden, *places.masked, *(mount.path for mount in places.laid)}
     return _chosen(
         (
             *_BASE,
             *_resolvers(),
             *_relaid(places.home, named),
-            *(Mount(path, How.READ) for path in places.read_only),
             *(Mount(path, How.WRITE) for path in places.writable),
+            *(Mount(path, How.READ) for path in places.read_only),
             *(Mount(path, How.EMPTY, sealed=True) for path in [*_sockets(), *hidden]),
+            *places.laid,
             *(Mount(path, How.READ, source=os.devnull) for path in places.masked),
         )
     )
@@ -180,14 +185,14 @@ def _marked(copy: str) -> tuple[str, ...]:
     return (*_AGENT_ISOLATION, "--setenv", WITH_VARIABLE, copy)
 
 
-def mounts_of(root: Path, hidden: Iterable[Path]) -> tuple[Mount, ...]:
+def mounts_of(root: Path, hidden: Iterable[Path], copy: Sequence[Mount] = ()) -> tuple[Mount, ...]:
     """For the file system as it is now. The workspace's `.agent` and `.git` stay read-only: a hook that a
-    command left there would run outside as soon as the person uses git.
+    command left there would run outside as soon as the person uses git. Nobody uses those of a work copy.
     """
-    kept = [root / ".agent", root / ".git"]
+    kept = [] if copy else [root / ".agent", root / ".git"]
     read_only = [folder for folder in kept if folder.exists() and not folder.is_symlink()]
     real = dict.fromkeys(Path(os.path.realpath(path)) for path in (*_SOCKETS, *hidden))
-    return mounts(root, read_only, [path for path in real if path.is_dir()])
+    return mounts(root, read_only, [path for path in real if path.is_dir()], copy)
 
 
 def find(path: str) -> str | None:

@@ -4,22 +4,21 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.agents.record import Place
-from ringi.agents.table import agent_of
 from ringi.errors import NoSandbox, NoSuchProgram
-from ringi.process import sandbox
+from ringi.process import layers, sandbox
 from ringi.process.environment import SYSTEM_PATH
-from ringi.process.git import Repository
 from ringi.process.program import program_of
 from ringi.process.sandbox import AgentPlaces
 from ringi.text import Text
+from ringi.usecases.agent_state import AgentState, state_places
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_mounts import CopyMounts, mounts_of_copy
 from ringi.workspace.copy_run import Invocation
+from ringi.workspace.leads_back import leads_back
 from ringi.workspace.places import user_folder
 
 # They give access to what could act in the person's name: keys, containers, the desktop, another terminal.
@@ -69,75 +68,93 @@ def enclosed(
     box: AgentSandbox,
     invocation: Invocation,
     *,
-    agent: Sequence[str] = (),
     visible: Sequence[Path] = (),
     terminal: bool = True,
 ) -> Invocation:
     """The command wrapped in the sandbox; unchanged if there is no sandbox.
 
-    `agent` is the command whose state is writable, if it differs from `argv`.
+    With a terminal it is an agent, which can write to its own state.
     """
     if box.bwrap is None:
         return invocation
     argv, env = invocation.argv, invocation.env
-    program = program_of(argv, copy.tree, env)
+    root, home = workspace.places.root, _home(env)
+    program = program_of(argv, copy.folder_of_commands, env)
     # A script run by an interpreter must be visible as well.
     named = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
-    seen = [folder for path in [program, *named, *_OURS] for folder in _seen_with(path)]
-    places = _places(workspace, copy, agent or argv, env, [*visible, *seen])
-    chosen = sandbox.agent_mounts(places)
-    for path in (program, Path(os.path.realpath(program))):
+    needed = [path for path in [program, *named, *_OURS] for path in _both(path)]
+    stands = mounts_of_copy(copy, root, home, needed)
+    seen = [folder for path in needed if not path.is_relative_to(root) for folder in _seen_with(path)]
+    state = AgentState(workspace, copy, argv if terminal else (), env)
+    state.prepare()
+    chosen = sandbox.agent_mounts(_places(workspace, stands, state, env, [*visible, *seen]))
+    started = stands.folder / program.relative_to(copy.tree) if program.is_relative_to(copy.tree) else program
+    for path in (started, *_both(program)[1:]):
         if not sandbox.sees(chosen, path):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
+    folder = stands.folder / copy.folder_of_commands.relative_to(copy.tree)
     if terminal:
-        words = sandbox.for_agent(box.bwrap, box.setsid, chosen, copy.tree, copy.id)
+        words = sandbox.for_agent(box.bwrap, box.setsid, chosen, folder, copy.id)
     else:
-        words = sandbox.for_check(box.bwrap, chosen, copy.tree, copy.id)
+        words = sandbox.for_check(box.bwrap, chosen, folder, copy.id)
     inside = {name: value for name, value in env.items() if name not in _LEADING_OUT and name != "TMPDIR"}
-    return Invocation((*words, str(program), *argv[1:]), inside, takes_terminal=terminal)
+    inside |= {"PWD": str(folder), **state.variables}
+    whole = layers.command(state.layers, [*words, str(started), *argv[1:]])
+    return Invocation(tuple(whole), inside, takes_terminal=terminal)
+
+
+def results_doubt(workspace: OpenWorkspace, box: AgentSandbox, env: Mapping[str, str]) -> str:
+    """What may lead a check from the copy to the workspace's own files; empty if nothing does."""
+    root, home = workspace.places.root, _home(env)
+    if home is not None and home.is_relative_to(root):
+        return str(home)
+    return "" if box.bwrap else leads_back(root, env)
 
 
 def writable_places(
     workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]
 ) -> tuple[Path, ...]:
     """Besides the copy and /tmp: the agent's own state, and what the configuration names."""
-    state = [place.path for place in _state(workspace, argv, env)]
+    state = [place.path for place in state_places(workspace, argv, env)]
     return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
-
-
-def _state(workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
-    """Leaves out the workspace, which may be in such a place, and dangling links."""
-    root = os.path.realpath(workspace.places.root)
-    found = agent_of(argv).places(env)
-    there = [place for place in found if place.path.exists() or not place.path.is_symlink()]
-    return [place for place in there if os.path.realpath(place.path) != root]
 
 
 def _places(
     workspace: OpenWorkspace,
-    copy: WorkCopy,
-    argv: Sequence[str],
+    stands: CopyMounts,
+    state: AgentState,
     env: Mapping[str, str],
     visible: Sequence[Path],
 ) -> AgentPlaces:
-    places, state = workspace.places, _state(workspace, argv, env)
-    for place in state:
-        _make(place)
-    repository = Repository.at(places.root)
-    lent = [places.state / "git" / "objects", *([repository.common] if repository else [])]
-    writable = [copy.tree, *(place.path for place in state), *_wished(workspace, env)]
-    read_only = _real([places.root, *lent, *visible])
-    home = Path(env.get("HOME", ""))
+    home = _home(env)
     # Programs replace a file through a temporary one next to it, so its folder must be writable.
-    in_home = any(place.content is not None and place.path.parent == home for place in state)
-    real_home = Path(os.path.realpath(home))
+    in_home = any(
+        _real_path(place.path.parent) == home for place in state.places if place.content is not None
+    )
+    laid_again = home if home and in_home and len(home.parts) > 1 and home != workspace.places.root else None
     return AgentPlaces(
-        writable=_real(writable),
-        read_only=read_only,
+        laid=(*stands.mounts, *state.mounts),
+        writable=_real([*state.writable, *_wished(workspace, env)]),
+        read_only=_real([*visible, *state.sealed]),
         hidden=_real(_hidden(workspace, env)),
         masked=_real(path for path in _masked(env) if not path.is_dir()),
-        home=real_home if in_home and len(home.parts) > 1 and real_home not in read_only else None,
+        home=laid_again,
     )
+
+
+def _home(env: Mapping[str, str]) -> Path | None:
+    home = Path(env.get("HOME", ""))
+    return _real_path(home) if home.is_absolute() else None
+
+
+def _real_path(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _both(path: Path) -> tuple[Path, ...]:
+    """The path, and what it leads to if the file itself is a link."""
+    plain = _real_path(path.parent) / path.name
+    return tuple(dict.fromkeys([plain, _real_path(path)]))
 
 
 def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -175,15 +192,6 @@ def _wished(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
         if path.is_absolute() and real.exists() and not any(real.is_relative_to(one) for one in kept):
             found.append(path)
     return found
-
-
-def _make(place: Place) -> None:
-    with suppress(OSError):  # the agent will complain if it needs it
-        if place.content is None:
-            place.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        elif not place.path.exists():
-            with open(place.path, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-                file.write(place.content)
 
 
 def _seen_with(program: Path) -> list[Path]:

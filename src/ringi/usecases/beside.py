@@ -22,7 +22,8 @@ from ringi.process.program import in_copy, program_name
 from ringi.process.terminal import Ended
 from ringi.text import Text
 from ringi.usecases.agent_copies import plan_of
-from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
+from ringi.usecases.agent_sandbox import AgentSandbox, enclosed, results_doubt
+from ringi.usecases.agent_state import AgentState
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import CopyChange, Difference, Supervisor, WorkCopy
 from ringi.workspace.copy_run import CopyRun, Invocation
@@ -56,8 +57,13 @@ class Taken(NamedTuple):
 
 
 def make_copy(
-    workspace: OpenWorkspace, argv: Sequence[str], carry: Sequence[str], on_progress: Callable[[Text], None]
+    workspace: OpenWorkspace,
+    argv: Sequence[str],
+    carry: Sequence[str],
+    on_progress: Callable[[Text], None],
+    start: str = "",
 ) -> WorkCopy:
+    """`start` is the subfolder in which the command runs."""
     places = workspace.places
     return WorkCopy.make(
         places.root,
@@ -67,6 +73,7 @@ def make_copy(
         ignored=agent_of(argv).ignored,
         supervisor=Supervisor.this_process(),
         command=argv,
+        start=start,
         on_progress=on_progress,
     )
 
@@ -91,11 +98,13 @@ def run_agent(
             return enclosed(workspace, copy, sandbox, invocation, visible=visible)
 
         ended = CopyRun(copy, environment, enclosing=enclosing).run_in_terminal(
-            in_copy(argv, copy.tree, workspace.places.root),
+            in_copy(argv, copy.folder_of_commands, workspace.places.root / copy.record.start),
             {name: str(path) for name, path in more.items() if path is not None},
             output=output,
             listener=socket,
         )
+    if sandbox.bwrap:
+        AgentState(workspace, copy, argv, environment).take_back()
     with contextlib.suppress(StorageFailed):  # a deleted copy is reported when it is read
         copy.note(ended_at=workspace.clock.now(), told_at=told_at or copy.record.told_at)
     return ended
@@ -146,9 +155,10 @@ def take(
 
     def enclosing(invocation: Invocation) -> Invocation:
         # In the agent's sandbox: this runs the agent's code.
-        return enclosed(workspace, copy, sandbox, invocation, agent=argv, terminal=False)
+        return enclosed(workspace, copy, sandbox, invocation, terminal=False)
 
-    copy_run = CopyRun(copy, environment, difference, enclosing)
+    doubt = results_doubt(workspace, sandbox, environment)
+    copy_run = CopyRun(copy, environment, difference, enclosing, doubt)
     results = []
     for check in checks:
         on_check(check)
@@ -156,7 +166,7 @@ def take(
     if results:
         add_checks(workspace.services, plan_id, results)
     changed = bool(results) and copy.difference().tree != difference.tree
-    if all(result.exit_code == 0 for result in results):
+    if all(result.passed for result in results):
         _ask_standing(workspace, plan_id)
     return Taken(
         workspace.plan.ref(plan_id),

@@ -255,7 +255,7 @@ def _check_lines(document: PlanDocument) -> Iterator[Line]:
 
 
 def _check_line(result: CheckResult) -> Line:
-    return line(words.check(result), Style.BAD if result.exit_code else Style.GOOD, indent=2)
+    return line(words.check(result), Style.GOOD if result.passed else Style.BAD, indent=2)
 
 
 def _planned_lines(planned: PlannedChecks) -> Iterator[Line]:

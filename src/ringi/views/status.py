@@ -130,7 +130,7 @@ def waiting_lines(ref: PlanRef, document: PlanDocument) -> Iterator[Line]:
             for risk, reason in _reasons(ref, document)
         ]
     )
-    failed_first = sorted(document.state.checks, key=lambda result: result.exit_code == 0)
+    failed_first = sorted(document.state.checks, key=lambda result: result.passed)
     yield from _some([Text("tests: {result}", result=words.check(result)) for result in failed_first])
 
 

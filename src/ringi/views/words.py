@@ -158,6 +158,12 @@ def check(result: CheckResult) -> Text:
         )
     if result.exit_code != 0:
         return Text("failed with exit code {code}: {command}", code=result.exit_code, command=result.command)
+    if result.doubt:
+        return Text(
+            "passed, but perhaps on other bytes: {what} leads to the project itself: {command}",
+            what=result.doubt,
+            command=result.command,
+        )
     if result.phase is CheckPhase.BEFORE:
         return Text("passed before anything was changed: {command}", command=result.command)
     if result.phase is CheckPhase.AFTER:

@@ -12,6 +12,7 @@ from ringi.process.capture import last, run
 from ringi.process.environment import GIT_PLACES, SYSTEM_PATH
 from ringi.process.program import program_of
 from ringi.text import Text
+from ringi.workspace.copy_mounts import CopyMounts
 
 # Paths, tools and preferences. Nothing that may contain a secret (proxies) or lead to one (sockets), and
 # nothing that loads code into a program (LD_PRELOAD, NODE_OPTIONS).
@@ -76,20 +77,33 @@ class WorkspaceCommands:
         return Ran(ran.exit_code, ran.text, ran.cut, ran.timed_out, ran.duration_sec)
 
     def enclosed(
-        self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str], *, sandboxed: bool = True
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        *,
+        sandboxed: bool = True,
+        copy: CopyMounts | None = None,
     ) -> tuple[tuple[str, ...], dict[str, str]]:
-        """The command in the sandbox, and its environment. Raises NoSandbox, NoSuchProgram."""
+        """The command in the sandbox, and its environment. Raises NoSandbox, NoSuchProgram.
+
+        `copy` says where a copy is in the sandbox, if the root is one.
+        """
         bwrap = self._bwrap() if sandboxed else None
         if sandboxed and bwrap is None:
             raise NoSandbox(why=Text("it is not there any more"))
-        passed = self._passed(environment, cwd)
+        inside = copy.folder / cwd.relative_to(self._root) if copy and bwrap else cwd
+        passed = self._passed(environment, inside)
         program = program_of(argv, cwd, passed)
         words = (str(program), *argv[1:])
         if bwrap is None:
             return words, passed
         # That folder is read-only in the sandbox; without the variable programs use /tmp.
         passed.pop("TMPDIR", None)
-        return (bwrap, *self._sandbox(program, cwd), *words), passed
+        mounts = sandbox.mounts_of(self._root, self._settings.hidden, copy.mounts if copy else ())
+        if not all(sandbox.sees(mounts, path) for path in (program, Path(os.path.realpath(program)))):
+            raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
+        return (bwrap, *sandbox.arguments(mounts, inside), *words), passed
 
     def _bwrap(self) -> str | None:
         if self._settings.sandbox == "off":
@@ -99,12 +113,6 @@ class WorkspaceCommands:
         if why is not None and self._settings.sandbox == "required":
             raise NoSandbox(why=why)
         return None if why else found
-
-    def _sandbox(self, program: Path, cwd: Path) -> list[str]:
-        mounts = sandbox.mounts_of(self._root, self._settings.hidden)
-        if not all(sandbox.sees(mounts, path) for path in (program, Path(os.path.realpath(program)))):
-            raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
-        return sandbox.arguments(mounts, cwd)
 
     def _folder(self, folder: str) -> Path:
         # Checked again now: it may have become a link since it was approved.

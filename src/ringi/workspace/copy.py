@@ -18,7 +18,7 @@ from ringi.domain.codec import pretty, trusted
 from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
 from ringi.fs import replace_file
 from ringi.process.ancestors import process_start
-from ringi.process.git import ABSENT, Git, TreeChange, quoted
+from ringi.process.git import ABSENT, Git, TreeChange
 from ringi.text import Text, why_failed
 from ringi.workspace.copy_layout import (
     carriable,
@@ -26,6 +26,7 @@ from ringi.workspace.copy_layout import (
     erase,
     erase_later,
     head_of,
+    holds_dependencies,
     make_repository,
     private_folder,
 )
@@ -36,6 +37,7 @@ from ringi.workspace.shadow import Captured, CopyShadow, Shadow, doubt
 LARGEST_FILE: Final = 64 * 1024 * 1024
 _REGULAR: Final = frozenset(["100644", "100755"])
 _REMOVED: Final = ".removed-"
+LENT: Final = "lent"
 _LONGEST_SUBJECT: Final = 200
 _LONGEST_BODY: Final = 10_000
 
@@ -90,6 +92,10 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     """The person's feedback up to then has been passed to the agent."""
     ignored: tuple[str, ...] = ()
     """Patterns of files that the agent leaves here but that are not part of its change."""
+    dependencies: tuple[str, ...] = ()
+    """Ignored folders with interpreters and installed packages; in a sandbox they are there, read-only."""
+    start: str = ""
+    """The subfolder that commands start in."""
 
 
 class CopyChange(NamedTuple):
@@ -135,6 +141,12 @@ class WorkCopy:
         return self.record.supervisor is not None and self.record.supervisor.is_running
 
     @property
+    def folder_of_commands(self) -> Path:
+        """Where commands start, outside a sandbox."""
+        start = self.tree / self.record.start
+        return start if start.is_dir() else self.tree
+
+    @property
     def is_gone(self) -> bool:
         """Somebody deleted it. In a sandbox its folder stays, empty."""
         return self.tree.is_symlink() or not self.tree.is_dir() or not any(self.tree.iterdir())
@@ -152,10 +164,16 @@ class WorkCopy:
         ignored: Sequence[str] = (),
         supervisor: Supervisor | None = None,
         command: Sequence[str] = (),
+        start: str = "",
         on_progress: Callable[[Text], None] = lambda _: None,
     ) -> "WorkCopy":
         """The copy counts as in use from the start, by `supervisor` running `command`."""
-        first = {"ignored": tuple(ignored), "supervisor": supervisor, "command": _words(command)}
+        first = {
+            "ignored": tuple(ignored),
+            "supervisor": supervisor,
+            "command": _words(command),
+            "start": _printable(start),
+        }
         root = root.resolve()
         carried = tuple(dict.fromkeys(carriable(root, name) for name in carry))
         for folder in (state, cache):
@@ -198,13 +216,13 @@ class WorkCopy:
             made.tree.mkdir(mode=0o700, parents=True)
             folder.chmod(0o700)
             made.note()
-            lent = (quoted(shadow.git_dir / "objects"), *shadow.around.alternates)
+            objects = (shadow.git_dir / "objects", *shadow.around.objects)
             excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in record.ignored)
-            made._shadow.folder.prepare(shadow.around._replace(alternates=lent, excludes=excludes))
+            made._shadow.folder.prepare(shadow.around._replace(objects=objects, excludes=excludes))
             made._shadow.lay_out(captured.tree)
             laid_at = made._shadow.trust_files(folder / "lock")
             index = made._shadow.git_dir / "index"
-            head = make_repository(made.tree, shadow, index, captured.tree, lent, excludes)
+            head = make_repository(made.tree, shadow, index, captured.tree, _lend(folder, objects), excludes)
             made.note(head=head, laid_at=laid_at, own_files=_digests(made.tree / OWN))
         except OSError as error:
             made.remove()
@@ -334,6 +352,15 @@ class WorkCopy:
             erase(path)
 
 
+def _lend(folder: Path, objects: Sequence[Path]) -> tuple[Path, ...]:
+    """Gives borrowed objects a path that is the same inside a sandbox, where the copy hides theirs."""
+    (folder / LENT).mkdir()
+    links = tuple(folder / LENT / str(number) for number in range(len(objects)))
+    for link, lent in zip(links, objects, strict=True):
+        link.symlink_to(lent)
+    return links
+
+
 def _take_along(
     copy: WorkCopy,
     shadow: Shadow,
@@ -342,11 +369,13 @@ def _take_along(
     on_progress: Callable[[Text], None],
 ) -> None:
     copy.nested, copy.unreadable = captured.nested, captured.unreadable
-    copy.left_behind = tuple(name for name in shadow.ignored() if not _below(name.rstrip("/"), carried))
+    behind = [name for name in shadow.ignored() if not _below(name.rstrip("/"), carried)]
+    found = [name.rstrip("/") for name in behind if holds_dependencies(shadow.work_tree, name)]
+    copy.left_behind = tuple(name for name in behind if name.rstrip("/") not in found)
     for name in carried:
         on_progress(Text("Carrying {path}", path=name))
         carry_over(shadow.work_tree, copy.tree, name)
-    copy.note(carried=carried)
+    copy.note(carried=carried, dependencies=tuple(map(_printable, found)))
 
 
 def put(path: Path, data: bytes) -> None:

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed, Unsupported
-from ringi.process.git import Git, environment, index_entries, listed, read_small, settings
+from ringi.process.git import Git, environment, index_entries, listed, quoted, read_small, settings
 from ringi.text import Text
 from ringi.workspace.paths import normalise
 from ringi.workspace.private_git import OWN
 from ringi.workspace.shadow import Shadow
 
 _REFS: Final = ("refs/heads", "refs/tags", "refs/remotes")
-_PACKED: Final = b"# pack-refs with: sorted \n"
+# Other readers of repositories insist on this line, and on what it promises: the commit behind each tag.
+_PACKED: Final = b"# pack-refs with: peeled fully-peeled sorted \n"
+_REF: Final = "--format=%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
 _PERSON: Final = ("user.name", "user.email")
 _GUEST: Final = {"user.name": "ringi", "user.email": "ringi@localhost"}
 # Settings about the file system and line endings. None of them can name a program.
@@ -55,7 +57,7 @@ def checkout_of(shadow: Shadow) -> Checkout:
         return Checkout(b"refs/heads/main", None, b"", _borrowed(shadow.git_dir, root), b"")
     git = Git(repository.git_dir, root)
     with (
-        git.started("for-each-ref", "--format=%(objectname) %(refname)", *_REFS) as refs,
+        git.started("for-each-ref", _REF, *_REFS) as refs,
         git.started("symbolic-ref", "-q", "HEAD") as branch,
         git.started("rev-parse", "-q", "--verify", "HEAD^{commit}") as commit,
     ):
@@ -77,15 +79,15 @@ def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
 
 
 def make_repository(
-    tree: Path, shadow: Shadow, index: Path, base: str, alternates: tuple[bytes, ...], excludes: bytes
+    tree: Path, shadow: Shadow, index: Path, base: str, lent: tuple[Path, ...], excludes: bytes
 ) -> str | None:
-    """Creates `.git` in the tree and returns the commit it starts from."""
+    """Creates `.git` in the tree and returns the commit it starts from. `lent` are folders of objects."""
     start = checkout_of(shadow)
     git_dir = tree / ".git"
     for folder in ("objects/info", "refs/heads", "refs/tags", "info"):
         (git_dir / folder).mkdir(parents=True)
     (git_dir / "config").write_bytes(_config(start.settings, shadow.around.object_format))
-    (git_dir / "objects" / "info" / "alternates").write_bytes(b"".join(line + b"\n" for line in alternates))
+    (git_dir / "objects" / "info" / "alternates").write_bytes(b"".join(map(_alternate, lent)))
     (git_dir / "info" / "exclude").write_bytes(excludes)
     (git_dir / "HEAD").write_bytes(b"ref: " + start.branch + b"\n" if start.branch else _line(start.commit))
     if start.shallow:
@@ -105,6 +107,12 @@ def make_repository(
         git.run("read-tree", "-m", commit)
         _complete(git, tree)
     return commit
+
+
+def _alternate(folder: Path) -> bytes:
+    """Unquoted if possible: other readers of repositories know no quotes."""
+    line = os.fsencode(folder)
+    return (quoted(folder) if b"\n" in line else line) + b"\n"
 
 
 def _complete(git: Git, tree: Path) -> None:
@@ -161,6 +169,20 @@ def head_of(git_dir: Path) -> str | None:
 
 
 # Carried folders.
+
+
+_ENVIRONMENT: Final = ("pyvenv.cfg", "conda-meta")
+_PACKAGES: Final = frozenset(
+    ["node_modules", "bower_components", ".yarn", ".pnpm-store", ".pixi", ".tox", ".nox", "vendor", "Pods"]
+)
+
+
+def holds_dependencies(root: Path, name: str) -> bool:
+    """Whether an ignored folder has an interpreter or installed packages: nobody's work, and large."""
+    folder = root / name
+    if not name.endswith("/") or folder.is_symlink():
+        return False
+    return folder.name in _PACKAGES or any(os.path.lexists(folder / mark) for mark in _ENVIRONMENT)
 
 
 def carriable(root: Path, name: str) -> str:

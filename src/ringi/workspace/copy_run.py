@@ -21,6 +21,7 @@ from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
 from ringi.workspace.commands import WorkspaceCommands
 from ringi.workspace.copy import Difference, Supervisor, WorkCopy
+from ringi.workspace.copy_mounts import mounts_of_copy
 from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
 
@@ -68,12 +69,17 @@ class CopyRun:
         environment: Mapping[str, str],
         difference: Difference | None = None,
         enclosing: Enclosing = _as_it_is,
+        doubt: str = "",
     ) -> None:
-        """`difference` is what the copy contains now; by default, what the workspace contained then."""
+        """`difference` is what the copy contains now; by default, what the workspace contained then.
+
+        `doubt` names what leads commands to the workspace's own files, see `leads_back`.
+        """
         self.copy = copy
         self.difference = difference or Difference(copy.base, copy.base, (), ())
         self._environment = environment
         self._enclosing = enclosing
+        self._doubt = doubt
 
     @property
     def tree(self) -> str:
@@ -94,7 +100,7 @@ class CopyRun:
         with _in_words(self.copy.folder):
             return run(
                 inside.argv,
-                cwd=self.copy.tree,
+                cwd=self.copy.folder_of_commands,
                 env=inside.env,
                 timeout_sec=timeout_sec,
                 output=output,
@@ -105,7 +111,8 @@ class CopyRun:
     def check(self, command: str, timeout_sec: float, phase: CheckPhase | UnsetType = UNSET) -> CheckResult:
         ran = self.run(command, timeout_sec=timeout_sec, output=last(_KEPT_OUTPUT))
         took, limit = round(ran.duration_sec, 3), timeout_sec if ran.timed_out else UNSET
-        return CheckResult(command, ran.exit_code, took, self.tree, ran.text, phase, limit)
+        doubt = self._doubt or UNSET
+        return CheckResult(command, ran.exit_code, took, self.tree, ran.text, phase, limit, doubt)
 
     def run_in_terminal(
         self, argv: Sequence[str], more: Mapping[str, str], *, output: int, listener: Listener | None = None
@@ -114,7 +121,7 @@ class CopyRun:
         inside = self._enclosing(Invocation(tuple(argv), {**self.environment, **more}))
         return run_in_terminal(
             inside.argv,
-            cwd=self.copy.tree,
+            cwd=self.copy.folder_of_commands,
             env=inside.env,
             output=output,
             listener=listener,
@@ -127,7 +134,7 @@ class CopyRun:
         """The person's, without variables that would lead a program from the copy back to the workspace."""
         leading_back = GIT_PLACES | {"OLDPWD"}
         kept = {name: value for name, value in self._environment.items() if name not in leading_back}
-        return {**kept, "PWD": str(self.copy.tree), WITH_VARIABLE: self.copy.id}
+        return {**kept, "PWD": str(self.copy.folder_of_commands), WITH_VARIABLE: self.copy.id}
 
     def touched(self) -> Touched:
         try:
@@ -270,7 +277,10 @@ class CopyChecks:
         def enclosing(invocation: Invocation) -> Invocation:
             if self._commands_in is None:
                 return invocation
-            argv, env = self._commands_in(copy.tree).enclosed(invocation.argv, copy.tree, invocation.env)
+            home = Path(self._environment.get("HOME", ""))
+            place = mounts_of_copy(copy, self._places.root, home if home.is_absolute() else None)
+            commands = self._commands_in(copy.tree)
+            argv, env = commands.enclosed(invocation.argv, copy.tree, invocation.env, copy=place)
             return Invocation(argv, {**env, WITH_VARIABLE: copy.id})
 
         return enclosing

@@ -55,7 +55,8 @@ _CONFIG: Final = b"""\
 class Surroundings(NamedTuple):
     """What a private git directory takes from the person's repository and settings."""
 
-    alternates: tuple[bytes, ...] = ()
+    objects: tuple[Path, ...] = ()
+    """Folders of objects that are borrowed."""
     excludes: bytes = b""
     personal_excludes: bytes = b""
     object_format: str = "sha1"
@@ -83,7 +84,7 @@ class PrivateFolder:
                 info / _PERSONAL: around.personal_excludes,
                 info / "exclude": around.excludes + b"\n/" + OWN.encode() + b"/\n",
                 self.git_dir / "objects" / "info" / "alternates": b"".join(
-                    a + b"\n" for a in around.alternates
+                    quoted(folder) + b"\n" for folder in around.objects
                 ),
             }
         )

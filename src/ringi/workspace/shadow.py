@@ -327,7 +327,7 @@ class Shadow(PrivateGit):
             return facts
         own = {name: value for (scope, name), value in found.items() if scope == "local"}
         return facts._replace(
-            alternates=repository.alternates(),
+            objects=repository.objects(),
             excludes=read_small(repository.common / "info" / "exclude"),
             object_format="sha256" if own.get("extensions.objectformat") == "sha256" else "sha1",
             ignorecase=own.get("core.ignorecase") == "true",

@@ -141,35 +141,30 @@ class Stage:
         """The name in the stage, by path."""
         self._swapped: set[str] = set()
         self._held: tuple[int, int, int] | None = None
+        """The workspace's root, the folder of all stages and the stage, while they are open."""
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Keeps the stage open during the block."""
-        with self._walked() as folders:
-            self._held = folders
-            try:
-                yield
-            finally:
-                self._held = None
+        with self._opened():
+            yield
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[tuple[int, int]]:
-        """The workspace's root and the stage, both open."""
+        """The workspace's root and the stage, both open; made if missing."""
         if self._held is not None:
             yield self._held[0], self._held[2]
             return
-        with self._walked() as (root, _, stage):
-            yield root, stage
-
-    @contextlib.contextmanager
-    def _walked(self) -> Iterator[tuple[int, int, int]]:
-        """The workspace's root, the folder of all stages and the stage, all open; made if missing."""
         with contextlib.ExitStack() as stack:
             found = [stack.enter_context(self.tree.open_root())]
             for part in (*STAGING, self.name):
                 step = self.tree.step(found[-1], part, part, make=True)
                 found.append(stack.enter_context(opened(self.fs, step)))
-            yield found[0], found[-2], found[-1]
+            self._held = found[0], found[-2], found[-1]
+            try:
+                yield found[0], found[-1]
+            finally:
+                self._held = None
 
     def prepare(self, changes: Sequence[FileChange], contents: Contents) -> None:
         """Writes the new files into the stage and syncs them."""
@@ -281,27 +276,24 @@ class Stage:
 
     def drop(self, ours: Callable[[bytes], bool]) -> None:
         """Removes the stage, except files that somebody else wrote and those swapped out for them."""
-        if self._held is not None:
-            self._drop(*self._held[1:], ours)
-            return
-        with (
-            contextlib.suppress(FileNotFoundError),
-            self._staging() as at,
-            opened(self.fs, self.tree.step(at, self.name, self.name, make=False)) as stage,
-        ):
-            self._drop(at, stage, ours)
-
-    def _drop(self, at: int, stage: int, ours: Callable[[bytes], bool]) -> None:
-        for name in self.fs.names(stage):
-            if _is_foreign(self.fs, stage, name, ours):
-                self.kept.append(f"{self.path}/{name}")
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.suppress(FileNotFoundError))
+            if self._held is not None:
+                _, at, stage = self._held
             else:
-                # What cannot be removed now is ours; the next sweep removes it.
+                at = stack.enter_context(self._staging())
+                step = self.tree.step(at, self.name, self.name, make=False)
+                stage = stack.enter_context(opened(self.fs, step))
+            for name in self.fs.names(stage):
+                if _is_foreign(self.fs, stage, name, ours):
+                    self.kept.append(f"{self.path}/{name}")
+                else:
+                    # What cannot be removed now is ours; the next sweep removes it.
+                    with contextlib.suppress(OSError):
+                        self.fs.remove(stage, name)
+            if not self.kept:
                 with contextlib.suppress(OSError):
-                    self.fs.remove(stage, name)
-        if not self.kept:
-            with contextlib.suppress(OSError):
-                self.fs.remove_folder(at, self.name)
+                    self.fs.remove_folder(at, self.name)
 
     def exists(self) -> bool:
         with contextlib.suppress(FileNotFoundError), self._staging() as at:

@@ -48,7 +48,7 @@ FIELDS: dict[type[Document], str] = {
     plan.SpecSelection: "all ids",
     plan.ApprovalEntry: "approver timestamp selection",
     plan.DiffTotals: "files added removed risk_score",
-    plan.CheckResult: "command exit_code duration_sec tree output phase timeout_sec",
+    plan.CheckResult: "command exit_code duration_sec tree output phase timeout_sec doubt",
     feedback.Feedback: "timestamp text kind amended",
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change",

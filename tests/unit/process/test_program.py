@@ -22,22 +22,22 @@ def top(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("here", "command", "meant"),
     [
-        (".", ["tools/agent.sh", "-x"], ["./tools/agent.sh", "-x"]),
-        ("tools", ["./agent.sh", "./agent.sh"], ["./tools/agent.sh", "./agent.sh"]),
+        (".", ["tools/agent.sh", "-x"], ["tools/agent.sh", "-x"]),
+        ("tools", ["./agent.sh", "./agent.sh"], ["./agent.sh", "./agent.sh"]),
         ("tools", ["../../agent.sh"], ["{outside}/agent.sh"]),
         (".", ["../agent.sh"], ["{outside}/agent.sh"]),
         (".", ["sh", "../agent.sh"], ["sh", "{outside}/agent.sh"]),
-        ("tools", ["sh", "agent.sh"], ["sh", "./tools/agent.sh"]),
+        ("tools", ["sh", "agent.sh"], ["sh", "agent.sh"]),
         ("tools", ["sh", "-c", "./agent.sh"], ["sh", "-c", "./agent.sh"]),
         (".", ["npx", "foo"], ["npx", "foo"]),
         (".", ["claude", "./foo"], ["claude", "./foo"]),
         (".", ["/bin/sh", "none.sh"], ["/bin/sh", "none.sh"]),
     ],
 )
-def test_files_are_named_from_the_top_or_in_full(top: Path, here: str, command: list[str], meant: list[str]):
+def test_only_files_outside_are_named_in_full(top: Path, here: str, command: list[str], meant: list[str]):
     expected = tuple(word.format(outside=os.path.realpath(top.parent)) for word in meant)
     assert from_here(command, top / here, top) == expected
-    assert from_here(expected, top, top) == expected
+    assert from_here(expected, top / here, top) == expected
 
 
 def test_a_link_to_a_folder_outside_leads_there(top: Path):

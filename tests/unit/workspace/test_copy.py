@@ -348,7 +348,13 @@ class TestCarry:
         return root
 
     def test_what_stays_behind_is_named(self, root, make):
-        assert make(root).left_behind == (".venv/", "node_modules/", "sub/node_modules/", "x.log")
+        copy = make(root)
+        assert copy.left_behind == (".venv/", "x.log")
+        assert copy.record.dependencies == ("node_modules", "sub/node_modules")
+
+    def test_an_environment_is_known_by_what_is_in_it(self, root, make):
+        write(root, {".venv/pyvenv.cfg": ""})
+        assert make(root).record.dependencies == (".venv", "node_modules", "sub/node_modules")
 
     def test_brought_as_real_files(self, root, make):
         copy = make(root, carry=["node_modules/", ".venv", "sub/node_modules"])

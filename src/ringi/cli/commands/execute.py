@@ -53,9 +53,8 @@ def _dry_run(app: App, plan_id: str, name: str) -> None:
     if ui.as_json:
         ui.document(results)
     for result in results:
-        passed = result.exit_code == 0
-        ui.line(words.check(result), style="green" if passed else "red")
-        if not passed:
+        ui.line(words.check(result), style="green" if result.passed else "red")
+        if not result.passed:
             ui.show(excerpt(result.output))
     if any(result.exit_code != 0 for result in results):
         ui.next_step(f"ringi show {name} --diff")

@@ -14,7 +14,7 @@ from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanRef, PlanStatus
-from ringi.errors import Interrupted, NoSuchProgram
+from ringi.errors import CheckFailed, Interrupted, NoSuchProgram
 from ringi.integrations.notify import notify
 from ringi.process.program import from_here, in_copy, program_of
 from ringi.process.terminal import Ended
@@ -25,6 +25,7 @@ from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, writable_p
 from ringi.usecases.beside import Taken
 from ringi.usecases.resume import Resumption, find_copy, resume_in
 from ringi.views import words
+from ringi.views.result import excerpt
 from ringi.workspace.copy import WorkCopy
 
 _MOST_OVERLAPS: Final = 5
@@ -98,7 +99,8 @@ class _Session:
         argv = from_here(command, here, workspace.places.root)
         ui, started = self._ui, time.monotonic()
         ui.line(Text("Making a copy of the project …"), style="dim")
-        copy = beside.make_copy(workspace, argv, carry, self._app.tell_progress)
+        begin = _start(here, workspace.places.root)
+        copy = beside.make_copy(workspace, argv, carry, self._app.tell_progress, begin)
         with copy.claimed():
             _tell_copy(ui, copy)
             took = round(time.monotonic() - started, 1)
@@ -109,8 +111,9 @@ class _Session:
         workspace = self._app.workspace
         copy = find_copy(workspace, plan)
         with copy.claimed():
-            argv = in_copy(copy.record.command, copy.tree, workspace.places.root)
-            program_of(argv, copy.tree, self._app.environment)
+            own = workspace.places.root / copy.record.start
+            argv = in_copy(copy.record.command, copy.folder_of_commands, own)
+            program_of(argv, copy.folder_of_commands, self._app.environment)
             resumption = resume_in(workspace, copy, more)
             _tell_resumption(self._ui, copy, resumption)
             known: Sequence[str] = ()
@@ -132,16 +135,18 @@ class _Session:
         _tell_sandbox(ui, self._sandbox, writable_places(app.workspace, command, app.environment))
         try:
             ended = self._run(copy, argv, resumption)
-            complete = self._take(copy, command, checks, ended.exit_code)
+            taken = self._take(copy, command, checks, ended.exit_code)
         except NoSuchProgram:
             raise
         except BaseException:
             _tell_cut_off(ui, app.workspace, copy)
             raise
-        if complete:
+        if taken.plan is None and not taken.left_out:
             copy.remove(wait=False)
         if ended.signal is not None:
             return Interrupted.exit_code
+        if any(result.exit_code for result in taken.checks):
+            return CheckFailed.exit_code
         return 1 if ended.exit_code else 0
 
     def _run(self, copy: WorkCopy, argv: Sequence[str], resumption: Resumption | None) -> Ended:
@@ -166,8 +171,7 @@ class _Session:
         _tell_ended(self._ui, ended, argv[0])
         return ended
 
-    def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], code: int) -> bool:
-        """True if the copy can be removed."""
+    def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], code: int) -> Taken:
         app, ui = self._app, self._ui
         taken = beside.take(
             app.workspace,
@@ -187,7 +191,13 @@ class _Session:
             words = Text("{plan} waits for you: {title}", plan=taken.plan.name, title=taken.plan.title)
             output = ui.out.fileno() if os.isatty(ui.out.fileno()) else None
             notify(how, words, environment=app.environment, output=output)
-        return taken.plan is None and not taken.left_out
+        return taken
+
+
+def _start(here: Path, root: Path) -> str:
+    """The subfolder of the project that the person is in; empty at the top, or outside."""
+    inside = Path(os.path.realpath(here))
+    return str(inside.relative_to(root)) if inside != root and inside.is_relative_to(root) else ""
 
 
 def _tell_copy(ui: Ui, copy: WorkCopy) -> None:
@@ -272,13 +282,19 @@ def _tell_taken(ui: Ui, copy: WorkCopy, taken: Taken) -> None:
         ui.line(line, indent=2)
 
 
+def _tell_checks(ui: Ui, taken: Taken) -> None:
+    for result in taken.checks:
+        ui.line(words.check(result), style="green" if result.passed else "red")
+        if result.exit_code:
+            ui.show(excerpt(result.output))
+    if taken.checks_changed_files:
+        ui.line(Text("! the checks changed files in the copy; that is not in the plan"), style="yellow")
+
+
 def _tell_plan(ui: Ui, taken: Taken, ref: PlanRef) -> None:
     for problem in taken.problems:
         ui.line(Text("! {problem}", problem=problem), style="yellow")
-    for result in taken.checks:
-        ui.line(words.check(result), style="green" if result.exit_code == 0 else "red")
-    if taken.checks_changed_files:
-        ui.line(Text("! the checks changed files in the copy; that is not in the plan"), style="yellow")
+    _tell_checks(ui, taken)
     if taken.no_commit is not None:
         ui.line(Text("! it will not be committed: {why}", why=taken.no_commit), style="yellow")
     for other in taken.overlaps[:_MOST_OVERLAPS]:
