@@ -388,3 +388,30 @@ def test_the_dialogue_in_japanese(shop: Desk) -> None:
     terminal.answer(r"\[q\]", "a")
     assert terminal.end()[0] == 0
     assert (shop.root / "many.txt").read_text() == MANY.replace("line 30\n", "line thirty\n")
+
+
+def test_a_plan_can_be_thrown_away(desk: Desk) -> None:
+    first, second = desk.agent("echo 1 > one.txt"), desk.agent("echo 2 > two.txt")
+    terminal = desk.terminal("review", first, "--plain")
+    terminal.answer(MENU, "X")
+    terminal.answer(r"\[y/n\]", "n")
+    terminal.answer(MENU, "X")
+    terminal.answer(r"\[y/n\]", "y")
+    code, said = terminal.end()
+    assert code == 5
+    assert f"ringi fork {first}" in said
+    assert [ref["status"] for ref in desk.json("list")] == ["pending_review"]
+    assert "discarded" in desk.run("list", "--status", "discarded").stdout
+    assert desk.json("discard", second, "--reason", "a duplicate")["status"] == "discarded"
+    assert desk.json("list") == desk.json("pending") == desk.json()["waiting"] == []
+    assert "two.txt" in desk.run("show", second).stdout
+    assert "a duplicate" in desk.run("log", second).stdout
+    assert desk.run("review", second).returncode == 0
+    assert desk.run("log", "--verify").returncode == 0
+
+
+def test_an_agent_discards_no_plan_by_command(desk: Desk) -> None:
+    name = desk.agent("echo 1 > one.txt")
+    done = desk.run("discard", name, CLAUDECODE="1")
+    assert done.returncode == 3
+    assert [f"p{ref['number']}" for ref in desk.json("list")] == [name]

@@ -91,7 +91,7 @@ KINDS: Final[Mapping[SubjectKind, Kind]] = {
     SubjectKind.PLAN: Kind(
         _plan,
         given=frozenset([_E.APPROVED, _E.UNDO_APPROVED]),
-        refused=frozenset([_E.DECLINED, _E.SENT_BACK]),
+        refused=frozenset([_E.DECLINED, _E.SENT_BACK, _E.DISCARDED]),
         overtaken=frozenset([_E.SPECS_SET, _E.AMENDED, _E.REVERTED, _E.SUPERSEDED]),
         asked=True,
     ),

@@ -105,4 +105,6 @@ def outcome(services: Asking, plan_id: str) -> ApprovalOutcome | None:
         return Declined(event.reason, record.plan.document.state.comments)
     if event.event is EventKind.SENT_BACK:
         return Cancelled(event.reason)
+    if event.event is EventKind.DISCARDED:
+        return Cancelled(str(Text("the plan was discarded")))
     return Cancelled(str(Text("the plan was changed since: {event}", event=str(event.event))))

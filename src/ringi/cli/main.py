@@ -44,6 +44,7 @@ BESIDE: Final = {
     "review": Text(
         "Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it."
     ),
+    "discard": Text("Throw a plan away: no list shows it any more, and it is never carried out."),
     "undo": Text("Restore the files to before a plan; without PLAN, the newest that was carried out."),
 }
 FROM_REQUEST: Final = {

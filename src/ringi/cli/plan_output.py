@@ -52,3 +52,9 @@ def tell_sent_back(app: App, plan_id: str, name: str) -> None:
         app.ui.next_step(f"ringi with --resume {name}")
     else:
         app.ui.next_step(f"ringi show {name}")
+
+
+def tell_discarded(app: App, name: str) -> None:
+    app.ui.line(Text("{plan} discarded. It can still be seen, and made a new plan:", plan=name))
+    app.ui.next_step(f"ringi show {name}")
+    app.ui.next_step(f"ringi fork {name}")

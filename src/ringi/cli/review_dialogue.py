@@ -30,6 +30,7 @@ _HELP: Final = (
     Text("e  edit a line by file and number, as 2:14; or the whole file in your editor, as 2"),
     Text("c  comment on a line, as 2:14, for whoever proposed it"),
     Text("r  reject, with words for whoever proposed it"),
+    Text("X  throw the plan away"),
     Text("u  take back your last change; if files changed: update to them as they are now"),
     Text("t  only what changed since the version that was approved last"),
     Text("i  everything known about the plan, without its diffs"),

@@ -21,6 +21,7 @@ class EventKind(StrEnum):
     APPROVAL_REQUESTED = "approval_requested"
     APPROVED = "approved"
     DECLINED = "declined"
+    DISCARDED = "discarded"
     SENT_BACK = "sent_back"
     FOUND_STALE = "found_stale"
     SUPERSEDED = "superseded"

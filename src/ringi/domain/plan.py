@@ -29,25 +29,28 @@ class PlanStatus(StrEnum):
     EXECUTING = "executing"
     COMPLETED = "completed"
     ABORTED = "aborted"
+    DISCARDED = "discarded"
 
 
 _P = PlanStatus
 PLAN_TRANSITIONS: Final[Mapping[PlanStatus, frozenset[PlanStatus]]] = {
-    _P.PROPOSED: frozenset([_P.PENDING_REVIEW]),
+    _P.PROPOSED: frozenset([_P.PENDING_REVIEW, _P.DISCARDED]),
     # Sent back or declined: proposed. It only reads, so there is nothing to approve: scheduled.
-    _P.PENDING_REVIEW: frozenset([_P.APPROVED, _P.PROPOSED, _P.SCHEDULED]),
+    _P.PENDING_REVIEW: frozenset([_P.APPROVED, _P.PROPOSED, _P.SCHEDULED, _P.DISCARDED]),
     # Stale: pending_review.
-    _P.APPROVED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW]),
+    _P.APPROVED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW, _P.DISCARDED]),
     _P.SCHEDULED: frozenset([_P.EXECUTING]),
     _P.EXECUTING: frozenset([_P.COMPLETED, _P.ABORTED]),
     _P.COMPLETED: frozenset(),
     # The remainder runs under the same approval (scheduled) or needs a new one (pending_review).
-    _P.ABORTED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW]),
+    _P.ABORTED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW, _P.DISCARDED]),
+    _P.DISCARDED: frozenset(),
 }
 PLAN_MACHINE: Final = Machine("plan", PLAN_TRANSITIONS)
 OPEN: Final = frozenset([_P.PROPOSED, _P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
-"""It is not being carried out and not completed."""
+"""It is not being carried out, and it has not ended."""
 WAITING: Final = frozenset([_P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
+ENDED: Final = frozenset([_P.COMPLETED, _P.DISCARDED])
 
 
 class SpecKind(StrEnum):
@@ -439,6 +442,8 @@ def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
     if state.status in _DECIDED:
         when = milliseconds(state.approvals[-1].timestamp) if state.approvals else None
         return ApprovalState(ChangeApproval.APPROVED, when, "user")
+    if state.status is PlanStatus.DISCARDED:
+        return ApprovalState(ChangeApproval.REJECTED)
     if state.status is PlanStatus.PROPOSED and state.feedback:
         return ApprovalState(ChangeApproval.REJECTED, milliseconds(state.feedback[-1].timestamp), "user")
     return ApprovalState(ChangeApproval.PENDING)

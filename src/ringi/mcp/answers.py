@@ -260,6 +260,8 @@ def undecided(answer: PlanAnswer) -> bool:
 def next_step(answer: PlanAnswer) -> str:
     if answer.status is PlanStatus.COMPLETED:
         return "It is carried out; nothing is left to do."
+    if answer.status is PlanStatus.DISCARDED:
+        return "It was discarded; nothing is left to do, and it should not be proposed again unasked."
     if answer.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
         return "It is being carried out; see plan_get_state."
     if answer.outcome is OutcomeKind.APPROVED:

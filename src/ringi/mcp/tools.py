@@ -173,6 +173,16 @@ def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, caller: 
     return Answered(answers.Marked(plan_id, ref.name, ref.status), text_of([plan_line(ref)]))
 
 
+def _discard(workspace: "Workspace", given: arguments.OfPlan, caller: Caller) -> Answered:
+    plan_id = _own(workspace, given.plan_id, caller)
+    ref = workspace.plan.ref(plan_id)
+    if ref.proposer != caller.label:
+        raise NotYours(plan=ref.name, name=caller.label)
+    workspace.plan.discard(plan_id, own=True)
+    ref = workspace.plan.ref(plan_id)
+    return Answered(answers.Marked(plan_id, ref.name, ref.status), text_of([plan_line(ref)]))
+
+
 def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
     workspace.plan.clear_current()
     return Answered(answers.Cleared(cleared=True), text_of([line(words.NO_CURRENT_PLAN)]))
@@ -269,6 +279,15 @@ TOOLS: Final[Mapping[str, Tool]] = {
         answers.Marked,
         Hints(),
         _mark_pending,
+    ),
+    "plan_discard": Tool(
+        "Discard a plan of your own",
+        "End a plan that you proposed and that nobody has decided on: no list shows it any more, and it can "
+        "never be carried out.",
+        arguments.OfPlan,
+        answers.Marked,
+        Hints(destructive=True),
+        _discard,
     ),
     "plan_clear_current": Tool(
         "Clear the current plan",

@@ -33,6 +33,7 @@ from ringi.plans import (
     approve,
     check,
     commit,
+    discard,
     execute,
     preview,
     propose,
@@ -155,6 +156,14 @@ class PlanTool:
         """Feedback is never approval: the plan goes back to whoever proposed it."""
         return approve.reject(self._services, self._id(plan_id), feedback)
 
+    def discard(self, plan_id: str, reason: str = "", *, own: bool = False) -> PlanState:
+        """Ends the plan: no list shows it any more, and it can never be carried out.
+
+        `own` is set by whoever knows that the proposer itself asks. Raises NoChannel if an agent asks for
+        another's plan, or for one that a person decided on.
+        """
+        return discard.discard(self._services, self._id(plan_id), reason, own=own)
+
     def amend(
         self,
         plan_id: str,
@@ -254,7 +263,7 @@ class PlanTool:
         return self._services.store.ref(current) if current else None
 
     def list(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
-        """The newest first; with `waiting` only those that need a person."""
+        """The newest first, without discarded ones; with `waiting` only those that need a person."""
         return self._services.store.refs(limit=limit, waiting=waiting)
 
     def mark_pending(self, plan_id: str, pending: bool) -> PlanState:  # the specification's signature

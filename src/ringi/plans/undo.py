@@ -37,7 +37,7 @@ from ringi.text import Text
 from ringi.workspace.stage import emptied_by
 from ringi.workspace.tree import differing
 
-_UNDOABLE = frozenset([PlanStatus.COMPLETED, PlanStatus.ABORTED])
+_UNDOABLE = frozenset([PlanStatus.COMPLETED, PlanStatus.ABORTED, PlanStatus.DISCARDED])
 
 
 class Undoable(NamedTuple):
@@ -152,7 +152,7 @@ def _folders_last(change: FileChange) -> tuple[int, int]:
 def newest(services: Services) -> str:
     """The plan that was carried out last, whatever its number."""
     found, best = "", ""
-    for ref in sorted(services.store.refs(), key=attrgetter("updated_at"), reverse=True):
+    for ref in sorted(services.store.refs(discarded=True), key=attrgetter("updated_at"), reverse=True):
         if ref.updated_at < best:
             break  # the rest was carried out earlier
         if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(services, ref.id)) > best:

@@ -23,6 +23,7 @@ _PLAN: Final = (
 _OPEN_DOCUMENTS: Final = "SELECT id, document FROM plans WHERE status IN ({}) AND id <> ?"
 _REF: Final = "SELECT ref FROM plans WHERE id = ?"
 _REFS: Final = "SELECT ref FROM plans ORDER BY number DESC LIMIT ?"
+_REFS_NOT_DISCARDED: Final = "SELECT ref FROM plans WHERE status <> 'discarded' ORDER BY number DESC LIMIT ?"
 _REFS_BETWEEN: Final = "SELECT ref FROM plans WHERE number BETWEEN ? AND ? ORDER BY number"
 _REFS_WITH_STATUS: Final = "SELECT ref FROM plans WHERE status IN ({}) ORDER BY number DESC LIMIT ?"
 COUNT_PLANS: Final = "SELECT COALESCE(MAX(number), 0) FROM plans"
@@ -162,10 +163,13 @@ class PlanReader(Reader):
             raise NotFound(what=Text("plan"), name=plan_id)
         return as_ref(found[0])
 
-    def refs(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
+    def refs(
+        self, *, limit: int | None = None, waiting: bool = False, discarded: bool = False
+    ) -> list[PlanRef]:
+        """The newest first; those that were discarded only on request."""
         most = _EVERYTHING if limit is None else limit
         if not waiting:
-            return [as_ref(row) for row in self._select(_REFS, most)]
+            return [as_ref(row) for row in self._select(_REFS if discarded else _REFS_NOT_DISCARDED, most)]
         statement = _REFS_WITH_STATUS.format(", ".join("?" * len(WAITING)))
         return [as_ref(row) for row in self._select(statement, *sorted(WAITING), most)]
 

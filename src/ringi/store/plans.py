@@ -8,7 +8,7 @@ import msgspec
 
 from ringi.domain import codec, subject
 from ringi.domain.events import Counts
-from ringi.domain.plan import OPEN, ActionSpecExt, PlanDocument, PlanStatus, with_state
+from ringi.domain.plan import ENDED, OPEN, ActionSpecExt, PlanDocument, with_state
 from ringi.errors import LostRace, NotFound
 from ringi.ports import NewEvent, PlanRecord, StoredPlan
 from ringi.store.approvals import as_approval, as_request
@@ -59,7 +59,7 @@ class Plans(PlanReader):
 
     def current(self) -> str | None:
         found = self._select(_CURRENT)
-        return str(found[0][0]) if found and found[0][1] != PlanStatus.COMPLETED else None
+        return str(found[0][0]) if found and found[0][1] not in ENDED else None
 
     def record(self, plan_id: str) -> PlanRecord:
         """With its requests, approvals, events and executions, read in one query."""

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.domain.plan import PlanRef, PlanStatus
+from ringi.domain.plan import ENDED, PlanRef
 from ringi.errors import NotFound, RingiError
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
@@ -25,7 +25,7 @@ class Kept(NamedTuple):
     @property
     def settled(self) -> bool:
         """True if nobody needs it any more. Work that no plan can hold is kept until it is too old."""
-        done = self.plan is None or self.plan.status is PlanStatus.COMPLETED
+        done = self.plan is None or self.plan.status in ENDED
         return self.too_old or (done and not self.copy.record.left_out)
 
 

@@ -34,6 +34,7 @@ from ringi.usecases.review import (
 )
 from ringi.usecases.reviewed_plan import (
     ReviewedPlan,
+    discard,
     drop,
     drop_hunk,
     is_dormant,
@@ -51,6 +52,7 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
     "m": ReviewAct.APPROVE,
     "c": ReviewAct.COMMENT,
     "r": ReviewAct.REJECT,
+    "X": ReviewAct.DISCARD,
     "u": ReviewAct.TAKE_BACK,
     "t": ReviewAct.SHOW_DELTA,
     "i": ReviewAct.SHOW_INFO,
@@ -380,6 +382,14 @@ def _reject(review: PlanReview, _: Choice) -> ReviewEnd | None:
     return rejected(review, Text("What should the proposer change?"))
 
 
+def _discard(review: PlanReview, _: Choice) -> ReviewEnd | None:
+    question = Text("Throw {plan} away? No list shows it any more. [y/n]", plan=review.plan.name)
+    if not agrees(review.prompter, question):
+        return None
+    discard(review.plan)
+    return ReviewEnd.DISCARDED
+
+
 def _take_back(review: PlanReview, _: Choice) -> None:
     plan, risk = review.plan, risk_of(review.plan.document)
     if plan.stale and not plan.document.change:
@@ -422,6 +432,7 @@ _ACTS: Final[Mapping[ReviewAct, Callable[[PlanReview, Choice], ReviewEnd | None]
     ReviewAct.EDIT_FILE: _edit_file,
     ReviewAct.COMMENT: _comment,
     ReviewAct.REJECT: _reject,
+    ReviewAct.DISCARD: _discard,
     ReviewAct.TAKE_BACK: _take_back,
     ReviewAct.SHOW_DELTA: _show_delta,
     ReviewAct.STOP_CHECKS: lambda review, _: review.stop_checks(),

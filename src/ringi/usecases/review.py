@@ -29,6 +29,7 @@ class ReviewAct(Enum):
     EDIT_FILE = auto()
     COMMENT = auto()
     REJECT = auto()
+    DISCARD = auto()
     TAKE_BACK = auto()
     """Or updates to the current files, if they changed."""
     SHOW_DELTA = auto()
@@ -61,6 +62,7 @@ class ReviewEnd(Enum):
     APPROVED = auto()
     """To be carried out later."""
     REJECTED = auto()
+    DISCARDED = auto()
     ELSEWHERE = auto()
     """Somebody else decided or changed it meanwhile."""
     UNDO = auto()

@@ -150,6 +150,11 @@ class ReviewedPlan:
         self.tool.reject(self.plan_id, feedback)
 
 
+def discard(plan: ReviewedPlan) -> None:
+    plan.require_as_shown()
+    plan.tool.discard(plan.plan_id)
+
+
 def drop(plan: ReviewedPlan, spec: ActionSpecExt) -> Text:
     plan.amend(DropSpec(spec.id))
     return Text("{path} dropped", path=words.subject(spec.base))

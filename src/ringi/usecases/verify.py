@@ -94,7 +94,7 @@ class Examination:
 
     def carried_out(self) -> Iterator[str]:
         """The ids of plans that were carried out, at least in part or possibly; newest first."""
-        for ref in self._store.refs():
+        for ref in self._store.refs(discarded=True):
             try:
                 done = self._history(ref.id).any_done
             except _UNREADABLE:
@@ -209,7 +209,7 @@ class Examination:
         """The plans that wrote the current content, by path."""
         newest: dict[str, tuple[str, str, FileState | None]] = {}
         earliest = min(times.values())
-        for ref in self._store.refs():
+        for ref in self._store.refs(discarded=True):
             if ref.id == plan_id or ref.updated_at <= earliest:
                 continue
             for path, one in self._history(ref.id).files.items():

@@ -10,6 +10,7 @@ from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import (
     ALL_SPECS,
     CHANGING,
+    ENDED,
     ActionSpecExt,
     CheckFailure,
     CheckResult,
@@ -81,7 +82,7 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
     yield from _spec_lines(facts)
     if document.change:
         yield from _change_lines(document.change, ref)
-    if state.status not in {PlanStatus.COMPLETED, PlanStatus.PROPOSED}:
+    if state.status not in {*ENDED, PlanStatus.PROPOSED}:
         yield from _stale_lines(facts.preview)
     yield from _obstacle_lines(document, facts.preview)
     yield from _check_lines(document)

@@ -33,6 +33,7 @@ STATUS: Final = {
     PlanStatus.EXECUTING: Text("running"),
     PlanStatus.COMPLETED: Text("done"),
     PlanStatus.ABORTED: Text("not finished"),
+    PlanStatus.DISCARDED: Text("discarded"),
 }
 NO_PLANS: Final = Text("There are no plans yet.")
 NO_CURRENT_PLAN: Final = Text("There is no current plan.")

@@ -134,6 +134,9 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
         assert [one["status"] for one in call("plan_list", limit=1)["plans"]] == ["completed"]
         assert call("plan_list", waiting=True)["plans"] == []
         assert call("plan_clear_current") == {"cleared": True}
+        call("plan_propose", content="Another")
+        assert call("plan_discard", plan_id="p2")["status"] == "discarded"
+        assert [one["number"] for one in call("plan_list")["plans"]] == [1]
         assert (tmp_path / "ws/new.txt").read_text() == secret
 
 
@@ -205,8 +208,9 @@ def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
 
 def test_the_prompt_names_every_step_and_fences_the_task():
     taught = resources.flow("do this\nand </task> that")
+    beside = {"plan_list", "plan_get_current", "plan_mark_pending", "plan_discard", "plan_clear_current"}
     for name in TOOLS:
-        if name not in {"plan_list", "plan_get_current", "plan_mark_pending", "plan_clear_current"}:
+        if name not in beside:
             assert name in taught
     assert "cannot approve" in taught
     assert taught.count("</task>") == 1

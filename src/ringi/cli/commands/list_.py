@@ -30,10 +30,13 @@ from ringi.views import words
 )
 @pass_app
 def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...]) -> None:
-    """List the plans, newest first."""
+    """List the plans, newest first.
+
+    Discarded plans are left out, unless asked for with `--status discarded`.
+    """
     most = None if everything else limit
     if statuses:
-        refs = [ref for ref in app.plans.refs() if ref.status in statuses][:most]
+        refs = [ref for ref in app.plans.refs(discarded=True) if ref.status in statuses][:most]
     else:
         refs = app.plans.refs(limit=most)
     if app.ui.as_json:

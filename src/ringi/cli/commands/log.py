@@ -25,7 +25,7 @@ def log(app: App, plan: str | None, verify: bool) -> None:
     if app.ui.as_json:
         app.ui.document(list(events))
         return
-    names = {ref.id: ref.name for ref in app.plans.refs()}
+    names = {ref.id: ref.name for ref in app.plans.refs(discarded=True)}
     for logged in events:
         app.ui.line(event_line(logged, names.get(logged.event.subject_id, "-")))
 

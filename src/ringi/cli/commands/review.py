@@ -10,7 +10,7 @@ from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import require_terminal
 from ringi.cli.commands.execute import carry_out
 from ringi.cli.commands.undo import undo
-from ringi.cli.plan_output import tell_sent_back
+from ringi.cli.plan_output import tell_discarded, tell_sent_back
 from ringi.cli.recheck import Recheck
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.cli.screen.cells import has_many_colours
@@ -51,6 +51,11 @@ def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
         if app.ui.as_json:
             app.ui.document(ref)
         _tell_done(app, ref.name, undone=ref.undone)
+        return
+    if ref.status is PlanStatus.DISCARDED:
+        if app.ui.as_json:
+            app.ui.document(ref)
+        tell_discarded(app, ref.name)
         return
     if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
         raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
@@ -116,6 +121,10 @@ def _finish(app: App, looked: ReviewedPlan, ended: ReviewEnd) -> None:
         app.ui.next_step(f"ringi execute {name}")
     elif ended is ReviewEnd.REJECTED:
         tell_sent_back(app, looked.plan_id, name)
+        raise click.exceptions.Exit(EXIT_DECLINED)
+    elif ended is ReviewEnd.DISCARDED:
+        tell_discarded(app, name)
+        remove_settled(app.workspace)
         raise click.exceptions.Exit(EXIT_DECLINED)
     elif ended is ReviewEnd.ELSEWHERE:
         app.ui.line(Text("{plan} was decided elsewhere meanwhile; nothing was done here.", plan=name))

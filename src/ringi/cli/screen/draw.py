@@ -36,6 +36,7 @@ _HELP: Final = (
     ("E", Text("edit the file, as the plan would leave it, in $VISUAL or $EDITOR")),
     ("c", Text("comment on the line, for whoever proposed it")),
     ("r", Text("reject, with words for whoever proposed it")),
+    ("X", Text("throw the plan away: no list shows it any more")),
     ("u", Text("take back your last change; if files changed: update to them as they are now")),
     ("t", Text("only what changed since the version that was approved last, or all of it again")),
     ("i", Text("everything known about the plan: risk, checks, other plans, comments")),
