@@ -235,7 +235,7 @@ def mcp() -> Iterator[Figure]:
 
         alternate(1, greeting(ours), greeting(theirs))
         pair = alternate(10, greeting(ours), greeting(theirs))
-        yield ratio("MCP: start and initialize ÷ the SDK's smallest server", pair, 1.3)
+        yield ratio("MCP: start and initialize ÷ the SDK's smallest server", pair, 0.5)
         with Client(ours, root, environment) as plans, Client(theirs, root, environment) as echo:
             jobs = [
                 lambda: plans.ask("tools/list"),

@@ -273,3 +273,40 @@ def test_a_client_that_does_not_listen_is_not_waited_for(repo: Path):
         time.sleep(0.5)
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
+
+
+def test_the_greeting_does_not_wait_for_the_sdk(talk, tmp_path: Path):
+    """Here the SDK never finishes loading."""
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    os.mkfifo(slow / "gate")
+    (slow / "mcp_types.py").write_text(f"open({str(slow / 'gate')!r}).read()\nraise SystemExit(7)\n")
+    places = os.pathsep.join(filter(None, (str(slow), os.environ.get("PYTHONPATH"))))
+    client = talk(PYTHONPATH=places)
+    assert client.greet()["serverInfo"]["name"] == "ringi"
+    (slow / "gate").write_text("")
+    assert client.process.wait(20) == 7
+    client = talk(PYTHONPATH=places)
+    client.greet()
+    client.process.send_signal(signal.SIGTERM)
+    assert client.process.wait(20) == 0
+
+
+def test_an_early_end_and_a_greeting_that_is_not_the_first_message(talk):
+    client = talk()
+    assert client.end(20) == 0
+    client = talk()
+    asked = client.ask("ping")
+    client.send(b"not a message")
+    first = client.greet()
+    assert client.hear(asked)["result"] == {}
+    assert client.hear(None)["error"]["code"] == PARSE
+    assert "tools" in client.request("tools/list")["result"]
+    assert client.end() == 0
+    client = talk()
+    client.send(b"")
+    wrong = client.request("initialize", {"protocolVersion": 7})
+    assert wrong["error"]["code"] == WRONG_PARAMS
+    assert client.greet() == first
+    assert client.fine("plan_list")["plans"] == []
+    assert client.end() == 0

@@ -67,10 +67,14 @@ def mcp(app: App, label: str, port: int | None, host: str) -> None:
 
 
 def _on_stdio(app: App, label: str) -> bool:
+    from ringi.mcp.handshake import Handshake, claim_wire  # noqa: PLC0415  # not for the relay of a sandbox
+
+    wire = claim_wire()
+    handshake = Handshake(wire)
     from ringi.mcp.server import Settings  # noqa: PLC0415  # the SDK takes most of a second to load
     from ringi.mcp.stdio import on_stdio  # noqa: PLC0415  # as above
 
-    return on_stdio(Settings(app.environment, app.start, label))
+    return on_stdio(Settings(app.environment, app.start, label), wire, handshake.hand_over())
 
 
 def _on_http(app: App, label: str, host: str, port: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the server offers besides tools: instructions, a prompt, and plans with their diffs as resources."""
+"""What the server offers besides tools: a prompt, and plans with their diffs as resources."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -19,13 +19,6 @@ from ringi.text import visible
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
-
-INSTRUCTIONS: Final = """\
-ringi controls changes to this repository: you propose exact changes, a person approves exactly those \
-bytes, and ringi writes them. Flow: plan_propose, plan_set_action_specs, plan_preview, \
-plan_request_approval, plan_wait, plan_execute. Only a person can approve, in their own \
-terminal; never try to do it for them. If it is unclear what your user wants, take them through a planning \
-session: planning_start, planning_answer, planning_decide. Your user answers its questions, not you."""
 
 FLOW_NAME: Final = "ringi_flow"
 FLOW_TITLE: Final = "Change files through ringi"

@@ -23,8 +23,9 @@ from ringi.errors import BadDocument, RingiError
 from ringi.mcp import planning_tools, tools
 from ringi.mcp.answers import Requested
 from ringi.mcp.arguments import input_schema, object_schema
+from ringi.mcp.handshake import INSTRUCTIONS
 from ringi.mcp.render import Mistakes, error_text, text_of
-from ringi.mcp.resources import INSTRUCTIONS, Context, Library
+from ringi.mcp.resources import Context, Library
 from ringi.mcp.tools import Answered, Caller, Tool, structured
 from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run

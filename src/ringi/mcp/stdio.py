@@ -1,6 +1,5 @@
 """Messages as lines on standard input and output: of limited length, with an error for every bad line."""
 
-import fcntl
 import os
 import re
 import select
@@ -17,59 +16,37 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from ringi.mcp.handshake import Begun, Wire
 from ringi.mcp.server import Settings, serve
 from ringi.mcp.worker import Ending, Talk
 
 LONGEST_MESSAGE: Final = 16 * 1024 * 1024
 _CHUNK: Final = 65536
-_FIRST_FREE: Final = 3
 # Finds the id of a request that is too long to read, so that it gets an answer too.
 _ID: Final = re.compile(
     rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")'
 )
 
 
-class Wire(NamedTuple):
-    incoming: int
-    outgoing: int
-
-
 class TooLong(NamedTuple):
     head: bytes
 
 
-def claim_wire() -> Wire:
-    """Claims the standard streams: what anything else prints goes to standard error.
-
-    Commands that we start get neither.
-    """
-    wire = Wire(_duplicate(0), _duplicate(1))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return wire
-
-
-def _duplicate(descriptor: int) -> int:
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
-
-
-async def _readable(descriptor: int) -> None:
+async def _read(descriptor: int) -> bytes:
     try:
         await anyio.wait_readable(descriptor)
     except PermissionError:  # a regular file, which never blocks
         await anyio.lowlevel.checkpoint()
+    return os.read(descriptor, _CHUNK)
 
 
-async def lines(descriptor: int, longest: int = LONGEST_MESSAGE) -> AsyncIterator[bytes | TooLong]:
+async def lines(
+    descriptor: int, longest: int = LONGEST_MESSAGE, begun: bytes = b""
+) -> AsyncIterator[bytes | TooLong]:
     """Keeps only the beginning of a line that is too long."""
     pending, skipping = bytearray(), False
-    while True:
-        await _readable(descriptor)
-        data = os.read(descriptor, _CHUNK)
-        if not data:
-            break
+    data = begun or await _read(descriptor)
+    while data:
         *whole, rest = data.split(b"\n")
         for end in whole:
             pending += end
@@ -81,6 +58,7 @@ async def lines(descriptor: int, longest: int = LONGEST_MESSAGE) -> AsyncIterato
             if len(pending) > longest:
                 yield TooLong(bytes(pending[:_CHUNK]))
                 pending, skipping = bytearray(), True
+        data = await _read(descriptor)
     if pending.strip():
         yield bytes(pending)
 
@@ -130,8 +108,14 @@ Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
 
+def _answers(message: types.JSONRPCMessage, number: int | str) -> bool:
+    return isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id == number
+
+
 @asynccontextmanager
-async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+async def messages(
+    wire: Wire, begun: Begun, reading: anyio.CancelScope
+) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Ends when the client closes its end or `reading` is cancelled; pending answers still go out."""
     arriving, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, leaving = anyio.create_memory_object_stream[SessionMessage]()
@@ -140,7 +124,7 @@ async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tupl
     async def read() -> None:
         async with arriving, refusals:
             with reading, suppress(OSError, anyio.BrokenResourceError):
-                async for line in lines(wire.incoming):
+                async for line in lines(wire.incoming, begun=begun.read):
                     heard = understood(line)
                     if isinstance(heard, Refusal):
                         await refusals.send(SessionMessage(heard.answer))
@@ -148,9 +132,13 @@ async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tupl
                         await arriving.send(SessionMessage(heard))
 
     async def speak() -> None:
+        answered = begun.answered
         async with leaving:
             try:
                 async for one in leaving:
+                    if answered is not None and _answers(one.message, answered):
+                        answered = None
+                        continue
                     await write(wire.outgoing, encoded(one.message))
             except OSError:  # the client is gone
                 reading.cancel()
@@ -162,14 +150,12 @@ async def messages(wire: Wire, reading: anyio.CancelScope) -> AsyncIterator[tupl
         reading.cancel()
 
 
-def on_stdio(settings: Settings) -> bool:
-    wire = claim_wire()
-
+def on_stdio(settings: Settings, wire: Wire, begun: Begun) -> bool:
     def talk_of(server: Server[Any]) -> Talk:
         async def talk(ending: Ending) -> None:
             reading = anyio.CancelScope()
             ending.by(reading.cancel)
-            async with messages(wire, reading) as (incoming, outgoing):
+            async with messages(wire, begun, reading) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
 
         return talk

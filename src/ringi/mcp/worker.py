@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 import anyio
 
 from ringi.errors import Interrupted
+from ringi.mcp.handshake import SIGNALS
 from ringi.workspace.places import (
     Places,
     find_root,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
 
 T = TypeVar("T")
 _ENDING_SEC: Final = 1.0
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _Stamp = tuple[int, ...] | None
 
 
@@ -222,7 +222,7 @@ def run(workers: Workers, talk: Talk) -> bool:
     talker = threading.Thread(target=talking, name="talking", daemon=True)
     reader = threading.Thread(target=workers.reading.run, name="reading", daemon=True)
     planner = threading.Thread(target=workers.planning.run, name="planning", daemon=True)
-    for number in _SIGNALS:
+    for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it on purpose
             signal.signal(number, lambda *_: workers.changing.stop())
     for thread in (reader, planner, talker):
