@@ -297,3 +297,17 @@ def test_a_folder_without_git(tmp_path: Path) -> None:
     assert (folder / "a.txt").read_text() == "b\n"
     assert not (folder / ".git").exists()
     assert list((folder / ".agent" / "tmp").iterdir()) == []
+
+
+def test_every_plan_has_a_title(desk: Desk) -> None:
+    def title(*words: str) -> str:
+        return str(desk.json("show", desk.agent(*words))["plan"]["title"])
+
+    assert title("mkdir -p lib; echo 1 > lib/a.py; echo 2 > lib/b.py") == "Add 2 files in lib"
+    assert title("rm README.md") == "Delete README.md"
+    assert title("echo x > README.md", "--title", "Say less") == "Say less"
+    commit = "git -c user.name=a -c user.email=a@b commit -qam 'Say nothing'"
+    assert title(f"echo > README.md; {commit}") == "Say nothing"
+    done = desk.process("with", "--title", "x", "--resume", "p1")
+    assert done.returncode == 2
+    assert "--title belongs to a new plan" in done.stderr

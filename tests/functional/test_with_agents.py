@@ -90,7 +90,7 @@ def test_a_relative_program_is_the_one_that_the_person_sees(outside: HomeDesk) -
         assert again.returncode == 0, again.stderr
         diff = desk.run("show", f"p{number}", "--diff").stdout
         assert len(re.findall(rf"^ *\+{ran}$", diff, re.MULTILINE)) == 2, diff
-        assert desk.json("show", f"p{number}")["plan"]["title"] == typed
+        assert desk.json("show", f"p{number}")["plan"]["content"].endswith(f"by: {typed}")
     done = sub.process("with", "./none.sh")
     assert done.returncode == 2
     assert "./none.sh" in done.stderr

@@ -24,6 +24,7 @@ from ringi.text import Text
 from ringi.usecases.agent_copies import plan_of
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed, results_doubt
 from ringi.usecases.agent_state import AgentState
+from ringi.usecases.titles import title_of_specs
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import CopyChange, Difference, Supervisor, WorkCopy
 from ringi.workspace.copy_run import CopyRun, Invocation
@@ -128,6 +129,7 @@ def take(
     environment: Mapping[str, str],
     checks: Sequence[str] = (),
     commit: bool = False,
+    title: str = "",
     on_check: Callable[[str], None] = lambda _: None,
 ) -> Taken:
     """Make the difference a plan, or a new version of the plan that the copy has.
@@ -142,7 +144,7 @@ def take(
         copy.note(taken=True, left_out=bool(difference.left_out))
         empty = plan is not None and not difference.changes
         return Taken(plan, difference.left_out, again=plan is not None, new=False, empty=empty)
-    plan_id, again, problems = _propose(workspace, copy, argv, difference, plan)
+    plan_id, again, problems = _propose(workspace, copy, argv, difference, plan, title)
     known, now = copy.record.planned_version, workspace.plan.ref(plan_id)
     meanwhile = plan.version if plan is not None and again and known and plan.version != known else 0
     copy.note(
@@ -187,8 +189,12 @@ def _propose(
     argv: Sequence[str],
     difference: Difference,
     plan: PlanRef | None,
+    title: str,
 ) -> tuple[str, bool, tuple[Text, ...]]:
-    """The plan's id, whether it existed before, and what is wrong with it."""
+    """The plan's id, whether it existed before, and what is wrong with it.
+
+    Without a title, it gets that of the newest commit in the copy, or one from what it changes.
+    """
     specs, basis = specs_of(difference, workspace.services.tree)
     if plan is not None:
         # The plan may be done by now; then the work becomes a new one.
@@ -201,7 +207,7 @@ def _propose(
     command = shlex.join(argv)
     told = copy.head_message()
     plan_id = workspace.plan.propose(
-        f"{told[0] if told else command}\n\nChanged in a work copy by: {command}",
+        f"{title or (told[0] if told else title_of_specs(specs))}\n\nChanged in a work copy by: {command}",
         rationale="",
         tags=("with",),
         proposer=program_name(argv),

@@ -150,10 +150,3 @@ def _whole(workspace: OpenWorkspace, change: Changed) -> ActionSpec:
     content, encoding = packed(change.new.data)
     kind = SpecKind.CREATE if old is None else SpecKind.WRITE
     return ActionSpec(kind, change.path, content, encoding=encoding, mode=bits, group=GROUP)
-
-
-def title_of_paths(paths: Sequence[str]) -> str:
-    """A title for a change without one."""
-    if len(paths) == 1:
-        return f"Change {paths[0]}"
-    return f"Change {paths[0]} and {len(paths) - 1} more"

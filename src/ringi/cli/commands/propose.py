@@ -27,6 +27,7 @@ from ringi.patching.render import Changed
 from ringi.plans.change import Change
 from ringi.text import Text
 from ringi.usecases import patches
+from ringi.usecases.titles import title_of_paths, title_of_specs
 from ringi.views.words import subject
 
 _ = gettext.gettext
@@ -190,18 +191,18 @@ def _plan(app: App, source: Source, words: str | None, title: str | None, propos
     if source.patch is not None:
         patch = _patch(app, source)
         paths = [path for path, _ in patches.split(patch)]
-        content = _content(words, title, patches.title_of_paths(paths))
+        content = _content(words, title, title_of_paths(paths))
         return patches.propose_patch(app.workspace, content, patch, proposer=proposer)
     if not source.of_bytes:
         return app.workspace.plan.propose(_content(words, title, ""), proposer=proposer)
     changes = _changes(app, source)
-    content = _content(words, title, patches.title_of_paths([found.path for found in changes]))
+    content = _content(words, title, title_of_paths([found.path for found in changes]))
     return patches.propose_contents(app.workspace, content, changes, proposer=proposer)
 
 
 def _title_of(specs: Sequence[ActionSpec]) -> str:
-    if paths := [spec.path for spec in specs if spec.path]:
-        return patches.title_of_paths(paths)
+    if title := title_of_specs(specs):
+        return title
     return f"Run {subject(specs[0])}" if specs else "Specs"
 
 
@@ -231,7 +232,7 @@ def _change_plan(
 ) -> str:
     patch = _patch(app, source) if source.patch is not None else patches.patch_of(_changes(app, source))
     diffs = patches.file_diffs(patch)
-    content = _content(words, title, patches.title_of_paths([diff.file for diff in diffs]))
+    content = _content(words, title, title_of_paths([diff.file for diff in diffs]))
     asked = Change(content, diffs, basis, _explanation(explain), proposer)
     return patches.propose_change(app.workspace, asked, app.tell_progress)
 

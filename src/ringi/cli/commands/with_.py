@@ -12,6 +12,7 @@ import click
 
 from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import require_text
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.errors import CheckFailed, Interrupted, NoSuchProgram
@@ -43,6 +44,7 @@ _MOST_OVERLAPS: Final = 5
     "--carry", multiple=True, metavar="PATH", help="Bring an ignored folder such as node_modules along."
 )
 @click.option("--commit", is_flag=True, help="Commit what is approved, too.")
+@click.option("--title", metavar="TEXT", default="", help="What the plan is called, and its commit.")
 @click.option(
     "--resume",
     metavar="[PLAN]",
@@ -57,6 +59,7 @@ def with_(
     checks: tuple[str, ...],
     carry: tuple[str, ...],
     commit: bool,
+    title: str,
     resume: str | None,
     command: tuple[str, ...],
 ) -> None:
@@ -71,8 +74,11 @@ def with_(
         raise click.UsageError(_("which command? For example: ringi with claude"))
     if resume is not None and carry:
         raise click.UsageError(_("--carry belongs to a new copy, not to --resume"))
+    if resume is not None and title:
+        raise click.UsageError(_("--title belongs to a new plan, not to --resume"))
+    require_text(title)
     settings = app.workspace.settings.beside
-    session = _Session(app, agent_sandbox(app.workspace), commit=commit)
+    session = _Session(app, agent_sandbox(app.workspace), commit=commit, title=title.strip())
     if resume is None:
         for told in remove_settled(app.workspace):
             app.ui.line(told, style="dim")
@@ -87,11 +93,12 @@ def with_(
 class _Session:
     """One agent at work, from its copy to its plan."""
 
-    def __init__(self, app: App, sandbox: AgentSandbox, *, commit: bool) -> None:
+    def __init__(self, app: App, sandbox: AgentSandbox, *, commit: bool, title: str) -> None:
         self._app = app
         self._ui = app.ui
         self._sandbox = sandbox
         self._commit = commit
+        self._title = title
 
     def start(self, command: Sequence[str], carry: Sequence[str], checks: Sequence[str]) -> int:
         workspace, here = self._app.workspace, Path.cwd()
@@ -181,6 +188,7 @@ class _Session:
             environment=app.environment,
             checks=checks,
             commit=self._commit,
+            title=self._title,
             on_check=lambda check: ui.line(Text("Checking: {command} …", command=check), style="dim"),
         )
         if ui.as_json:
