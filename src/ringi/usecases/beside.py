@@ -134,8 +134,7 @@ def take(
 ) -> Taken:
     """Make the difference a plan, or a new version of the plan that the copy has.
 
-    The checks run in the copy, on exactly the bytes of the plan. The plan is saved and linked to the copy
-    before they run.
+    It is saved and linked to the copy before the checks run there, on exactly the bytes of the plan.
     """
     difference = copy.difference()
     plan = plan_of(workspace, copy)
