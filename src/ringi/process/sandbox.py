@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.process.environment import WITH_VARIABLE
+from ringi.process.start import JOB
 from ringi.text import Text
 
 _PROBE_SEC: Final = 10.0
@@ -172,7 +173,7 @@ def for_agent(bwrap: str, setsid: str, chosen: Iterable[Mount], folder: Path, co
     A session inside gets the terminal: Ctrl-C reaches the agent and not bwrap, which would die and take the
     agent with it.
     """
-    return [bwrap, *arguments(chosen, folder, _marked(copy)), setsid, "-c"]
+    return [bwrap, *arguments(chosen, folder, _marked(copy)), setsid, "-c", *JOB]
 
 
 def for_check(bwrap: str, chosen: Iterable[Mount], folder: Path, copy: str) -> list[str]:

@@ -30,11 +30,11 @@ _PAUSE: Final = 0.01
 CHECK_EVERY: Final = 1.0  # seconds between two looks at a supervisor; somebody may have stopped it
 _SLACK: Final = 5.0  # extra seconds for the supervisor, beyond what it gives the processes
 # Isolated from modules of the same names in a person's or a project's folders: about 15 ms.
-_SUPERVISOR: Final = (
-    sys.executable, "-I", "-S", "-c",
-    "import sys; sys.path.append(sys.argv[1]); import supervisor; supervisor.main(*map(int, sys.argv[2:]))",
-    str(Path(__file__).parent),
-)  # fmt: skip
+_SCRIPT: Final = (sys.executable, "-I", "-S", "-c")
+_IMPORTED: Final = "import sys; sys.path.append(sys.argv[1]); import supervisor; supervisor."
+_SUPERVISOR: Final = (*_SCRIPT, _IMPORTED + "main(*map(int, sys.argv[2:]))", str(Path(__file__).parent))
+JOB: Final = (*_SCRIPT, _IMPORTED + "main_of_job(*sys.argv[2:])", str(Path(__file__).parent))
+"""Before the words of a command in a session of its own: lets it be stopped, see `supervisor`."""
 # Python itself may need these to start. Only the command gets the other variables.
 _LIBRARIES: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 

@@ -38,7 +38,7 @@ _FOREVER = float("inf")
 class Stat:
     """A process as Linux shows it; a pid is reused, a pid with its start time is not."""
 
-    __slots__ = ("dead", "group", "name", "parent", "pid", "session", "start")
+    __slots__ = ("dead", "group", "name", "parent", "pid", "session", "start", "stopped")
 
     def __init__(self, pid: int, line: bytes) -> None:
         # The name may hold spaces and brackets; what follows its last bracket has none.
@@ -48,6 +48,7 @@ class Stat:
         self.name = head.partition(b"(")[2].decode(errors="replace")
         self.parent, self.group, self.session = int(fields[1]), int(fields[2]), int(fields[3])
         self.start = int(fields[19])
+        self.stopped = fields[0] == b"T"
         # A process whose main thread has ended looks like a zombie while other threads run.
         self.dead = fields[0] in {b"Z", b"X"} and int(fields[17]) <= 1
 
@@ -114,9 +115,11 @@ class Command:
         self._report = report
         self._pid = 0
         self._exit_code: int | None = None
+        self._is_job = False
         self._libc = _adopt_orphans()
 
     def start(self, argv: list[bytes], environment: dict[bytes, bytes], at_terminal: bool) -> None:
+        self._is_job = at_terminal
         self._wakeup, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -155,6 +158,9 @@ class Command:
             self._say(b"forked %d" % os.getpid())
             if self._libc:
                 self._libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+            if at_terminal and not _is_job():
+                os.close(failed)
+                os._exit(_keep_job())
             os.execvpe(argv[0], argv, environment)  # noqa: S606  # that is what it is for
         except OSError as error:
             os.write(failed, b"%d" % (error.errno or 0))
@@ -208,6 +214,9 @@ class Command:
     def _end(self, *, at_once: bool) -> tuple[int, int]:
         """How many had to be ended, besides the command itself, and how many survived."""
         told: set[tuple[int, int]] = set()
+        own = {self._pid}
+        if self._is_job:
+            own |= {process.pid for process in processes() if process.parent == self._pid}
         forbidden: set[tuple[int, int]] = set()
         kill_at = 0.0 if at_once else _FOREVER
         give_up = _FOREVER
@@ -227,7 +236,7 @@ class Command:
             give_up = min(give_up, max(kill_at, time.monotonic()) + PATIENCE)
             time.sleep(_PAUSE)
         survivors = [process for process in below(os.getpid()) if not process.dead]
-        return sum(pid != self._pid for pid, _ in told), len(survivors)
+        return sum(pid not in own for pid, _ in told), len(survivors)
 
     def _end_group(self) -> tuple[int, int]:
         was_over = self._exit_code is not None
@@ -242,6 +251,53 @@ class Command:
         try:  # noqa: SIM105  # contextlib takes long to load
             os.write(self._report, what + b"\n")
         except BrokenPipeError:  # ringi is gone; the work here stays the same
+            pass
+
+
+def main_of_job(*argv: str) -> None:
+    """In a sandbox: becomes the leader of the session that was made there."""
+    if _is_job():
+        try:
+            os.execv(argv[0], argv)  # noqa: S606  # that is what it is for
+        except OSError as error:
+            os.write(2, os.fsencode(f"{argv[0]}: {error.strerror}\n"))
+        os._exit(127)
+    os._exit(_keep_job())
+
+
+_job = 0
+
+
+def _is_job() -> bool:
+    """Splits a session's leader in two: True in the job, which runs in front of the terminal.
+
+    The system lets Ctrl-Z stop only a process whose parent belongs to the same session.
+    """
+    global _job  # noqa: PLW0603  # there is one in a process
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # or changing the terminal's job would stop us
+    _job = os.fork()
+    if _job:
+        return False
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    return True
+
+
+def _keep_job() -> int:
+    """Stops with the job and continues it when continued; the job's exit code."""
+    for number in (signal.SIGHUP, signal.SIGTERM):  # whatever ends the job, it is the job's end that counts
+        signal.signal(number, signal.SIG_IGN)
+    while True:
+        _, status = os.waitpid(_job, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        os.kill(os.getpid(), signal.SIGSTOP)  # this is what ringi sees
+        try:
+            os.tcsetpgrp(0, _job)
+            os.killpg(_job, signal.SIGCONT)
+        except OSError:  # it has ended meanwhile
             pass
 
 

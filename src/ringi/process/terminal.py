@@ -18,9 +18,13 @@ from typing import Final, NamedTuple, Protocol
 
 from ringi.process.signals import HasDescriptor, StopSignals
 from ringi.process.start import CHECK_EVERY, Command, started
+from ringi.process.supervisor import read_stat
 
 _CHUNK: Final = 65536
 _USUAL_SIZE: Final = (24, 80)
+_SOON: Final = 2.0  # seconds after a key in which the command may stop because of it
+_LOOK_SOON: Final = 0.1
+_GET_SESSION: Final = 0x5429  # TIOCGSID of Linux; elsewhere we cannot see whether a process has stopped
 _RESIZING: Final = frozenset([signal.SIGWINCH, signal.SIGCONT])
 # Turns off what a killed full-screen program leaves on, without moving the cursor:
 # colours, character sets, margins, hidden cursor; alternate screen; mouse and focus reports; bracketed paste.
@@ -88,10 +92,15 @@ def run_in_terminal(
                 mark=mark,
             )
         )
-        stack.enter_context(_raw(keyboard))
+        person = stack.enter_context(_raw(keyboard))
+        job = _Job(master)
         typed, shown = _Flow(keyboard, master), _Flow(master, output)
         while not command.over and signals.stop is None:
-            _turn(command, signals, (typed, shown), listener)
+            _turn(command, signals, (typed, shown), listener, job.look_again)
+            if job.has_stopped(typed):
+                _stop_with(job, person, output)
+                signals.taken()
+                _copy_size((0, output), master)
             if signals.taken() & _RESIZING:
                 _make_raw(keyboard)  # a shell that had stopped us may have reset it
                 _copy_size((0, output), master)
@@ -130,20 +139,76 @@ def _copy_size(sources: tuple[int, ...], target: int) -> None:
         fcntl.ioctl(target, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
-@contextlib.contextmanager
-def _raw(keyboard: int | None) -> Iterator[None]:
-    try:
-        before = None if keyboard is None else termios.tcgetattr(keyboard)
-    except termios.error:  # the window was closed just now
-        before = None
-    try:
-        _make_raw(keyboard)
-        yield
-    finally:
-        if keyboard is not None and before is not None:
+class _Keyboard:
+    """The person's, if there is one, in the mode of a full-screen program or as it was."""
+
+    def __init__(self, keyboard: int | None) -> None:
+        self._keyboard = keyboard
+        try:
+            self._before = None if keyboard is None else termios.tcgetattr(keyboard)
+        except termios.error:  # the window was closed just now
+            self._before = None
+
+    def take(self) -> None:
+        _make_raw(self._keyboard)
+
+    def give_back(self) -> None:
+        if self._keyboard is not None and self._before is not None:
             # Do not wait for output to drain: a stopped terminal would block us forever.
             with contextlib.suppress(termios.error):
-                termios.tcsetattr(keyboard, termios.TCSANOW, before)
+                termios.tcsetattr(self._keyboard, termios.TCSANOW, self._before)
+
+
+@contextlib.contextmanager
+def _raw(keyboard: int | None) -> Iterator[_Keyboard]:
+    person = _Keyboard(keyboard)
+    try:
+        person.take()
+        yield person
+    finally:
+        person.give_back()
+
+
+class _Job:
+    """The command as a job that can stop: Ctrl-Z at its terminal, or by itself."""
+
+    def __init__(self, master: int) -> None:
+        self._master = master
+        self._quick_until = 0.0
+
+    @property
+    def look_again(self) -> float:
+        """Seconds until somebody should look; soon after a key, which may have been Ctrl-Z."""
+        return _LOOK_SOON if time.monotonic() < self._quick_until else CHECK_EVERY
+
+    def has_stopped(self, typed: "_Flow") -> bool:
+        if typed.moved:
+            typed.moved, self._quick_until = False, time.monotonic() + _SOON
+        leader = read_stat(self._leader)
+        return leader is not None and leader.stopped
+
+    def go_on(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._leader, signal.SIGCONT)
+
+    @property
+    def _leader(self) -> int:
+        """Of the terminal's session, by the number it has for us; no process has -1."""
+        try:
+            return int(struct.unpack("i", fcntl.ioctl(self._master, _GET_SESSION, bytes(4)))[0])
+        except OSError:
+            return -1
+
+
+def _stop_with(job: _Job, person: _Keyboard, output: int) -> None:
+    """Stops as a job of the person's shell and goes on with it; at once if no shell waits for that."""
+    if os.isatty(output):
+        with contextlib.suppress(OSError):
+            os.write(output, _SCREEN_RESET)
+    person.give_back()
+    os.kill(0, signal.SIGTSTP)
+    person.take()
+    job.go_on()
 
 
 def _make_raw(keyboard: int | None) -> None:
@@ -159,6 +224,7 @@ class _Flow:
         self.source = source
         self.sink: int | None = sink
         self.pending = pending
+        self.moved = False
 
     def fill(self) -> bool:
         if self.source is None:
@@ -173,6 +239,7 @@ class _Flow:
             self.source = None
         if self.sink is not None:
             self.pending = data
+        self.moved = self.moved or bool(data)
         return bool(data)
 
     def pour(self) -> None:
@@ -199,14 +266,20 @@ class _Flow:
                 return
 
 
-def _turn(command: Command, signals: StopSignals, flows: Sequence[_Flow], listener: Listener | None) -> None:
+def _turn(
+    command: Command,
+    signals: StopSignals,
+    flows: Sequence[_Flow],
+    listener: Listener | None,
+    seconds: float,
+) -> None:
     """Waits until a flow or a listener is ready, and serves it."""
     knocking = listener.descriptors if listener else ()
     sources = [flow.source for flow in flows if flow.source is not None and not flow.pending]
     command.keep_alive()
     waiting: list[int | HasDescriptor] = [command, *knocking, *sources]
     ready, free = signals.wait(
-        waiting, [flow.sink for flow in flows if flow.sink is not None and flow.pending], CHECK_EVERY
+        waiting, [flow.sink for flow in flows if flow.sink is not None and flow.pending], seconds
     )
     for flow in flows:
         if flow.pending and flow.sink in free:

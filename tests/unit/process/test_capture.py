@@ -197,7 +197,7 @@ class TestEnd:
 class TestWithoutTerminal:
     def test_the_command_still_has_one_of_its_own(self, bench: Bench) -> None:
         code = (
-            "import os; print(os.getsid(0) == os.getpid(), os.tcgetpgrp(0) == os.getpgrp(), "
+            "import os; print(os.getsid(0) == os.getppid(), os.tcgetpgrp(0) == os.getpgrp(), "
             "os.ttyname(0) == os.ttyname(1) == os.ttyname(2), os.get_terminal_size(), "
             "open('/dev/tty').isatty())"
         )

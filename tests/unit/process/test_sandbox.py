@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
 from ringi.process.sandbox import AgentPlaces, How, Mount, agent_mounts, for_agent, for_check, sees
+from ringi.process.start import JOB
 
 BWRAP = sandbox.find(SYSTEM_PATH)
 walled = pytest.mark.skipif(
@@ -62,7 +63,7 @@ def test_nothing_but_what_is_named_can_be_written(base: Path):
     assert words[words.index("--share-net") - 1] == "--unshare-all"
     assert "--new-session" not in words
     assert "RINGI_WITH" in words[:10]  # who looks for it among its ancestors reads no further than 16
-    assert words[-3:] == ["--", "setsid", "-c"]
+    assert words[words.index("--") :] == ["--", "setsid", "-c", *JOB]
     assert "--new-session" in for_check("bwrap", chosen, tree, "c1")
     assert str(base / "nowhere") not in words
 
