@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model history lint bench catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents history lint bench catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -64,6 +64,11 @@ test-model: ## a whole planning session with a real, small language model on thi
 	@$(DEV)
 	@$(RUN) tools/real_model.py
 	@RINGI_REAL_MODEL=1 $(RUN) -m pytest tests/model $(ARGS)
+
+test-agents: ## real agents from npm and PyPI against a scripted model, offline; 2 GB, takes minutes
+	@$(DEV)
+	@$(RUN) tools/agents.py
+	@RINGI_AGENTS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/agents $(ARGS)
 
 REPO ?= .
 history: ## every patch in the history of REPO= (this one) applied, forward and back, and compared with git

@@ -141,11 +141,36 @@ def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
         request = workspace.plan.ask(name)
         workspace.plan.approve(name, "hanako", proof=answer(request))
         workspace.plan.execute(name)
-    done = desk.process("with", "--resume", name)
-    assert done.returncode == 2
-    assert "not open any more" in done.stderr
     assert desk.process("with", "true").returncode == 0
     assert not copy.folder.exists()  # done, so nobody needs it
+    done = desk.process("with", "--resume", name)
+    assert done.returncode == 2
+    assert "has no copy, or it is gone" in done.stderr
+
+
+def test_after_the_apply_the_agent_continues_in_a_fresh_copy(outside: HomeDesk) -> None:
+    desk = outside
+    assert desk.process("with", "claude", "--verbose", "say good day").returncode == 0
+    with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
+        plan = workspace.plan
+        specs = {spec.base.path: spec.id for spec in plan.get_state("p1").action_specs}
+        assert plan.amend("p1", [DropSpec(specs["TODO.md"])]).ok
+        plan.comment("p1", "app/hello.py", 2, "and a docstring", side=Side.NEW)
+        request = plan.ask("p1")
+        plan.approve("p1", "hanako", proof=answer(request))
+        plan.execute("p1")
+    (desk.root / "mine.txt").write_text("mine\n")
+    done = desk.process("with", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "claude --verbose" in desk.json("show", "p2")["plan"]["content"]
+    told = (desk.home / ".claude" / "told").read_text()
+    assert "applied it to the project" in told
+    assert "fresh copy" in told
+    assert "- dropped: TODO.md" in told
+    assert "and a docstring" in told
+    assert [(ref["number"], ref["files"]) for ref in desk.json("list")] == [(2, 1), (1, 2)]
+    assert "+    'Say it.'" in desk.run("show", "p2", "--diff").stdout
+    assert not (desk.root / "TODO.md").exists()
 
 
 @pytest.mark.parametrize("during", ["work", "checks"])

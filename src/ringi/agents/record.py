@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ringi.agents.command_line import OwnSandbox, Resume
 from ringi.agents.output import Said
 from ringi.text import Text
 
@@ -136,18 +137,15 @@ class Agent(NamedTuple):
     packages: tuple[str, ...] = ()
     """Package folders, for entry files with a generic name such as cli.js."""
     state: tuple[State, ...] = ()
-    resume: tuple[str, ...] = ()
-    """Arguments before the message that continue the last conversation in a folder; none if it cannot."""
+    resume: Resume | None = None
+    """None if it cannot continue a conversation with a message."""
+    own_sandbox: OwnSandbox | None = None
     ignored: tuple[str, ...] = ()
     """Files it leaves in its working folder, as gitignore patterns; they are not part of its change."""
     model: Model | None = None
     presence: Presence | None = None
     mcp: Mcp | None = None
     hook: Hook | None = None
-
-    def resumed(self, program: str, message: str, more: Sequence[str]) -> tuple[str, ...]:
-        # The message comes first: an option that takes several values would swallow it.
-        return (program, *self.resume, message, *more)
 
     def places(self, environment: Mapping[str, str]) -> tuple[Place, ...]:
         """Where it keeps state, without duplicates; empty if there is no home folder."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from ringi.agents.command_line import CONVERSATION, MESSAGE, OPTIONS, CommandLine, OwnSandbox, Resume
 from ringi.agents.output import Said, cost, count_at, dict_at, documents, plain
 from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, State
 from ringi.text import Text
@@ -21,6 +22,10 @@ _SERVER_VARIABLES: Final = (
     "RINGI_WITH", "RINGI_MCP_SOCKET", "RINGI_STATE_DIR", "RINGI_CACHE_DIR", "RINGI_CONFIG",
     "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
 )  # fmt: skip
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def _server(command: Sequence[str]) -> dict[str, Any]:
@@ -107,6 +112,13 @@ def _put_back(new: dict[str, Any], kept: Mapping[str, Any], name: str) -> None:
 #   --disable-slash-commands  no command or skill by a word in the prompt
 #   --no-session-persistence  nothing to resume is left behind
 #   CLAUDE_CODE_SAFE_MODE     no CLAUDE.md, hooks, plugins, skills; not --bare, which logs out as well
+_CLAUDE_FLAGS: Final = _words(
+    "--allow-dangerously-skip-permissions --ax-screen-reader --bare --bg --background --brief --chrome -c "
+    "--continue --dangerously-skip-permissions --desktop --disable-slash-commands "
+    "--exclude-dynamic-system-prompt-sections --fork-session --forward-subagent-text -h --help --ide "
+    "--include-hook-events --include-partial-messages --no-chrome --no-session-persistence -p --print "
+    "--replay-user-messages --restricted --safe-mode --strict-mcp-config --tmux --verbose -v --version"
+)  # fmt: skip
 _CLAUDE: Final = Agent(
     name="claude",
     title="Claude Code",
@@ -120,7 +132,25 @@ _CLAUDE: Final = Agent(
         State("{state}/claude"),
         State("{cache}/claude-cli-nodejs"),
     ),
-    resume=("--continue",),
+    resume=Resume(
+        CommandLine(
+            flags=_CLAUDE_FLAGS,
+            several=_words(
+                "--add-dir --allowedTools --allowed-tools --disallowedTools --disallowed-tools --betas "
+                "--file --mcp-config --tools"
+            ),
+            spent=_words(
+                "-p --print -c --continue -r --resume --session-id --fork-session --from-pr --teleport -w "
+                "--worktree --tmux --file --replay-user-messages"
+            ),
+            once=_words("-p --print"),
+        ),
+        # The message comes before the options: one that takes several values would swallow it.
+        screen=(CONVERSATION, MESSAGE, OPTIONS),
+        once=("--print", CONVERSATION, MESSAGE, OPTIONS),
+        last=("--continue",),
+        named=("--resume",),
+    ),
     model=Model(
         words=(
             "claude", "--print", "--output-format", "json", "--tools", "", "--disallowedTools", "Read(//**)",
@@ -173,7 +203,7 @@ def _codex_said(output: str, _errors: str, _exit_code: int) -> Said:
 
 _CODEX_SETTINGS: Final[Mapping[str, bytes | None]] = {
     "config.toml": b"", "hooks.json": b"{}\n", "AGENTS.md": b"", "agents": None, "hooks": None,
-    "plugins": None, "prompts": None, "rules": None, "skills": None,
+    "plugins": None, "prompts": None, "rules": None,
 }  # fmt: skip
 
 
@@ -187,14 +217,42 @@ _CODEX_SETTINGS: Final[Mapping[str, bytes | None]] = {
 #   -c project_doc_max_bytes  no AGENTS.md
 #   --ephemeral               no file of the session
 #   --skip-git-repo-check     the empty folder is no repository
+# Skills that it unpacks itself, and a program that it keeps running, with the socket that leads to it.
+_CODEX_PROGRAMS: Final = ("skills", "packages", "app-server-daemon", "app-server-control")
+_CODEX_LINE: Final = CommandLine(
+    flags=_words(
+        "--strict-config --oss --approve-for-me --dangerously-bypass-approvals-and-sandbox "
+        "--dangerously-bypass-hook-trust --worktree --skip-git-repo-check --ephemeral "
+        "--ignore-user-config --ignore-rules --json --search --no-alt-screen --no-daemon --last --all "
+        "--full-auto --yolo -h --help -V --version"
+    ),
+    several=_words("-i --image"),
+    spent=_words("-i --image --last --all --worktree --thread-source"),
+    commands=_words("exec e resume fork"),
+    once=_words("exec e"),
+)  # fmt: skip
 _CODEX: Final = Agent(
     name="codex",
     title="Codex",
     variables=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
     processes=("codex",),
     packages=("@openai/codex",),
-    state=(State(".codex", "CODEX_HOME", sealed=_CODEX_SETTINGS), State(".codex", "CODEX_SQLITE_HOME")),
-    resume=("resume", "--last"),
+    state=(
+        State(".codex", "CODEX_HOME", sealed=_CODEX_SETTINGS),
+        State(".codex", "CODEX_SQLITE_HOME"),
+        *(State(f".codex/{name}", "CODEX_HOME", below=name, layer=True) for name in _CODEX_PROGRAMS),
+    ),
+    resume=Resume(
+        _CODEX_LINE,
+        screen=(OPTIONS, "resume", CONVERSATION, MESSAGE),
+        once=("exec", OPTIONS, "resume", CONVERSATION, MESSAGE),
+        last=("--last",),
+    ),
+    own_sandbox=OwnSandbox(
+        option=_words("-s --sandbox --approve-for-me"),
+        kept=_words("read-only"),
+        off=("-c", "sandbox_mode=danger-full-access"),
+    ),
     model=Model(
         words=(
             "codex", "exec", "--json", "--sandbox", "read-only", "-c", "features.shell_tool=false",
@@ -270,7 +328,21 @@ _GEMINI: Final = Agent(
     processes=("gemini",),
     packages=("@google/gemini-cli",),
     state=(State(".gemini", "GEMINI_CLI_HOME", below=".gemini", sealed=_GEMINI_SETTINGS),),
-    resume=("--resume", "latest", "--prompt-interactive"),
+    resume=Resume(
+        CommandLine(
+            flags=_words(
+                "-d --debug -s --sandbox -y --yolo --skip-trust --acp --experimental-acp "
+                "--list-extensions -l --list-sessions --screen-reader --raw-output "
+                "--accept-raw-output-risk -v --version -h --help"
+            ),
+            spent=_words("-p --prompt -i --prompt-interactive -r --resume -w --worktree --session-id"),
+            once=_words("-p --prompt"),
+        ),
+        screen=(OPTIONS, CONVERSATION, "--prompt-interactive", MESSAGE),
+        once=(OPTIONS, CONVERSATION, "--prompt", MESSAGE),
+        last=("--resume", "latest"),
+        named=("--resume",),
+    ),
     model=Model(
         words=(
             "gemini", "--output-format", "json", "--approval-mode", "default",
@@ -296,8 +368,27 @@ _OPENCODE: Final = Agent(
         State("{cache}/opencode", layer=True),
         State("{config}/opencode", layer=True),
     ),
-    # Its screen drops a message that comes together with --continue.
-    resume=("run", "--continue"),
+    resume=Resume(
+        CommandLine(
+            flags=_words(
+                "--print-logs --pure -c --continue --fork --share --thinking -i --interactive --auto "
+                "--dangerously-skip-permissions --mdns --mini --no-replay -h --help -v --version"
+            ),
+            several=_words("-f --file --cors"),
+            # The last ones only its screen knows.
+            spent=_words(
+                "-c --continue -s --session --fork --title --command -f --file -i --interactive --prompt "
+                "--mini --no-replay --replay-limit --hostname --mdns --mdns-domain --cors"
+            ),
+            commands=_words("run"),
+            once=_words("run"),
+        ),
+        # Its screen drops a message that comes together with --continue.
+        screen=("run", CONVERSATION, OPTIONS, MESSAGE),
+        once=("run", CONVERSATION, OPTIONS, MESSAGE),
+        last=("--continue",),
+        named=("--session",),
+    ),
     presence=Presence(
         ("opencode",),
         (".config/opencode", ".opencode"),
@@ -320,7 +411,17 @@ _AIDER: Final = Agent(
     title="Aider",
     processes=("aider",),
     state=(State(".aider"),),
-    resume=("--restore-chat-history", "--message"),
+    resume=Resume(
+        CommandLine(
+            spent=_words(
+                "-m --message --msg -f --message-file --restore-chat-history --no-restore-chat-history --load"
+            ),
+            once=_words("-m --message --msg -f --message-file"),
+            files=True,
+        ),
+        screen=("--restore-chat-history", "--message", MESSAGE, OPTIONS),
+        once=("--restore-chat-history", "--message", MESSAGE, OPTIONS),
+    ),
     ignored=(".aider*",),
 )
 

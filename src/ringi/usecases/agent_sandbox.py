@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.agents.command_line import without_sandbox
+from ringi.agents.table import agent_of
 from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.process import layers, sandbox
 from ringi.process.environment import SYSTEM_PATH
@@ -77,7 +79,8 @@ def enclosed(
     """
     if box.bwrap is None:
         return invocation
-    argv, env = invocation.argv, invocation.env
+    env = invocation.env
+    argv = _in_ours(invocation.argv) if terminal else invocation.argv
     root, home = workspace.places.root, _home(env)
     program = program_of(argv, copy.folder_of_commands, env)
     # A script run by an interpreter must be visible as well.
@@ -103,6 +106,14 @@ def enclosed(
     return Invocation(tuple(whole), inside, takes_terminal=terminal)
 
 
+def _in_ours(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Root has no capabilities in ours, so an agent's own sandbox cannot map users inside it."""
+    agent = agent_of(argv)
+    if os.geteuid() or agent.own_sandbox is None or agent.resume is None:
+        return argv
+    return without_sandbox(agent.own_sandbox, agent.resume.line, argv)
+
+
 def results_doubt(workspace: OpenWorkspace, box: AgentSandbox, env: Mapping[str, str]) -> str:
     """What may lead a check from the copy to the workspace's own files; empty if nothing does."""
     root, home = workspace.places.root, _home(env)
@@ -115,7 +126,7 @@ def writable_places(
     workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]
 ) -> tuple[Path, ...]:
     """Besides the copy and /tmp: the agent's own state, and what the configuration names."""
-    state = [place.path for place in state_places(workspace, argv, env)]
+    state = [place.path for place in state_places(workspace, argv, env) if not place.state.layer]
     return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
 
 

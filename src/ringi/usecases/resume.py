@@ -4,10 +4,14 @@ The message is for a program, so it is not translated. It quotes the person's wo
 line by line, filtered as on a screen, because it becomes a command-line argument.
 """
 
+import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.agents.command_line import resumed
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
 from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer
@@ -53,7 +57,7 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
         plan_id = workspace.plan.find(name)
         plan = workspace.plan.ref(plan_id)
         copies = [copy for copy in found if copy.record.plan_id == plan_id]
-        if plan.status not in OPEN:
+        if plan.status not in OPEN | {PlanStatus.COMPLETED}:
             raise NothingToResume(why=Text("{plan} is not open any more.", plan=plan.name))
         if not copies:
             raise NothingToResume(why=Text("{plan} has no copy, or it is gone.", plan=plan.name))
@@ -62,6 +66,9 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
     newest_first = found[::-1]
     for copy in sorted(newest_first, key=_was_cut_off, reverse=True):
         if not copy.is_running and not copy.is_gone and _can_go_on(workspace, copy):
+            return copy
+    for copy in newest_first:
+        if not copy.is_running and copy.record.command and is_applied(workspace, copy):
             return copy
     raise NothingToResume(why=Text("no copy of an open plan is left."))
 
@@ -79,6 +86,12 @@ def _was_cut_off(copy: WorkCopy) -> bool:
     return not copy.record.taken and not copy.record.plan_id
 
 
+def is_applied(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
+    """Whether its plan was carried out: then the agent continues in a fresh copy."""
+    plan = plan_of(workspace, copy)
+    return plan is not None and plan.status is PlanStatus.COMPLETED
+
+
 def _can_go_on(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
     if not copy.record.command:
         return False
@@ -88,7 +101,9 @@ def _can_go_on(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
     return plan is not None and plan.status in OPEN
 
 
-def resume_in(workspace: OpenWorkspace, copy: WorkCopy, more: Sequence[str] = ()) -> Resumption:
+def resume_in(
+    workspace: OpenWorkspace, copy: WorkCopy, more: Sequence[str] = (), *, terminal: bool = True
+) -> Resumption:
     """Prepares the copy: applies the person's own changes and writes their feedback to a file."""
     plan = plan_of(workspace, copy)
     answer = workspace.plan.answer(plan.id) if plan else None
@@ -103,8 +118,42 @@ def resume_in(workspace: OpenWorkspace, copy: WorkCopy, more: Sequence[str] = ()
         planned_tree=copy.difference().tree if plan else "",
         planned_version=plan.version if plan else 0,
     )
-    argv, told = _command(copy.record.command, text, feedback, more)
+    argv, told = _command(copy.record.command, text, feedback, more, terminal=terminal)
     return Resumption(argv, feedback, now, not told, laid, not_laid)
+
+
+def resume_from(
+    workspace: OpenWorkspace,
+    before: WorkCopy,
+    fresh: WorkCopy,
+    more: Sequence[str] = (),
+    *,
+    terminal: bool = True,
+) -> Resumption:
+    """The same conversation in a fresh copy, after its plan was carried out."""
+    plan = plan_of(workspace, before)
+    if plan is None:
+        raise NothingToResume(why=Text("no copy of an open plan is left."))
+    _take_along(before, fresh)
+    now = workspace.clock.now()
+    answer = workspace.plan.answer(plan.id)
+    checks = workspace.plan.get_state(plan.id).checks
+    done = _UNDONE if plan.undone else _APPLIED
+    text = message_of(answer, checks, since=before.record.told_at, applied=done)
+    feedback = fresh.folder / FEEDBACK
+    put(feedback, text.encode("utf-8", "backslashreplace"))
+    argv, told = _command(before.record.command, text, feedback, more, terminal=terminal)
+    return Resumption(argv, feedback, now, not told, (), ())
+
+
+def _take_along(before: WorkCopy, fresh: WorkCopy) -> None:
+    """What the agent leaves in its folder and needs to continue, such as the history of its chat."""
+    for pattern in before.record.ignored:
+        for path in before.tree.glob(pattern):
+            target = fresh.tree / path.name
+            if not path.is_symlink() and not os.path.lexists(target):
+                with suppress(OSError):
+                    (shutil.copytree if path.is_dir() else shutil.copy2)(path, target)
 
 
 def _message(workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer | None) -> str:
@@ -115,15 +164,15 @@ def _message(workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer | None
 
 
 def _command(
-    command: Sequence[str], text: str, feedback: Path, more: Sequence[str]
+    command: Sequence[str], text: str, feedback: Path, more: Sequence[str], *, terminal: bool
 ) -> tuple[tuple[str, ...], bool]:
     """The command, and whether it passes the message to the agent."""
     agent = agent_of(command)
-    if not agent.resume:
+    if agent.resume is None:
         return (*command, *more), False
     if len(text.encode()) > LONGEST_WORD:
         text = f"Read {feedback}: a person's feedback on your change. Then continue your work."
-    return agent.resumed(command[0], text, more), True
+    return resumed(agent.resume, command, text, more, terminal=terminal), True
 
 
 def _lay_in(
@@ -192,11 +241,21 @@ CUT_OFF: Final = (
 )
 
 
-def message_of(answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str = "") -> str:
-    """Everything new since that time, and the decision so far."""
+_APPLIED: Final = "applied it to the project"
+_UNDONE: Final = "applied it to the project, and undid that later"
+
+
+def message_of(
+    answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str = "", applied: str = ""
+) -> str:
+    """Everything new since that time, and the decision so far. `applied` says what became of the plan."""
     feedback = [one for one in answer.feedback if one.timestamp > since]
     first = (
-        f"A person reviewed your change (plan {answer.name}, version {answer.version}) and"
+        f"A person reviewed your change (plan {answer.name}, version {answer.version}) and {applied}."
+        " This folder is a fresh copy of the project as it is now. When you exit, the difference becomes a"
+        " new plan."
+        if applied
+        else f"A person reviewed your change (plan {answer.name}, version {answer.version}) and"
         f" {_decision(answer, feedback)}. Your change is still in this folder: continue here. When you exit,"
         " the difference becomes the next version of the same plan."
     )
@@ -204,7 +263,8 @@ def message_of(answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str 
         first,
         *_said(feedback),
         *_comments([one for one in answer.comments if one.timestamp > since]),
-        *_changes(answer),
+        *_note(answer),
+        *_changes(answer, applied=bool(applied)),
         *_failed(checks),
     ]
     if len(parts) == 1:
@@ -239,14 +299,22 @@ def _comment(one: LineComment) -> str:
     return f"{place}:{one.line}: {text}\n    the line{before}: {quote}"
 
 
-def _changes(answer: PlanAnswer) -> Iterator[str]:
+def _note(answer: PlanAnswer) -> Iterator[str]:
+    if answer.note:
+        yield "They wrote with their approval:\n" + _quoted(answer.note)
+
+
+def _changes(answer: PlanAnswer, *, applied: bool) -> Iterator[str]:
     if not answer.changed:
         return
     lines = [f"- {_CHANGED[one.what]}: {_one_line(one.path)}" for one in answer.changed]
-    yield (
-        "They changed these files themselves. Keep their changes; they are already in this folder, except in"
-        " files that you have changed since:\n" + "\n".join(lines)
+    first = (
+        "They changed these files before they applied it. Keep their changes:"
+        if applied
+        else "They changed these files themselves. Keep their changes; they are already in this folder,"
+        " except in files that you have changed since:"
     )
+    yield "\n".join([first, *lines])
     diff = "\n".join(one.diff.rstrip("\n") for one in answer.changed)
     yield "Diff from your version to theirs:\n" + _quoted(_beginning(diff, _MOST_DIFF))
 

@@ -1,4 +1,4 @@
-"""The table of agents: what each can write, and how each is resumed."""
+"""The table of agents: what each can write."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import pytest
 from ringi.agents.table import AGENTS, ANY, agent_of
 
 HOME = {"HOME": "/home/u"}
+CODEX_LAYERS = ("skills", "packages", "app-server-daemon", "app-server-control")
 
 
 def paths(name: str, **variables: str) -> list[str]:
@@ -31,8 +32,12 @@ def test_an_agent_is_known_by_its_name_wherever_it_lies(name: str):
             {"CLAUDE_CONFIG_DIR": "/c", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "relative"},
             ["/c", "/s/claude", ".cache/claude-cli-nodejs"],
         ),
-        ("codex", {}, [".codex"]),
-        ("codex", {"CODEX_HOME": "/c", "CODEX_SQLITE_HOME": "/q"}, ["/c", "/q"]),
+        ("codex", {}, [".codex", *(f".codex/{name}" for name in CODEX_LAYERS)]),
+        (
+            "codex",
+            {"CODEX_HOME": "/c", "CODEX_SQLITE_HOME": "/q"},
+            ["/c", "/q", *(f"/c/{name}" for name in CODEX_LAYERS)],
+        ),
         ("gemini", {}, [".gemini"]),
         ("gemini", {"GEMINI_CLI_HOME": "/g"}, ["/g/.gemini"]),
         ("aider", {}, [".aider"]),
@@ -56,18 +61,3 @@ def test_only_a_file_has_content():
     kinds = {place.path.name: place.content for place in AGENTS["claude"].places(HOME)}
     assert kinds.pop(".claude.json") == b"{}\n"
     assert set(kinds.values()) == {None}
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("claude", ["--continue"]),
-        ("codex", ["resume", "--last"]),
-        ("gemini", ["--resume", "latest", "--prompt-interactive"]),
-        ("aider", ["--restore-chat-history", "--message"]),
-        ("opencode", ["run", "--continue"]),
-    ],
-)
-def test_how_the_last_conversation_is_resumed(name: str, words: list[str]):
-    argv = AGENTS[name].resumed(f"/opt/{name}", "a message; $(no) shell", ["--model", "x"])
-    assert argv == (f"/opt/{name}", *words, "a message; $(no) shell", "--model", "x")

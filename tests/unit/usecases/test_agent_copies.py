@@ -213,11 +213,11 @@ def test_a_message_too_long_for_a_word_is_a_file(workspace: Workspace) -> None:
     copy = worked(workspace, one="1\n")
     ref = taken(workspace, copy).plan
     assert ref is not None
-    copy.note(command=("/opt/claude", "--old", "first words"))
+    copy.note(command=("/opt/claude", "--verbose", "first words"))
     workspace.plan.reject(ref.id, "short")
     handed = resume_in(workspace, copy, ["--model", "x"])
     assert handed.argv[:2] == ("/opt/claude", "--continue")
-    assert handed.argv[3:] == ("--model", "x")
+    assert handed.argv[3:] == ("--verbose", "--model", "x")
     assert "> short" in handed.argv[2]
     workspace.plan.mark_pending(ref.id, pending=True)
     workspace.plan.reject(ref.id, "long " * 30_000)

@@ -24,7 +24,7 @@ from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, plan_of, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, writable_places
 from ringi.usecases.beside import Taken
-from ringi.usecases.resume import Resumption, find_copy, resume_in
+from ringi.usecases.resume import Resumption, find_copy, is_applied, resume_from, resume_in
 from ringi.views import words
 from ringi.views.result import excerpt
 from ringi.workspace.copy import WorkCopy
@@ -117,17 +117,36 @@ class _Session:
     def go_on(self, plan: str, more: Sequence[str], checks: Sequence[str]) -> int:
         workspace = self._app.workspace
         copy = find_copy(workspace, plan)
+        if is_applied(workspace, copy):
+            return self._go_on_afresh(copy, more, checks)
         with copy.claimed():
             own = workspace.places.root / copy.record.start
             argv = in_copy(copy.record.command, copy.folder_of_commands, own)
             program_of(argv, copy.folder_of_commands, self._app.environment)
-            resumption = resume_in(workspace, copy, more)
+            resumption = resume_in(workspace, copy, more, terminal=os.isatty(0))
             _tell_resumption(self._ui, copy, resumption)
             known: Sequence[str] = ()
             if copy.record.plan_id:
                 known = workspace.plan.get_state(copy.record.plan_id).check_commands or ()
             again = tuple(dict.fromkeys([*checks, *known]))
             return self._work(copy, resumption.argv, copy.record.command, again, resumption)
+
+    def _go_on_afresh(self, before: WorkCopy, more: Sequence[str], checks: Sequence[str]) -> int:
+        """After the plan was carried out: the same conversation, in a copy of the project as it is now."""
+        workspace, ui, command = self._app.workspace, self._ui, before.record.command
+        ui.line(Text("Making a copy of the project …"), style="dim")
+        carry = workspace.settings.beside.carry
+        fresh = beside.make_copy(
+            workspace, command, carry, lambda text: ui.line(text, style="dim"), before.record.start
+        )
+        with fresh.claimed():
+            _tell_copy(ui, fresh)
+            own = workspace.places.root / fresh.record.start
+            argv = in_copy(command, fresh.folder_of_commands, own)
+            program_of(argv, fresh.folder_of_commands, self._app.environment)
+            resumption = resume_from(workspace, before, fresh, more, terminal=os.isatty(0))
+            _tell_resumption(ui, fresh, resumption)
+            return self._work(fresh, resumption.argv, command, checks, resumption)
 
     def _work(
         self,
