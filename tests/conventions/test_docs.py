@@ -15,6 +15,7 @@ import click
 import pytest
 
 from ringi import errors
+from ringi.cli.examples import EXAMPLES
 from ringi.cli.main import COMMANDS, cli, hoisted
 from ringi.domain.plan import PLAN_TRANSITIONS
 from ringi.wiring.config_keys import KEYS
@@ -121,6 +122,22 @@ def test_every_command_is_in_the_table(folder: Path):
     config = cli.get_command(click.Context(cli), "config")
     assert isinstance(config, click.Group)
     assert all(f"`ringi config {name}`" in rows for name in config.commands)
+
+
+def test_every_command_has_an_example_that_can_be_typed():
+    problems = []
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command
+        below = command.commands if isinstance(command, click.Group) else {}
+        for whole, one in {name: command, **{f"{name} {word}": one for word, one in below.items()}}.items():
+            given = EXAMPLES.get(whole, ())
+            shown = one.get_help(click.Context(one, info_name=whole, max_content_width=200))
+            problems += [] if given else [f"{whole} has none"]
+            problems += [line for line in given if f"  {line}\n" not in f"{shown}\n"]
+            problems += [line for line in given if f"ringi {whole}" not in line]
+            problems += [why for line in given if (why := problem_of(line[line.index("ringi") :]))]
+    assert problems == []
 
 
 @in_both

@@ -415,3 +415,23 @@ def test_an_agent_discards_no_plan_by_command(desk: Desk) -> None:
     done = desk.run("discard", name, CLAUDECODE="1")
     assert done.returncode == 3
     assert [f"p{ref['number']}" for ref in desk.json("list")] == [name]
+
+
+def test_apply_shows_asks_and_carries_out(desk: Desk) -> None:
+    low, high = desk.agent("echo 1 > one.txt"), desk.agent("rm README.md")
+    terminal = desk.terminal("apply", low)
+    terminal.answer(r"\[a\]pply  \[s\]how again  \[q\]uit", "d")
+    terminal.answer(r"\[q\]uit", "q")
+    assert terminal.end()[0] == 3
+    terminal = desk.terminal("apply", low)
+    assert "one.txt" in terminal.answer(r"\[q\]uit", "a")
+    code, said = terminal.end()
+    assert (code, "1 file written" in said) == (0, True)
+    terminal = desk.terminal("apply", high)
+    terminal.answer(r"\[q\]uit", "a")
+    terminal.type(terminal.wanted())
+    assert terminal.end()[0] == 0
+    assert not (desk.root / "README.md").exists()
+    done = desk.run("apply", desk.agent("echo 2 > two.txt"))
+    assert done.returncode == 3
+    assert "ringi apply p3" in done.stderr

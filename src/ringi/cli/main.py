@@ -10,16 +10,20 @@ import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 from ringi._version import __version__
 from ringi.cli.app import App
+from ringi.cli.examples import epilog
 from ringi.cli.ui import Ui, error_document, usage_document
 from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed
 from ringi.text import Text
 from ringi.workspace.places import find_root, project_file, user_file
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _ = gettext.gettext
 LOCALES: Final = Path(__file__).parent.parent / "locale"
@@ -38,12 +42,14 @@ START: Final = {
     "config": Text("Show or check the configuration."),
     "mcp": Text("Serve the plan tool to agents over MCP."),
     "hook": Text("Answer an agent's own hooks."),
+    "completion": Text("Print what makes SHELL complete commands, options and the names of plans."),
 }
 BESIDE: Final = {
     "with": Text("Run COMMAND, usually an agent, in a copy of the project."),
     "review": Text(
         "Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it."
     ),
+    "apply": Text("Show a plan, ask, and carry it out."),
     "discard": Text("Throw a plan away: no list shows it any more, and it is never carried out."),
     "undo": Text("Restore the files to before a plan; without PLAN, the newest that was carried out."),
 }
@@ -95,7 +101,18 @@ class RingiGroup(click.Group):
         name = _NAMES.get(cmd_name, cmd_name)
         place = "ringi.mcp.command" if name == "mcp" else f"ringi.cli.commands.{name}"
         command: click.Command = getattr(import_module(place), name)
-        return _in_words(command)
+        return _with_examples(_in_words(command), cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Without loading the commands."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415  # only when the shell asks
+
+        found = [
+            CompletionItem(name, help=_(words.template))
+            for name, words in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -126,6 +143,14 @@ class RingiGroup(click.Group):
             rows = [(name, click.Command(name, help=_(text.template))) for name, text in entries.items()]
             with formatter.section(title):
                 formatter.write_dl([(name, command.get_short_help_str(90)) for name, command in rows])
+
+
+def _with_examples(command: click.Command, name: str) -> click.Command:
+    command.epilog = epilog(name, _("Examples:"))
+    if isinstance(command, click.Group):
+        for word, below in command.commands.items():
+            _with_examples(below, f"{name} {word}")
+    return command
 
 
 def _in_words(command: click.Command) -> click.Command:

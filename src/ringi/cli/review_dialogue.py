@@ -23,6 +23,8 @@ from ringi.views.plan import plan_lines, total_line
 _CHOICES: Final = Text("[a]pply  [d]rop  [e]dit  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
 _WHOLE: Final = Text("[a]pply  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
 _UPDATE: Final = Text("[u]pdate to the files as they are now  [d]rop  [r]eject  [s]how again  [?]  [q]uit")
+_APPLY: Final = Text("[a]pply  [s]how again  [q]uit")
+_TO_APPLY: Final = frozenset("asq")
 _HELP: Final = (
     Text("a  apply: approve what you see and carry it out"),
     Text("m  approve with a note, and carry it out later"),
@@ -40,6 +42,8 @@ _HELP: Final = (
 
 
 class DialoguePrompter(LinePrompter):
+    _offer: Text | None = None
+
     def __init__(self, app: App, plan: ReviewedPlan) -> None:
         super().__init__(app)
         self._plan = plan
@@ -52,7 +56,7 @@ class DialoguePrompter(LinePrompter):
             offered, self._offered = self._offered, True
             return Choice(ReviewAct.QUIT if offered else ReviewAct.APPLY)
         while True:
-            choice = self._choice(self.answer(_choices(self._plan)))
+            choice = self._choice(self.answer(self._offer or _choices(self._plan)))
             if choice is not None:
                 return choice
 
@@ -159,6 +163,18 @@ class DialoguePrompter(LinePrompter):
             self._app.ui.line(said.text, style=said.style)
         for line in output:
             self._app.ui.line(Text("{line}", line=line), indent=6)
+
+
+class ApplyPrompter(DialoguePrompter):
+    """Offers nothing but to apply the plan."""
+
+    _offer = _APPLY
+
+    def _choice(self, answer: str) -> Choice | None:
+        if answer in _TO_APPLY:
+            return Choice(KEYS[answer])
+        self.say(Text("Please type one of the letters in brackets."))
+        return None
 
 
 def _choices(plan: ReviewedPlan) -> Text:

@@ -1,15 +1,17 @@
 """What lists need: plans, lines of sessions, the number of runs. Few imports, so that they start fast."""
 
+import contextlib
 import sqlite3
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
 from ringi.domain.plan import OPEN, WAITING, ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
-from ringi.errors import NotFound
-from ringi.store.connection import Reader, Row, as_bytes, translated
+from ringi.errors import NotFound, RingiError
+from ringi.store.connection import DATABASE, Reader, Row, as_bytes, translated
 from ringi.text import Text
 
 if TYPE_CHECKING:
@@ -124,6 +126,19 @@ class _Previewed(msgspec.Struct):
     """Of a plan, which files it changes."""
 
     state: _State
+
+
+def names_of_plans(folder: Path, most: int) -> list[tuple[str, str]]:
+    """Name and title of the newest plans. Opens the database to read only; nothing is made or migrated."""
+    path = folder / DATABASE
+    if not path.is_file():
+        return []
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.2)) as found:
+            refs = [as_ref(row) for row in found.execute(_REFS_NOT_DISCARDED, (most,))]
+    except (sqlite3.Error, RingiError):
+        return []
+    return [(ref.name, ref.title) for ref in refs]
 
 
 class PlanReader(Reader):

@@ -10,6 +10,7 @@ import click
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
@@ -54,7 +55,7 @@ only = click.option("--only", "selection", type=_Chosen(), default=ALL_SPECS, he
 
 
 @click.command()
-@click.argument("plans", metavar="PLAN…", nargs=-1, required=True)
+@click.argument("plans", type=PLAN, metavar="PLAN…", nargs=-1, required=True)
 @only
 @click.option("--note", metavar="TEXT", default="", help="Kept with the approval.")
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")

@@ -3,14 +3,17 @@
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import show_comparison
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @click.argument("version", type=click.IntRange(1))
 @click.argument("other", type=click.IntRange(1), required=False)
-@click.option("--with", "other_plan", metavar="PLAN", help="A version of this plan instead of the same one.")
+@click.option(
+    "--with", "other_plan", type=PLAN, metavar="PLAN", help="A version of this plan instead of the same one."
+)
 @pass_app
 def compare(app: App, plan: str, version: int, other: int | None, other_plan: str | None) -> None:
     """Compare two versions of a plan, or of two plans.

@@ -4,12 +4,13 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_discarded
 from ringi.usecases.agent_copies import remove_settled
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @click.option("--reason", metavar="TEXT", default="", help="Why; kept in the log.")
 @pass_app
 def discard(app: App, plan: str, reason: str) -> None:

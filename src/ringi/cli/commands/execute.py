@@ -3,6 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.plan_names import PLAN
 from ringi.errors import CommitFailed, Refused
 from ringi.text import Text
 from ringi.views import words
@@ -31,7 +32,7 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @click.option("--dry-run", is_flag=True, help="Only run the checks, on copies; your files stay as they are.")
 @pass_app
 def execute(app: App, plan: str, dry_run: bool) -> None:

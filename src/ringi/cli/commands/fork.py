@@ -3,11 +3,12 @@
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.plan_names import PLAN
 from ringi.text import Text
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @click.option(
     "--version", type=click.IntRange(1), metavar="N", help="Of this version; without it the newest."
 )

@@ -4,6 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_long
+from ringi.cli.plan_names import PLAN
 from ringi.domain.session import is_session
 from ringi.errors import LogBroken
 from ringi.text import Text
@@ -11,7 +12,7 @@ from ringi.views.verdict import event_line
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--verify", is_flag=True, help="Check that nothing in the log was changed, removed or moved.")
 @pass_app
 def log(app: App, plan: str | None, verify: bool) -> None:

@@ -6,12 +6,13 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.list_ import show_table
+from ringi.cli.plan_names import PLAN
 from ringi.domain.plan import PlanStatus
 from ringi.text import Text
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--off", is_flag=True, help="Take it off the list, without a decision.")
 @pass_app
 def pending(app: App, plan: str | None, off: bool) -> None:

@@ -19,6 +19,7 @@ from ringi.cli.commands.specs import (
     tell_unplaced,
     with_unplaced,
 )
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, tell_report
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.domain.plan import ActionSpec, Extraction
@@ -71,7 +72,7 @@ class _NewFile(click.ParamType[tuple[str, str]]):
     metavar="FOLDER",
     help="Make the project like this folder.",
 )
-@click.option("--again", metavar="PLAN", help="Carry a plan over to the project as it is now.")
+@click.option("--again", type=PLAN, metavar="PLAN", help="Carry a plan over to the project as it is now.")
 @click.option("--normalise", is_flag=True, help="Fix line numbers, counts and headers that models get wrong.")
 @click.option("--trigger", metavar="error|user_request|refactor", help="Make it a change plan, and say why.")
 @click.option("--diagnostic", "diagnostics", type=_Diagnostic(), multiple=True, help="The error it is about.")

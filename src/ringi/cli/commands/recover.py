@@ -8,6 +8,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.ask import ask
+from ringi.cli.plan_names import PLAN
 from ringi.domain.execution import ExecutionResult
 from ringi.errors import UnknownCommand
 from ringi.text import Text
@@ -30,7 +31,7 @@ class _CutOff(NamedTuple):
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--done", metavar="SPEC", multiple=True, help="This command has done its work.")
 @click.option("--again", metavar="SPEC", multiple=True, help="Run this command again.")
 @pass_app

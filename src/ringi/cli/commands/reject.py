@@ -6,11 +6,12 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_sent_back
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @click.option("--feedback", metavar="TEXT|-", required=True, help="What the proposer should change.")
 @pass_app
 def reject(app: App, plan: str, feedback: str) -> None:

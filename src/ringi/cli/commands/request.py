@@ -4,6 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.approve import approve_command, only, tell_standing
+from ringi.cli.plan_names import PLAN
 from ringi.domain.approval import ApprovedPlan
 from ringi.domain.plan import SpecSelection
 from ringi.text import Text
@@ -11,7 +12,7 @@ from ringi.views import words
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @only
 @pass_app
 def request(app: App, plan: str, selection: SpecSelection) -> None:

@@ -3,12 +3,13 @@
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.text import Text
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @click.argument("version", type=click.IntRange(1))
 @pass_app
 def revert(app: App, plan: str, version: int) -> None:

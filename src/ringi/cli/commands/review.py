@@ -10,6 +10,7 @@ from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import require_terminal
 from ringi.cli.commands.execute import carry_out
 from ringi.cli.commands.undo import undo
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_discarded, tell_sent_back
 from ringi.cli.recheck import Recheck
 from ringi.cli.review_dialogue import DialoguePrompter
@@ -30,7 +31,7 @@ _NOTHING: Final = (0, 0)
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--plain", is_flag=True, help="As a dialogue, line by line.")
 @click.pass_context
 def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
@@ -45,7 +46,14 @@ def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
         if app.ui.as_json:
             app.ui.document({"waiting": []})
         return
-    full = not plain and _can_be_full(app)
+    decide(ctx, plan_id, full=not plain and _can_be_full(app))
+
+
+def decide(
+    ctx: click.Context, plan_id: str, *, full: bool, prompter: type[DialoguePrompter] = DialoguePrompter
+) -> None:
+    """Shows the plan, on a full screen or to the prompter, and does what the person decides."""
+    app: App = ctx.obj
     ref = app.workspace.plan.ref(plan_id)
     if ref.status is PlanStatus.COMPLETED and not (full and app.workspace.person.refusal() is None):
         if app.ui.as_json:
@@ -59,9 +67,9 @@ def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
         return
     if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
         raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
-    require_terminal(app, f"ringi review {ref.name}")
+    require_terminal(app, f"ringi {ctx.info_name} {ref.name}")
     looked = ReviewedPlan(app.workspace, plan_id)
-    ended = _on_screen(app, looked) if full else _in_dialogue(app, looked)
+    ended = _on_screen(app, looked) if full else _in_dialogue(app, looked, prompter)
     if ended is ReviewEnd.UNDO:
         ctx.invoke(undo, plan=ref.name, sign=None)
         return
@@ -99,8 +107,8 @@ def _on_screen(app: App, looked: ReviewedPlan) -> ReviewEnd:
         return PlanReview(looked, prompter, _starter(app, terminal.wake)).run()
 
 
-def _in_dialogue(app: App, looked: ReviewedPlan) -> ReviewEnd:
-    return PlanReview(looked, DialoguePrompter(app, looked), _starter(app)).run()
+def _in_dialogue(app: App, looked: ReviewedPlan, prompter: type[DialoguePrompter]) -> ReviewEnd:
+    return PlanReview(looked, prompter(app, looked), _starter(app)).run()
 
 
 def _starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str], Recheck]:

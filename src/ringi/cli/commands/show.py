@@ -6,6 +6,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.list_ import tell_no_plans
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, show_comparison
 from ringi.text import Text
 from ringi.usecases import export
@@ -13,7 +14,7 @@ from ringi.views.plan import next_step
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--diff", is_flag=True, help="With the changes, line by line.")
 @click.option("--delta", is_flag=True, help="Only what changed since the version that was approved last.")
 @click.option(

@@ -8,6 +8,7 @@ import msgspec
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import read_named
+from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.cli.progress import progress_on
 from ringi.cli.ui import translated
@@ -25,7 +26,7 @@ class SpecList(Document, frozen=True):
 
 
 @click.command()
-@click.argument("plan")
+@click.argument("plan", type=PLAN)
 @click.option("--file", "source", metavar="FILE|-", help="Set the specs in this JSON.")
 @click.option("--extract", is_flag=True, help="Set the specs that the plan's own text holds.")
 @click.option("--with-model", is_flag=True, help="With --extract: ask the model about what was not placed.")

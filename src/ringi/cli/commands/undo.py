@@ -7,6 +7,7 @@ import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LinePrompter, require_terminal, signed
+from ringi.cli.plan_names import PLAN
 from ringi.domain.approval import (
     ApprovalRequest,
     FileChange,
@@ -25,7 +26,7 @@ _MOST: Final = 50
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 @pass_app
 def undo(app: App, plan: str | None, sign: Path | None) -> None:

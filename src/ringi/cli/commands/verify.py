@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_long
+from ringi.cli.plan_names import PLAN
 from ringi.domain.session import is_session, short
 from ringi.errors import NotFound, NotProven
 from ringi.text import Text
@@ -18,7 +19,7 @@ from ringi.views.verdict import doubt_lines, proven_lines, session_lines, unexec
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--all", "every", is_flag=True, help="Every plan that was carried out, even in part.")
 @pass_app
 def verify(app: App, plan: str | None, every: bool) -> None:

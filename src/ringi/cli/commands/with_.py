@@ -13,6 +13,7 @@ import click
 from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
+from ringi.cli.plan_names import PLAN
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.errors import CheckFailed, Interrupted, NoSuchProgram
@@ -47,6 +48,7 @@ _MOST_OVERLAPS: Final = 5
 @click.option("--title", metavar="TEXT", default="", help="What the plan is called, and its commit.")
 @click.option(
     "--resume",
+    type=PLAN,
     metavar="[PLAN]",
     is_flag=False,
     flag_value="",

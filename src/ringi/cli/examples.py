@@ -1,0 +1,59 @@
+"""What a person could type: the examples at the end of each command's help."""
+
+from collections.abc import Mapping
+from typing import Final
+
+EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "init": ("ringi init", "ringi init --agents claude,codex"),
+    "doctor": ("ringi doctor", "ringi doctor --repair"),
+    "trust": ("ringi trust", "ringi trust --show"),
+    "config": ("ringi config show", "ringi config check"),
+    "config show": ("ringi config show",),
+    "config check": ("ringi config check",),
+    "mcp": ("ringi mcp",),
+    "hook": ("ringi hook claude",),
+    "hook claude": ("ringi hook claude",),
+    "completion": (
+        "source <(ringi completion bash)",
+        "source <(ringi completion zsh)",
+        "ringi completion fish | source",
+    ),
+    "with": ("ringi with claude", "ringi with --check 'make test' codex", "ringi with --resume p3"),
+    "review": ("ringi review", "ringi review p3", "ringi review p3 --plain"),
+    "apply": ("ringi apply p3",),
+    "discard": ("ringi discard p3", "ringi discard p3 --reason 'the same as p2'"),
+    "undo": ("ringi undo", "ringi undo p3"),
+    "plan": ("ringi plan 'Sort the list by date'", "ringi plan --resume 1f3a"),
+    "status": ("ringi status",),
+    "propose": ("ringi propose --patch fix.diff", "ringi propose --file README.md=new.md --title 'Say less'"),
+    "specs": ("ringi specs p3", "ringi specs p3 --file specs.json"),
+    "show": ("ringi show p3", "ringi show p3 --diff"),
+    "request": ("ringi request p3",),
+    "approve": ("ringi approve p3", "ringi approve p3 --only s1"),
+    "reject": ("ringi reject p3 --feedback 'Keep the old name.'",),
+    "execute": ("ringi execute p3", "ringi execute p3 --dry-run"),
+    "grant": ("ringi grant list", "ringi grant revoke g1"),
+    "grant new": ("ringi grant new --for with:claude --path 'docs/**' --sign ~/.ssh/id_ed25519",),
+    "grant list": ("ringi grant list",),
+    "grant revoke": ("ringi grant revoke g1",),
+    "list": ("ringi list", "ringi list --status discarded"),
+    "fork": ("ringi fork p3",),
+    "revert": ("ringi revert p3 1",),
+    "compare": ("ringi compare p3 1 2", "ringi compare p3 1 --with p4"),
+    "pending": ("ringi pending", "ringi pending p3 --off"),
+    "current": ("ringi current", "ringi current --clear"),
+    "state": ("ringi state capture", "ringi state show"),
+    "state capture": ("ringi state capture",),
+    "state show": ("ringi state show",),
+    "state push": ("ringi state push editor.json",),
+    "schema": ("ringi schema", "ringi schema plan"),
+    "verify": ("ringi verify", "ringi verify p3"),
+    "log": ("ringi log", "ringi log p3", "ringi log --verify"),
+    "recover": ("ringi recover",),
+}
+
+
+def epilog(name: str, heading: str) -> str:
+    """Lines that click does not fold."""
+    lines = "\n".join(f"  {line}" for line in EXAMPLES.get(name, ()))
+    return f"\b\n{heading}\n{lines}" if lines else ""
