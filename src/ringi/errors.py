@@ -303,7 +303,7 @@ class NothingToResume(Usage):
 class NoExtra(Usage):
     code = "no_extra"
     message = "{what} needs a package that is not installed."
-    hint = "Install it with: pip install 'ringi[{extra}]'"
+    hint = "Install it with: {command}"
 
 
 class NoState(Usage):

@@ -100,13 +100,16 @@ class RawClient:
     def fine(self, tool: str, **arguments: Any) -> dict[str, Any]:
         result = self.call(tool, **arguments)
         assert not result["isError"], result
+        assert result["structuredContent"]["next_step"]
         return result["structuredContent"]
 
     def refused(self, tool: str, **arguments: Any) -> dict[str, str]:
         """Code, message and hint."""
         result = self.call(tool, **arguments)
         assert result["isError"], result
-        return json.loads(result["content"][0]["text"])["error"]
+        error: dict[str, str] = json.loads(result["content"][0]["text"])["error"]
+        assert error["hint"]
+        return error
 
     def waiting_plan(self, *specs: dict[str, Any]) -> str:
         """A plan that a person was asked about; its name."""

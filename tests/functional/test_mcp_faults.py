@@ -43,10 +43,24 @@ def test_wrong_huge_and_out_of_turn_messages(talk):
         nested(5000): PARSE,
         b"[]": INVALID,
         b'"text"': INVALID,
-        b'{"jsonrpc":"1.0","id":1,"method":"ping"}': INVALID,
+        b'{"jsonrpc":"1.0","id":1}': INVALID,
     }.items():
         client.send(line)
         assert client.hear(None)["error"]["code"] == code, line[:50]
+    # A request that is wrong as a whole is still answered by its number.
+    for number, line in enumerate(
+        (
+            b'{"jsonrpc":"1.0","id":%d,"method":"ping"}',
+            b'{"jsonrpc":"2.0","id":%d,"method":7}',
+            b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":[]}',
+            b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":"plan_list"}',
+        ),
+        4000,
+    ):
+        client.send(line % number)
+        assert client.hear(number)["error"]["code"] == INVALID
+    for params in ({"name": 7}, {"name": "plan_approve"}, {"name": "plan_list", "arguments": []}):
+        assert client.request("tools/call", params)["error"]["code"] == WRONG_PARAMS
     client.send(b"\n  \n")
     assert client.request("nothing/such")["error"]["code"] == UNKNOWN_METHOD
     assert client.request("tools/call", {"arguments": {}})["error"]["code"] == WRONG_PARAMS
@@ -80,7 +94,7 @@ def test_wrong_huge_and_out_of_turn_messages(talk):
         assert why in error["message"], error
         assert "input schema" in error["hint"]
     client.send(raw_call(6000, "plan_propose", b'{"content":"half \\ud800 a character"}'))
-    assert client.hear(None)["error"]["code"] == PARSE
+    assert client.hear(6000)["error"]["code"] == PARSE
     assert client.refused("plan_wait", plan_id="p1")["hint"] == "See what there is: plan_list"
     assert client.fine("plan_list")["plans"] == []
     assert client.end() == 0

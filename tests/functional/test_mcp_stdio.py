@@ -32,6 +32,7 @@ NAMES = [
     "get_current",
     "list",
     "mark_pending",
+    "discard",
     "clear_current",
 ]
 
@@ -221,7 +222,7 @@ def test_no_tool_approves_and_no_answer_could(talk, repo: Path):
     hints = {tool["name"].removeprefix("plan_"): tool["annotations"] for tool in tools}
     reading = {name for name, hint in hints.items() if hint["readOnlyHint"]}
     assert reading == {"preview", "wait", "get_state", "get_current", "list", "planning_get"}
-    assert {name for name, hint in hints.items() if hint["destructiveHint"]} == {"execute"}
+    assert {name for name, hint in hints.items() if hint["destructiveHint"]} == {"execute", "discard"}
     name = client.waiting_plan()
     for tool in ("plan_approve", "plan_reject", "plan_undo", "approve"):
         error = client.hear(client.begin(tool, plan_id=name))["error"]

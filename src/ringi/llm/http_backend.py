@@ -26,6 +26,7 @@ from ringi.llm.backend import Call, ConnectionCut, Reply, RetryLater, Turn
 from ringi.llm.providers import ModelFactory, Provider
 from ringi.llm.reply import MAX_ANSWER_BYTES
 from ringi.llm.turns import with_schema
+from ringi.process.installation import extending_command
 from ringi.text import Text, visible
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class HttpBackend:
         try:
             self._provider.load()
         except ImportError as error:  # installed, but incomplete
-            raise NoExtra(what=self.name, extra="models") from error
+            raise NoExtra(what=self.name, extra="models", command=extending_command("models")) from error
 
     def send(self, call: Call) -> Reply:
         with asyncio.Runner(loop_factory=Loop) as runner:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from ringi.errors import NoExtra, NoModelKey, UnknownModel
+from ringi.process.installation import extending_command
 from ringi.text import Text, deceiving
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _bearer(secret: str | None) -> dict[str, str]:
 def _installed(name: str, sdk: str) -> None:
     """Looks it up without importing it: that takes seconds, and many commands never call it."""
     if find_spec("pydantic_ai") is None or find_spec(sdk) is None:
-        raise NoExtra(what=name, extra="models")
+        raise NoExtra(what=name, extra="models", command=extending_command("models"))
 
 
 def _address(name: str, url: str) -> str:

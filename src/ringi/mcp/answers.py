@@ -33,7 +33,12 @@ _MOST_DIFF: Final = 100_000
 """Maximum characters of diffs in one answer."""
 
 
-class ProposedPlan(Document, frozen=True):
+class NextStep(Document, frozen=True, kw_only=True):
+    next_step: str
+    """What you do next; clients may show you only this document."""
+
+
+class ProposedPlan(NextStep, frozen=True):
     plan_id: str
     name: str
     """What people call it."""
@@ -61,7 +66,7 @@ class SpecLine(Document, frozen=True):
     optional: bool = False
 
 
-class SpecReport(Document, frozen=True):
+class SpecReport(NextStep, frozen=True):
     ok: bool
     issues: tuple[str, ...]
     normalized: tuple[SpecLine, ...]
@@ -85,7 +90,7 @@ class DiffPart(Document, frozen=True):
     """The whole diff is in the resource."""
 
 
-class Preview(Document, frozen=True):
+class Preview(NextStep, frozen=True):
     files: tuple[str, ...]
     diffs: tuple[DiffPart, ...]
     risk_score: float
@@ -96,7 +101,7 @@ class Preview(Document, frozen=True):
     """All diffs in full."""
 
 
-class Requested(Document, frozen=True):
+class Requested(NextStep, frozen=True):
     request_id: str
     plan_id: str
     name: str
@@ -111,13 +116,13 @@ class Requested(Document, frozen=True):
     """What the person types, in a terminal of their own."""
 
 
-class Executed(Document, frozen=True):
+class Executed(NextStep, frozen=True):
     name: str
     status: PlanStatus
     result: ExecutionResult
 
 
-class State(Document, frozen=True):
+class State(NextStep, frozen=True):
     plan_id: str
     name: str
     title: str
@@ -135,21 +140,21 @@ class State(Document, frozen=True):
     """Your version, if the person dropped or edited parts of it since."""
 
 
-class Current(Document, frozen=True):
+class Current(NextStep, frozen=True):
     plan: PlanRef | None
 
 
-class Plans(Document, frozen=True):
+class Plans(NextStep, frozen=True):
     plans: tuple[PlanRef, ...]
 
 
-class Marked(Document, frozen=True):
+class Marked(NextStep, frozen=True):
     plan_id: str
     name: str
     status: PlanStatus
 
 
-class Cleared(Document, frozen=True):
+class Cleared(NextStep, frozen=True):
     cleared: bool
 
 
@@ -194,10 +199,11 @@ def state(document: PlanDocument, name: str) -> State:
         comments=now.comments or (),
         executions=now.executions,
         amended_from=now.amended_from,
+        next_step=step_after(now.status, has_specs=bool(now.action_specs)),
     )
 
 
-def preview(found: PlanPreview, name: str) -> Preview:
+def preview(found: PlanPreview, name: str, status: PlanStatus) -> Preview:
     left = _MOST_DIFF
     parts = []
     for diff in found.diffs:
@@ -217,13 +223,16 @@ def preview(found: PlanPreview, name: str) -> Preview:
                 cut=len(shown) < len(diff.diff),
             )
         )
+    resource, step = f"{PLANS}/{name}/diff", step_after(status, has_specs=bool(found.diffs))
+    cut = any(part.cut for part in parts)
     return Preview(
         files=found.files,
         diffs=tuple(parts),
         risk_score=found.risk_score,
         stale=found.stale,
         overlaps=found.overlaps,
-        resource=f"{PLANS}/{name}/diff",
+        resource=resource,
+        next_step=f"Read the diffs in full, they are cut here: {resource}. Then: {step}" if cut else step,
     )
 
 
@@ -263,7 +272,7 @@ def next_step(answer: PlanAnswer) -> str:
     if answer.status is PlanStatus.DISCARDED:
         return "It was discarded; nothing is left to do, and it should not be proposed again unasked."
     if answer.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
-        return "It is being carried out; see plan_get_state."
+        return _UNDER_WAY
     if answer.outcome is OutcomeKind.APPROVED:
         return "Carry it out: plan_execute"
     if answer.outcome is OutcomeKind.DECLINED:
@@ -283,6 +292,24 @@ def next_step(answer: PlanAnswer) -> str:
     if answer.outcome is None:
         return "Nobody was asked yet. Set its specs (plan_set_action_specs), then ask: plan_request_approval"
     return "The request ended without a decision. See plan_get_state, then ask again: plan_request_approval"
+
+
+_UNDER_WAY: Final = "It is being carried out; see plan_get_state."
+_AFTER: Final = {
+    PlanStatus.PROPOSED: "plan_preview, then plan_request_approval",
+    PlanStatus.PENDING_REVIEW: "A person decides. If none was asked: plan_request_approval. Then: plan_wait",
+    PlanStatus.APPROVED: "Carry it out: plan_execute",
+    PlanStatus.SCHEDULED: _UNDER_WAY,
+    PlanStatus.EXECUTING: _UNDER_WAY,
+    PlanStatus.ABORTED: "Carry out the rest, under the same approval: plan_execute",
+}
+
+
+def step_after(status: PlanStatus, *, has_specs: bool = True) -> str:
+    """From the status alone; `next_step` knows more."""
+    if status is PlanStatus.PROPOSED and not has_specs:
+        return "Say exactly what it does: plan_set_action_specs"
+    return _AFTER.get(status, f"It is {status}; for another change: plan_propose")
 
 
 def review_command(name: str) -> str:

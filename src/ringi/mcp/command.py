@@ -13,6 +13,7 @@ from typing import Final, Protocol, TextIO
 import click
 
 from ringi.errors import NoExtra, Unreadable
+from ringi.process.installation import extending_command
 from ringi.text import Text, why_failed
 
 _CHUNK: Final = 65536
@@ -60,7 +61,7 @@ def mcp(app: App, label: str, port: int | None, host: str) -> None:
         _lead(path)
         return
     if find_spec("mcp") is None:
-        raise NoExtra(what=Text("The MCP server"), extra="mcp")
+        raise NoExtra(what=Text("The MCP server"), extra="mcp", command=extending_command("mcp"))
     app.ui.out = sys.stderr  # standard output belongs to the protocol
     if not (_on_stdio(app, label) if port is None else _on_http(app, label, host, port)):
         raise click.exceptions.Exit(1)

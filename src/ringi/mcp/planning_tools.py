@@ -27,6 +27,7 @@ from ringi.domain.session import (
 )
 from ringi.errors import BadDocument
 from ringi.mcp import arguments
+from ringi.mcp.answers import NextStep
 from ringi.mcp.render import text_of
 from ringi.mcp.tools import Answered, Hints, Tool
 from ringi.text import Text
@@ -117,7 +118,7 @@ class OpenSession(Document, frozen=True):
     updated_at: str
 
 
-class Sessions(Document, frozen=True):
+class Sessions(NextStep, frozen=True):
     session: PlanningState | None
     """The session that was named."""
     open_sessions: tuple[OpenSession, ...]
@@ -197,6 +198,7 @@ def _options(decision: DecisionPoint) -> list[OfferedOption]:
 
 
 def listed(refs: Sequence[SessionRef]) -> Sessions:
+    step = "planning_get with the session_id of one of them" if refs else "planning_start"
     lines = [
         OpenSession(
             ref.session_id,
@@ -211,7 +213,7 @@ def listed(refs: Sequence[SessionRef]) -> Sessions:
         )
         for ref in refs[:_LISTED]
     ]
-    return Sessions(None, tuple(lines))
+    return Sessions(None, tuple(lines), next_step=step)
 
 
 _NEXT: Final = {
@@ -243,15 +245,14 @@ def one_answered(view: SessionView, *, working: bool) -> Answered:
     """The answer of planning_get about the session that was named."""
     found = answered(view, working=working)
     assert isinstance(found.document, PlanningState)  # noqa: S101  # for the type checker
-    return Answered(Sessions(found.document, ()), found.text)
+    return Answered(Sessions(found.document, (), next_step=found.document.next_step), found.text)
 
 
 def list_answered(refs: Sequence[SessionRef]) -> Answered:
     names = short_names(ref.session_id for ref in refs)
     lines = [session_line(ref, names[ref.session_id]) for ref in refs[:_LISTED]]
-    if not lines:
-        return Answered(listed(refs), text_of([line(NO_SESSIONS)], "planning_start"))
-    return Answered(listed(refs), text_of(lines, "planning_get with the session_id of one of them"))
+    found = listed(refs)
+    return Answered(found, text_of(lines or [line(NO_SESSIONS)], found.next_step))
 
 
 def _start(tool: "PlanningTool", given: arguments.PlanningStart) -> SessionView:

@@ -1,5 +1,6 @@
 """Messages as lines on standard input and output: of limited length, with an error for every bad line."""
 
+import json
 import os
 import re
 import select
@@ -93,10 +94,23 @@ def understood(line: bytes | TooLong) -> types.JSONRPCMessage | Refusal:
     try:
         message: types.JSONRPCMessage = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
+        number = _request_id(line)
         if any(one["type"] == "json_invalid" for one in error.errors(include_url=False)):
-            return _refusal(types.PARSE_ERROR, "This line is not JSON.")
-        return _refusal(types.INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.")
+            return _refusal(types.PARSE_ERROR, "This line is not JSON.", number)
+        return _refusal(types.INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.", number)
     return message
+
+
+def _request_id(line: bytes) -> int | str | None:
+    """Read leniently, so that whoever sent a wrong request need not wait for an answer to it."""
+    try:
+        found = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    number = found.get("id") if isinstance(found, dict) and "method" in found else None
+    # A half of a character cannot be sent back.
+    sendable = type(number) is int or (isinstance(number, str) and number.isprintable())
+    return number if sendable else None
 
 
 def _refusal(code: int, words: str, number: str | int | None = None) -> Refusal:

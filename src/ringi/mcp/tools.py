@@ -73,8 +73,9 @@ def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -
         requester=caller.requester(),
     )
     ref = workspace.plan.ref(plan_id)
-    made = answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status)
-    return Answered(made, text_of([plan_line(ref)], "Say exactly what it does: plan_set_action_specs"))
+    step = answers.step_after(ref.status, has_specs=False)
+    made = answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status, next_step=step)
+    return Answered(made, text_of([plan_line(ref)], step))
 
 
 def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: Caller) -> Answered:
@@ -82,11 +83,12 @@ def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: 
     report = workspace.plan.set_action_specs(plan_id, given.specs)
     ref = workspace.plan.ref(plan_id)
     specs = tuple(map(answers.spec_line, report.normalized))
-    found = answers.SpecReport(report.ok, report.issues, specs, plan_id, ref.name, ref.version, ref.status)
-    if report.ok:
-        lines = [plan_line(ref), *brief_spec_lines(report.normalized)]
-        return Answered(found, text_of(lines, "plan_preview, then plan_request_approval"))
-    return Answered(found, text_of(issue_lines(report), "Set corrected specs: plan_set_action_specs"))
+    step = answers.step_after(ref.status) if report.ok else "Set corrected specs: plan_set_action_specs"
+    found = answers.SpecReport(
+        report.ok, report.issues, specs, plan_id, ref.name, ref.version, ref.status, next_step=step
+    )
+    lines = [plan_line(ref), *brief_spec_lines(report.normalized)] if report.ok else issue_lines(report)
+    return Answered(found, text_of(lines, step))
 
 
 def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
@@ -104,10 +106,8 @@ def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
 def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     stored = workspace.plan.stored(given.plan_id)
     name, preview = f"p{stored.number}", workspace.plan.preview(given.plan_id)
-    found = answers.preview(preview, name)
-    cut = any(part.cut for part in found.diffs)
-    whole = f"Read the diffs in full, they are cut here: {found.resource}" if cut else ""
-    return Answered(found, text_of(brief_lines(name, stored.document, preview), whole))
+    found = answers.preview(preview, name, stored.document.state.status)
+    return Answered(found, text_of(brief_lines(name, stored.document, preview), found.next_step))
 
 
 def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: Caller) -> Answered:
@@ -129,9 +129,10 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
         expires_at=asked.expires_at,
         outcome=OutcomeKind.APPROVED if standing else None,
         person_types=answers.review_command(ref.name),
+        next_step=answers.next_step(answer),
     )
     lines = [plan_line(ref), *([line(BY_GRANT, indent=2)] if standing else [])]
-    return Answered(found, text_of(lines, answers.next_step(answer)))
+    return Answered(found, text_of(lines, found.next_step))
 
 
 def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
@@ -143,8 +144,8 @@ def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answ
     ref, state = workspace.plan.ref(plan_id), workspace.plan.get_state(plan_id)
     specs = {spec.id: spec for spec in state.action_specs}
     lines = [end_line(result, specs, ref.name), *result_lines(result, specs, files=True, brief=True)]
-    text = text_of(lines, answers.next_step(workspace.plan.answer(plan_id)))
-    return Answered(answers.Executed(ref.name, ref.status, result), text)
+    step = answers.next_step(workspace.plan.answer(plan_id))
+    return Answered(answers.Executed(ref.name, ref.status, result, next_step=step), text_of(lines, step))
 
 
 def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
@@ -152,25 +153,27 @@ def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> An
     name, state = f"p{stored.number}", stored.document.state
     lines = [*brief_lines(name, stored.document), *said_lines(state.feedback, state.comments or ())]
     found = answers.state(stored.document, name)
-    return Answered(found, text_of(lines))
+    return Answered(found, text_of(lines, found.next_step))
 
 
 def _get_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
     ref = workspace.plan.get_current()
-    return Answered(answers.Current(ref), text_of([plan_line(ref) if ref else line(words.NO_CURRENT_PLAN)]))
+    step = "See its state: plan_get_state" if ref else "plan_propose"
+    lines = [plan_line(ref) if ref else line(words.NO_CURRENT_PLAN)]
+    return Answered(answers.Current(ref, next_step=step), text_of(lines, step))
 
 
 def _list(workspace: "Workspace", given: arguments.List, _: Caller) -> Answered:
     refs = tuple(workspace.plan.list(limit=given.limit, waiting=given.waiting))
-    text = text_of(map(plan_line, refs)) if refs else text_of([line(words.NO_PLANS)], "plan_propose")
-    return Answered(answers.Plans(refs), text)
+    step = "See the state of one of them: plan_get_state" if refs else "plan_propose"
+    lines = map(plan_line, refs) if refs else [line(words.NO_PLANS)]
+    return Answered(answers.Plans(refs, next_step=step), text_of(lines, step))
 
 
 def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, caller: Caller) -> Answered:
     plan_id = _own(workspace, given.plan_id, caller)
     workspace.plan.mark_pending(plan_id, given.pending)
-    ref = workspace.plan.ref(plan_id)
-    return Answered(answers.Marked(plan_id, ref.name, ref.status), text_of([plan_line(ref)]))
+    return _marked(workspace, plan_id)
 
 
 def _discard(workspace: "Workspace", given: arguments.OfPlan, caller: Caller) -> Answered:
@@ -179,13 +182,21 @@ def _discard(workspace: "Workspace", given: arguments.OfPlan, caller: Caller) ->
     if ref.proposer != caller.label:
         raise NotYours(plan=ref.name, name=caller.label)
     workspace.plan.discard(plan_id, own=True)
+    return _marked(workspace, plan_id)
+
+
+def _marked(workspace: "Workspace", plan_id: str) -> Answered:
     ref = workspace.plan.ref(plan_id)
-    return Answered(answers.Marked(plan_id, ref.name, ref.status), text_of([plan_line(ref)]))
+    step = answers.step_after(ref.status)
+    found = answers.Marked(plan_id, ref.name, ref.status, next_step=step)
+    return Answered(found, text_of([plan_line(ref)], step))
 
 
 def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
     workspace.plan.clear_current()
-    return Answered(answers.Cleared(cleared=True), text_of([line(words.NO_CURRENT_PLAN)]))
+    step = "plan_propose"
+    found = answers.Cleared(cleared=True, next_step=step)
+    return Answered(found, text_of([line(words.NO_CURRENT_PLAN)], step))
 
 
 TOOLS: Final[Mapping[str, Tool]] = {

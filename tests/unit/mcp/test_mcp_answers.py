@@ -65,6 +65,11 @@ def test_the_next_step(given: PlanAnswer, words: str, again: bool):
     assert answers.undecided(given) is again
 
 
+@pytest.mark.parametrize("status", PlanStatus)
+def test_every_status_has_a_next_step(status: PlanStatus):
+    assert "plan_" in answers.step_after(status)
+
+
 def test_a_long_difference_says_that_it_is_cut():
     parts = tuple(SpecDifference(f"{name}.py", Difference.CHANGED, f"+{name}\n" * 30_000) for name in "ab")
     given = PlanAnswer("id", "p1", 2, PlanStatus.PENDING_REVIEW, None, changed=parts)

@@ -106,6 +106,7 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(NoExtra) as caught:
         command.mcp.callback.__wrapped__(Nothing(), "", None, "127.0.0.1")
     assert caught.value.details["extra"] == "mcp"
+    assert sys.executable in caught.value.details["command"]
 
 
 class Counting(Worker):

@@ -63,6 +63,24 @@ def test_a_message_that_is_too_long_is_answered_by_its_number(head: bytes, numbe
     assert refusal.answer.error.code == types.INVALID_REQUEST
 
 
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"x","params":[]}', 7),
+        (b'{"jsonrpc":"2.0","id":"seven","method":"x","params":{"y":"\\ud800"}}', "seven"),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"x"}', None),
+        (b'{"jsonrpc":"2.0","id":true,"method":"x","params":[]}', None),
+        (b'{"jsonrpc":"2.0","id":7,"result":1}', None),
+        (b'{"id":7,"method":', None),
+    ],
+)
+def test_a_wrong_request_is_answered_by_its_number(line: bytes, number: object):
+    refusal = understood(line)
+    assert isinstance(refusal, Refusal)
+    assert refusal.answer.id == number
+    assert encoded(refusal.answer)
+
+
 @given(st.binary(max_size=60))
 def test_no_bytes_break_it(data: bytes):
     assert understood(data) is not None

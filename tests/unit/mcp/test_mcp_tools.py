@@ -37,6 +37,7 @@ def test_every_tool_is_described_by_schemas_of_objects(name: str):
     for field, words in input_schema(tool.arguments).get("properties", {}).items():
         assert words.get("description"), field
     assert tool.description.endswith(".")
+    assert "next_step" in object_schema(tool.answer)["required"]
 
 
 @pytest.mark.req("PT-4")
@@ -133,7 +134,7 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
         assert done["result"]["overall_success"]
         assert [one["status"] for one in call("plan_list", limit=1)["plans"]] == ["completed"]
         assert call("plan_list", waiting=True)["plans"] == []
-        assert call("plan_clear_current") == {"cleared": True}
+        assert call("plan_clear_current")["cleared"]
         call("plan_propose", content="Another")
         assert call("plan_discard", plan_id="p2")["status"] == "discarded"
         assert [one["number"] for one in call("plan_list")["plans"]] == [1]
@@ -203,7 +204,8 @@ def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
         answered = tool.work(workspace, arguments.OfPlan("p1"), ME)
         assert sum(len(part.diff) for part in answered.document.diffs) <= 100_000
         assert [part.cut for part in answered.document.diffs] == [True, True]
-        assert "ringi://plans/p1/diff" in answered.text
+        assert "ringi://plans/p1/diff" in answered.document.next_step
+        assert answered.document.next_step in answered.text
 
 
 def test_the_prompt_names_every_step_and_fences_the_task():

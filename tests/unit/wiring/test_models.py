@@ -154,6 +154,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
             _choose(name, **KEYS)
         assert caught.type is NoExtra
         assert caught.value.details["extra"] == "models"
+        assert sys.executable in caught.value.details["command"]
 
 
 def _loaded(code):
