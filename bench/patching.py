@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.measure import Figure, command, ratio, take_turns
 from ringi.patching.apply import apply_patch
+from ringi.patching.merge import merge
 from ringi.patching.render import Changed, Side, render_patch
 
 MODE = "100644"
@@ -20,6 +21,7 @@ Read = Callable[[str], bytes | None]
 def figures() -> Iterator[Figure]:
     yield from dry_runs()
     yield from renderings()
+    yield from merges()
 
 
 def dry_runs() -> Iterator[Figure]:
@@ -64,6 +66,38 @@ def renderings() -> Iterator[Figure]:
             lambda texts=texts: list(difflib.unified_diff(*texts)),
         ]
         yield ratio(f"render_patch of {count:,} lines, 1% changed ÷ difflib", take_turns(rounds, *jobs), goal)
+
+
+def merges() -> Iterator[Figure]:
+    """Merged in process, against `git merge-file`; both read the three files."""
+    count = 10_000
+    dice = random.Random(count)
+    base = [b"line %d of some text\n" % dice.randrange(3 * count) if at % 4 else b"\n" for at in range(count)]
+    versions = {
+        "base": base,
+        "ours": edited(base, [at + dice.randrange(40) for at in range(0, count, 100)]),
+        "theirs": edited(base, [at + dice.randrange(40) for at in range(50, count, 100)]),
+    }
+    with tempfile.TemporaryDirectory(prefix="ringi-bench-") as folder:
+        places = [Path(folder, name) for name in versions]
+        for place in places:
+            place.write_bytes(b"".join(versions[place.name]))
+        jobs = [
+            lambda: merge(*(place.read_bytes() for place in places)),
+            command(["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=folder),
+        ]
+        take_turns(3, *jobs)
+        name = f"a merge of {count:,} lines, 1% changed on each side ÷ git merge-file"
+        yield ratio(name, take_turns(25, *jobs), 1.5)
+
+
+def edited(lines: list[bytes], places: list[int]) -> list[bytes]:
+    """Of four lines two changed, one deleted, one put before another."""
+    result = list(lines)
+    for at in reversed(places):
+        new = b"edited %d\n" % at
+        result[at : at + 1] = ([new], [new], [], [new, lines[at]])[at % 4]
+    return result
 
 
 @contextmanager

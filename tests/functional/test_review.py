@@ -211,10 +211,25 @@ def test_a_file_changed_between_look_and_answer_is_stale(desk: Desk) -> None:
     terminal = desk.terminal("review", name, "--plain")
     terminal.answer(r"\[u\]pdate.*uit", "u")
     seen = terminal.answer(MENU, "a")
-    assert "-mine" in seen
+    assert "app/hello.py:1, and yours stays" in seen
     assert "version 2" in seen
     assert terminal.end()[0] == 0
-    assert "hi" in (desk.root / "app" / "hello.py").read_text()
+    assert (desk.root / "app" / "hello.py").read_text() == "mine\n"
+    assert (desk.root / "notes.txt").exists()
+
+
+def test_my_line_far_from_the_agents_hunk_stays(desk: Desk) -> None:
+    """Without a key: it is merged when the review opens, and what is applied are those very bytes."""
+    (desk.root / "app/hello.py").write_text("".join(f"line {number}\n" for number in range(30)))
+    name = desk.agent("sed -i 's/line 3$/agent/' app/hello.py")
+    mine = (desk.root / "app/hello.py").read_text().replace("line 25\n", "line 25\nmine\n")
+    (desk.root / "app/hello.py").write_text(mine)
+    terminal = desk.terminal("review", name, "--plain")
+    seen = terminal.answer(MENU, "a")
+    assert "Merged with 1 line of yours." in seen
+    assert "-mine" not in seen
+    assert terminal.end()[0] == 0
+    assert (desk.root / "app/hello.py").read_text() == mine.replace("line 3\n", "agent\n")
 
 
 @pytest.mark.req("PT-12")

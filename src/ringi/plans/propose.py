@@ -1,6 +1,7 @@
 """Proposes plans and sets their specs; other specs make a new version. The same rules for every caller."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -19,6 +20,7 @@ from ringi.domain.plan import (
     PlannedChecks,
     PlanState,
     PlanStatus,
+    SpecKind,
     ValidationReport,
     title_of,
     with_state,
@@ -26,7 +28,9 @@ from ringi.domain.plan import (
 from ringi.errors import (
     ChangeFixed,
     EmptyPlan,
+    PathRefused,
     PlanChanged,
+    StorageFailed,
     Superseded,
     UnfitSpecs,
 )
@@ -35,6 +39,9 @@ from ringi.plans.services import Services
 from ringi.plans.validate import Basis, Validated, validate
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
+
+MERGEABLE: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE])
+"""Kinds about one file, which can be merged with a file that changed meanwhile."""
 
 
 def propose(
@@ -108,6 +115,7 @@ def propose_whole(
         origin = services.store.plan(plan.forked_from).document
         marked = still_from_model(origin, validated.report.normalized)
         document = with_state(document, from_model=marked)
+    bases, kept_until = _bases(services, validated)
     with services.store.transaction() as transaction:
         transaction.add_plan(
             document,
@@ -116,6 +124,8 @@ def propose_whole(
             NewEvent(EventKind.SPECS_SET, actor, reason),
         )
         transaction.show_diffs(plan.id, diff_files(validated))
+        for data in bases:
+            transaction.put_bytes(data, kept_until)
     return plan.id
 
 
@@ -139,10 +149,13 @@ def set_specs(
     reason: str = "",
     keep_good: bool = False,
     from_model: Sequence[int] = (),
+    seen: Mapping[str, bytes] = {},
 ) -> Validated:
+    """`seen` has bytes of the basis that the workspace may not have any more, by hash."""
     validated = validate(specs, services.tree, services.rules, basis)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
         return validated
+    bases, kept_until = _bases(services, validated, seen)
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
         refuse_fixed(stored)
@@ -156,7 +169,30 @@ def set_specs(
             reason = f"by the model: {', '.join(marked)}"
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(validated))
+        for data in bases:
+            transaction.put_bytes(data, kept_until)
     return validated
+
+
+def _bases(
+    services: Services, validated: Validated, seen: Mapping[str, bytes] = {}
+) -> tuple[tuple[bytes, ...], str]:
+    """What the proposer saw of the files it changes, as far as it can be read, and how long it is kept: a
+    merge needs it.
+    """
+    found: dict[str, bytes] = {}
+    for spec in validated.report.normalized:
+        if spec.base.kind not in MERGEABLE or spec.before is None or spec.before.folder:
+            continue
+        wanted = spec.before.sha256
+        if wanted in seen:
+            found[wanted] = seen[wanted]
+            continue
+        with suppress(PathRefused, StorageFailed):
+            there = services.tree.look(spec.base.path)
+            if there is not None and there.state.sha256 == wanted:
+                found[wanted] = there.data
+    return tuple(found.values()), services.clock.after(services.rules.keep_sec)
 
 
 def still_from_model(before: PlanDocument, specs: Sequence[ActionSpecExt]) -> tuple[str, ...] | UnsetType:

@@ -195,12 +195,15 @@ def _propose(
     Without a title, it gets that of the newest commit in the copy, or one from what it changes.
     """
     specs, basis = specs_of(difference, workspace.services.tree)
+    seen = {
+        digest(change.before): change.before for change in difference.changes if change.before is not None
+    }
     if plan is not None:
         # The plan may be done by now; then the work becomes a new one.
         with contextlib.suppress(BadTransition, ChangeFixed):
             again = bool(workspace.plan.get_state(plan.id).action_specs)
             validated = set_specs(
-                workspace.services, plan.id, specs, basis=basis, actor=Actor.AI, reason=copy.id
+                workspace.services, plan.id, specs, basis=basis, actor=Actor.AI, reason=copy.id, seen=seen
             )
             return plan.id, again, validated.problems
     command = shlex.join(argv)
@@ -215,7 +218,9 @@ def _propose(
     )
     # Before it has specs, so that after a crash the copy continues this plan.
     copy.note(plan_id=plan_id)
-    validated = set_specs(workspace.services, plan_id, specs, basis=basis, actor=Actor.AI, reason=copy.id)
+    validated = set_specs(
+        workspace.services, plan_id, specs, basis=basis, actor=Actor.AI, reason=copy.id, seen=seen
+    )
     return plan_id, False, validated.problems
 
 

@@ -38,6 +38,7 @@ from ringi.usecases.reviewed_plan import (
     drop,
     drop_hunk,
     is_dormant,
+    merge_if_clean,
     rewrite,
     take_up,
     update,
@@ -108,6 +109,10 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
         self.plan = plan
         self._start_checks = start_checks
         self._checks: RunningChecks | None = None
+
+    def prepare(self) -> Span | None:
+        said = merge_if_clean(self.plan)
+        return None if said is None else Span(said, Style.WARNING)
 
     def begin(self) -> bool:
         if is_dormant(self.plan):

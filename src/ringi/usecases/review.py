@@ -101,9 +101,13 @@ class Review(ABC, Generic[Subject, Interface]):
         self.subject = subject
         self.prompter = prompter
 
+    def prepare(self) -> Span | None:
+        """What to say above the subject when it is shown for the first time."""
+        return None
+
     def run(self) -> ReviewEnd:
         try:
-            self.prompter.show()
+            self.prompter.show(self.prepare())
             if not self.begin():
                 return ReviewEnd.LEFT
             while True:

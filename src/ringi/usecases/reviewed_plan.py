@@ -27,6 +27,7 @@ from ringi.domain.plan import (
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Refused, Stale, StorageFailed, Superseded
 from ringi.plans.commit import announced
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, packed, rendering
+from ringi.plans.merge import merged_specs, told
 from ringi.plans.overlaps import overlaps
 from ringi.plans.preview import preview
 from ringi.plans.propose import keep_specs, set_specs
@@ -172,16 +173,31 @@ def rewrite(plan: ReviewedPlan, spec: ActionSpecExt, new: bytes) -> Text:
     return views.amended(views.amendments(plan.document)[-1:])
 
 
+def merge_if_clean(plan: ReviewedPlan) -> Text | None:
+    """What was merged with lines that the person wrote meanwhile; None if there is something to decide."""
+    if plan.document.change or plan.status is not PlanStatus.PENDING_REVIEW:
+        return None
+    if not differing(plan.services.tree, files_of(plan.specs)):
+        return None
+    merged = merged_specs(plan.services, plan.document)
+    return None if merged.kept or merged.unknown or not merged.specs else update(plan)
+
+
 def update(plan: ReviewedPlan) -> Text:
-    """The same specs, measured against the files as they are now."""
+    """A new version: the specs merged with the files as they are now."""
     plan.require_as_shown()
-    bases = [spec.base for spec in plan.specs]
-    reason = "brought to the files as they are now"
-    report = plan.tool.set_action_specs(plan.plan_id, bases, actor=Actor.USER, reason=reason)
+    merged = merged_specs(plan.services, plan.document)
+    if not merged.specs:
+        return Text("Nothing of it is left: your files have it already, or your own version stays.")
+    reason = "merged with the files as they are now"
+    report = plan.tool.set_action_specs(plan.plan_id, merged.specs, actor=Actor.USER, reason=reason)
     if not report.ok:
         return Text("It does not fit your files as they are: {why}", why=report.issues[0])
     plan.look()
-    return Text("Updated to your files as they are now; it may delete lines you wrote meanwhile.")
+    if merged.unknown:
+        paths = ", ".join(merged.unknown)
+        return Text("Updated, not merged: {paths}. It may delete lines you wrote meanwhile.", paths=paths)
+    return told(merged)
 
 
 def is_dormant(plan: ReviewedPlan) -> bool:

@@ -317,12 +317,12 @@ def test_another_plan_can_be_compared(ws):
     assert found.differences[0].diff.endswith("@@ -1 +1 @@\n-1\n+2\n")
 
 
-def test_patches_whose_file_is_another_by_now_are_compared_as_texts(ws):
+def test_patches_are_compared_by_what_they_do_although_their_file_is_another_by_now(ws):
     plan_id = proposed(ws, patch(PATCH))
     set_specs(ws, plan_id, patch(OTHER_PATCH))
     put(ws, "a.txt", "nothing like it\n")
     (found,) = ws.versions.compare(plan_id, 1, 2).differences
-    assert "-+2\n++zwei\n" in found.diff
+    assert "\n-2\n+zwei\n" in found.diff
 
 
 @pytest.mark.req("PT-15")

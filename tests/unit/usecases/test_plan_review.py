@@ -337,13 +337,24 @@ def test_files_that_changed_since(workspace: Workspace, plan_id: str) -> None:
     file = workspace.places.root / "many.txt"
     file.write_text("mine\n" + MANY)
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY)
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.heard("Merged with 1 line of yours.")
+    assert sitting.document.plan.version == 2
+    assert (sitting.document.state.action_specs[0].base.content or "").startswith("mine\nline 1\n")
+
+
+def test_lines_that_both_changed_stay_the_persons(workspace: Workspace, plan_id: str) -> None:
+    """Nothing happens without a key, because there is something to decide."""
+    file = workspace.places.root / "many.txt"
+    file.write_text(MANY.replace("line 3\n", "mine\n"))
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY)
     assert sitting.run() is ReviewEnd.LEFT
     assert sitting.prompter.said == ["stale"]
     sitting = Sitting(workspace, plan_id)
     sitting.plan.stale = ("many.txt",)
     assert sitting.review.do(Choice(ReviewAct.TAKE_BACK)) is None
-    assert sitting.heard("Updated to your files as they are now")
-    assert sitting.document.plan.version == 2
+    assert sitting.heard("you both changed the same at many.txt:3, and yours stays")
+    assert "mine\n" in (sitting.document.state.action_specs[0].base.content or "")
     assert sitting.review.do(Choice(ReviewAct.APPLY)) is ReviewEnd.APPLY
 
 
