@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.beside_desk import HomeDesk, home_desk, walled
+from tests.helpers import make_files
 
 CHECK = '.venv/bin/python -c "import sample; assert sample.answer() == 42"'
 BREAK = "sed -i 's/42/41/' src/sample.py"
@@ -201,3 +202,18 @@ def test_a_repository_in_the_copy_is_one_that_others_can_read(editable: HomeDesk
     assert '+"' not in diff
     assert "+/" in diff
     assert "+# pack-refs with: peeled fully-peeled sorted" in diff
+
+
+def test_one_line_says_what_came_along(desk: HomeDesk) -> None:
+    write = {
+        ".gitignore": "*.local\nnode_modules/\nbuild/\n",
+        ".worktreeinclude": "*.local\n",
+        "env.local": "x\n",
+        "node_modules/lib.js": "x\n",
+        "build/out": "x\n",
+    }
+    make_files(desk.root, write)
+    said = desk.process("with", "--", "sh", "-c", "cat env.local", RINGI_WITH_SANDBOX="off").stdout
+    line = "Ignored by git · carried: env.local · not in the copy: build/, node_modules"
+    assert line in said
+    assert "--carry build" in said

@@ -15,7 +15,7 @@ import msgspec
 
 from ringi.domain.base import Document, Versioned
 from ringi.domain.codec import pretty, trusted
-from ringi.errors import Busy, CopyFailed, PathRefused, RingiError, StorageFailed
+from ringi.errors import Busy, CopyFailed, NotFound, PathRefused, RingiError, StorageFailed
 from ringi.fs import replace_file
 from ringi.process.ancestors import process_start
 from ringi.process.git import ABSENT, Git, TreeChange
@@ -38,6 +38,8 @@ LARGEST_FILE: Final = 64 * 1024 * 1024
 _REGULAR: Final = frozenset(["100644", "100755"])
 _REMOVED: Final = ".removed-"
 LENT: Final = "lent"
+INCLUDE: Final = ".worktreeinclude"
+"""Patterns as in `.gitignore`."""
 _LONGEST_SUBJECT: Final = 200
 _LONGEST_BODY: Final = 10_000
 
@@ -369,13 +371,28 @@ def _take_along(
     on_progress: Callable[[Text], None],
 ) -> None:
     copy.nested, copy.unreadable = captured.nested, captured.unreadable
-    behind = [name for name in shadow.ignored() if not _below(name.rstrip("/"), carried)]
-    found = [name.rstrip("/") for name in behind if holds_dependencies(shadow.work_tree, name)]
+    ignored = [name for name in shadow.ignored() if not _below(name.rstrip("/"), carried)]
+    found = [name.rstrip("/") for name in ignored if holds_dependencies(shadow.work_tree, name)]
+    carried += _included(shadow, {*carried, *found})
+    behind = [name for name in ignored if not _below(name.rstrip("/"), carried)]
     copy.left_behind = tuple(name for name in behind if name.rstrip("/") not in found)
     for name in carried:
         on_progress(Text("Carrying {path}", path=name))
         carry_over(shadow.work_tree, copy.tree, name)
     copy.note(carried=carried, dependencies=tuple(map(_printable, found)))
+
+
+def _included(shadow: Shadow, there: Container[str]) -> tuple[str, ...]:
+    """Ignored things that the project's own list brings along, as it does for git worktrees elsewhere."""
+    patterns = shadow.work_tree / INCLUDE
+    if patterns.is_symlink() or not patterns.is_file():
+        return ()
+    names = []
+    for name in (name.rstrip("/") for name in shadow.ignored(patterns)):
+        with suppress(PathRefused, NotFound):
+            if not _below(name, there) and _printable(name) == name:
+                names.append(carriable(shadow.work_tree, name))
+    return tuple(names)
 
 
 def put(path: Path, data: bytes) -> None:

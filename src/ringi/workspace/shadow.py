@@ -85,10 +85,16 @@ class PrivateGit:
         """Fills the empty work tree; the index knows every file from then on."""
         self.git.run("read-tree", "-m", "-u", tree)
 
-    def ignored(self) -> tuple[str, ...]:
-        """The top-most ignored files and folders; folders end in a slash."""
-        out = self.git.run("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
-        return tuple(sorted(name for name in map(os.fsdecode, names_in(out)) if not _own(os.fsencode(name))))
+    def ignored(self, patterns: Path | None = None) -> tuple[str, ...]:
+        """The top-most ignored files and folders, or those that a file with patterns names.
+
+        Folders end in a slash.
+        """
+        rules = f"--exclude-from={patterns}" if patterns else "--exclude-standard"
+        out = self.git.run("ls-files", "-z", "-o", "-i", rules, "--directory")
+        names = [name for name in names_in(out) if not _own(name)]
+        kept = set(self.without_ignored(names)) if patterns else ()
+        return tuple(sorted(os.fsdecode(name) for name in names if name not in kept))
 
     def _refresh(self) -> None:
         """Reads the surroundings before each capture, if they can change."""

@@ -855,3 +855,41 @@ def plain_files(tree: Path) -> dict[str, tuple[bool, bytes]]:
         for path in tree.rglob("*")
         if path.is_file() and ".git" not in path.parts
     }
+
+
+class TestWorktreeInclude:
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        root = repository(tmp_path / "included")
+        write(
+            root,
+            {
+                ".gitignore": "*.local\nbuild/\nnode_modules/\nsecrets/\n",
+                ".worktreeinclude": "*.local\n/secrets/*.json\nnode_modules\nkept.txt\n",
+                "kept.txt": "tracked\n",
+                ".env.local": "one\n",
+                "sub/deep.local": "two\n",
+                "secrets/a.json": "{}\n",
+                "secrets/b.key": "b\n",
+                "build/out": "out\n",
+                "node_modules/lib/index.js": "x\n",
+            },
+        )
+        return root
+
+    def test_ignored_files_that_match_come_along(self, make, root: Path) -> None:
+        copy = make(root)
+        assert copy.record.carried == (".env.local", "secrets/a.json", "sub/deep.local")
+        assert (copy.tree / "sub/deep.local").read_text() == "two\n"
+        assert not (copy.tree / "secrets/b.key").exists()
+        assert "build/" in copy.left_behind
+        assert changed(copy) == {}
+
+    def test_what_is_mounted_is_not_carried(self, make, root: Path) -> None:
+        copy = make(root)
+        assert copy.record.dependencies == ("node_modules",)
+        assert not (copy.tree / "node_modules").exists()
+
+    def test_without_the_list_nothing_comes_along(self, make, root: Path) -> None:
+        (root / ".worktreeinclude").unlink()
+        assert make(root).record.carried == ()

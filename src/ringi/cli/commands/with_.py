@@ -111,7 +111,7 @@ class _Session:
         begin = _start(here, workspace.places.root)
         copy = beside.make_copy(workspace, argv, carry, self._app.tell_progress, begin)
         with copy.claimed():
-            _tell_copy(ui, copy)
+            _tell_copy(ui, copy, sandboxed=self._sandbox.bwrap is not None)
             took = round(time.monotonic() - started, 1)
             ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
             return self._work(copy, argv, command, checks, None)
@@ -142,7 +142,7 @@ class _Session:
             workspace, command, carry, lambda text: ui.line(text, style="dim"), before.record.start
         )
         with fresh.claimed():
-            _tell_copy(ui, fresh)
+            _tell_copy(ui, fresh, sandboxed=self._sandbox.bwrap is not None)
             own = workspace.places.root / fresh.record.start
             argv = in_copy(command, fresh.folder_of_commands, own)
             program_of(argv, fresh.folder_of_commands, self._app.environment)
@@ -229,15 +229,24 @@ def _start(here: Path, root: Path) -> str:
     return str(inside.relative_to(root)) if inside != root and inside.is_relative_to(root) else ""
 
 
-def _tell_copy(ui: Ui, copy: WorkCopy) -> None:
+def _tell_copy(ui: Ui, copy: WorkCopy, *, sandboxed: bool) -> None:
     for name in copy.nested:
         ui.line(Text("! not in the copy: {path} (a repository of its own)", path=name), style="yellow")
     for name in copy.unreadable:
         ui.line(Text("! not in the copy: {path} (it cannot be read)", path=name), style="yellow")
-    if copy.left_behind:
-        shown = ", ".join(copy.left_behind[:5])
-        ui.line(Text("Ignored by git, so not in the copy: {paths}", paths=shown), style="dim")
-        option = f"--carry {shlex.quote(copy.left_behind[0].rstrip('/'))}"
+    mounted = copy.record.dependencies if sandboxed else ()
+    behind = (*copy.left_behind, *(() if sandboxed else copy.record.dependencies))
+    parts = []
+    if mounted:
+        parts.append(Text("read-only: {paths}", paths=words.some(mounted)))
+    if copy.record.carried:
+        parts.append(Text("carried: {paths}", paths=words.some(copy.record.carried)))
+    if behind:
+        parts.append(Text("not in the copy: {paths}", paths=words.some(behind)))
+    if parts:
+        ui.line(Text("Ignored by git · {parts}", parts=" · ".join(map(str, parts))), style="dim")
+    if behind:
+        option = f"--carry {shlex.quote(behind[0].rstrip('/'))}"
         ui.line(Text("If the agent needs one: {option}", option=option), style="dim", indent=2)
 
 
