@@ -370,7 +370,7 @@ def test_specs_may_be_wrapped_and_come_from_standard_input(desk: Desk) -> None:
         text=True, capture_output=True, check=True,
     )  # fmt: skip
     ref = json.loads(made.stdout)
-    assert (ref["status"], ref["title"]) == ("pending_review", "Change notes.txt")
+    assert (ref["status"], ref["title"]) == ("pending_review", "Add notes.txt")
     code, said = failing(desk, "propose", "-", "--specs", "-")
     assert (code, said["error"]["code"]) == (2, "usage")
     empty = specs_file(desk)
