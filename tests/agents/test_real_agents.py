@@ -59,3 +59,16 @@ def test_the_settings_of_an_agent_stay_as_they_are(case: Case, base: Path) -> No
         before = settings.read_bytes() if settings.exists() else None
         _work(desk)
         assert settings.read_bytes() == (b"{}\n" if before is None else before)
+
+
+@walled
+@pytest.mark.parametrize("case", [CLAUDE, CODEX], ids=lambda case: case.name)
+def test_each_copy_has_its_own_conversation(case: Case, base: Path) -> None:
+    with agent_desk(installed(case), base) as desk:
+        _work(desk)
+        other = [f"{ASKED}, says another" if word == ASKED else word for word in case.start]
+        assert "ringi review p2" in desk.ringi("with", *other)
+        before = len(desk.model.turns)
+        desk.ringi("with", "--resume", "p1")
+        assert SAID in desk.model.turns[before].whole
+        assert "says another" not in desk.model.turns[before].whole

@@ -140,6 +140,9 @@ class Agent(NamedTuple):
     resume: Resume | None = None
     """None if it cannot continue a conversation with a message."""
     own_sandbox: OwnSandbox | None = None
+    conversations: str = ""
+    """The files with its conversations, as a pattern below its first state folder; their names end with that
+    of the conversation, and they say when it began and in which folder."""
     ignored: tuple[str, ...] = ()
     """Files it leaves in its working folder, as gitignore patterns; they are not part of its change."""
     model: Model | None = None

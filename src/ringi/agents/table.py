@@ -126,6 +126,7 @@ _CLAUDE: Final = Agent(
     private=("CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT"),
     processes=("claude",),
     packages=("@anthropic-ai/claude-code",),
+    conversations="projects/*/*.jsonl",
     state=(
         State(".claude", "CLAUDE_CONFIG_DIR", sealed=_CLAUDE_SETTINGS),
         State(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n", back=_claude_state),
@@ -242,6 +243,7 @@ _CODEX: Final = Agent(
         State(".codex", "CODEX_SQLITE_HOME"),
         *(State(f".codex/{name}", "CODEX_HOME", below=name, layer=True) for name in _CODEX_PROGRAMS),
     ),
+    conversations="sessions/*/*/*/rollout-*.jsonl",
     resume=Resume(
         _CODEX_LINE,
         screen=(OPTIONS, "resume", CONVERSATION, MESSAGE),

@@ -21,9 +21,10 @@ from ringi.process.agent_socket import AgentSocket, Server
 from ringi.process.program import in_copy, program_name
 from ringi.process.terminal import Ended
 from ringi.text import Text
-from ringi.usecases.agent_copies import plan_of
+from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed, results_doubt
 from ringi.usecases.agent_state import AgentState
+from ringi.usecases.conversation import conversation_of
 from ringi.usecases.titles import title_of_specs
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import CopyChange, Difference, Supervisor, WorkCopy
@@ -91,6 +92,7 @@ def run_agent(
     told_at: str = "",
 ) -> Ended:
     """Runs the command in the copy, in its own terminal, and ends the processes it leaves behind."""
+    began, folder = workspace.clock.now(), workspace.places.root / copy.record.start
     with AgentSocket(_server(workspace, argv, environment)) as socket:
         more = {MCP_SOCKET: socket.path, FEEDBACK_FILE: feedback}
         visible = [path for path in (socket.folder, feedback) if path is not None]
@@ -104,10 +106,18 @@ def run_agent(
             output=output,
             listener=socket,
         )
+    conversation = copy.record.conversation
     if sandbox.bwrap:
+        alone = not any(other.is_running for other in of_agents(workspace) if other.id != copy.id)
+        found = conversation_of(argv, environment, folder, began, alone=alone)
+        conversation = found or conversation
         AgentState(workspace, copy, argv, environment).take_back()
     with contextlib.suppress(StorageFailed):  # a deleted copy is reported when it is read
-        copy.note(ended_at=workspace.clock.now(), told_at=told_at or copy.record.told_at)
+        copy.note(
+            ended_at=workspace.clock.now(),
+            told_at=told_at or copy.record.told_at,
+            conversation=conversation,
+        )
     return ended
 
 

@@ -24,7 +24,7 @@ from ringi.plans.preview import effects
 from ringi.text import Text, visible
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.copy import CopyChange, Supervisor, WorkCopy, put
+from ringi.workspace.copy import CopyChange, CopyRecord, Supervisor, WorkCopy, put
 from ringi.workspace.copy_run import lay_over
 from ringi.workspace.tree import Tree
 
@@ -118,7 +118,7 @@ def resume_in(
         planned_tree=copy.difference().tree if plan else "",
         planned_version=plan.version if plan else 0,
     )
-    argv, told = _command(copy.record.command, text, feedback, more, terminal=terminal)
+    argv, told = _command(copy.record, text, feedback, more, terminal=terminal)
     return Resumption(argv, feedback, now, not told, laid, not_laid)
 
 
@@ -142,7 +142,8 @@ def resume_from(
     text = message_of(answer, checks, since=before.record.told_at, applied=done)
     feedback = fresh.folder / FEEDBACK
     put(feedback, text.encode("utf-8", "backslashreplace"))
-    argv, told = _command(before.record.command, text, feedback, more, terminal=terminal)
+    fresh.note(conversation=before.record.conversation)
+    argv, told = _command(before.record, text, feedback, more, terminal=terminal)
     return Resumption(argv, feedback, now, not told, (), ())
 
 
@@ -164,15 +165,17 @@ def _message(workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer | None
 
 
 def _command(
-    command: Sequence[str], text: str, feedback: Path, more: Sequence[str], *, terminal: bool
+    record: CopyRecord, text: str, feedback: Path, more: Sequence[str], *, terminal: bool
 ) -> tuple[tuple[str, ...], bool]:
     """The command, and whether it passes the message to the agent."""
+    command, conversation = record.command, record.conversation
     agent = agent_of(command)
     if agent.resume is None:
         return (*command, *more), False
     if len(text.encode()) > LONGEST_WORD:
         text = f"Read {feedback}: a person's feedback on your change. Then continue your work."
-    return resumed(agent.resume, command, text, more, terminal=terminal), True
+    words = resumed(agent.resume, command, text, more, conversation=conversation, terminal=terminal)
+    return words, True
 
 
 def _lay_in(

@@ -98,6 +98,8 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     """Ignored folders with interpreters and installed packages; in a sandbox they are there, read-only."""
     start: str = ""
     """The subfolder that commands start in."""
+    conversation: str = ""
+    """The agent's name of its conversation here; empty if it is not known."""
 
 
 class CopyChange(NamedTuple):
