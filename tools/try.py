@@ -130,6 +130,9 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="ringi-try-"))
     try:
         return journey(folder)
+    except KeyboardInterrupt:
+        say("\nStopped. It was all in a scratch repository, which is removed.")
+        return 130
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
