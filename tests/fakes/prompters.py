@@ -79,8 +79,8 @@ class ScriptedPrompter:
     def show_info(self) -> None:
         self.said.append("info")
 
-    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
-        del path
+    def edit(self, path: str, data: bytes, line: int) -> tuple[bytes, int]:
+        del path, line
         return self.edited(data)
 
     def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:

@@ -371,7 +371,7 @@ def test_hunks_and_lines_in_the_dialogue(shop: Desk) -> None:
 def test_note_and_difference_in_the_dialogue(shop: Desk) -> None:
     name = shop.agent(TWO_HUNKS)
     terminal = shop.terminal("review", name, "--plain")
-    terminal.answer(MENU, "t")
+    terminal.answer(MENU, "T")
     assert "No version of it was approved" in terminal.answer(MENU, "m")
     terminal.answer("note.*:", "")
     assert "Nothing was approved" in terminal.answer(MENU, "m")

@@ -174,7 +174,7 @@ def test_comment_and_reject_reach_the_proposer(shop: Desk, screens: Screens) -> 
     screen.wait("» keep it")
     screen.press("r")
     screen.wait("What should the proposer change?")
-    screen.press("enter")
+    screen.press("esc")
     screen.wait("nothing was decided")
     screen.press("r")
     screen.wait("What should the proposer change?")
@@ -477,6 +477,8 @@ def test_only_what_changed_since_the_approval(shop: Desk, screens: Screens) -> N
     screen = screens.review(name)
     screen.wait(r"\[a\]pply")
     screen.press("t")
+    screen.wait("this is all new")
+    screen.press("T")
     screen.wait("No version of it was approved")
     screen.press("m")
     screen.type("fine", enter=True)
@@ -488,7 +490,9 @@ def test_only_what_changed_since_the_approval(shop: Desk, screens: Screens) -> N
     screen.type("!", enter=True)
     screen.wait("still applies")
     screen.press("t")
-    seen = screen.wait("since the version approved last")
+    screen.wait("Nothing changed since you last looked")
+    screen.press("T")
+    seen = screen.wait("since version 1")
     assert "+line three!" in seen
     assert "-line three" in seen
     assert "thirty" not in seen
@@ -789,3 +793,97 @@ def test_a_plan_that_is_only_a_text(desk: Desk, screens: Screens) -> None:
     assert r"then \x1b[2J do" in screen.text
     screen.press("n")
     assert screen.exit_code == 3
+
+
+def test_search_goes_from_match_to_match(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS, ActionSpec(SpecKind.CREATE, "notes.txt", "Thirty days\n"))
+    screen = screens.review(name)
+    screen.wait(MENU)
+    screen.press("/")
+    screen.wait("Search for:")
+    screen.type("thirty", enter=True)
+    assert re.search(r"▌.*\+line thirty", screen.wait("/thirty"))
+    screen.press("n")
+    assert re.search(r"▌.*\+Thirty days", screen.settle())
+    screen.press("n")
+    assert re.search(r"▌.*\+line thirty", screen.settle())
+    screen.press("N")
+    assert re.search(r"▌.*\+Thirty days", screen.settle())
+    screen.press("esc")
+    screen.wait_gone("/thirty")
+    screen.press("p")
+    assert re.search(r"▌.*-line 30", screen.settle())
+    screen.press("/")
+    screen.wait("Search for:")
+    screen.type("Thirtx", enter=True)
+    assert "/thirty" not in screen.wait("Not found: Thirtx")
+
+
+def test_a_file_is_chosen_from_the_list(shop: Desk, screens: Screens) -> None:
+    specs = [ActionSpec(SpecKind.CREATE, f"new/{number:02}.txt", f"text {number}\n") for number in range(40)]
+    screen = screens.review(propose(shop, *specs))
+    screen.wait(MENU)
+    screen.press("f")
+    assert "1/40" in screen.wait("Files")
+    screen.press("end", "k", "enter")
+    assert re.search(r"▌.*\+text 38", screen.wait("file 39 of 40"))
+    screen.press("f")
+    assert "39/40" in screen.wait("Files")
+    screen.press("q")
+    assert re.search(r"▌.*\+text 38", screen.wait("file 39 of 40"))
+
+
+def test_a_comment_is_changed_removed_and_enough_to_reject(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(MENU)
+    find(screen, r"\+line three")
+    screen.press("c")
+    screen.wait("Your comment on many.txt:3")
+    screen.type("why", enter=True)
+    screen.wait("» why")
+    screen.press("j", "c")  # on the comment itself
+    screen.wait("empty: remove it")
+    screen.type(" so?", enter=True)
+    screen.wait("» why so?")
+    assert [given.text for given in state(shop, name).comments or ()] == ["why so?"]
+    screen.press("c")
+    screen.wait("empty: remove it")
+    screen.press("ctrl-u", "enter")
+    screen.wait_gone("»")
+    assert not state(shop, name).comments
+    find(screen, r"\+line three")
+    screen.press("c")
+    screen.wait("Your comment on many.txt:3")
+    screen.type("spell it 3", enter=True)
+    screen.wait("» spell it 3")
+    screen.press("r")
+    screen.wait("Enter alone: your comments say it")
+    screen.press("enter")
+    assert screen.exit_code == 5
+    after = state(shop, name)
+    assert (after.status, [given.text for given in after.feedback]) == (
+        PlanStatus.PROPOSED,
+        ["see the comments"],
+    )
+
+
+def test_only_what_changed_since_the_person_looked(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(MENU)
+    screen.press("r")
+    screen.type("spell it out", enter=True)
+    assert screen.exit_code == 5
+    with open_workspace(shop.root) as workspace:
+        again = ActionSpec(SpecKind.WRITE, "many.txt", CHANGED.replace("line thirty", "line XXX"))
+        assert workspace.plan.set_action_specs(name, [again]).ok
+    screen = screens.review(name)
+    screen.wait(MENU)
+    screen.press("t")
+    seen = screen.wait("since version")
+    assert "+line XXX" in seen
+    assert "-line thirty" in seen
+    assert "line three" not in seen
+    screen.press("t")
+    assert "line three" in screen.wait_gone("since version")

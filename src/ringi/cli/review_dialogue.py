@@ -34,7 +34,8 @@ _HELP: Final = (
     Text("r  reject, with words for whoever proposed it"),
     Text("X  throw the plan away"),
     Text("u  take back your last change; if files changed: update to them as they are now"),
-    Text("t  only what changed since the version that was approved last"),
+    Text("t  only what changed since you last looked"),
+    Text("T  only what changed since the version that was approved last"),
     Text("i  everything known about the plan, without its diffs"),
     Text("s  show all of it again"),
     Text("q  quit; nothing is decided"),
@@ -148,8 +149,8 @@ class DialoguePrompter(LinePrompter):
             facts = facts_of(self._app.workspace, plan.ref, plan.document, self._preview)
             self._app.ui.show(plan_lines(facts))
 
-    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
-        return editor.edit(path, data, self._app.environment)
+    def edit(self, path: str, data: bytes, line: int) -> tuple[bytes, int]:
+        return editor.edit(path, data, self._app.environment, line)
 
     def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
         del until_end  # a dialogue always waits

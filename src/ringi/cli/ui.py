@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gettext import gettext
 from itertools import groupby
 from typing import Any, Final, TextIO
@@ -17,6 +17,7 @@ from ringi.text import Text, visible
 from ringi.views.lines import Line, Span, Style, prose
 
 _LONGEST_LINE: Final = 1000
+_ODD: Final = "surrogatepass"
 _WIDEST: Final = 100
 """Columns that read comfortably; prose is no wider even on a wider terminal."""
 _USUAL_WIDTH: Final = 80
@@ -24,7 +25,7 @@ _NARROWEST: Final = 16
 _EXPLAINED: Final = r"(\S+ {2,})(.+)"
 _STYLES: Final = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "magenta": "35",
-    "add": "32", "remove": "31",
+    "add": "32", "remove": "31", "green word": "32;1;4", "red word": "31;1;4",
 }  # fmt: skip
 
 
@@ -150,11 +151,15 @@ class Ui:
     def diff(self, diff: str, *, most: int | None = None) -> None:
         """Line by line: at most `most` lines, each cut to a readable length."""
         lines = diff.removesuffix("\n").split("\n")
-        for line in lines[:most]:
+        changed = _changed_words(lines[:most]) if self._colour else {}
+        for number, line in enumerate(lines[:most]):
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
             if line.startswith(("+++", "---", "diff ", "new file", "deleted file", "old mode", "new mode")):
                 style = "bold"
             cut = len(line) - _LONGEST_LINE
+            if number in changed and cut <= 0:
+                self.line(_with_words(self.styled, line, changed[number], style), indent=2)
+                continue
             words = visible(line[:_LONGEST_LINE]) + (f" … +{cut}" if cut > 0 else "")
             self.line(words, style=style, indent=2)
         if most is not None and len(lines) > most:
@@ -174,6 +179,31 @@ def terminal_columns(out: TextIO) -> int | None:
         return os.get_terminal_size(out.fileno()).columns or None
     except (OSError, ValueError):
         return None
+
+
+def _with_words(
+    styled: Callable[[str, str], str], line: str, ranges: Sequence[tuple[int, int]], style: str
+) -> str:
+    """The changed words of a line stand out."""
+    found, at = "", 0
+    for begin, end in ranges:
+        found += styled(visible(line[at:begin]), style) + styled(visible(line[begin:end]), f"{style} word")
+        at = end
+    return found + styled(visible(line[at:]), style)
+
+
+def _changed_words(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
+    """By the number of the line: the characters that differ from the line it replaces."""
+    from ringi.patching.changed_words import ChangedWords  # noqa: PLC0415  # not needed to show help
+
+    data = [b"" if line.startswith(("--- ", "+++ ")) else line.encode("utf-8", _ODD) for line in lines]
+    words, found = ChangedWords(data), {}
+    for number, line in enumerate(data):
+        if line[:1] in {b"+", b"-"} and (ranges := words.at(number)):
+            # The ranges count bytes after the sign.
+            ends = [tuple(len(line[: at + 1].decode("utf-8", _ODD)) for at in pair) for pair in ranges]
+            found[number] = [(begin, end) for begin, end in ends]
+    return found
 
 
 def help_lines(texts: Iterable[Text]) -> Iterable[Line]:

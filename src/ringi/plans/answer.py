@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec import UNSET
+
 from ringi.approvals.request import outcome
 from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.approval import ApprovalOutcome, ApprovedPlan, Cancelled, Declined, ExpiredRequest
@@ -44,14 +46,11 @@ def comment(
     *,
     side: Side,
     seen: PlanDocument | None,
+    instead_of: LineComment | None = None,
 ) -> LineComment:
     """Changes neither the plan nor an approval of it."""
-    stored = services.store.plan(plan_id)
-    if seen:
-        require_as_seen(stored, seen)
+    stored = _open_plan(services, plan_id, seen)
     document, name = stored.document, f"p{stored.number}"
-    if document.state.status not in OPEN:
-        PLAN_MACHINE.advance(document.state.status, PlanStatus.PENDING_REVIEW)  # raises if not allowed
     if not text.strip():
         raise InvalidSpecs(plan=name, issues=Text("a comment needs words"))
     given = LineComment(
@@ -63,11 +62,39 @@ def comment(
         quote=_quote(services, stored, path, line, side),
         version=document.plan.version,
     )
-    document = with_state(document, comments=(*(document.state.comments or ()), given))
-    event = NewEvent(EventKind.COMMENTED, Actor.USER, f"{path}:{line}: {text}"[:_SHOWN])
+    before = document.state.comments or ()
+    kept = tuple(given if one == instead_of else one for one in before)
+    comments = kept if instead_of in before else (*before, given)
+    _save_comments(services, stored, comments, f"{path}:{line}: {text}"[:_SHOWN])
+    return given
+
+
+def remove_comment(
+    services: Services, plan_id: str, given: LineComment, *, seen: PlanDocument | None
+) -> None:
+    """The log keeps what was said."""
+    stored = _open_plan(services, plan_id, seen)
+    comments = tuple(one for one in stored.document.state.comments or () if one != given)
+    _save_comments(services, stored, comments, f"{given.path}:{given.line}: removed")
+
+
+def _open_plan(services: Services, plan_id: str, seen: PlanDocument | None) -> StoredPlan:
+    stored = services.store.plan(plan_id)
+    if seen:
+        require_as_seen(stored, seen)
+    status = stored.document.state.status
+    if status not in OPEN:
+        PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)  # raises if not allowed
+    return stored
+
+
+def _save_comments(
+    services: Services, stored: StoredPlan, comments: tuple[LineComment, ...], said: str
+) -> None:
+    document = with_state(stored.document, comments=comments or UNSET)
+    event = NewEvent(EventKind.COMMENTED, Actor.USER, said)
     with services.store.transaction() as transaction:
         transaction.save_plan(stored, document, event)
-    return given
 
 
 def _quote(services: Services, stored: StoredPlan, path: str, line: int, side: Side) -> str:

@@ -198,9 +198,22 @@ class PlanTool:
         *,
         side: Side = Side.NEW,
         seen: PlanDocument | None = None,
+        instead_of: LineComment | None = None,
     ) -> LineComment:
-        """A comment on one line, for whoever proposed the plan."""
-        return answer.comment(self._services, self._id(plan_id), path, line, text, side=side, seen=seen)
+        """A comment on one line, for whoever proposed the plan; it may replace an earlier one."""
+        return answer.comment(
+            self._services,
+            self._id(plan_id),
+            path,
+            line,
+            text,
+            side=side,
+            seen=seen,
+            instead_of=instead_of,
+        )
+
+    def remove_comment(self, plan_id: str, given: LineComment, *, seen: PlanDocument | None = None) -> None:
+        answer.remove_comment(self._services, self._id(plan_id), given, seen=seen)
 
     def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
         """Asks for a commit of what the plan writes, with this message; None withdraws it.

@@ -40,6 +40,10 @@ from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 
 _FILE: Final = ""
+_SAID: Final = frozenset(
+    [EventKind.COMMENTED, EventKind.DECLINED, EventKind.APPROVED, EventKind.AMENDED, EventKind.REVERTED]
+)
+"""What a person does only with a version that they saw."""
 _FOLDER_MODE: Final = "040000"
 
 
@@ -134,6 +138,21 @@ class Versions:
             approved = [spec for spec in specs if spec.id in selected]
             found = _differences(services, approved, document.state.action_specs)
             return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
+        return None
+
+    def since_seen(self, plan_id: str) -> PlanComparison | None:
+        """What others changed since the person last said something about the plan; None if they never did."""
+        services = self._services
+        plan = services.store.plan(plan_id_of(services, plan_id)).document.plan
+        version = plan.version
+        for logged in reversed(tuple(services.store.events(plan.id))):
+            event = logged.event
+            if event.actor is Actor.USER and event.event in _SAID:
+                return compare(services, plan.id, version, plan.id, plan.version)
+            if event.event is EventKind.SPECS_SET and event.actor is not Actor.USER:
+                version -= 1
+            if version < 1:
+                break
         return None
 
 

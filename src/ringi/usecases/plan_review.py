@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from ringi.domain.answer import PlanComparison
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpecExt, PlanStatus, risk_of
+from ringi.domain.plan import ActionSpecExt, PlanStatus, comments_now, risk_of
 from ringi.domain.risk import Risk
 from ringi.errors import (
     BadTransition,
@@ -34,11 +34,13 @@ from ringi.usecases.review import (
 )
 from ringi.usecases.reviewed_plan import (
     ReviewedPlan,
+    comment_on,
     discard,
     drop,
     drop_hunk,
     is_dormant,
     merge_if_clean,
+    remove_comment,
     rewrite,
     take_up,
     update,
@@ -55,7 +57,8 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
     "r": ReviewAct.REJECT,
     "X": ReviewAct.DISCARD,
     "u": ReviewAct.TAKE_BACK,
-    "t": ReviewAct.SHOW_DELTA,
+    "t": ReviewAct.SHOW_SEEN,
+    "T": ReviewAct.SHOW_DELTA,
     "i": ReviewAct.SHOW_INFO,
     "s": ReviewAct.SHOW_AGAIN,
     "q": ReviewAct.QUIT,
@@ -90,8 +93,8 @@ class PlanPrompter(ReviewPrompter, Protocol):
     def refuse(self, text: Text) -> None:
         """Shown in place of a question; ignores what the person keeps typing."""
 
-    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
-        """The content after the person's editor, and its exit code."""
+    def edit(self, path: str, data: bytes, line: int) -> tuple[bytes, int]:
+        """The content after the person's editor, and its exit code; 0 is no line in particular."""
 
     def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
         """Calls `done` when they end: either blocks until then, or returns False and calls it later.
@@ -351,7 +354,7 @@ def _edit_file(review: PlanReview, choice: Choice) -> None:
     if new is None:
         prompter.say(_WHOLE)
         return
-    made, code = prompter.edit(spec.base.path, new)
+    made, code = prompter.edit(spec.base.path, new, choice.row.new if choice.row else 0)
     if code:
         why = Text("The editor ended with exit code {code}; nothing was changed.", code=code)
         prompter.say(why, Style.WARNING)
@@ -370,9 +373,17 @@ def _comment(review: PlanReview, choice: Choice) -> None:
         return
     side, line = (Side.OLD, row.old) if row.kind is RowKind.REMOVED else (Side.NEW, row.new)
     path = _path_of(spec, side)
-    text = (prompter.ask(Text("Your comment on {path}:{line}", path=path, line=line)) or "").strip()
-    if text:
-        review.plan.comment(path, line, text, side)
+    before = comment_on(review.plan, path, line, side)
+    question = Text("Your comment on {path}:{line}", path=path, line=line)
+    if before is not None:
+        question = Text("Your comment on {path}:{line} (empty: remove it)", path=path, line=line)
+    given = prompter.ask(question, start=before.text if before else "")
+    text = (given or "").strip()
+    if before is not None and given is not None and not text:
+        remove_comment(review.plan, before)
+        prompter.say(Text("The comment was removed."))
+    elif text and (before is None or text != before.text):
+        review.plan.comment(path, line, text, side, instead_of=before)
         prompter.say(Text("Noted; it goes to the proposer with your answer."))
 
 
@@ -384,7 +395,9 @@ def _path_of(spec: ActionSpecExt, side: Side) -> str:
 
 
 def _reject(review: PlanReview, _: Choice) -> ReviewEnd | None:
-    return rejected(review, Text("What should the proposer change?"))
+    """Comments are enough: nothing more has to be typed then."""
+    otherwise = Text("see the comments") if comments_now(review.plan.document) else None
+    return rejected(review, Text("What should the proposer change?"), otherwise=otherwise)
 
 
 def _discard(review: PlanReview, _: Choice) -> ReviewEnd | None:
@@ -418,6 +431,16 @@ def _show_delta(review: PlanReview, _: Choice) -> None:
         review.prompter.show_delta(found)
 
 
+def _show_seen(review: PlanReview, _: Choice) -> None:
+    found = review.plan.versions.since_seen(review.plan.plan_id)
+    if found is None:
+        review.prompter.say(Text("You have not answered an earlier version of it; this is all new."))
+    elif not found.differences:
+        review.prompter.say(Text("Nothing changed since you last looked; [T] compares with the approval."))
+    else:
+        review.prompter.show_delta(found)
+
+
 def _undo(review: PlanReview, _: Choice) -> ReviewEnd | None:
     if review.plan.status is PlanStatus.COMPLETED and not review.plan.ref.undone:
         return ReviewEnd.UNDO
@@ -440,8 +463,11 @@ _ACTS: Final[Mapping[ReviewAct, Callable[[PlanReview, Choice], ReviewEnd | None]
     ReviewAct.DISCARD: _discard,
     ReviewAct.TAKE_BACK: _take_back,
     ReviewAct.SHOW_DELTA: _show_delta,
+    ReviewAct.SHOW_SEEN: _show_seen,
     ReviewAct.STOP_CHECKS: lambda review, _: review.stop_checks(),
     ReviewAct.UNDO: _undo,
 }
-_AFTERWARDS: Final = frozenset([*ACTS_OF_ANY, ReviewAct.SHOW_DELTA, ReviewAct.STOP_CHECKS, ReviewAct.UNDO])
+_AFTERWARDS: Final = frozenset(
+    [*ACTS_OF_ANY, ReviewAct.SHOW_DELTA, ReviewAct.SHOW_SEEN, ReviewAct.STOP_CHECKS, ReviewAct.UNDO]
+)
 """Acts that are possible after a plan was carried out."""

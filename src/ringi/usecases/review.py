@@ -33,6 +33,9 @@ class ReviewAct(Enum):
     TAKE_BACK = auto()
     """Or updates to the current files, if they changed."""
     SHOW_DELTA = auto()
+    """Since the approval."""
+    SHOW_SEEN = auto()
+    """Since the person last looked."""
     SHOW_INFO = auto()
     SHOW_AGAIN = auto()
     STOP_CHECKS = auto()
@@ -142,8 +145,13 @@ class Review(ABC, Generic[Subject, Interface]):
         """Ends what still runs."""
 
 
-def rejected(review: Review[Any, Any], question: Text) -> ReviewEnd | None:
-    feedback = (review.prompter.ask(question) or "").strip()
+def rejected(review: Review[Any, Any], question: Text, *, otherwise: Text | None = None) -> ReviewEnd | None:
+    """Asks what should change; `otherwise` is said if the person types nothing but Enter."""
+    hint = () if otherwise is None else (Text("Enter alone: your comments say it."),)
+    given = review.prompter.ask(question, above=hint)
+    feedback = (given or "").strip()
+    if not feedback and given is not None and otherwise is not None:
+        feedback = str(otherwise)
     if not feedback:
         why = Text("To reject it, say what should change; nothing was decided.")
         review.prompter.say(why, Style.WARNING)

@@ -115,8 +115,12 @@ class ReviewedPlan:
         self.look()
         return Text("taken back: {what}", what=did)
 
-    def comment(self, path: str, line: int, text: str, side: Side) -> LineComment:
-        given = self.tool.comment(self.plan_id, path, line, text, side=side, seen=self.document)
+    def comment(
+        self, path: str, line: int, text: str, side: Side, *, instead_of: LineComment | None = None
+    ) -> LineComment:
+        given = self.tool.comment(
+            self.plan_id, path, line, text, side=side, seen=self.document, instead_of=instead_of
+        )
         self.require_as_shown()
         return given
 
@@ -154,6 +158,19 @@ class ReviewedPlan:
 def discard(plan: ReviewedPlan) -> None:
     plan.require_as_shown()
     plan.tool.discard(plan.plan_id)
+
+
+def comment_on(plan: ReviewedPlan, path: str, line: int, side: Side) -> LineComment | None:
+    """What the person said about the line last."""
+    given = [
+        one for one in comments_now(plan.document) if (one.path, one.line, one.side) == (path, line, side)
+    ]
+    return given[-1] if given else None
+
+
+def remove_comment(plan: ReviewedPlan, given: LineComment) -> None:
+    plan.tool.remove_comment(plan.plan_id, given, seen=plan.document)
+    plan.require_as_shown()
 
 
 def drop(plan: ReviewedPlan, spec: ActionSpecExt) -> Text:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from ringi.domain.answer import PlanComparison
 from ringi.domain.feedback import LineComment, Side
 from ringi.errors import BadPatch
+from ringi.patching.changed_words import ChangedWords, Ranges
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Hunk
 from ringi.text import Text
@@ -75,6 +76,7 @@ class _Lines:
         signs = [line[:1] for line in self.lines]
         self.old = list(accumulate((sign in b" -" for sign in signs), initial=hunk.old_at))[1:]
         self.new = list(accumulate((sign in b" +" for sign in signs), initial=hunk.new_at))[1:]
+        self.words = ChangedWords(self.lines)
 
     def at(self, index: int, hunk: int) -> Row:
         line = self.lines[index]
@@ -178,14 +180,19 @@ class Section:
             one = content.hunks[hunk - 1]
             return Row(RowKind.HUNK, hunk, one.old_at, one.new_at, one.heading)
         lines = self._of(hunk)
-        for before, (at, comment) in enumerate(self._said.get(hunk, ())):
-            if within - before == at + 1:
-                found = lines.at(at, hunk)
-                said = Span(Text("{text}", text=comment.text), Style.REMARK)
-                return Row(RowKind.COMMENT, hunk, found.old, found.new, note=said)
-            if within - before <= at:
-                return lines.at(within - before, hunk)
-        return lines.at(within - len(self._said.get(hunk, ())), hunk)
+        line, comment = _line_at(self._said.get(hunk, ()), within)
+        if comment is not None:
+            found = lines.at(line, hunk)
+            said = Span(Text("{text}", text=comment.text), Style.REMARK)
+            return Row(RowKind.COMMENT, hunk, found.old, found.new, note=said)
+        return lines.at(line, hunk)
+
+    def changed(self, index: int) -> Ranges:
+        """The bytes of a line that differ from the line it replaces or is replaced by."""
+        hunk = self.hunk_at(index)
+        within = index - self._starts[hunk - 1] - 1 if hunk else -1
+        line, comment = _line_at(self._said.get(hunk, ()), within)
+        return () if comment or within < 0 else self._of(hunk).words.at(line)
 
     def _of(self, hunk: int) -> _Lines:
         if hunk not in self._lines:
@@ -203,7 +210,7 @@ class Section:
         said: dict[int, list[tuple[int, LineComment]]] = {}
         beside = []
         for comment in self._comments:
-            place = self._place(comment)
+            place = _place(self.content.hunks, self._of, comment)
             if place is None:
                 words = Text("line {line}: {text}", line=comment.line, text=comment.text)
                 beside.append(Span(words, Style.REMARK))
@@ -213,16 +220,30 @@ class Section:
             found.sort(key=lambda one: one[0])
         return said, beside
 
-    def _place(self, comment: LineComment) -> tuple[int, int] | None:
-        hunks, old = self.content.hunks, comment.side is Side.OLD
-        before = [hunk.old_at if old else hunk.new_at for hunk in hunks]
-        hunk = bisect_left(before, comment.line)
-        index = self._of(hunk).find(comment.side, comment.line) if hunk else None
-        if index is None:
-            return None
-        # Lines move between versions; the quoted text must still be there.
-        said = self._of(hunk).at(index, hunk).data.decode("utf-8", "backslashreplace")
-        return (hunk, index) if said.startswith(comment.quote) else None
+
+def _line_at(said: Sequence[tuple[int, LineComment]], within: int) -> tuple[int, LineComment | None]:
+    """The line of a hunk that a row shows; for a comment the line above it."""
+    for before, (at, comment) in enumerate(said):
+        if within - before == at + 1:
+            return at, comment
+        if within - before <= at:
+            return within - before, None
+    return within - len(said), None
+
+
+def _place(
+    hunks: Sequence[Hunk], lines_of: Callable[[int], _Lines], comment: LineComment
+) -> tuple[int, int] | None:
+    """The hunk and the line in it that a comment is about."""
+    old = comment.side is Side.OLD
+    before = [hunk.old_at if old else hunk.new_at for hunk in hunks]
+    hunk = bisect_left(before, comment.line)
+    index = lines_of(hunk).find(comment.side, comment.line) if hunk else None
+    if index is None:
+        return None
+    # Lines move between versions; the quoted text must still be there.
+    said = lines_of(hunk).at(index, hunk).data.decode("utf-8", "backslashreplace")
+    return (hunk, index) if said.startswith(comment.quote) else None
 
 
 def _length(hunk: Hunk) -> int:

@@ -32,7 +32,7 @@ from ringi.errors import NoCommit
 from ringi.text import Text, stored
 from ringi.views import words
 from ringi.views.approval import approved, proof
-from ringi.views.lines import Line, Span, Style, line, step
+from ringi.views.lines import Line, Span, Style, line, prose, step
 from ringi.views.result import excerpt, result_lines
 
 if TYPE_CHECKING:  # a server loads the views before it greets its client
@@ -76,6 +76,8 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
         when=words.moment(plan.created_at),
     )
     yield line(summary, Style.FAINT, indent=2)
+    if plan.rationale.strip():
+        yield prose(Text("why: {reason}", reason=" ".join(plan.rationale.split())), indent=2)
     if not state.action_specs:
         yield line(Text("only a text so far, without specs:"), indent=2)
         yield from excerpt(plan.content, first=True)

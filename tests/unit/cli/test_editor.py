@@ -28,3 +28,17 @@ def test_an_editor_that_is_missing_or_fails(tmp_path: Path) -> None:
     assert edit("a", b"x", editor(tmp_path, "exit 3")) == (b"x", 3)
     with pytest.raises(StorageFailed):
         edit("a", b"x", editor(tmp_path, 'rm "$2"'))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("nano", "+7 FILE"), ("code", "-g FILE:7"), ("hx", "FILE:7"), ("unheard-of", "FILE")],
+)
+def test_the_editor_opens_at_the_line(tmp_path: Path, name: str, given: str) -> None:
+    program = tmp_path / name
+    program.write_text('#!/bin/sh\nfor last; do :; done\necho "$@" > "${last%:7}"\n')
+    program.chmod(0o755)
+    made, code = edit("deep/a.txt", b"", {**os.environ, "VISUAL": str(program)}, 7)
+    assert code == 0
+    words = made.decode().split()
+    assert [word.replace(word[: word.rfind("/") + 1] + "a.txt", "FILE") for word in words] == given.split()

@@ -256,12 +256,12 @@ def test_comments_are_on_lines_of_either_side(workspace: Workspace, plan_id: str
         Choice(ReviewAct.COMMENT, 0, row=LINE_3),
         Choice(ReviewAct.COMMENT, 0, row=removed),
         Choice(ReviewAct.COMMENT, 0, row=removed),
-        answers=(" why? ", "keep it", ""),
+        answers=(" why? ", "keep it", "keep it all"),
     )
     sitting.run()
     said = [(one.line, one.side, one.text) for one in sitting.state.comments or ()]
-    assert said == [(3, Side.NEW, "why?"), (30, Side.OLD, "keep it")]
-    assert sitting.prompter.said.count("Noted; it goes to the proposer with your answer.") == 2
+    assert said == [(3, Side.NEW, "why?"), (30, Side.OLD, "keep it all")]
+    assert sitting.prompter.said.count("Noted; it goes to the proposer with your answer.") == 3
 
 
 def test_a_comment_on_a_line_that_was_renamed_away(workspace: Workspace) -> None:

@@ -1,13 +1,14 @@
 """Styled text measured in terminal columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from ringi.cli.ui import width
 
-__all__ = ["STYLES", "Piece", "Pieces", "clip", "has_many_colours", "pad", "sgr", "width"]
+__all__ = ["STYLES", "Piece", "Pieces", "clip", "has_many_colours", "pad", "restyled", "sgr", "width"]
 
 
 class Piece(NamedTuple):
@@ -31,13 +32,15 @@ _COLOURS: Final = {
 }  # fmt: skip
 # On a coloured background a theme's own colours may be unreadable, so the foregrounds are fixed too.
 _TINTS: Final = {"add-tint": "38;5;255;48;5;22", "remove-tint": "38;5;255;48;5;52"}
+# A changed word stands out from its line: by a lighter background, or else by a line below it.
+_WORD_TINTS: Final = {"add-word": "48;5;28", "remove-word": "48;5;88"}
 _ON_TINT: Final = {
     "red": "38;5;217", "green": "38;5;157", "yellow": "38;5;229", "blue": "38;5;153",
     "magenta": "38;5;219", "cyan": "38;5;159", "add": "38;5;157", "remove": "38;5;217",
     "keyword": "38;5;219", "string": "38;5;229", "comment": "38;5;250", "number": "38;5;159",
     "function": "38;5;153", "type": "38;5;159",
 }  # fmt: skip
-STYLES: Final[Mapping[str, str]] = MappingProxyType({**_SHAPES, **_COLOURS, **_TINTS})
+STYLES: Final[Mapping[str, str]] = MappingProxyType({**_SHAPES, **_COLOURS, **_TINTS, **_WORD_TINTS})
 
 
 @lru_cache(maxsize=512)
@@ -51,6 +54,8 @@ def sgr(style: str, *, colour: bool, many: bool = False) -> str:
             found.append(_SHAPES[name])
         elif name in _TINTS:
             found.append(_TINTS[name] if tinted else "")
+        elif name in _WORD_TINTS:
+            found.append(_WORD_TINTS[name] if tinted else _SHAPES["underline"])
         elif colour:
             found.append(_ON_TINT.get(name, "") if tinted else _COLOURS[name])
     # The tint sets a foreground, so it comes first and the style overrides it.
@@ -102,9 +107,25 @@ def _clipped(text: str, column: int, start: int, end: int) -> tuple[str, int]:
     return "".join(kept), column
 
 
+def restyled(line: Pieces, ranges: Sequence[tuple[int, int]], style: str) -> Pieces:
+    """Adds a style to the characters of these ranges, which are in order."""
+    if not ranges:
+        return line
+    found, at = [], 0
+    for text, before in line:
+        cuts = {0, len(text)} | {min(max(edge - at, 0), len(text)) for pair in ranges for edge in pair}
+        for begin, end in pairwise(sorted(cuts)):
+            inside = any(first <= at + begin < last for first, last in ranges)
+            found.append(Piece(text[begin:end], f"{before} {style}".strip() if inside else before))
+        at += len(text)
+    return tuple(found)
+
+
 def pad(line: Pieces, columns: int) -> Pieces:
     """Padded to `columns` in the style of the last piece."""
     missing = columns - sum(width(piece.text) for piece in line)
     if missing <= 0:
         return line
-    return (*line, Piece(" " * missing, line[-1].style if line else ""))
+    names = line[-1].style.split() if line else ()
+    style = " ".join(name for name in names if name not in _WORD_TINTS)
+    return (*line, Piece(" " * missing, style))

@@ -5,13 +5,14 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ringi.cli.app import App
-from ringi.cli.screen.cells import Piece, Pieces, clip, pad, width
+from ringi.cli.screen.cells import Piece, Pieces, clip, pad, restyled, width
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
-from ringi.cli.screen.viewport import Page, Place, Question, Viewport, visible_rows
+from ringi.cli.screen.viewport import FileList, Page, Place, Question, Viewport, visible_rows
 from ringi.cli.ui import cut, translated
 from ringi.cli.ui import shown as words_of
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus
+from ringi.patching.changed_words import Ranges
 from ringi.text import Text, visible
 from ringi.usecases.plan_facts import facts_of
 from ringi.views import words
@@ -24,21 +25,25 @@ _FEW_KEYS: Final = Text("[a] [d] [e] [r] [?] [q]")
 _STALE_KEYS: Final = Text("[u]pdate to the files as they are now [d]rop [r]eject [?] [q]uit")
 _DONE_KEYS: Final = Text("[U]ndo [i]nfo [?] [q]uit")
 _PAGE_KEYS: Final = Text("[q] back")
+_FILE_KEYS: Final = Text("[Enter] go there [q] back")
 _HELP: Final = (
     ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),
     ("n p", Text("the next hunk, the one before; N P or Tab: the next file, the one before")),
     ("Enter", Text("fold or unfold the file")),
+    ("f", Text("the list of files: Enter goes to the one under the cursor")),
+    ("/", Text("search; then n is the next match, N the one before, Esc ends the search")),
     ("a", Text("apply: approve what you see and carry it out")),
     ("m", Text("approve with a note, and carry it out later")),
     ("d", Text("drop the hunk under the cursor; D drops the whole file or command")),
     ("e", Text("edit the line under the cursor; o adds a line below it")),
     ("x", Text("delete the line under the cursor; one that the plan removes is kept")),
-    ("E", Text("edit the file, as the plan would leave it, in $VISUAL or $EDITOR")),
-    ("c", Text("comment on the line, for whoever proposed it")),
-    ("r", Text("reject, with words for whoever proposed it")),
+    ("E", Text("edit the file at this line, as the plan would leave it, in $VISUAL or $EDITOR")),
+    ("c", Text("comment on the line, for whoever proposed it; again: change or remove the comment")),
+    ("r", Text("reject, with words for whoever proposed it, or only with your comments")),
     ("X", Text("throw the plan away: no list shows it any more")),
     ("u", Text("take back your last change; if files changed: update to them as they are now")),
-    ("t", Text("only what changed since the version that was approved last, or all of it again")),
+    ("t", Text("only what changed since you last looked, or all of it again")),
+    ("T", Text("only what changed since the version that was approved last")),
     ("i", Text("everything known about the plan: risk, checks, other plans, comments")),
     ("s", Text("show the plan as it is now")),
     ("U", Text("undo a plan that was carried out")),
@@ -58,6 +63,7 @@ _MOST_STATUS: Final = 3
 _SIGNS: Final = {RowKind.KEPT: " ", RowKind.ADDED: "+", RowKind.REMOVED: "-"}
 _STYLES: Final = {RowKind.KEPT: "", RowKind.ADDED: Style.ADDED, RowKind.REMOVED: Style.REMOVED}
 _TINTS: Final = {RowKind.KEPT: "", RowKind.ADDED: "add-tint", RowKind.REMOVED: "remove-tint"}
+_WORD_TINTS: Final = {RowKind.ADDED: "add-word", RowKind.REMOVED: "remove-word"}
 
 Cursor = tuple[int, int] | None
 
@@ -91,6 +97,8 @@ def screen(view: Viewport, size: Size, highlights: Highlights) -> Screen:
     columns, rows = size
     if view.page is not None:
         return Screen(_page(view, view.page, columns, rows), None, ())
+    if view.files is not None:
+        return Screen(_files(view, view.files, columns, rows), None, ())
     above = list(_above(view, columns, rows))
     below, cursor = _below(view, columns, rows)
     height = max(1, rows - len(above) - len(below))
@@ -108,6 +116,9 @@ def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
     yield _title(view, columns)
     if rows < _ROOM_FOR_SUMMARY:
         return
+    if rows >= _ROOM_FOR_WARNINGS and view.document.plan.rationale.strip():
+        why = Text("why: {reason}", reason=" ".join(view.document.plan.rationale.split()))
+        yield _shortened((Piece(shown(translated(why)), "dim"),), columns)
     if view.heading.said:
         yield _shortened(_joined([_piece(one) for one in view.heading.said]), columns)
     if rows >= _ROOM_FOR_WARNINGS:
@@ -165,7 +176,7 @@ def _where(view: Viewport, columns: int) -> Pieces:
     if hunk:
         found.insert(0, Text("hunk {number} of {count}", number=hunk, count=section.hunks))
     if view.delta is not None:
-        found.append(Text("since the version approved last"))
+        found.append(Text("since version {version}", version=view.since))
     right = "  ".join(map(translated, found))
     left = cut(left, max(columns - width(right), columns // 2))
     return clip((Piece(left, "bold"), Piece(right, "cyan")), columns)
@@ -182,12 +193,20 @@ def _row(view: Viewport, place: Place, columns: int, highlights: Highlights) -> 
         beside = Piece(f"{number:>{gutter - 1}} " if gutter else "", "dim")
         sign = Piece(_SIGNS[row.kind], f"bold {_STYLES[row.kind]} {_TINTS[row.kind]}".strip())
         room = columns - 2 - gutter
-        text = pad(_code(section, row, view.left, room, highlights), room if _TINTS[row.kind] else 0)
+        coloured = _code(view, place, room, highlights)
+        text = pad(coloured, room if _TINTS[row.kind] else 0)
         return clip((mark, beside, sign, *text), columns)
     if row.kind is RowKind.HUNK:
         return clip((mark, *_other(section, row, gutter)), columns)
     said = _file_line(view, section) if row.kind is RowKind.FILE else _other(section, row, gutter)
-    return clip((mark, *_fitted(tuple(said), view.left, columns - 1)), columns)
+    return clip((mark, *_fitted(_matched(view, tuple(said)), view.left, columns - 1)), columns)
+
+
+def _matched(view: Viewport, line: Pieces) -> Pieces:
+    """What the person searches for stands out."""
+    if view.matches is None:
+        return line
+    return restyled(line, view.matches("".join(piece.text for piece in line)), "reverse")
 
 
 def _file_line(view: Viewport, section: Section) -> Iterator[Piece]:
@@ -215,8 +234,10 @@ def _other(section: Section, row: Row, gutter: int) -> Iterator[Piece]:
         yield Piece("  " + shown(words_of(row.note.text)), row.note.style)
 
 
-def _code(section: Section, row: Row, left: int, room: int, highlights: Highlights) -> Pieces:
-    """The line from column `left` on, and how much is cut off."""
+def _code(view: Viewport, place: Place, room: int, highlights: Highlights) -> Pieces:
+    """The line from the first visible column on, and how much is cut off."""
+    section, left = view.shown[place.section], view.left
+    row = section.row(place.row)
     style, tint = _STYLES[row.kind], _TINTS[row.kind]
     if len(row.data) > _LONG:
         return _long(row.data, left, room, f"{style} {tint}".strip())
@@ -225,9 +246,19 @@ def _code(section: Section, row: Row, left: int, room: int, highlights: Highligh
         coloured = tuple(
             Piece(piece.text, style) for piece in plain(row.data.decode("utf-8", "backslashreplace"))
         )
-    return _fitted(
-        tuple(Piece(piece.text, f"{piece.style} {tint}".strip()) for piece in coloured), left, room
-    )
+    line = tuple(Piece(piece.text, f"{piece.style} {tint}".strip()) for piece in coloured)
+    if row.kind in _WORD_TINTS:
+        line = restyled(line, _shown_ranges(row.data, section.changed(place.row)), _WORD_TINTS[row.kind])
+    return _fitted(_matched(view, line), left, room)
+
+
+def _shown_ranges(data: bytes, ranges: Ranges) -> list[tuple[int, int]]:
+    """From bytes of a line to characters of what is shown of it."""
+
+    def place(at: int) -> int:
+        return len(plain(data[:at].decode("utf-8", "backslashreplace"))[0].text)
+
+    return [(place(begin), place(end)) for begin, end in ranges]
 
 
 def _fitted(line: Pieces, left: int, room: int) -> Pieces:
@@ -295,6 +326,20 @@ def _joined(pieces: Sequence[Piece]) -> Pieces:
         line += [Piece(" · ")] if line else []
         line.append(Piece(shown(piece.text), piece.style))
     return tuple(line)
+
+
+def _files(view: Viewport, files: FileList, columns: int, rows: int) -> list[Pieces]:
+    count, height = len(view.shown), max(1, rows - 2)
+    found = []
+    for number in files.visible(height, count):
+        mark = Piece("▌" if number == files.cursor else " ", "bold cyan")
+        found.append(
+            clip((mark, *_fitted(tuple(_file_line(view, view.shown[number])), 0, columns - 1)), columns)
+        )
+    title = Piece(translated(Text("Files")), "bold")
+    where = f"{translated(_FILE_KEYS)}   {files.cursor + 1}/{count}"
+    empty = [()] * (height - len(found))
+    return [clip((title,), columns), *found, *empty, clip((Piece(where, "dim"),), columns)][-rows:]
 
 
 def _page(view: Viewport, page: Page, columns: int, rows: int) -> list[Pieces]:

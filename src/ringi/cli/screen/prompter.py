@@ -10,14 +10,17 @@ from ringi.cli.screen.cells import Pieces
 from ringi.cli.screen.draw import Highlights, help_page, info_page, screen
 from ringi.cli.screen.highlight import highlighting
 from ringi.cli.screen.line_editor import LineEditor
+from ringi.cli.screen.search import Finder
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.screen.viewport import (
+    FileList,
     Page,
     Place,
     Question,
     Viewport,
     beginning,
     fold,
+    jump,
     step,
     to_hunk,
     to_section,
@@ -29,7 +32,7 @@ from ringi.text import Text
 from ringi.usecases.plan_review import KEYS, News, RunningChecks
 from ringi.usecases.review import Choice, ReviewAct
 from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
-from ringi.views.diff import LINES, RowKind, Section, delta_sections
+from ringi.views.diff import LINES, Row, RowKind, Section, delta_sections
 from ringi.views.lines import Span, Style
 from ringi.views.review import heading_of, preview_of, stale_paths
 
@@ -87,6 +90,7 @@ class ScreenPrompter:
         self.view = Viewport(heading_of(plan.ref, plan.document), plan.sections())
         self.view.cursor = beginning(self.view, 0)
         self._ignored = IgnoredTyping()
+        self._finder = Finder(self.view, lambda: terminal.size.columns)
         self._checks: RunningChecks | None = None
         self._checks_done: Callable[[], None] = lambda: None
         self._idle = Idle(plan, self.view, colour=colour)
@@ -100,9 +104,15 @@ class ScreenPrompter:
                 self._terminal.suspend_self()
             elif self.view.page is not None and key not in _GONE:
                 _turn(self.view, self.view.page, key)
-            elif key == "?":
-                self.view.page = help_page()
-            elif not _moved(self.view, key, self._terminal.size.rows) and key in _ACTS:
+            elif self.view.files is not None and key not in _GONE:
+                _list_key(self.view, self.view.files, key)
+            elif key == "/":
+                self._finder.search(self.ask(Text("Search for:"), start=self._finder.words))
+            elif (
+                not self._finder.took(key)
+                and not _moved(self.view, key, self._terminal.size.rows)
+                and key in _ACTS
+            ):
                 self.view.message = None
                 choice = self._choice(_ACTS[key])
                 if choice is not None:
@@ -113,7 +123,7 @@ class ScreenPrompter:
         view = self.view
         if act is ReviewAct.STOP_CHECKS:
             view.output = ()
-        if view.delta is not None and act is ReviewAct.SHOW_DELTA:
+        if view.delta is not None and act in {ReviewAct.SHOW_DELTA, ReviewAct.SHOW_SEEN}:
             view.show_delta(None)
             return None
         if act not in _ON_SPECS or not self._plan.specs or self._plan.status is PlanStatus.COMPLETED:
@@ -122,7 +132,7 @@ class ScreenPrompter:
             self.say(Text("This is only what changed; [t] shows all of it again."))
             return None
         open_ = view.section.key not in view.folded
-        row = view.row if open_ and view.row.kind in LINES else None
+        row = _line(view, act) if open_ else None
         hunk = view.section.hunk_at(view.cursor.row) if open_ else 0
         editable = row is not None and (act is not ReviewAct.EDIT_LINE or row.kind is not RowKind.REMOVED)
         if act is ReviewAct.DROP_HUNK and not hunk:
@@ -210,16 +220,16 @@ class ScreenPrompter:
         self._draw(asks=True)
 
     def show_delta(self, found: PlanComparison) -> None:
-        self.view.show_delta(delta_sections(found))
+        self.view.show_delta(delta_sections(found), since=found.version)
 
     def show_info(self) -> None:
         plan, overlaps = self._plan, self._idle.overlaps
         preview = preview_of(plan.document, self.view.sections, overlaps)
         self.view.page = info_page(self._app, plan.ref, plan.document, preview)
 
-    def edit(self, path: str, data: bytes) -> tuple[bytes, int]:
+    def edit(self, path: str, data: bytes, line: int) -> tuple[bytes, int]:
         with self._terminal.suspended():
-            return editor.edit(path, data, self._app.environment)
+            return editor.edit(path, data, self._app.environment, line)
 
     def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
         self._checks, self._checks_done = checks, done
@@ -311,6 +321,15 @@ def _lines(path: str, data: bytes | None) -> Generator[None, None, list[Pieces] 
     return (yield from highlighting(path, text)) if text else None
 
 
+def _line(view: Viewport, act: ReviewAct) -> Row | None:
+    """The line under the cursor; for a comment, a comment below it counts too."""
+    at = view.cursor.row
+    while act is ReviewAct.COMMENT and view.section.row(at).kind is RowKind.COMMENT:
+        at -= 1
+    row = view.section.row(at)
+    return row if row.kind in LINES else None
+
+
 def _turn(view: Viewport, page: Page, key: str) -> None:
     steps = {
         "j": 1, "down": 1, "k": -1, "up": -1, "pgdn": _PAGE, " ": _PAGE, "pgup": -_PAGE,
@@ -320,6 +339,20 @@ def _turn(view: Viewport, page: Page, key: str) -> None:
         view.page_top += steps[key]
     elif key in {"q", "esc", "enter", "i", "?"}:
         view.page, view.page_top = None, 0
+
+
+def _list_key(view: Viewport, files: FileList, key: str) -> None:
+    count = len(view.shown)
+    steps = {
+        "j": 1, "down": 1, "n": 1, "tab": 1, "k": -1, "up": -1, "p": -1, "backtab": -1,
+        "pgdn": _PAGE, " ": _PAGE, "pgup": -_PAGE, "home": -count, "g": -count, "end": count, "G": count,
+    }  # fmt: skip
+    if key in steps:
+        files.move(steps[key], count)
+    elif key in {"enter", "q", "esc", "f"}:
+        view.files = None
+        if key == "enter":
+            jump(view, files.cursor)
 
 
 def _moved(view: Viewport, key: str, rows: int) -> bool:
@@ -341,6 +374,10 @@ def _moved(view: Viewport, key: str, rows: int) -> bool:
         to_section(view, 1 if key in {"N", "tab"} else -1)
     elif key == "enter":
         fold(view)
+    elif key == "f":
+        view.files = FileList(view.cursor.section)
+    elif key == "?":
+        view.page = help_page()
     else:
         return False
     return True

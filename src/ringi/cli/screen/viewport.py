@@ -1,6 +1,6 @@
 """What a review shows: sections with a cursor, and a page or a question over them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -39,6 +39,20 @@ class Question(NamedTuple):
 
 
 @dataclass
+class FileList:
+    cursor: int
+    top: int = 0
+
+    def move(self, count: int, files: int) -> None:
+        self.cursor = min(max(self.cursor + count, 0), files - 1)
+
+    def visible(self, height: int, files: int) -> range:
+        """Scrolls so that the cursor is among them."""
+        self.top = max(min(self.top, self.cursor), self.cursor - height + 1, 0)
+        return range(self.top, min(self.top + height, files))
+
+
+@dataclass
 class Viewport:
     heading: Heading
     sections: list[Section]
@@ -53,7 +67,9 @@ class Viewport:
     stale: tuple[str, ...] = ()
     warnings: tuple[Span, ...] = ()
     delta: list[Section] | None = None
-    """Shown instead of the sections: what changed since the version that was approved last."""
+    """Shown instead of the sections: what changed since an earlier version."""
+    since: int = 0
+    """That version."""
     page: Page | None = None
     page_top: int = 0
     message: Span | None = None
@@ -61,6 +77,10 @@ class Viewport:
     output: Sequence[str] = ()
     """The last lines of a failed check's output."""
     question: Question | None = None
+    matches: Callable[[str], Sequence[tuple[int, int]]] | None = None
+    """Where a text has what the person searches for, from character to character."""
+    files: FileList | None = None
+    """Shown instead of the diff, to jump from."""
 
     @property
     def document(self) -> PlanDocument:
@@ -94,8 +114,8 @@ class Viewport:
             return beginning(self, section)
         return Place(section, min(place.row, self.rows_of(section) - 1))
 
-    def show_delta(self, sections: list[Section] | None) -> None:
-        self.delta = sections
+    def show_delta(self, sections: list[Section] | None, *, since: int = 0) -> None:
+        self.delta, self.since = sections, since
         self.cursor = self.top = FIRST
         self.left = 0
 
@@ -172,6 +192,12 @@ def to_section(view: Viewport, direction: int) -> None:
         return
     section = min(max(view.cursor.section + direction, 0), len(view.shown) - 1)
     view.cursor, view.reach = Place(section, 0), view.rows_of(section) - 1
+
+
+def jump(view: Viewport, section: int) -> None:
+    """To the first change of a file."""
+    view.cursor = beginning(view, section)
+    view.top, view.left, view.reach = Place(section, 0), 0, 0
 
 
 def fold(view: Viewport) -> None:

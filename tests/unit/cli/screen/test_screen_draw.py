@@ -93,6 +93,18 @@ def test_coloured_lines_say_the_same() -> None:
     assert plain.lines != coloured.lines
 
 
+def test_changed_words_stand_out() -> None:
+    old, new = "\treturn total(日本, 1)\n", "\treturn total(日本, 2)\n"
+    view = view_of([section_of("a.py", old, new)])
+    view.cursor = Place(0, 2)
+    highlights = Highlights()
+    for _ in range(2):
+        pieces = [piece for line in screen(view, Size(60, 20), highlights).lines for piece in line]
+        marked = [(piece.text, piece.style.split()[-1]) for piece in pieces if "-word" in piece.style]
+        assert marked == [("1", "remove-word"), ("2", "add-word")]
+        highlights.put(view.sections[0], highlight("a.py", old), highlight("a.py", new))
+
+
 def test_a_long_line_says_how_much_more_there_is() -> None:
     view = view_of([section_of("a", "", "x" * 1_000_000 + "\n")])
     seen = ["".join(span.text for span in line) for line in screen(view, Size(80, 24), Highlights()).lines]
