@@ -240,7 +240,7 @@ _CODEX: Final = Agent(
     packages=("@openai/codex",),
     state=(
         State(".codex", "CODEX_HOME", sealed=_CODEX_SETTINGS),
-        State(".codex", "CODEX_SQLITE_HOME"),
+        State(".codex", "CODEX_SQLITE_HOME", sealed=_CODEX_SETTINGS),
         *(State(f".codex/{name}", "CODEX_HOME", below=name, layer=True) for name in _CODEX_PROGRAMS),
     ),
     conversations="sessions/*/*/*/rollout-*.jsonl",
@@ -365,6 +365,8 @@ _OPENCODE: Final = Agent(
     packages=("opencode-ai",),
     state=(
         State("{data}/opencode", sealed={"bin": None}),
+        # Repositories that it uses outside as well: a hook in one would run there.
+        State("{data}/opencode/snapshot", layer=True),
         State("{state}/opencode"),
         # Packages that it installs for providers and plugins, and its settings.
         State("{cache}/opencode", layer=True),

@@ -44,7 +44,13 @@ def test_an_agent_is_known_by_its_name_wherever_it_lies(name: str):
         (
             "opencode",
             {"XDG_DATA_HOME": "/d"},
-            ["/d/opencode", ".local/state/opencode", ".cache/opencode", ".config/opencode"],
+            [
+                "/d/opencode",
+                "/d/opencode/snapshot",
+                ".local/state/opencode",
+                ".cache/opencode",
+                ".config/opencode",
+            ],
         ),
     ],
 )
