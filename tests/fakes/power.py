@@ -68,7 +68,6 @@ class Node:
         self.data = data
         self.owner = (0, 0)
         self.number = next(Node._numbers)
-        self.changed = 0
         self.gone = False
         self.names: dict[str, Node] = {}
         self.on_disk = False
@@ -83,16 +82,13 @@ class Node:
             del self.names[name]
         else:
             self.names[name] = node
-        for touched in (old, node):
-            if touched is not None:
-                touched.changed += 1
 
     def sync(self) -> None:
         self.on_disk = True
         self.unsynced.clear()
 
     def entry(self) -> Entry:
-        return Entry(self.kind, self.mode, len(self.data), 1, self.number, self.changed, *self.owner)
+        return Entry(self.kind, self.mode, len(self.data), 1, self.number, *self.owner)
 
     def possible_contents(self) -> list[tuple[bytes, int]]:
         """As `create` may leave them: empty, cut off, or whole."""
@@ -181,7 +177,6 @@ class PowerLossFileSystem(MemoryFolders):
     def give(self, at: int, name: str, owner: int, group: int) -> None:
         node = self._changing(at, name).names[name]
         node.owner, node.on_disk = (owner, group), False
-        node.changed += 1
 
     def make_folder(self, at: int, name: str, mode: int) -> None:
         folder = self._changing(at, name, there=False)

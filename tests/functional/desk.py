@@ -69,7 +69,7 @@ class Desk:
     def agent(self, script: str, *options: str) -> str:
         """A command changes files in its copy; answers with the plan's name."""
         done = self.process("--json", "with", *options, "--", "sh", "-c", script)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode in {0, 6}, done.stderr  # 6: a check failed
         return f"p{json.loads(done.stdout)['plan']['number']}"
 
     def terminal(self, *words: str, **variables: str) -> "Terminal":

@@ -43,6 +43,19 @@ def looks_and_leaves(desk: Desk) -> None:
     terminal.end()
 
 
+def asks_and_leaves(desk: Desk) -> None:
+    name = f"p{desk.json('current')['number']}"
+    assert desk.run("apply", name).returncode == 3
+    terminal = desk.terminal("apply", name)
+    terminal.answer(MENU, "q")
+    terminal.end()
+
+
+def discards(desk: Desk) -> None:
+    runs("propose --title Unwanted")(desk)
+    scripted("discard PLAN")(desk)
+
+
 def applies(desk: Desk) -> None:
     terminal = desk.terminal("review", "--plain")
     terminal.answer(MENU, "a")
@@ -157,6 +170,8 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("request", Case(scripted("request PLAN"))),
     ("approve", Case(approves)),
     ("execute", Case(scripted("execute PLAN --dry-run", "execute PLAN"), frozenset(["script.txt"]))),
+    ("discard", Case(discards)),
+    ("completion", Case(runs("completion bash", "completion zsh", "completion fish"))),
     ("verify", Case(runs("verify", "verify --all"))),
     ("grant", Case(runs("grant list"))),
     ("recover", Case(runs("recover"))),
@@ -171,6 +186,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("review", Case(looks_and_leaves)),
     ("undo", Case(takes_back)),
     ("with", Case(works_beside)),
+    ("apply", Case(asks_and_leaves)),
     ("review", Case(applies, APPROVED)),
 )
 

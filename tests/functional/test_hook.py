@@ -16,7 +16,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.agents.entries import hook_command
-from ringi.usecases.claude_hook import Surroundings, Unfit, copy_tree, judge, resolved, surroundings
+from ringi.usecases.claude_hook import (
+    Surroundings,
+    Unfit,
+    copy_tree,
+    judge,
+    resolved,
+    sandboxed_copy,
+    surroundings,
+)
+from tests.functional.beside_desk import WALLS
 from tests.functional.desk import RINGI, Desk
 
 pytestmark = pytest.mark.usefixtures("on_disk")
@@ -182,11 +191,31 @@ def test_below_ringi_with_the_hook_knows_its_copy(desk: Desk):
     hook = shlex.join(HOOK)
     script = (
         f"echo '{call('app/hello.py')}' | {hook}; echo inside $?;"
-        f" echo '{call(str(desk.root / 'README.md'))}' | {hook}; echo outside $?"
+        f" echo '{call(str(desk.root / 'README.md'))}' | {hook}; echo own path $?;"
+        f" echo '{call('/usr/README.md')}' | {hook}; echo outside $?"
     )
     done = desk.process("with", "--", "sh", "-c", script)
     assert "inside 0" in done.stdout
+    # In the sandbox the project's own path is the copy.
+    assert ("own path 0" in done.stdout) is WALLS
     assert "outside 2" in done.stdout
+
+
+def test_only_the_first_process_says_that_this_is_a_sandbox(tmp_path: Path):
+    """Neither the words of its command nor another program with that name count."""
+    told = tmp_path / "cmdline"
+    mark = ["bwrap", "--setenv", "RINGI_WITH", "c1"]
+    for words, found in (
+        ([*mark, "--bind", "/cache/c1/tree", "/home/me/project", "--", "claude"], "/home/me/project"),
+        ([*mark, "--bind", "/cache/c2/tree", "/home/me/project", "--", "claude"], ""),
+        ([*mark, "--", "sh", "--bind", "/cache/c1/tree", "/"], ""),
+        (["init", *mark[1:], "--bind", "/cache/c1/tree", "/"], ""),
+        (["bwrap", "--bind", "/cache/c1/tree", "/"], ""),
+        ([""], ""),
+    ):
+        told.write_bytes("\0".join(words).encode() + b"\0")
+        assert sandboxed_copy(told) == found
+    assert sandboxed_copy(tmp_path / "none") == ""
 
 
 def test_only_the_copy_that_is_named_allows_anything(desk: Desk, beside: Beside):

@@ -168,7 +168,7 @@ def test_the_proposers_new_version_is_not_taken_back(shop: Desk, screens: Screen
 @pytest.mark.req("PT-15")
 def test_an_update_is_of_what_was_shown(shop: Desk, screens: Screens) -> None:
     name = propose(shop, TWO_HUNKS)
-    (shop.root / "many.txt").write_text(MANY + "more\n")
+    (shop.root / "many.txt").write_text(MANY.replace("line 3\n", "mine\n"))
     screen = screens.review(name)
     screen.wait(r"\[u\]pdate")
     set_specs(shop, name, ActionSpec(SpecKind.CREATE, "new.txt", "better\n"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional.beside_desk import WALLS
 from tests.functional.desk import RINGI, Desk, Terminal
 
 CHECK = "touch $HOME/ran"
@@ -174,7 +175,8 @@ def test_an_agent_cannot_trust(project: Desk) -> None:
     words = f"{shlex.join(RINGI)} --workspace '{project.root}' trust"
     project.agent(f"{words}; echo $? > code1; env -u RINGI_WITH {words}; echo $? > code2")
     shown = project.run("show", "p1", "--diff").stdout
-    assert shown.count("\n  +3\n") == 2
+    # In the sandbox it sees its copy, which names nothing to trust.
+    assert shown.count("\n  +0\n" if WALLS else "\n  +3\n") == 2
     assert not trusted_json().exists()
 
 

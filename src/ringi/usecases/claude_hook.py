@@ -96,7 +96,7 @@ def surroundings(environment: Mapping[str, str]) -> Surroundings:
     home, temporary = environment.get("HOME", ""), environment.get("TMPDIR", "")
     own = [some.states, some.copies.parent.parent, user_folder(environment)]
     return Surroundings(
-        copy=copy_tree(some.copies.parent, environment.get(WITH_VARIABLE, "")),
+        copy=sandboxed_copy() or copy_tree(some.copies.parent, environment.get(WITH_VARIABLE, "")),
         temporary=tuple(place for place in (temporary, "/tmp") if place.startswith("/")),  # noqa: S108  # only compared
         home=home if home.startswith("/") else "",
         own=tuple(str(folder) for folder in own if folder),
@@ -257,6 +257,23 @@ def resolved(path: str) -> str | None:
         left += [part for part in target.split("/") if part not in {"", "."}][::-1]
         real = "/" if target.startswith("/") else os.path.dirname(real)
     return real
+
+
+def sandboxed_copy(first: Path = Path("/proc/1/cmdline")) -> str:
+    """Where the copy is in the sandbox that we run in; empty if we do not.
+
+    A sandbox's first process is bubblewrap, and nobody can change the words it was started with.
+    """
+    try:
+        words = [os.fsdecode(word) for word in first.read_bytes().split(b"\0")]
+    except OSError:
+        return ""
+    if Path(words[0]).name != "bwrap" or WITH_VARIABLE not in words:
+        return ""
+    tree = f"/{words[words.index(WITH_VARIABLE) + 1]}/tree"
+    ours = words[: words.index("--")] if "--" in words else words
+    binds = [at for at, word in enumerate(ours[:-2]) if word == "--bind" and ours[at + 1].endswith(tree)]
+    return ours[binds[0] + 2] if binds else ""
 
 
 def copy_tree(copies: Path, name: str) -> str:

@@ -22,6 +22,10 @@ ALLOWED = {
     ("executing", "aborted"),
     ("aborted", "scheduled"),
     ("aborted", "pending_review"),
+    ("proposed", "discarded"),
+    ("pending_review", "discarded"),
+    ("approved", "discarded"),
+    ("aborted", "discarded"),
 }
 PAIRS = list(itertools.product(PlanStatus, PlanStatus))
 

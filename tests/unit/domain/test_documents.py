@@ -169,7 +169,7 @@ FIELDS: dict[type[Document], str] = {
     " proof after_event",
 }
 VALUES = {
-    plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted",
+    plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted discarded",
     plan.SpecKind: "create write patch delete move mkdir read analyze run call",
     plan.Encoding: "utf-8 base64",
     risk.Risk: "low medium high",
@@ -184,7 +184,7 @@ VALUES = {
     change_plan.Trigger: "error user_request refactor",
     change_plan.ChangeApproval: "pending approved rejected",
     events.EventKind: "plan_proposed specs_set marked_pending checked commented committed"
-    " commit_failed approval_requested approved declined sent_back found_stale"
+    " commit_failed approval_requested approved declined discarded sent_back found_stale"
     " superseded approval_expired executed completed aborted undo_approved"
     " undo_started undone undo_aborted taken_in command_started command_ended"
     " forked reverted amended granted grant_revoked session_started"
