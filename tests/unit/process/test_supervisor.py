@@ -197,9 +197,8 @@ class TestDeath:
         stopper, main = number_in(tmp_path / "stopper"), number_in(tmp_path / "main")
         drivers[0].terminate()
         assert drivers[0].wait(PATIENCE) != 0
-        assert is_gone(stopper)
-        assert is_gone(main)
-        assert all_gone(tmp_path)
+        # What was killed may take a moment to go: the stopper kept a core busy.
+        assert eventually(lambda: is_gone(stopper) and is_gone(main) and all_gone(tmp_path))
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
     def test_a_supervisor_does_not_heed_signals(self, tmp_path: Path, number: int) -> None:
