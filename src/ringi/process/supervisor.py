@@ -28,6 +28,7 @@ GRACE = 0.5  # seconds between SIGTERM and SIGKILL
 PATIENCE = 5.0  # seconds of SIGKILL before a process counts as a survivor
 END, END_AT_ONCE = b".", b"!"
 _PAUSE = 0.01
+_MOST_TRIES = 10
 _SET_PARENT_DEATH_SIGNAL = 1
 _SET_CHILD_SUBREAPER = 36
 # Killing the supervisor would free the command, so ignore signals. Only the pipe counts.
@@ -219,14 +220,16 @@ class Command:
             own |= {process.pid for process in processes() if process.parent == self._pid}
         forbidden: set[tuple[int, int]] = set()
         kill_at = 0.0 if at_once else _FOREVER
-        give_up = _FOREVER
-        while self._reap() and time.monotonic() < give_up:
+        give_up, tries = _FOREVER, 0
+        # Not by the clock alone: while somebody stops us again and again, time passes and nothing is killed.
+        while self._reap() and (time.monotonic() < give_up or tries < _MOST_TRIES):
             alive = [process for process in below(os.getpid()) if not process.dead]
             if alive and all(process.identity in forbidden for process in alive):
                 break
             if self._in_a_hurry():
                 kill_at = 0.0
             late = time.monotonic() >= kill_at
+            tries += late
             for process in alive:
                 if (late or process.identity not in told) and not _end(process, at_once=late):
                     forbidden.add(process.identity)
