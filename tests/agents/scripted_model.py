@@ -12,6 +12,7 @@ request. After its last step a script says DONE, and so does a model without a s
 import itertools
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
@@ -93,7 +94,7 @@ class ScriptedModel:
         return step
 
 
-class Protocol:
+class Protocol(ABC):
     """How one interface says what we know as `Asked`, and is told a `Step`."""
 
     name = ""
@@ -110,8 +111,8 @@ class Protocol:
         tools = tuple(name for name, _ in self.tools(body))
         return Asked(self.name, str(body.get("model", "")), tools, tuple(said), tuple(results), whole)
 
-    def messages(self, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        raise NotImplementedError
+    @abstractmethod
+    def messages(self, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]: ...
 
     def tools(self, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """The name, and the namespace it is in."""
@@ -131,12 +132,12 @@ class Protocol:
                 return name, space
         raise LookupError(f"no tool {wanted} among {[name for name, _ in known]}")
 
-    def whole(self, body: Mapping[str, Any], step: Step, number: int) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def whole(self, body: Mapping[str, Any], step: Step, number: int) -> Any: ...
 
+    @abstractmethod
     def events(self, body: Mapping[str, Any], step: Step, number: int) -> Iterator[tuple[str, Any]]:
         """Each with its name; one without a name has none."""
-        raise NotImplementedError
 
 
 class Messages(Protocol):

@@ -81,7 +81,7 @@ def test_a_home_folder_keeps_its_place(desk: HomeDesk, monkeypatch: pytest.Monke
     done = desk.process("--json", "with", "--check", "true", "--", "sh", "-c", "pwd > where")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["checks"][0]["doubt"] == str(desk.root)
-    assert f"+{desk.root}/.cache/ringi/work/" in desk.run("show", "--diff").stdout
+    assert f"+{desk.root}/.cache/ringi/" in desk.run("show", "--diff").stdout
 
 
 @walled
