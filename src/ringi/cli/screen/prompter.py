@@ -132,6 +132,8 @@ class ScreenPrompter:
             self.say(Text("This is only what changed; [t] shows all of it again."))
             return None
         open_ = view.section.key not in view.folded
+        if act is ReviewAct.EDIT_LINE and open_:
+            _to_replacement(view)
         row = _line(view, act) if open_ else None
         hunk = view.section.hunk_at(view.cursor.row) if open_ else 0
         editable = row is not None and (act is not ReviewAct.EDIT_LINE or row.kind is not RowKind.REMOVED)
@@ -328,6 +330,15 @@ def _line(view: Viewport, act: ReviewAct) -> Row | None:
         at -= 1
     row = view.section.row(at)
     return row if row.kind in LINES else None
+
+
+def _to_replacement(view: Viewport) -> None:
+    """From a removed line to the first of those that replace it."""
+    section, at = view.cursor
+    while view.section.row(at).kind is RowKind.REMOVED and at + 1 < view.section.count:
+        at += 1
+    if view.section.row(at).kind is RowKind.ADDED:
+        view.cursor = Place(section, at)
 
 
 def _turn(view: Viewport, page: Page, key: str) -> None:

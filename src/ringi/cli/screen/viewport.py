@@ -102,7 +102,7 @@ class Viewport:
         return 1 if self.shown[section].key in self.folded else self.shown[section].count
 
     def show(self, sections: list[Section]) -> None:
-        """Replaces the sections; the cursor stays near its place."""
+        """Replaces the sections; the cursor stays near its place, if a hunk went on the one that follows."""
         before, self.sections = self.sections, sections
         if self.delta is None:
             self.cursor = self._near(self.cursor, before)
@@ -112,6 +112,9 @@ class Viewport:
         section = min(place.section, len(self.sections) - 1)
         if self.sections[section].path != before[place.section].path:
             return beginning(self, section)
+        hunk, hunks = before[place.section].hunk_at(place.row), _open_hunks(self, section)
+        if hunk and 0 < hunks < before[place.section].hunks:
+            return Place(section, self.sections[section].first_change(min(hunk, hunks)))
         return Place(section, min(place.row, self.rows_of(section) - 1))
 
     def show_delta(self, sections: list[Section] | None, *, since: int = 0) -> None:

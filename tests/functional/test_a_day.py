@@ -1,0 +1,118 @@
+"""A day beside agents, at a real terminal, with its keys counted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.functional.desk import Desk
+from tests.functional.screens import Screen
+
+NAMES = [f"src/part{number}.py" for number in range(1, 7)]
+ALL_SIX = "for file in src/*.py; do sed -i '1s/.*/def first() -> str:/' $file; done"
+
+
+class Day:
+    """The person's desk; `keys` is what was pressed since the last errand began."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.keys = 0
+        self.screen: Screen | None = None
+
+    def begin(self, *words: str) -> Screen:
+        """A command typed at the shell, which is not counted, and its screen."""
+        self.end()
+        self.keys = 0
+        self.screen = Screen.ringi(self.desk.root, *words)
+        return self.screen
+
+    def press(self, *keys: str) -> None:
+        assert self.screen
+        for key in keys:
+            self.screen.press(key)
+            self.keys += 1
+
+    def end(self) -> None:
+        if self.screen:
+            self.screen.end()
+
+    def text(self, name: str) -> str:
+        return (self.desk.root / name).read_text()
+
+    def edit(self, name: str, before: str, after: str) -> None:
+        """In the person's own editor."""
+        text = self.text(name)
+        assert before in text
+        (self.desk.root / name).write_text(text.replace(before, after))
+
+
+@pytest.fixture
+def day(desk: Desk) -> Iterator[Day]:
+    (desk.root / "src").mkdir()
+    body = "def first():\n" + "".join(f"    line{number} = {number}\n" for number in range(2, 41))
+    for name in NAMES:
+        (desk.root / name).write_text(body)
+    desk.git("add", "-A")
+    desk.git("commit", "-q", "-m", "six parts")
+    day = Day(desk)
+    yield day
+    day.end()
+
+
+def test_six_files_are_taken_with_one_key(day: Day) -> None:
+    day.desk.agent(ALL_SIX)
+    screen = day.begin("review")
+    screen.wait(r"\[a\]pply")
+    day.press("a")
+    assert screen.exit_code == 0
+    assert "6 files written" in screen.text
+    assert all(day.text(name).startswith("def first() -> str:\n") for name in NAMES)
+    assert day.keys == 1
+
+
+def test_nearly_right_is_three_keys_and_what_is_typed(day: Day) -> None:
+    """The first hunk goes, a line of the next one is mended, the rest is taken."""
+    day.desk.agent(f"{ALL_SIX}; sed -i 's/^    line30 = 30$/    line30 = 31/' src/part1.py")
+    screen = day.begin("review")
+    screen.wait(r"\[a\]pply")
+    day.press("d")
+    screen.wait("hunk 1 of src/part1.py dropped")
+    day.press("e")
+    screen.wait("Line 30:")
+    day.press("backspace", "2", "enter")
+    screen.wait("1 line edited")
+    day.press("a")
+    assert screen.exit_code == 0
+    assert "1 hunk dropped, 1 line edited by you" in screen.text
+    assert day.text("src/part1.py").startswith("def first():\n")
+    assert "line30 = 32" in day.text("src/part1.py")
+    assert day.text("src/part2.py").startswith("def first() -> str:\n")
+    assert day.keys == 6
+
+
+def test_who_keeps_editing_the_same_file_needs_no_key_for_it(day: Day) -> None:
+    day.desk.agent(ALL_SIX)
+    day.edit("src/part3.py", "line40 = 40\n", "line40 = 40  # mine\n")
+    screen = day.begin("review")
+    assert "Merged with 1 line of yours" in screen.wait(r"\[a\]pply")
+    day.press("a")
+    assert screen.exit_code == 0
+    assert "# mine" in day.text("src/part3.py")
+    assert day.text("src/part3.py").startswith("def first() -> str:\n")
+    assert day.keys == 1
+
+
+def test_two_agents_on_one_file_are_two_keys(day: Day) -> None:
+    first = day.desk.agent("sed -i '1s/.*/def first() -> str:/' src/part1.py")
+    second = day.desk.agent("sed -i 's/^    line40 = 40$/    line40 = 41/' src/part1.py")
+    pressed = 0
+    for name in (first, second):
+        screen = day.begin("review", name)
+        screen.wait(r"\[a\]pply")
+        day.press("a")
+        assert screen.exit_code == 0
+        pressed += day.keys
+    assert day.text("src/part1.py").startswith("def first() -> str:\n")
+    assert "line40 = 41" in day.text("src/part1.py")
+    assert pressed == 2
