@@ -1,7 +1,6 @@
 """A day beside agents, at a real terminal, with its keys counted."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
