@@ -107,7 +107,10 @@ class RawClient:
         """Code, message and hint."""
         result = self.call(tool, **arguments)
         assert result["isError"], result
-        error: dict[str, str] = json.loads(result["content"][0]["text"])["error"]
+        told = result["structuredContent"]
+        assert json.loads(result["content"][0]["text"]) == told
+        assert told["next_step"]
+        error: dict[str, str] = told["error"]
         assert error["hint"]
         return error
 

@@ -4,8 +4,9 @@ Contents and diffs that would fill a conversation are in the resources.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.answer import OutcomeKind, PlanAnswer, SpecDifference
@@ -36,6 +37,18 @@ _MOST_DIFF: Final = 100_000
 class NextStep(Document, frozen=True, kw_only=True):
     next_step: str
     """What you do next; clients may show you only this document."""
+
+
+class Problem(Document, frozen=True):
+    code: str
+    message: str
+    hint: str
+
+
+class Failed(NextStep, frozen=True):
+    """In place of any other answer."""
+
+    error: Problem
 
 
 class ProposedPlan(NextStep, frozen=True):
@@ -314,3 +327,8 @@ def step_after(status: PlanStatus, *, has_specs: bool = True) -> str:
 
 def review_command(name: str) -> str:
     return f"ringi review {name}"
+
+
+def structured(document: Document) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(document)
+    return found

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from ringi.domain.base import Document
 from ringi.domain.plan import ALL_SPECS, ActionSpec, MessageRef, SpecSelection
+from ringi.mcp.answers import Failed
 
 LONGEST_WAIT_SEC: Final = 300
 USUAL_WAIT_SEC: Final = 25
@@ -234,3 +235,10 @@ def input_schema(kind: type[Document]) -> dict[str, Any]:
             spec["properties"][name]["description"] = words
         spec["examples"] = SPEC_EXAMPLES
     return schema
+
+
+def output_schema(kind: type[Document]) -> dict[str, Any]:
+    """The answer or a failure: some clients check failures against it too."""
+    either = [object_schema(kind), object_schema(Failed)]
+    definitions = {name: one for schema in either for name, one in schema.pop("$defs", {}).items()}
+    return {"type": "object", "anyOf": either, "$defs": definitions}

@@ -6,13 +6,13 @@ What people, models and files say is quoted line by line, so that no line of it 
 import logging
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import mcp_types as types
-import msgspec
 from mcp.shared.exceptions import MCPError
 
 from ringi.errors import RingiError, StorageFailed
+from ringi.mcp.answers import Failed, Problem
 from ringi.text import Text, visible
 from ringi.views.lines import Line
 
@@ -58,6 +58,7 @@ def english(value: object) -> str:
 
 
 _LEDGER: Final = "(the ledger)"
+_NO_STEP: Final = "Tell your user."
 
 # These replace hints that name a command for people, if agents have a tool for it.
 _HINTS: Final = {
@@ -83,17 +84,15 @@ _HINTS: Final = {
 }
 
 
-def error_document(error: RingiError, hidden: Iterable[str] = ()) -> dict[str, Any]:
+def failed(error: RingiError, hidden: Iterable[str] = ()) -> Failed:
     """`hidden` are folders whose paths must not appear in the answer."""
-    hint = _HINTS.get(error.code) or _lookup(error) or error.hint
-    words = {
-        "code": error.code,
-        "message": str(error),
-        "hint": str(Text(hint, **error.details)),
-    }
+    own = _HINTS.get(error.code) or _lookup(error)
+    message, hint = str(error), str(Text(own or error.hint, **error.details))
     for folder in sorted(hidden, key=len, reverse=True):
-        words = {name: word.replace(folder, _LEDGER) for name, word in words.items()}
-    return {"error": {name: visible(word) for name, word in words.items()}}
+        message, hint = message.replace(folder, _LEDGER), hint.replace(folder, _LEDGER)
+    hint = visible(hint)
+    step = hint if own else f"Tell your user: {hint}"
+    return Failed(Problem(error.code, visible(message), hint), next_step=step if hint else _NO_STEP)
 
 
 def _lookup(error: RingiError) -> str:
@@ -101,10 +100,6 @@ def _lookup(error: RingiError) -> str:
     command = str(error.details.get("see", ""))
     known = error.code == "not_found" and command.startswith(tuple(_TOOLS))
     return f"See what there is: {tool_for(command)}" if known else ""
-
-
-def error_text(error: RingiError, hidden: Iterable[str] = ()) -> str:
-    return msgspec.json.encode(error_document(error, hidden)).decode()
 
 
 class Mistakes:

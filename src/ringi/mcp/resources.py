@@ -12,8 +12,8 @@ from mcp.shared.exceptions import MCPError
 from ringi.domain import codec
 from ringi.domain.plan import PlanRef
 from ringi.errors import RingiError
-from ringi.mcp.answers import PLANS
-from ringi.mcp.render import Mistakes, error_document
+from ringi.mcp.answers import PLANS, structured
+from ringi.mcp.render import Mistakes, failed
 from ringi.mcp.worker import Worker
 from ringi.text import visible
 
@@ -160,8 +160,9 @@ class Library:
             with Mistakes():
                 found = await self._reading.call(lambda workspace: read(workspace, uri))
         except RingiError as error:
-            told = error_document(error, self._hidden())["error"]
-            raise MCPError(RESOURCE_NOT_FOUND, told["message"], {"uri": uri, **told}) from None
+            told = failed(error, self._hidden())
+            data = {"uri": uri, **structured(told.error), "next_step": told.next_step}
+            raise MCPError(RESOURCE_NOT_FOUND, told.error.message, data) from None
         if found is None:
             raise MCPError(RESOURCE_NOT_FOUND, "There is no such resource.", {"uri": uri})
         return types.ReadResourceResult(

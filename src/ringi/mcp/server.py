@@ -16,17 +16,17 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
-from ringi.domain.codec import foreign
+from ringi.domain.codec import canonical, foreign
 from ringi.domain.plan import title_of
 from ringi.domain.session import ApprovalPending, short
 from ringi.errors import BadDocument, RingiError
 from ringi.mcp import planning_tools, tools
-from ringi.mcp.answers import Requested
-from ringi.mcp.arguments import input_schema, object_schema
+from ringi.mcp.answers import Requested, structured
+from ringi.mcp.arguments import input_schema, output_schema
 from ringi.mcp.handshake import INSTRUCTIONS
-from ringi.mcp.render import Mistakes, error_text, text_of
+from ringi.mcp.render import Mistakes, failed, text_of
 from ringi.mcp.resources import Context, Library
-from ringi.mcp.tools import Answered, Caller, Tool, structured
+from ringi.mcp.tools import Answered, Caller, Tool
 from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
 from ringi.text import Text, visible
@@ -105,7 +105,8 @@ class PlanServer:
             with Mistakes():
                 answered = await self._answer(ctx, params.name, tool, params.arguments or {})
         except RingiError as error:
-            return _result(error_text(error, self._hidden()), is_error=True)
+            told = failed(error, self._hidden())
+            return _result(canonical(told).decode(), structured(told), is_error=True)
         return _result(answered.text, structured(answered.document))
 
     async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Answered:
@@ -193,7 +194,7 @@ def _described(name: str, tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=input_schema(tool.arguments),
-        output_schema=object_schema(tool.answer),
+        output_schema=output_schema(tool.answer),
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.hints.read_only,
@@ -204,13 +205,14 @@ def _described(name: str, tool: Tool) -> types.Tool:
     )
 
 
-def _result(
-    text: str, document: Mapping[str, Any] | None = None, *, is_error: bool = False
-) -> dict[str, Any]:
+def _result(text: str, document: Mapping[str, Any], *, is_error: bool = False) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
-    result: dict[str, Any] = {"content": content, "isError": is_error, "resultType": "complete"}
-    # Not for errors: some clients validate it against the tool's output schema.
-    return result if document is None else {**result, "structuredContent": document}
+    return {
+        "content": content,
+        "isError": is_error,
+        "resultType": "complete",
+        "structuredContent": document,
+    }
 
 
 def _client(ctx: Context) -> Client:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
-
 from ringi.domain.answer import OutcomeKind
 from ringi.domain.base import Document
 from ringi.errors import InvalidSpecs, NotYours
@@ -309,8 +307,3 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _clear_current,
     ),
 }
-
-
-def structured(document: Document) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(document)
-    return found

@@ -1,31 +1,50 @@
 """Errors and answers in words that an agent can act on."""
 
+import jsonschema
 import pytest
 
 from ringi import errors
 from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer, SpecDifference
 from ringi.domain.plan import PlanStatus
 from ringi.mcp import answers, render
-from ringi.mcp.answers import waited
+from ringi.mcp.answers import structured, waited
+from ringi.mcp.arguments import output_schema
+from ringi.mcp.server import TOOLS
+from ringi.mcp.tools import Tool
 from ringi.text import Text
 
 
 def test_an_error_has_code_message_and_a_hint_for_agents():
-    told = render.error_document(errors.NotApproved(plan="p7"))["error"]
-    assert told["code"] == "not_approved"
-    assert "plan_request_approval" in told["hint"]
-    assert "ringi review p7" in told["hint"]
-    assert render.error_document(errors.NotFound(what=Text("plan"), name="p9"))["error"]["hint"].endswith(
-        "plan_list"
-    )
+    told = render.failed(errors.NotApproved(plan="p7"))
+    assert told.error.code == "not_approved"
+    assert "plan_request_approval" in told.error.hint
+    assert "ringi review p7" in told.error.hint
+    assert told.next_step == told.error.hint
+    unknown = render.failed(errors.NotFound(what=Text("plan"), name="p9"))
+    assert unknown.next_step.endswith("plan_list")
     spec = errors.NotFound(what=Text("spec"), name="s9", see="ringi show p1")
-    assert render.error_document(spec)["error"]["hint"].endswith("plan_get_state")
+    assert render.failed(spec).next_step.endswith("plan_get_state")
+
+
+def test_what_only_a_person_can_do_the_agent_hands_on():
+    told = render.failed(errors.NoWorkspace(path="/x"))
+    assert "ringi init" in told.error.hint
+    assert told.next_step == f"Tell your user: {told.error.hint}"
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
+def test_a_failure_and_nothing_else_fits_where_an_answer_is_expected(tool: Tool):
+    schema = output_schema(tool.answer)
+    jsonschema.validate(structured(render.failed(errors.NotApproved(plan="p7"))), schema)
+    for other in ({}, {"next_step": "x"}, {"error": "x", "next_step": "x"}, {"error": {}, "next_step": "x"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(other, schema)
 
 
 def test_no_error_names_the_ledgers_place_or_speaks_to_a_terminal():
     places = ("/home/me/state/ringi", "/home/me/state/ringi/0123")
     error = errors.LedgerCorrupt(path="/home/me/state/ringi/0123/ringi.db", why="\x1b]0;x\x07 broken")
-    told = render.error_text(error, places)
+    told = str(render.failed(error, places))
     assert "/home/me" not in told
     assert "\x1b" not in told
     assert "\\x1b" in told

@@ -29,9 +29,9 @@ from ringi.errors import (
     SessionOver,
 )
 from ringi.mcp import planning_tools, render
+from ringi.mcp.answers import structured
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS, PlanServer, Surroundings
-from ringi.mcp.tools import structured
 from ringi.mcp.wait import Client, SessionNow, WaitForModel
 from ringi.mcp.worker import Worker, Workers
 from ringi.planning.tool import PlanningTool
@@ -86,7 +86,7 @@ class Server:
     async def refused(self, name: str, kind: type[RingiError], **given: Any) -> dict[str, str]:
         with pytest.raises(kind) as caught:
             await self.call(name, **given)
-        return render.error_document(caught.value)["error"]
+        return structured(render.failed(caught.value).error)
 
 
 @contextmanager

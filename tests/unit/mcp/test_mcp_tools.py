@@ -15,9 +15,10 @@ from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.risk import Risk
 from ringi.errors import BadDocument, NotYours
 from ringi.mcp import arguments, resources
+from ringi.mcp.answers import structured
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS
-from ringi.mcp.tools import Caller, structured
+from ringi.mcp.tools import Caller
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
 from tests.fakes.signing import MadeUpKeys

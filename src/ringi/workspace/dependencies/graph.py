@@ -15,7 +15,6 @@ from ringi.workspace.dependencies import c, golang, java, javascript, manifests,
 from ringi.workspace.dependencies.references import (
     GIVEN_UP,
     LARGEST,
-    MISSING_EXTRA,
     Extract,
     Found,
     ReferenceCache,
@@ -24,13 +23,13 @@ from ringi.workspace.dependencies.references import (
     Source,
     holds,
     key,
+    missing_extra,
     why,
 )
 
 _PACKAGE: Final = "__init__.py"
 _BATCH: Final = 256
 _BATCH_BYTES: Final = 16 * 1024 * 1024
-_NOT_KEPT: Final = frozenset({str(MISSING_EXTRA), str(GIVEN_UP)})
 
 Read = Callable[[str], bytes]
 Facts = Callable[[str, bytes], Found]
@@ -163,7 +162,8 @@ def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tu
 
 
 def _lasting(results: Iterable[tuple[str, Found]]) -> Iterator[tuple[str, tuple[Found, bool]]]:
-    return ((at, (found, found.why not in _NOT_KEPT)) for at, found in results)
+    passing = why(GIVEN_UP)
+    return ((at, (found, found not in {passing, missing_extra()})) for at, found in results)
 
 
 def _source(at: str, file: SourceFile, read: Read) -> Source | tuple[Found, bool]:

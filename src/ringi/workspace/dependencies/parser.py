@@ -21,7 +21,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 import msgspec
 
 from ringi.text import Text
-from ringi.workspace.dependencies.references import GIVEN_UP, MISSING_EXTRA, Extract, Found, Source, why
+from ringi.workspace.dependencies.references import GIVEN_UP, Extract, Found, Source, missing_extra, why
 
 
 class Parsed(NamedTuple):
@@ -98,7 +98,7 @@ def extractor(language: str) -> Extract:
 
 def _extract(language: str, sources: Iterable[Source]) -> Iterator[tuple[str, Found]]:
     if importlib.util.find_spec("tree_sitter_language_pack") is None:
-        yield from ((key, why(MISSING_EXTRA)) for key, _ in sources)
+        yield from ((key, missing_extra()) for key, _ in sources)
         return
     child: _Child | None = None
     lost = 0

@@ -5,6 +5,7 @@ import hashlib
 import posixpath
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -12,14 +13,12 @@ import msgspec
 
 from ringi.domain.codec import blob_id
 from ringi.fs import replace_file
+from ringi.process.installation import extending_command
 from ringi.text import Text
 
 LARGEST: Final = 2 * 1024 * 1024
 """Bytes of a source file; a larger one is generated."""
 
-MISSING_EXTRA: Final = Text(
-    "its language needs an extra that is not installed: {command}", command='pip install "ringi[graph]"'
-)
 GIVEN_UP: Final = Text("not tried yet: too many others could not be parsed; ask again")
 
 
@@ -73,6 +72,12 @@ def ancestors(folder: str) -> Iterator[str]:
 
 def why(text: Text) -> Found:
     return Found(why=str(text))
+
+
+@cache
+def missing_extra() -> Found:
+    command = extending_command("graph")
+    return why(Text("its language needs an extra that is not installed: {command}", command=command))
 
 
 # Increase it whenever the extraction changes. Python's own parser reads the largest files.

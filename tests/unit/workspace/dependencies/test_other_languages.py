@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ringi.process.installation import extending_command
 from ringi.workspace.dependencies import dependents
 from ringi.workspace.dependencies.parser import extractor
 from tests.unit.workspace.dependencies.trees import Files, uses
@@ -375,7 +376,7 @@ def test_without_the_extra_its_files_are_named(tmp_path: Path, monkeypatch: pyte
         found = files.analyse(tmp_path)
     assert found.uses == {"d.py": ("e.py",)}
     assert [item.file for item in found.unanalysed] == ["a.js", "b.js", "c.go"]
-    assert all('pip install "ringi[graph]"' in item.why for item in found.unanalysed)
+    assert all(extending_command("graph") in item.why for item in found.unanalysed)
     files.analyse(tmp_path)
     assert sorted(files.was_read) == ["a.js", "b.js", "c.go"]  # asked again, for it may be there now
 
