@@ -143,8 +143,8 @@ def create(path: str, content: str, **more: object) -> ActionSpec:
     return ActionSpec(SpecKind.CREATE, path, content, **more)
 
 
-def delete(path: str) -> ActionSpec:
-    return ActionSpec(SpecKind.DELETE, path)
+def delete(path: str, **more: object) -> ActionSpec:
+    return ActionSpec(SpecKind.DELETE, path, **more)
 
 
 def proposed(workspace: Workspace, *specs: ActionSpec, title: str = "A change") -> str:

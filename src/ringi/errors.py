@@ -43,7 +43,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── UnknownCommand        nobody knows how a command ended
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
-│   ├── UndoStale             somebody wrote to a file that would be restored
+│   ├── UndoStale             what somebody wrote since conflicts with the undo
+│   ├── UndoChanged           files changed between the question and the answer
 │   ├── PlanChanged           the plan is not what the person was shown
 │   ├── Superseded            a change plan of an earlier project state
 │   └── PushStale             an editor's data is about older files
@@ -392,8 +393,14 @@ class Stale(RingiError):
 
 class UndoStale(Stale):
     code = "undo_stale"
-    message = "Plan {plan} cannot be undone; these files were changed since: {paths}"
-    hint = "Save your changes elsewhere, restore the files to what the plan wrote, then: ringi undo {plan}"
+    message = "These files of {plan} are left alone, because they were changed since: {paths}"
+    hint = "See the difference: ringi show {plan} --since; then change them by hand"
+
+
+class UndoChanged(Stale):
+    code = "undo_changed"
+    message = "The files changed after they were shown to you; nothing was undone."
+    hint = "Look again: ringi undo {plan}"
 
 
 class PlanChanged(Stale):

@@ -13,7 +13,7 @@ from typing import Any
 
 import ringi
 from ringi.domain.plan import PlanStatus
-from tests.crash.scenarios import Picture, Scenario, laid_out, taken
+from tests.crash.scenarios import Picture, Scenario, laid_out, taken, with_later
 from tests.fakes.people import SeatedPerson
 from tests.fakes.world import answer_to, approved
 from tests.helpers import ledger_of
@@ -74,8 +74,10 @@ class Victim:
             self._answer = ""
             if kind == "undo":
                 assert workspace.plan.execute(self.plan_id).overall_success
+                self.before = with_later(scenario.last, scenario.later)
+                self.after = with_later(scenario.first, scenario.later)
+                laid_out(self.root, {path: self.before.files[path] for path in scenario.later})
                 self._answer = workspace.plan.ask_undo(self.plan_id)[0].digest
-                self.before, self.after = self.after, self.before
         assert taken(self.root) == self.before
         self._here.rename(self._template)
 

@@ -26,6 +26,8 @@ class Scenario(NamedTuple):
     """Where the specs do not say it themselves."""
     folders: frozenset[str] = frozenset()
     """Empty ones that are made."""
+    later: Mapping[str, bytes] = {}
+    """What somebody writes to the end of files once the plan was carried out; an undo keeps it."""
 
     @property
     def first(self) -> Picture:
@@ -45,6 +47,13 @@ class Scenario(NamedTuple):
             data = data if spec.content is None else spec.content.encode()
             files[spec.path] = (data, int(spec.mode, 8) if spec.mode else mode)
         return picture(files)
+
+
+def with_later(found: Picture, later: Mapping[str, bytes]) -> Picture:
+    files = dict(found.files)
+    for path, data in later.items():
+        files[path] = files[path][0] + data, files[path][1]
+    return found._replace(files=files)
 
 
 def picture(files: Files) -> Picture:
@@ -132,6 +141,12 @@ MODE = Scenario(
     "mode",
     {"run.sh": (b"#!/bin/sh\n", PLAIN), "secret.txt": (b"secret\n", PLAIN)},
     [write("run.sh", None, "0755"), write("secret.txt", "other secret\n", "0600")],
+)
+EDITED = Scenario(
+    "edited since",
+    {"one.txt": (b"1\n2\n3\n4\n5\n", 0o600), "two.txt": (b"two\n", PLAIN), "three.txt": (b"3\n", PLAIN)},
+    [write("one.txt", "first\n2\n3\n4\n5\n"), write("two.txt", "2\n"), delete("three.txt")],
+    later={"one.txt": b"mine\n"},
 )
 MIXED = Scenario(
     "several files in several folders",

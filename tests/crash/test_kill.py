@@ -13,7 +13,12 @@ from tests.crash import scenarios
 from tests.crash.killing import FULL, KILLED, Victim, driven
 
 PARTS = 2
-SOME = ((scenarios.SMALL, "execute"), (scenarios.SMALL, "undo"), (scenarios.MIXED, "execute"))
+SOME = (
+    (scenarios.SMALL, "execute"),
+    (scenarios.SMALL, "undo"),
+    (scenarios.EDITED, "undo"),
+    (scenarios.MIXED, "execute"),
+)
 ALL = tuple(itertools.product((scenarios.SMALL, *scenarios.ALL), ("execute", "undo")))
 
 

@@ -285,9 +285,9 @@ def test_an_undo_leaves_what_somebody_wrote_since(desk: Desk, listed: RealKey) -
     done = desk.run("--json", "undo", "--sign", str(listed.path))
     assert done.returncode == 4, done.stderr
     assert "one.txt is deleted again" in done.stderr
-    assert "! two.txt stays" in done.stderr
+    assert "! two.txt is left alone" in done.stderr
     assert "✓ 1 file restored byte for byte" in done.stderr
-    assert "these files were changed since: two.txt" in done.stderr
+    assert "because they were changed since: two.txt" in done.stderr
     result = json.loads(done.stdout)
     assert {one["path"]: one["status"] for one in result["results"]} == {
         "one.txt": "done",

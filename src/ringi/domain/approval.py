@@ -33,6 +33,8 @@ class FileChange(Document, frozen=True):
     """Changes with the same number are done together or not at all; set when they are carried out."""
     optional: bool | UnsetType = UNSET
     """If its unit fails, the others continue."""
+    later_lines: int | UnsetType = UNSET
+    """Set if an undo merged the file with what was written to it since: how many of those lines stay."""
 
     @property
     def folder(self) -> FileState | None:

@@ -32,6 +32,8 @@ class FileOpOutcome(Document, frozen=True):
     exit_code: int | UnsetType = UNSET
     output: str | UnsetType = UNSET
     """What a command printed or a read found, up to the limit."""
+    later_lines: int | UnsetType = UNSET
+    """Set if an undo merged the file: how many lines written since stay."""
 
 
 class Step(Document, frozen=True):

@@ -65,7 +65,7 @@ class Progress:
 
     def of_change(self, change: FileChange) -> FileOpOutcome:
         status, detail = self._files.get(change.path, (OpStatus.UNTOUCHED, ""))
-        return FileOpOutcome(change.spec_id, change.path, status, detail)
+        return FileOpOutcome(change.spec_id, change.path, status, detail, later_lines=change.later_lines)
 
     def of_step(self, step: Step) -> FileOpOutcome:
         return self._steps.get(step.spec_id) or FileOpOutcome(step.spec_id, step.path, OpStatus.UNTOUCHED)

@@ -232,8 +232,12 @@ class PlanTool:
         return undo.request(self._services, plan_id)
 
     def undo(self, plan_id: str, approver: str, proof: Proof | None = None) -> ExecutionResult:
-        """Restores what the plan changed; a file that somebody wrote to since stays, and is named."""
+        """Restores what the plan changed; what somebody wrote to its files since stays."""
         return undo.undo(self._services, self._id(plan_id), approver, proof)
+
+    def later_changes(self, plan_id: str) -> dict[str, str]:
+        """What was written to the plan's files since it was carried out: a diff for each path."""
+        return undo.later_changes(self._services, self._services.store.plan(self._id(plan_id)))
 
     def recover(self) -> list[ExecutionResult]:
         """Finishes or rolls back what a crash interrupted. Every command does this first."""

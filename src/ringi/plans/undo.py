@@ -1,10 +1,10 @@
 """Undo: a transaction of its own with its own approval, made from what really happened.
 
-Changes by a plan and its commands are combined per file, over all its executions. A unit is undone whole; if
-somebody wrote to one of its files since, the unit stays, and the file is named.
+Changes by a plan and its commands are combined per file, over all its executions. If somebody wrote to a file
+since, that is merged with its state before the plan; if it cannot be, the file stays and is named.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -26,9 +26,10 @@ from ringi.domain.approval import (
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import FileState, PlanStatus
-from ringi.errors import NothingToUndo, NotRequested, UndoStale
+from ringi.errors import NothingToUndo, NotRequested, UndoChanged, UndoStale
 from ringi.plans import commit
-from ringi.plans.executor import Executor, storage_errors
+from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
+from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.units import units_of
@@ -38,6 +39,7 @@ from ringi.workspace.stage import emptied_by
 from ringi.workspace.tree import differing
 
 _UNDOABLE = frozenset([PlanStatus.COMPLETED, PlanStatus.ABORTED, PlanStatus.DISCARDED])
+_WRITTEN = Text(WRITTEN_SINCE)
 
 
 class Undoable(NamedTuple):
@@ -46,13 +48,23 @@ class Undoable(NamedTuple):
     execution_id: str
     changes: tuple[FileChange, ...]
     """Each from the current state to the one before."""
-    refused: tuple[str, ...]
-    """Files that somebody wrote to since; they stay, and so does the rest of their unit."""
+    left: tuple[LeftAlone, ...]
+    """Files that somebody wrote to since in a way that cannot be merged."""
     beyond: tuple[str, ...]
     """What commands changed and no undo can restore."""
     emptied: tuple[str, ...]
     by_commands: frozenset[str] = frozenset()
     """Files that changed while a command ran, most likely because of it."""
+    contents: Mapping[str, bytes] = {}
+    """Bytes of files that were merged, by hash; all others are in the ledger."""
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        return tuple(one.path for one in self.left)
+
+    @property
+    def merged(self) -> tuple[FileChange, ...]:
+        return tuple(change for change in self.changes if change.later_lines is not UNSET)
 
 
 class _Net:
@@ -118,7 +130,8 @@ class _History:
             return
         net.after = change.after
         self._join(net.unit, unit)
-        if net.after == net.before:
+        # What stays of a merged file is not the plan's.
+        if net.after == net.before or change.later_lines is not UNSET:
             del self.files[change.path]
 
     def _join(self, one: str, other: str) -> None:
@@ -169,7 +182,15 @@ def _carried_out_at(services: Services, plan_id: str) -> str:
     return max(done) if done and _History(services, plan_id).files else ""
 
 
-def undoable(services: Services, stored: StoredPlan, approval: Approval | None = None) -> Undoable:
+def later_changes(services: Services, stored: StoredPlan) -> dict[str, str]:
+    """For each file that was written to since the plan was carried out, the difference."""
+    back = sorted(_back(services, stored).back(), key=attrgetter("path"))
+    differ = set(differing(services.tree, back))
+    return {change.path: since(services, change) for change in back if change.path in differ}
+
+
+def _back(services: Services, stored: StoredPlan, approval: Approval | None = None) -> _History:
+    """Raises NothingToUndo."""
     name, plan_id = f"p{stored.number}", stored.document.plan.id
     history = _History(services, plan_id, approval)
     if not history.files:
@@ -178,32 +199,61 @@ def undoable(services: Services, stored: StoredPlan, approval: Approval | None =
         if stored.document.state.executions[-1].kind != Act.UNDO:
             raise NothingToUndo(why=Text("plan {plan} changed nothing", plan=name))
         raise NothingToUndo(why=Text("plan {plan} is undone already", plan=name))
-    back = history.back()
-    good: list[FileChange] = []
-    refused: list[str] = []
-    for unit in units_of(back):
-        if wrong := differing(services.tree, unit.changes):
-            refused += wrong
-        else:
-            good += unit.changes
+    return history
+
+
+def undoable(services: Services, stored: StoredPlan, approval: Approval | None = None) -> Undoable:
+    name, history = f"p{stored.number}", _back(services, stored, approval)
+    found = _sorted_out(services, history.back(), merge=approval is None)
+    good = found.changes
+    if not good and found.left:
+        raise UndoStale(plan=name, paths=", ".join(one.path for one in found.left))
     if not good:
-        raise UndoStale(plan=name, paths=", ".join(refused))
-    if any(_is_lost(services, change.after) for change in good):
+        raise NothingToUndo(why=Text("nothing of plan {plan} is left in the files", plan=name))
+    if any(_is_lost(services, change.after, found.contents) for change in good):
         raise NothingToUndo(why=Text("the replaced bytes are no longer kept"))
     by_commands = [change for change in good if change.path in history.by_commands]
     emptied = {*history.made, *emptied_by(by_commands)} - {change.path for change in good if change.folder}
     return Undoable(
         history.newest,
         tuple(sorted(good, key=_folders_last)),
-        tuple(sorted(refused)),
+        tuple(sorted(found.left)),
         tuple(history.beyond),
         tuple(sorted(emptied)),
         frozenset(history.by_commands),
+        found.contents,
     )
 
 
-def _is_lost(services: Services, state: FileState | None) -> bool:
-    return state is not None and not state.folder and services.store.get_bytes(state.sha256) is None
+class _SortedOut(NamedTuple):
+    changes: list[FileChange]
+    left: list[LeftAlone]
+    contents: dict[str, bytes]
+
+
+def _sorted_out(services: Services, back: Sequence[FileChange], *, merge: bool) -> _SortedOut:
+    """What goes back as it is, what is merged, what stays."""
+    differ = set(differing(services.tree, back))
+    found = _SortedOut([], [], {})
+    # Without a person who sees the result nothing is merged, and a unit goes back whole or stays.
+    parts = together(back) if merge else [unit.changes for unit in units_of(back)]
+    for some in parts:
+        if not (wrong := [change.path for change in some if change.path in differ]):
+            found.changes.extend(some)
+            continue
+        done = merged_back(services, some) if merge else None
+        if isinstance(done, Back):
+            found.changes.extend(done.changes)
+            found.contents.update(done.contents)
+        else:
+            found.left.extend([done] if done else [LeftAlone(path, _WRITTEN) for path in wrong])
+    return found
+
+
+def _is_lost(services: Services, state: FileState | None, merged: Mapping[str, bytes]) -> bool:
+    if state is None or state.folder or state.sha256 in merged:
+        return False
+    return services.store.get_bytes(state.sha256) is None
 
 
 def _subject(services: Services, stored: StoredPlan, found: Undoable, expires_at: str) -> ApprovalSubject:
@@ -255,6 +305,8 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
         require_time(services, asked, name)
         found = undoable(services, stored)
         data = codec.canonical(_subject(services, stored, found, asked.expires_at))
+        if codec.digest(data) != digest:
+            raise UndoChanged(plan=name)
         record = prove(services, asked, data, proof, act=SignedAct.UNDO, approver=approver)
         with services.store.transaction() as transaction:
             last = transaction.last_hash()
@@ -273,7 +325,7 @@ def take_back(services: Services, stored: StoredPlan, approval: Approval) -> Exe
 def _carry_out(
     services: Services, stored: StoredPlan, found: Undoable, approval: Approval, reason: str
 ) -> ExecutionResult:
-    contents = _contents(services, found.changes)
+    contents = _contents(services, found)
     intent = ExecutionIntent(
         id=services.ids(),
         kind=Act.UNDO,
@@ -294,16 +346,16 @@ def _carry_out(
     return Executor(services).carry_out(intent, contents, begin)
 
 
-def _contents(services: Services, changes: Sequence[FileChange]) -> dict[str, bytes]:
-    """Restored bytes come from the ledger; removed ones from there too, or from the files."""
-    contents = {}
-    for change in changes:
+def _contents(services: Services, found: Undoable) -> dict[str, bytes]:
+    """Restored bytes come from the ledger or a merge; removed ones from the ledger, or from the files."""
+    contents = dict(found.contents)
+    for change in found.changes:
         for state in (change.before, change.after):
-            if state is None or state.folder:
+            if state is None or state.folder or state.sha256 in contents:
                 continue
             data = services.store.get_bytes(state.sha256)
-            if data is None and state is change.before and (found := services.tree.look(change.path)):
-                data = found.data
+            if data is None and state is change.before and (there := services.tree.look(change.path)):
+                data = there.data
             if data is not None:
                 contents[state.sha256] = data
     return contents

@@ -59,7 +59,7 @@ FIELDS: dict[type[Document], str] = {
     plan.ValidationReport: "ok issues normalized",
     plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff",
     plan.PlanPreview: "files diffs risk_score stale overlaps",
-    approval.FileChange: "spec_id path before after unit optional",
+    approval.FileChange: "spec_id path before after unit optional later_lines",
     approval.SubjectSpec: "id order spec",
     approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
     " expires_at undoes snapshot_id checks sandboxed commit",
@@ -76,7 +76,7 @@ FIELDS: dict[type[Document], str] = {
     approval.Cancelled: "reason",
     approval.ExpiredRequest: "expired_at",
     approval.NoChannelFound: "why",
-    execution.FileOpOutcome: "spec_id path status detail exit_code output",
+    execution.FileOpOutcome: "spec_id path status detail exit_code output later_lines",
     execution.ExecutionIntent: "schema_version id kind plan_id plan_version approval_id changes"
     " new_folders started_at emptied steps refused",
     execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results"

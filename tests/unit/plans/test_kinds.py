@@ -430,7 +430,7 @@ def test_undo_refuses_file_by_file(workspace: Workspace):
 
 
 @pytest.mark.req("PT-12")
-def test_a_group_goes_back_whole_or_not_at_all(workspace: Workspace):
+def test_of_a_group_all_goes_back_that_can(workspace: Workspace):
     plan_id = approved(
         workspace,
         create("a.txt", "a\n", group="g"),
@@ -442,7 +442,8 @@ def test_a_group_goes_back_whole_or_not_at_all(workspace: Workspace):
     request, found = workspace.plan.ask_undo(plan_id)
     assert found.refused == ("a.txt",)
     workspace.plan.undo(plan_id, "hanako", answer(request))
-    assert (workspace.places.root / "b.txt").exists()
+    assert (workspace.places.root / "a.txt").read_text() == "theirs\n"
+    assert not (workspace.places.root / "b.txt").exists()
     assert not (workspace.places.root / "c.txt").exists()
 
 

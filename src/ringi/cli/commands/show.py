@@ -17,6 +17,7 @@ from ringi.views.plan import next_step
 @click.argument("plan", type=PLAN, required=False)
 @click.option("--diff", is_flag=True, help="With the changes, line by line.")
 @click.option("--delta", is_flag=True, help="Only what changed since the version that was approved last.")
+@click.option("--since", is_flag=True, help="Only what was changed in its files since it was carried out.")
 @click.option(
     "--as",
     "form",
@@ -24,10 +25,10 @@ from ringi.views.plan import next_step
     help="In another form: the specification's document, an editor's, or a patch for git apply.",
 )
 @pass_app
-def show(app: App, plan: str | None, diff: bool, delta: bool, form: str | None) -> None:
+def show(app: App, plan: str | None, diff: bool, delta: bool, since: bool, form: str | None) -> None:
     """Show a plan: what it changes, how risky it is, what became of it."""
-    if diff + delta + (form is not None) > 1:
-        raise click.UsageError(_("Only one of --diff, --delta and --as can be given"))
+    if diff + delta + since + (form is not None) > 1:
+        raise click.UsageError(_("Only one of --diff, --delta, --since and --as can be given"))
     tool = app.workspace.plan
     refs = tool.list(limit=1)
     if plan is None and not refs:
@@ -40,6 +41,8 @@ def show(app: App, plan: str | None, diff: bool, delta: bool, form: str | None) 
         _show_as(app, plan_id, form)
     elif delta:
         _show_delta(app, plan_id)
+    elif since:
+        _show_since(app, plan_id)
     elif app.ui.as_json:
         app.ui.document(tool.preview(plan_id) if diff else tool.get(plan_id))
     else:
@@ -68,6 +71,23 @@ def _show_delta(app: App, plan_id: str) -> None:
         app.ui.next_step(f"ringi show {name} --diff")
     else:
         show_comparison(app, found)
+
+
+def _show_since(app: App, plan_id: str) -> None:
+    ui, name = app.ui, app.workspace.plan_name(plan_id)
+    found = app.workspace.plan.later_changes(plan_id)
+    if ui.as_json:
+        ui.document(found)
+        return
+    if not found:
+        ui.line(Text("The files are as {plan} left them.", plan=name))
+    for path, diff in found.items():
+        if diff:
+            ui.diff(diff)
+        else:
+            ui.line(Text("{path} is no longer a file that can be compared", path=path), indent=2)
+        ui.line()
+    ui.next_step(f"ringi undo {name}")
 
 
 def _show_as(app: App, plan_id: str, form: str) -> None:

@@ -1,9 +1,11 @@
 """`ringi undo`: bring the files back to before a plan."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec import UNSET
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LinePrompter, require_terminal, signed
@@ -32,7 +34,7 @@ _MOST: Final = 50
 def undo(app: App, plan: str | None, sign: Path | None) -> None:
     """Restore the files to before a plan; without PLAN, the newest that was carried out.
 
-    A file that somebody wrote to since stays as it is, and is named.
+    Lines written to its files since stay. If they conflict with the undo, the file is left alone and named.
     """
     tool = app.workspace.plan
     name = app.workspace.plan_name(plan) if plan else ""
@@ -40,7 +42,7 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
         require_terminal(app, f"ringi undo {name}".rstrip())
     asked, found = tool.ask_undo(plan)
     name = app.workspace.plan_name(asked.subject_id)
-    _show(app, found)
+    _show(app, found, name)
     commit = _committed(app, asked.subject_id)
     if commit:
         line = Text(
@@ -68,28 +70,30 @@ def _committed(app: App, plan_id: str) -> str:
     return short_id(outcome.commit) if outcome else ""
 
 
-def _show(app: App, found: Undoable) -> None:
+def _show(app: App, found: Undoable, name: str) -> None:
     ui = app.ui
     changes = sorted(found.changes, key=lambda change: change.path)
-    for change in changes[:_MOST]:
+    # What the person wrote since is always shown, however many files there are.
+    shown = [change for n, change in enumerate(changes) if n < _MOST or change.later_lines is not UNSET]
+    for change in shown:
         line = change_line(change)
         if change.path in found.by_commands:
             line = Text("{line} (it changed while a command of the plan ran)", line=line)
         ui.line(line, indent=2)
-    if len(changes) > _MOST:
-        ui.line(Text("… and {count} more", count=len(changes) - _MOST), indent=2)
-    for path in found.refused:
-        line = Text(
-            "! {path} stays as it is, with the rest of its group: somebody wrote to it since", path=path
-        )
+    if len(changes) > len(shown):
+        ui.line(Text("… and {count} more", count=len(changes) - len(shown)), indent=2)
+    for left in found.left:
+        line = Text("! {path} is left alone: {why}", path=left.path, why=left.why)
         ui.line(line, style="yellow", indent=2)
+    if found.left:
+        ui.next_step(f"ringi show {name} --since")
     for what in found.beyond:
         ui.line(Text("! {what} cannot be brought back", what=what), style="yellow", indent=2)
 
 
 def _typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proof:
     try:
-        proof = typed_yes(LinePrompter(app), _question(len(found.changes), name), asked.digest)
+        proof = typed_yes(LinePrompter(app), _question(found, name), asked.digest)
     except EOFError:
         proof = None
     if proof is None:
@@ -112,33 +116,72 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
         app.fail(ExecutionAborted(plan=name, why=stored(why)))
     for path in result.kept:
         ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
-    if found.refused:
-        count = sum(outcome.status is OpStatus.DONE for outcome in result.results)
-        ui.line(_restored(count), style="green")
+    if not (found.merged or found.left or found.by_commands or found.beyond):
+        ui.line(Text("✓ restored byte for byte"), style="green")
+        return
+    for line in _restored(found):
+        ui.line(line, style="green")
+    if found.left:
         app.fail(UndoStale(plan=name, paths=", ".join(found.refused)))
     if found.by_commands or found.beyond:
-        ui.line(_restored(len(found.changes)), style="green")
         line = Text("Not undone: what its commands did to links, ignored files or outside the workspace.")
         ui.line(line, style="yellow", indent=2)
-        return
-    ui.line(Text("✓ restored byte for byte"), style="green")
 
 
-def _restored(count: int) -> Text:
+def _restored(found: Undoable) -> Iterator[Text]:
+    count, merged = len(found.changes) - len(found.merged), len(found.merged)
     if count == 1:
-        return Text("✓ 1 file restored byte for byte")
-    return Text("✓ {count} files restored byte for byte", count=count)
+        yield Text("✓ 1 file restored byte for byte")
+    elif count:
+        yield Text("✓ {count} files restored byte for byte", count=count)
+    if merged == 1:
+        yield Text("✓ 1 file restored, merged with what you wrote since")
+    elif merged:
+        yield Text("✓ {count} files restored, merged with what you wrote since", count=merged)
 
 
-def _question(count: int, name: str) -> Text:
+def _question(found: Undoable, name: str) -> Text:
+    """What was written since decides whether to go on, so the question counts it."""
+    what = _going_back(len(found.changes), name)
+    for more in (_kept(found), _left(len(found.left))):
+        if more is not None:
+            what = Text("{what}; {more}", what=what, more=more)
+    return Text("{what}. Go? [y/n]", what=what)
+
+
+def _going_back(count: int, name: str) -> Text:
     if count == 1:
-        return Text("1 file goes back to before {plan}. Go? [y/n]", plan=name)
-    return Text("{count} files go back to before {plan}. Go? [y/n]", count=count, plan=name)
+        return Text("1 file goes back to before {plan}", plan=name)
+    return Text("{count} files go back to before {plan}", count=count, plan=name)
+
+
+def _kept(found: Undoable) -> Text | None:
+    counts = [change.later_lines for change in found.merged if change.later_lines]
+    if not counts:
+        return None
+    if len(counts) == 1:
+        if counts == [1]:
+            return Text("1 keeps your later line")
+        return Text("1 keeps your {lines} later lines", lines=counts[0])
+    return Text("{count} keep your {lines} later lines", count=len(counts), lines=sum(counts))
+
+
+def _left(count: int) -> Text | None:
+    if count == 1:
+        return Text("1 is left alone")
+    return Text("{count} are left alone", count=count) if count else None
 
 
 def change_line(change: FileChange) -> Text:
     if change.after is None:
         return Text("{path} is deleted again", path=change.path)
+    if change.later_lines == 1:
+        return Text("{path} is restored and keeps your later line", path=change.path)
+    if change.later_lines:
+        return Text("{path} is restored and keeps your {count} later lines",
+                    path=change.path, count=change.later_lines)  # fmt: skip
+    if change.later_lines == 0:
+        return Text("{path} is restored and keeps your later changes", path=change.path)
     if change.before is None:
         return Text("{path} comes back", path=change.path)
     return Text("{path} is restored", path=change.path)
