@@ -206,8 +206,14 @@ class Screen:
         return 128 + int(self.child.signalstatus or 0)
 
     def hang_up(self) -> None:
-        """The window is closed."""
-        self.child.close(force=False)
+        """The window is closed, and the program ends by itself; on a busy machine that takes a while."""
+        terminal = self.child.ptyproc
+        terminal.fileobj.close()
+        terminal.closed = self.child.closed = True
+        until = time.monotonic() + 30
+        while self.child.isalive():
+            assert time.monotonic() < until, "it still runs"
+            time.sleep(0.01)
 
     def end(self) -> None:
         """By force, if it still runs."""

@@ -178,7 +178,7 @@ def test_a_rename_and_a_new_mode_are_named(shop: Desk, tmp_path: Path) -> None:
     (tmp_path / "move.patch").write_text(patch)
     shown = shop.run("propose", "--patch", str(tmp_path / "move.patch")).stdout
     assert "rename lib/core.py → lib/base.py" in shown
-    assert "permission bits become 0755" in shown
+    assert "permissions of lib/report.py: 0644 → 0755" in shown
 
 
 def test_a_tree_around_the_workspace_is_refused(shop: Desk) -> None:

@@ -752,7 +752,7 @@ def test_every_kind_of_spec_is_shown_for_what_it_is(shop: Desk, screens: Screens
         "delete README.md",
         "-# Sample",
         "binary, 3 → 3 bytes",
-        "permission bits become 0755",
+        "permissions of app/hello.py: 0644 → 0755",
         r"run echo 'a b' '\x1b[2J'",
         "at most 5 s",
         "optional: if it fails",

@@ -291,8 +291,9 @@ def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecEx
     for spec in specs:
         if not spec.validated:
             return Text("{id} cannot be carried out", id=spec.id)
-        if spec.base.kind not in scope.kinds or spec.base.kind is SpecKind.CALL:
-            return Text("{id} is of kind {kind}", id=spec.id, kind=str(spec.base.kind))
+        kind = SpecKind.MOVE if spec.old_path else spec.base.kind
+        if kind not in scope.kinds or kind is SpecKind.CALL:
+            return Text("{id} is of kind {kind}", id=spec.id, kind=str(kind))
         # A path that is read, or where a command runs, is not among the touched ones.
         own = [spec.base.path] if spec.base.path else []
         for path in [file.path for file in spec.touched] or own:

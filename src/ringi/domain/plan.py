@@ -150,6 +150,20 @@ class ActionSpecExt(Document, frozen=True):
             file.path for file in self.touched if file.path == self.base.path or file.before != file.after
         )
 
+    @property
+    def old_path(self) -> str | None:
+        """The path of a renamed file before."""
+        if self.base.kind is SpecKind.MOVE:
+            return self.base.path
+        gone = [file for file in self.also or () if file.after is None]
+        return gone[0].path if gone else None
+
+    @property
+    def only_mode(self) -> bool:
+        """Whether only the permissions change."""
+        before, after = self.before, self.after
+        return bool(before and after and before.sha256 == after.sha256 and before.mode != after.mode)
+
 
 class SpecSelection(Document, frozen=True):
     all: bool
@@ -347,6 +361,10 @@ class DiffSummary(Document, frozen=True):
     risk: Risk
     reasons: tuple[RiskReason, ...]
     diff: str
+    renamed_from: str | UnsetType = UNSET
+    """The old path of a renamed file."""
+    mode: str | UnsetType = UNSET
+    """The new permissions, if only they change."""
 
 
 class Overlap(Document, frozen=True):
@@ -385,6 +403,13 @@ def selected(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tupl
 def only_reads(specs: Sequence[ActionSpecExt]) -> bool:
     """Whether nothing in it needs an approval."""
     return bool(specs) and all(spec.base.kind in ONLY_READING for spec in specs)
+
+
+def files_changed(document: PlanDocument) -> int:
+    """As people count: a renamed file is one."""
+    totals = document.state.previews
+    renamed = sum(spec.old_path is not None for spec in document.state.action_specs if spec.validated)
+    return len(totals.files) - renamed if totals else 0
 
 
 def comments_now(document: PlanDocument) -> tuple[LineComment, ...]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET
+
 from ringi.domain.approval import files_of
 from ringi.domain.plan import (
     ActionSpecExt,
@@ -45,15 +47,11 @@ def preview(services: Services, document: PlanDocument) -> PlanPreview:
     return PlanPreview(
         files=paths_of(specs),
         diffs=tuple(
-            DiffSummary(
-                spec_id=spec.id,
-                path=spec.base.path,
-                kind=spec.base.kind,
-                added=rendered.added,
-                removed=rendered.removed,
+            diff_summary(
+                spec,
+                rendered.added,
+                rendered.removed,
                 binary=rendered.binary,
-                risk=spec.risk,
-                reasons=spec.risk_reasons,
                 diff=rendered.diff.decode("utf-8", "backslashreplace"),
             )
             for spec, rendered in pairs
@@ -63,6 +61,24 @@ def preview(services: Services, document: PlanDocument) -> PlanPreview:
         if done
         else tuple(differing(services.tree, files_of([spec for spec in specs if spec.validated]))),
         overlaps=() if done else overlaps(services, document),
+    )
+
+
+def diff_summary(
+    spec: ActionSpecExt, added: int, removed: int, *, binary: bool, diff: str = ""
+) -> DiffSummary:
+    return DiffSummary(
+        spec_id=spec.id,
+        path=spec.base.path,
+        kind=spec.base.kind,
+        added=added,
+        removed=removed,
+        binary=binary,
+        risk=spec.risk,
+        reasons=spec.risk_reasons,
+        diff=diff,
+        renamed_from=spec.old_path or UNSET,
+        mode=spec.after.mode if spec.after and spec.only_mode else UNSET,
     )
 
 

@@ -35,6 +35,7 @@ from ringi.errors import (
     UnfitSpecs,
 )
 from ringi.plans.preview import paths_of, render_now
+from ringi.plans.renames import with_renames
 from ringi.plans.services import Services
 from ringi.plans.validate import Basis, Validated, validate
 from ringi.policy.risk import score
@@ -133,6 +134,7 @@ def propose_specs(
     services: Services, content: str, specs: Sequence[ActionSpec], *, proposer: str, actor: Actor
 ) -> str:
     document = new_plan(services, content, proposer=proposer)
+    specs = with_renames(specs, services.tree, services.rules, {})
     validated = validate(specs, services.tree, services.rules, {})
     if validated.problems:
         raise UnfitSpecs(why=validated.problems[0])
@@ -152,6 +154,8 @@ def set_specs(
     seen: Mapping[str, bytes] = {},
 ) -> Validated:
     """`seen` has bytes of the basis that the workspace may not have any more, by hash."""
+    if not from_model:  # which counts them
+        specs = with_renames(specs, services.tree, services.rules, basis)
     validated = validate(specs, services.tree, services.rules, basis)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
         return validated

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from ringi.domain.plan import OPEN, WAITING, ActionSpecExt, PlanDocument, PlanRef, risk_of, with_state
+from ringi.domain.plan import (
+    OPEN,
+    WAITING,
+    ActionSpecExt,
+    PlanDocument,
+    PlanRef,
+    files_changed,
+    risk_of,
+    with_state,
+)
 from ringi.errors import NotFound, RingiError
 from ringi.store.connection import DATABASE, Reader, Row, as_bytes, translated
 from ringi.text import Text
@@ -93,7 +102,7 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         proposer=plan.proposer,
         created_at=plan.created_at,
         updated_at=updated_at,
-        files=len(totals.files) if totals else 0,
+        files=files_changed(document),
         added=totals.added if totals else 0,
         removed=totals.removed if totals else 0,
         risk=risk_of(document),

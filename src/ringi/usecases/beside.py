@@ -16,6 +16,8 @@ from ringi.plans.check import add_checks
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.overlaps import overlaps
 from ringi.plans.propose import set_specs
+from ringi.plans.renames import with_renames
+from ringi.plans.services import Rules
 from ringi.plans.validate import Basis
 from ringi.process.agent_socket import AgentSocket, Server
 from ringi.process.program import in_copy, program_name
@@ -204,7 +206,7 @@ def _propose(
 
     Without a title, it gets that of the newest commit in the copy, or one from what it changes.
     """
-    specs, basis = specs_of(difference, workspace.services.tree)
+    specs, basis = specs_of(difference, workspace.services.tree, workspace.services.rules)
     seen = {
         digest(change.before): change.before for change in difference.changes if change.before is not None
     }
@@ -251,13 +253,13 @@ def _ask_standing(workspace: OpenWorkspace, plan_id: str) -> None:
             workspace.plan.request_approval(plan_id)
 
 
-def specs_of(difference: Difference, tree: Tree) -> tuple[list[ActionSpec], Basis]:
+def specs_of(difference: Difference, tree: Tree, rules: Rules) -> tuple[list[ActionSpec], Basis]:
     specs = []
     basis: dict[str, FileState | None] = {}
     for change in difference.changes:
         basis[change.path] = seen = _as_seen(change, tree)
         specs.append(_spec(change, seen))
-    return specs, basis
+    return with_renames(specs, tree, rules, basis), basis
 
 
 def _as_seen(change: CopyChange, tree: Tree) -> FileState | None:

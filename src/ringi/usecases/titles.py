@@ -5,8 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.errors import Refused
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Kind
+from ringi.plans.effects import Invalid, content_of
 
 _CHANGE: Final = "Change"
+_RENAME: Final = "Rename"
 _VERBS: Final[Mapping[SpecKind, str]] = {
     SpecKind.CREATE: "Add",
     SpecKind.MKDIR: "Add",
@@ -20,8 +25,21 @@ _VERBS: Final[Mapping[SpecKind, str]] = {
 def title_of_specs(specs: Sequence[ActionSpec]) -> str:
     """Empty if they name no file."""
     named = [spec for spec in specs if spec.path]
-    verbs = {_VERBS.get(spec.kind, _CHANGE) for spec in named}
+    if len(named) == 1 and (old := _old_path(named[0])):
+        return f"{_RENAME} {old} to {named[0].path}"
+    verbs = {_RENAME if _old_path(spec) else _VERBS.get(spec.kind, _CHANGE) for spec in named}
     return title_of_paths([spec.path for spec in named], verbs.pop() if len(verbs) == 1 else _CHANGE)
+
+
+def _old_path(spec: ActionSpec) -> str | None:
+    """The path that a patch renames its file from."""
+    if spec.kind is not SpecKind.PATCH:
+        return None
+    try:
+        file, *_ = parse_patch(content_of(spec) or b"").files
+    except (Invalid, Refused):
+        return None
+    return file.old_path if file.kind is Kind.RENAMED else None
 
 
 def title_of_paths(paths: Sequence[str], verb: str = _CHANGE) -> str:

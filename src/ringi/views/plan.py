@@ -24,6 +24,7 @@ from ringi.domain.plan import (
     SpecSelection,
     ValidationReport,
     comments_now,
+    files_changed,
     risk_of,
     selected,
 )
@@ -144,7 +145,7 @@ def total_line(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> 
     found, risk = document.state.previews, risk_of(document, selection)
     if found is None:
         return None
-    size = words.size(len(found.files), found.added, found.removed)
+    size = words.size(files_changed(document), found.added, found.removed)
     if not selection.all:
         chosen = ", ".join(spec.id for spec in selected(document.state.action_specs, selection))
         size = Text("only {specs} of it", specs=chosen)
@@ -198,7 +199,7 @@ def _spec_line(label: str, spec: ActionSpecExt, size: Text | str, risk: Risk) ->
 
 def _size(spec: ActionSpecExt, part: DiffSummary) -> Text | str:
     """Empty if it changes no content."""
-    if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
+    if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR or spec.only_mode:
         return ""
     return Text("binary") if part.binary else f"+{part.added} -{part.removed}"
 

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 from ringi.domain.feedback import Amended
 from ringi.domain.plan import (
     CheckResult,
-    DiffSummary,
     Overlap,
     PlanDocument,
     PlanPreview,
@@ -19,6 +18,7 @@ from ringi.domain.plan import (
 )
 from ringi.domain.risk import Risk
 from ringi.plans.commit import Announced
+from ringi.plans.preview import diff_summary
 from ringi.text import Text
 from ringi.views import words
 from ringi.views.diff import Section
@@ -104,19 +104,7 @@ def preview_of(
     found = []
     for spec, section in zip(document.state.action_specs, sections, strict=False):
         content = section.content
-        found.append(
-            DiffSummary(
-                spec_id=spec.id,
-                path=spec.base.path,
-                kind=spec.base.kind,
-                added=content.added,
-                removed=content.removed,
-                binary=content.binary,
-                risk=spec.risk,
-                reasons=spec.risk_reasons,
-                diff="",
-            )
-        )
+        found.append(diff_summary(spec, content.added, content.removed, binary=content.binary))
     return PlanPreview(
         files=totals.files if totals else (),
         diffs=tuple(found),

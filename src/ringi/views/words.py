@@ -98,13 +98,14 @@ def action(spec: ActionSpecExt) -> Text:
         return Text("run {command}", command=shlex.join(spec.base.argv))
     if spec.base.kind is SpecKind.CALL:
         return Text("call {tool}", tool=spec.base.tool or "")
-    if spec.base.kind is SpecKind.MOVE:
-        return Text("rename {old} → {new}", old=path, new=spec.base.target or "")
+    if old := spec.old_path:
+        return Text("rename {old} → {new}", old=old, new=spec.base.target or path)
     if spec.also:
         [source] = spec.also
-        if source.after is None:
-            return Text("rename {old} → {new}", old=source.path, new=path)
         return Text("copy {old} → {new}", old=source.path, new=path)
+    if spec.only_mode and spec.before and spec.after:
+        old, new = spec.before.mode, spec.after.mode
+        return Text("permissions of {path}: {old} → {new}", path=path, old=old, new=new)
     kind: Text | str = str(spec.base.kind)
     if spec.base.kind is SpecKind.PATCH and spec.validated and spec.before is None:
         kind = "create"
@@ -203,7 +204,7 @@ def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> I
     if spec.base.arguments is not None:
         arguments = msgspec.json.format(msgspec.json.encode(spec.base.arguments), indent=0).decode()
         yield Text("with {arguments}", arguments=arguments)
-    if mode := _new_mode(spec):
+    if not spec.only_mode and (mode := _new_mode(spec)):
         yield Text("permission bits become {mode}", mode=mode)
     if spec.base.optional:
         yield Text("optional: if it fails, the rest continues")
@@ -219,7 +220,8 @@ def sandbox(commands: "Commands") -> Text:
 
 
 def _new_mode(spec: ActionSpecExt) -> str | None:
-    if spec.before and spec.after and spec.before.mode != spec.after.mode:
+    before = spec.before or next((file.before for file in spec.also or ()), None)
+    if before and spec.after and before.mode != spec.after.mode:
         return spec.after.mode
     return spec.base.mode or None
 

@@ -57,7 +57,7 @@ FIELDS: dict[type[Document], str] = {
     plan.PlanIndex: "schema_version recent count page_size pages",
     plan.PlanPage: "schema_version page plans",
     plan.ValidationReport: "ok issues normalized",
-    plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff",
+    plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff renamed_from mode",
     plan.PlanPreview: "files diffs risk_score stale overlaps",
     approval.FileChange: "spec_id path before after unit optional later_lines",
     approval.SubjectSpec: "id order spec",

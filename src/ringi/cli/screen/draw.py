@@ -11,7 +11,7 @@ from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import FileList, Page, Place, Question, Viewport, visible_rows
 from ringi.cli.ui import cut, translated
 from ringi.cli.ui import shown as words_of
-from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus
+from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus, files_changed
 from ringi.patching.changed_words import Ranges
 from ringi.text import Text, visible
 from ringi.usecases.plan_facts import facts_of
@@ -153,7 +153,7 @@ def _title(view: Viewport, columns: int) -> Pieces:
 
 def _facts(document: PlanDocument) -> Text:
     totals, plan = document.state.previews, document.plan
-    size = words.size(len(totals.files), totals.added, totals.removed) if totals else ""
+    size = words.size(files_changed(document), totals.added, totals.removed) if totals else ""
     facts = Text("v{version} · {size}", version=plan.version, size=size)
     return Text("{proposer} · {facts}", proposer=plan.proposer, facts=facts) if plan.proposer else facts
 
