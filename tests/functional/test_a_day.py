@@ -115,3 +115,21 @@ def test_two_agents_on_one_file_are_two_keys(day: Day) -> None:
     assert day.text("src/part1.py").startswith("def first() -> str:\n")
     assert "line40 = 41" in day.text("src/part1.py")
     assert pressed == 2
+
+
+def test_the_last_plan_is_taken_back_with_one_answer(day: Day) -> None:
+    """And what was written since stays."""
+    day.desk.agent(ALL_SIX)
+    before = {name: day.text(name) for name in NAMES}
+    screen = day.begin("review")
+    screen.wait(r"\[a\]pply")
+    day.press("a")
+    assert screen.exit_code == 0
+    day.edit("src/part6.py", "line40 = 40\n", "line40 = 40  # later\n")
+    screen = day.begin("undo")
+    screen.wait("1 keeps your later line")
+    day.press("y", "enter")
+    assert screen.exit_code == 0
+    assert all(day.text(name) == before[name] for name in NAMES[:5])
+    assert day.text("src/part6.py") == before["src/part6.py"].replace("= 40\n", "= 40  # later\n")
+    assert day.keys == 2
