@@ -887,3 +887,49 @@ def test_only_what_changed_since_the_person_looked(shop: Desk, screens: Screens)
     assert "line three" not in seen
     screen.press("t")
     assert "line three" in screen.wait_gone("since version")
+
+
+def test_more_lines_around_a_hunk_and_wrapped_ones(shop: Desk, screens: Screens) -> None:
+    long = "begin " + "日本語" * 40 + " end"
+    name = propose(shop, ActionSpec(SpecKind.WRITE, "many.txt", CHANGED + long + "\n"))
+    screen = screens.review(name, rows=30)
+    assert "line 15\n" not in screen.wait(r"\[a\]pply") + "\n"
+    screen.press("+")
+    screen.wait("line 12$")
+    assert "▌" in next(line for line in screen.lines if "line 3" in line and "-line" in line)
+    screen.press("-")
+    screen.wait_gone("line 12$")
+    screen.press("-")
+    screen.wait("no more lines")
+    find(screen, r"\+begin")
+    assert "end" not in screen.text
+    screen.press("w")
+    assert re.search(r"^▌ +…[日本語]+ end", screen.wait(r"… *[日本語]+ end"), re.MULTILINE)
+    screen.press("home", "n", "d")
+    screen.wait("hunk 1 of many.txt dropped")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert (shop.root / "many.txt").read_text() == MANY.replace("line 30\n", "line thirty\n") + long + "\n"
+
+
+def test_a_rename_is_shown_with_its_changed_lines_only(shop: Desk, screens: Screens) -> None:
+    name = propose(
+        shop, ActionSpec(SpecKind.DELETE, "many.txt"), ActionSpec(SpecKind.CREATE, "lib/few.txt", CHANGED)
+    )
+    screen = screens.review(name)
+    seen = screen.wait(r"\[a\]pply")
+    assert "rename many.txt → lib/few.txt" in seen
+    assert "1 file  +2 -2" in seen
+    assert "file 1 of 1" in seen
+    screen.press("d")
+    screen.wait("hunk 1 of lib/few.txt dropped")
+    screen.press("c")
+    screen.wait("Your comment on")
+    screen.type("why?", enter=True)
+    screen.wait("Noted")
+    screen.press("D")
+    screen.wait("only file; reject")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert not (shop.root / "many.txt").exists()
+    assert (shop.root / "lib/few.txt").read_text() == MANY.replace("line 30\n", "line thirty\n")

@@ -215,7 +215,7 @@ def render_change(change: Changed) -> Rendered:
         changed = (old and old.data) != (new and new.data)
         note = b"Binary files %s and %s differ\n" % sides(file) if changed else b""
         return Rendered(b"".join(header(file)) + note, 0, 0, binary=True)
-    a, b = _lines(old), _lines(new)
+    a, b = (lines_of(side.data if side else b"") for side in (old, new))
     hunks = tuple(_hunks(a, b)) if a != b else ()
     added = sum(hunk.body.startswith(b"+") + hunk.body.count(b"\n+") for hunk in hunks)
     removed = sum(hunk.body.startswith(b"-") + hunk.body.count(b"\n-") for hunk in hunks)
@@ -257,10 +257,9 @@ def _likeness(old: Side | None, new: Side | None, hunks: tuple[Hunk, ...]) -> in
     return max(0, min(99, kept * 100 // max(len(old.data), len(new.data))))
 
 
-def _lines(side: Side | None) -> list[bytes]:
-    if side is None or not side.data:
-        return []
-    lines = [line + b"\n" for line in side.data.split(b"\n")]
+def lines_of(data: bytes) -> list[bytes]:
+    """Each with its newline; the last one may have none."""
+    lines = [line + b"\n" for line in data.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
@@ -278,7 +277,7 @@ def _hunks(a: list[bytes], b: list[bytes]) -> Iterator[Hunk]:
             lines += [_line(b"+", line) for line in b[b_from:b_to]]
             at = a_to
         lines += [_line(b" ", line) for line in a[at:a_high]]
-        yield Hunk(*_span(a_low, a_high), *_span(b_low, b_high), b"", b"".join(lines))
+        yield Hunk(*span(a_low, a_high), *span(b_low, b_high), b"", b"".join(lines))
 
 
 def _groups(blocks: list[Block]) -> Iterator[list[tuple[int, int, int, int]]]:
@@ -296,8 +295,13 @@ def _groups(blocks: list[Block]) -> Iterator[list[tuple[int, int, int, int]]]:
         yield group
 
 
-def _span(low: int, high: int) -> tuple[int, int]:
+def span(low: int, high: int) -> tuple[int, int]:
+    """Start and count as a hunk has them."""
     return (low + 1 if high > low else low), high - low
+
+
+def context_line(line: bytes) -> bytes:
+    return _line(b" ", line)
 
 
 def _line(sign: bytes, line: bytes) -> bytes:

@@ -3,6 +3,7 @@
 Content is loaded when first shown, and any row takes the same time to produce.
 """
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
@@ -13,6 +14,7 @@ from ringi.domain.answer import PlanComparison
 from ringi.domain.feedback import LineComment, Side
 from ringi.errors import BadPatch
 from ringi.patching.changed_words import ChangedWords, Ranges
+from ringi.patching.context import with_context
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Hunk
 from ringi.text import Text
@@ -20,6 +22,8 @@ from ringi.views.lines import Span, Style
 from ringi.views.plan import difference_span
 
 MOST_NOTES: Final = 500
+_MORE_LINES: Final = (0, 10, 50, sys.maxsize)
+"""Around a hunk, besides its usual context; each time the person asks for more."""
 _NAMED: Final = b"--- a/x\n+++ b/x\n"
 
 
@@ -116,6 +120,10 @@ class Section:
         self._notes: Sequence[Span] = ()
         self._starts: list[int] = []
         self._count = 1
+        self._narrow: Sequence[Hunk] = ()
+        """The hunks as loaded, before the person asked for more lines around them."""
+        self._around: dict[int, int] = {}
+        """For each such hunk the step of `_MORE_LINES`."""
 
     @property
     def loaded(self) -> bool:
@@ -187,6 +195,27 @@ class Section:
             return Row(RowKind.COMMENT, hunk, found.old, found.new, note=said)
         return lines.at(line, hunk)
 
+    def widen(self, hunk: int, direction: int) -> bool:
+        """More lines around the hunk, or fewer, or around all of them (0); False if there are no others."""
+        content = self.content
+        if content.old is None or not all(isinstance(one, Hunk) for one in content.hunks):
+            return False
+        self._narrow = self._narrow or content.hunks
+        chosen = [hunk] if hunk else range(1, self.hunks + 1)
+        around = dict(self._around)
+        for _ in _MORE_LINES:  # a step may show nothing that another hunk does not show
+            for number in chosen:
+                around[number] = min(max(around.get(number, 0) + direction, 0), len(_MORE_LINES) - 1)
+            more = {number: _MORE_LINES[step] for number, step in around.items()}
+            wider = with_context(self._narrow, content.old, more)
+            if wider != tuple(content.hunks):
+                self._around = around
+                self._content = content._replace(hunks=wider)
+                self._lines.clear()
+                self._index(self._content)
+                return True
+        return False
+
     def changed(self, index: int) -> Ranges:
         """The bytes of a line that differ from the line it replaces or is replaced by."""
         hunk = self.hunk_at(index)
@@ -200,25 +229,28 @@ class Section:
         return self._lines[hunk]
 
     def _index(self, content: Content) -> None:
-        self._said, beside = self._placed()
+        self._said, beside = _placed(self._comments, content.hunks, self._of)
         self._notes = (*content.notes, *beside)
         sizes = (1 + _length(hunk) + len(self._said.get(n, ())) for n, hunk in enumerate(content.hunks, 1))
         *self._starts, self._count = accumulate(sizes, initial=1 + len(self._notes))
 
-    def _placed(self) -> tuple[dict[int, list[tuple[int, LineComment]]], list[Span]]:
-        """Each comment below its line, or below the file's title if its line is not shown."""
-        said: dict[int, list[tuple[int, LineComment]]] = {}
-        beside = []
-        for comment in self._comments:
-            place = _place(self.content.hunks, self._of, comment)
-            if place is None:
-                words = Text("line {line}: {text}", line=comment.line, text=comment.text)
-                beside.append(Span(words, Style.REMARK))
-            else:
-                said.setdefault(place[0], []).append((place[1], comment))
-        for found in said.values():
-            found.sort(key=lambda one: one[0])
-        return said, beside
+
+def _placed(
+    comments: Sequence[LineComment], hunks: Sequence[Hunk], lines_of: Callable[[int], _Lines]
+) -> tuple[dict[int, list[tuple[int, LineComment]]], list[Span]]:
+    """Each comment below its line, or below the file's title if its line is not shown."""
+    said: dict[int, list[tuple[int, LineComment]]] = {}
+    beside = []
+    for comment in comments:
+        place = _place(hunks, lines_of, comment)
+        if place is None:
+            words = Text("line {line}: {text}", line=comment.line, text=comment.text)
+            beside.append(Span(words, Style.REMARK))
+        else:
+            said.setdefault(place[0], []).append((place[1], comment))
+    for found in said.values():
+        found.sort(key=lambda one: one[0])
+    return said, beside
 
 
 def _line_at(said: Sequence[tuple[int, LineComment]], within: int) -> tuple[int, LineComment | None]:

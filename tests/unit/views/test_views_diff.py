@@ -157,3 +157,55 @@ def test_what_is_no_diff_is_shown_as_it_stands() -> None:
     assert hunks_of(b"") == ((), ())
     hunks, _ = hunks_of(b"@@ -1 +1 @@\n-a\n+b\n")
     assert len(hunks) == 1
+
+
+@given(TEXTS, TEXTS, st.lists(st.tuples(st.integers(0, 6), st.sampled_from([1, -1])), max_size=8))
+def test_more_lines_change_nothing_else(old: bytes, new: bytes, asked: list[tuple[int, int]]) -> None:
+    section = section_of(old, new)
+    hunks, changes = section.hunks, changes_of(section)
+    for hunk, direction in asked:
+        if hunk <= hunks:
+            section.widen(hunk, direction)
+    before, after = lines_of(old), lines_of(new)
+    assert (section.hunks, changes_of(section)) == (hunks, changes)
+    shown = [row for row in rows_of(section) if row.kind is RowKind.KEPT]
+    assert len({row.old for row in shown}) == len(shown)
+    for row in shown:
+        assert before[row.old - 1] == after[row.new - 1] == row.data
+
+
+def changes_of(section: Section) -> list[Row]:
+    return [row for row in rows_of(section) if row.kind in {RowKind.ADDED, RowKind.REMOVED}]
+
+
+def test_more_lines_step_by_step_up_to_the_whole_file_and_back() -> None:
+    old = b"".join(b"line %d\n" % number for number in range(1, 301))
+    section = section_of(old, old.replace(b"line 150\n", b"other\n"))
+    counts = [section.count]
+    while section.widen(1, 1):
+        counts.append(section.count)
+    # The title, the hunk's own line, and the changed line twice.
+    assert counts == [1 + 1 + 8, 1 + 1 + 28, 1 + 1 + 108, 1 + 1 + 301]
+    while section.widen(0, -1):
+        assert section.count == counts.pop(-2)
+    assert section.count == 10
+
+
+def test_what_lies_between_two_hunks_is_shown_once() -> None:
+    old = b"".join(b"line %d\n" % number for number in range(1, 41))
+    section = section_of(old, old.replace(b"line 10\n", b"ten\n").replace(b"line 30\n", b"thirty\n"))
+    while section.widen(0, 1):
+        pass
+    kept = [row.old for row in rows_of(section) if row.kind is RowKind.KEPT]
+    assert kept == [number for number in range(1, 41) if number not in {10, 30}]
+
+
+def test_a_comment_on_a_line_further_away_is_shown_below_it() -> None:
+    old = b"".join(b"line %d\n" % number for number in range(1, 41))
+    new = old.replace(b"line 20\n", b"twenty\n")
+    section = section_of(old, new, comment(12, Side.NEW, "line 12"))
+    assert section.row(1).kind is RowKind.NOTE
+    assert section.widen(1, 1)
+    rows = rows_of(section)
+    [at] = [number for number, row in enumerate(rows) if row.kind is RowKind.COMMENT]
+    assert rows[at - 1].data == b"line 12"

@@ -8,7 +8,18 @@ from typing import Final, NamedTuple
 
 from ringi.cli.ui import width
 
-__all__ = ["STYLES", "Piece", "Pieces", "clip", "has_many_colours", "pad", "restyled", "sgr", "width"]
+__all__ = [
+    "STYLES",
+    "Piece",
+    "Pieces",
+    "broken",
+    "clip",
+    "has_many_colours",
+    "pad",
+    "restyled",
+    "sgr",
+    "width",
+]
 
 
 class Piece(NamedTuple):
@@ -83,6 +94,23 @@ def clip(line: Pieces, columns: int, *, start: int = 0) -> Pieces:
         if cut:
             result.append(Piece(cut, style))
     return tuple(result)
+
+
+def broken(line: Pieces, columns: int) -> list[Pieces]:
+    """In rows of so many columns; a double-width character that does not fit begins the next one."""
+    rows: list[list[Piece]] = [[]]
+    used = 0
+    for text, style in line:
+        start = 0
+        for at, character in enumerate(text):
+            size = width(character)
+            if used and size and used + size > columns:
+                rows[-1].append(Piece(text[start:at], style))
+                rows.append([])
+                start, used = at, 0
+            used += size
+        rows[-1].append(Piece(text[start:], style))
+    return [tuple(piece for piece in row if piece.text) for row in rows]
 
 
 def _begins_with_mark(text: str) -> bool:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ringi.cli.app import App
-from ringi.cli.screen.cells import Piece, Pieces, clip, pad, restyled, width
+from ringi.cli.screen.cells import Piece, Pieces, broken, clip, pad, restyled, width
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import FileList, Page, Place, Question, Viewport, visible_rows
@@ -20,6 +20,9 @@ from ringi.views.diff import LINES, Row, RowKind, Section
 from ringi.views.lines import Line, Span, Style
 from ringi.views.plan import plan_lines, total_line
 
+_ALL_KEYS: Final = Text(
+    "[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [+] more lines [w]rap [f]iles [/] [i]nfo [?] [q]uit"
+)
 KEYS: Final = Text("[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [i]nfo [?] [q]uit")
 _FEW_KEYS: Final = Text("[a] [d] [e] [r] [?] [q]")
 _STALE_KEYS: Final = Text("[u]pdate to the files as they are now [d]rop [r]eject [?] [q]uit")
@@ -30,6 +33,8 @@ _HELP: Final = (
     ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),
     ("n p", Text("the next hunk, the one before; N P or Tab: the next file, the one before")),
     ("Enter", Text("fold or unfold the file")),
+    ("+ -", Text("more or fewer lines around the hunk, up to the whole file; on a file's title: all hunks")),
+    ("w", Text("wrap long lines, or cut them at the edge again")),
     ("f", Text("the list of files: Enter goes to the one under the cursor")),
     ("/", Text("search; then n is the next match, N the one before, Esc ends the search")),
     ("a", Text("apply: approve what you see and carry it out")),
@@ -102,8 +107,9 @@ def screen(view: Viewport, size: Size, highlights: Highlights) -> Screen:
     above = list(_above(view, columns, rows))
     below, cursor = _below(view, columns, rows)
     height = max(1, rows - len(above) - len(below))
-    places = visible_rows(view, height)
-    body = [_row(view, place, columns, highlights) for place in places]
+    drawn = _Drawn(view, columns, height if view.wrap else 1, highlights)
+    places = visible_rows(view, height, drawn.tall) if view.wrap else visible_rows(view, height)
+    body = [line for place in places for line in drawn.lines(place)][:height]
     body += [()] * (height - len(body))
     # If there is no room for everything, the question stays.
     lines = [*above, *body, *below][-rows:]
@@ -182,24 +188,54 @@ def _where(view: Viewport, columns: int) -> Pieces:
     return clip((Piece(left, "bold"), Piece(right, "cyan")), columns)
 
 
-def _row(view: Viewport, place: Place, columns: int, highlights: Highlights) -> Pieces:
-    section = view.shown[place.section]
-    here = place == view.cursor and view.question is None
-    row = section.row(place.row) if place.row else Row(RowKind.FILE)
-    gutter = 6 if columns >= _ROOM_FOR_NUMBERS else 0
-    mark = Piece("▌" if here else " ", "bold cyan")
-    if row.kind in LINES:
+class _Drawn:
+    """The rows of a plan as lines of the screen."""
+
+    def __init__(self, view: Viewport, columns: int, most: int, highlights: Highlights) -> None:
+        self._view = view
+        self._columns = columns
+        self._most = most
+        """Lines that a row may take."""
+        self._highlights = highlights
+        self._known: dict[Place, list[Pieces]] = {}
+
+    def tall(self, place: Place) -> int:
+        return len(self.lines(place))
+
+    def lines(self, place: Place) -> list[Pieces]:
+        if place not in self._known:
+            here = place == self._view.cursor and self._view.question is None
+            mark = Piece("▌" if here else " ", "bold cyan")
+            rows = self._rows(place)[: self._most]
+            self._known[place] = [clip((mark, *row), self._columns) for row in rows]
+        return self._known[place]
+
+    def _rows(self, place: Place) -> list[Pieces]:
+        view, columns = self._view, self._columns
+        section = view.shown[place.section]
+        row = section.row(place.row) if place.row else Row(RowKind.FILE)
+        gutter = 6 if columns >= _ROOM_FOR_NUMBERS else 0
+        if row.kind in LINES:
+            return self._code(row, place, gutter)
+        if row.kind is RowKind.HUNK:
+            return [tuple(_other(section, row, gutter))]
+        said = tuple(_file_line(view, section) if row.kind is RowKind.FILE else _other(section, row, gutter))
+        if self._most > 1:
+            return wrapped(_matched(view, said), columns - 1)
+        return [_fitted(_matched(view, said), view.left, columns - 1)]
+
+    def _code(self, row: Row, place: Place, gutter: int) -> list[Pieces]:
         number = row.old if row.kind is RowKind.REMOVED else row.new
         beside = Piece(f"{number:>{gutter - 1}} " if gutter else "", "dim")
-        sign = Piece(_SIGNS[row.kind], f"bold {_STYLES[row.kind]} {_TINTS[row.kind]}".strip())
-        room = columns - 2 - gutter
-        coloured = _code(view, place, room, highlights)
-        text = pad(coloured, room if _TINTS[row.kind] else 0)
-        return clip((mark, beside, sign, *text), columns)
-    if row.kind is RowKind.HUNK:
-        return clip((mark, *_other(section, row, gutter)), columns)
-    said = _file_line(view, section) if row.kind is RowKind.FILE else _other(section, row, gutter)
-    return clip((mark, *_fitted(_matched(view, tuple(said)), view.left, columns - 1)), columns)
+        style, tint = _STYLES[row.kind], _TINTS[row.kind]
+        sign = Piece(_SIGNS[row.kind], f"bold {style} {tint}".strip())
+        room = max(1, self._columns - 2 - gutter)
+        parts = broken(_code(self._view, place, room * self._most, self._highlights), room)
+        goes_on = (Piece(" " * gutter), Piece("…", tint))
+        return [
+            (*(goes_on if number else (beside, sign)), *pad(part, room if tint else 0))
+            for number, part in enumerate(parts)
+        ]
 
 
 def _matched(view: Viewport, line: Pieces) -> Pieces:
@@ -287,9 +323,8 @@ def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Curso
         return _asked(view, view.question, columns, rows)
     room = max(0, min(_MOST_OUTPUT, (rows - _ROOM_FOR_SUMMARY) // 2))
     lines = [_one(Text("{line}", line=line), "red", columns) for line in list(view.output)[-room:] if room]
-    keys = translated(_keys(view))
-    if width(keys) > columns:
-        keys = translated(_FEW_KEYS)
+    fitting = (keys for keys in map(translated, _keys(view)) if width(keys) <= columns)
+    keys = next(fitting, translated(_FEW_KEYS))
     return [*lines, *_status(view, columns, rows), clip((Piece(keys, "dim"),), columns)], None
 
 
@@ -304,10 +339,11 @@ def _asked(view: Viewport, question: Question, columns: int, rows: int) -> tuple
     return lines, (len(lines) - 1, at + 2)
 
 
-def _keys(view: Viewport) -> Text:
+def _keys(view: Viewport) -> tuple[Text, ...]:
+    """The first that fits is shown."""
     if view.document.state.status is PlanStatus.COMPLETED:
-        return _DONE_KEYS
-    return _STALE_KEYS if view.stale and not view.document.change else KEYS
+        return (_DONE_KEYS,)
+    return (_STALE_KEYS,) if view.stale and not view.document.change else (_ALL_KEYS, KEYS)
 
 
 def _status(view: Viewport, columns: int, rows: int) -> list[Pieces]:

@@ -24,6 +24,7 @@ from ringi.cli.screen.viewport import (
     step,
     to_hunk,
     to_section,
+    widen,
 )
 from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import Overlap, PlanDocument, PlanStatus
@@ -383,8 +384,20 @@ def _moved(view: Viewport, key: str, rows: int) -> bool:
         to_hunk(view, 1 if key == "n" else -1)
     elif key in {"N", "tab", "P", "backtab"}:
         to_section(view, 1 if key in {"N", "tab"} else -1)
-    elif key == "enter":
+    else:
+        return _arranged(view, key)
+    return True
+
+
+def _arranged(view: Viewport, key: str) -> bool:
+    """Whether the key is about how the plan is shown."""
+    if key == "enter":
         fold(view)
+    elif key in {"+", "=", "-"}:
+        wider = widen(view, -1 if key == "-" else 1)
+        view.message = None if wider else Span(Text("There are no more lines to show, or to hide."))
+    elif key == "w":
+        view.wrap, view.left = not view.wrap, 0
     elif key == "f":
         view.files = FileList(view.cursor.section)
     elif key == "?":

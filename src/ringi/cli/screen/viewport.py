@@ -81,6 +81,8 @@ class Viewport:
     """Where a text has what the person searches for, from character to character."""
     files: FileList | None = None
     """Shown instead of the diff, to jump from."""
+    wrap: bool = False
+    """Long lines go on below, instead of beyond the right edge."""
 
     @property
     def document(self) -> PlanDocument:
@@ -143,15 +145,35 @@ def step(view: Viewport, place: Place, count: int) -> Place:
     return Place(section, max(0, row))
 
 
-def visible_rows(view: Viewport, height: int) -> list[Place]:
-    """The visible places from the top; scrolls so that the cursor is among them."""
+def visible_rows(view: Viewport, height: int, tall: Callable[[Place], int] = lambda _: 1) -> list[Place]:
+    """The visible places from the top; scrolls so that the cursor is among them.
+
+    `tall` is how many lines a place takes; the last one may not fit entirely.
+    """
     view.top = min(view.top, view.cursor)
-    places = _below(view, view.top, height)
+    places = _fitting(_below(view, view.top, height), height, tall)
     last = step(view, view.cursor, min(view.reach, height - 1))
-    if last not in places:
-        view.top = step(view, last, 1 - height)
-        places = _below(view, view.top, height)
+    if last not in places or (last == places[-1] and sum(map(tall, places)) > height):
+        above = _below(view, step(view, last, 1 - height), height)
+        above = above[: above.index(last) + 1]
+        view.top = min(_fitting(above[::-1], height, tall, whole=True)[-1], view.cursor)
+        places = _fitting(_below(view, view.top, height), height, tall)
     return places
+
+
+def _fitting(
+    places: list[Place], height: int, tall: Callable[[Place], int], *, whole: bool = False
+) -> list[Place]:
+    """The first ones that fit; at least one, and the last one only in part unless `whole`."""
+    found: list[Place] = []
+    used = 0
+    for place in places:
+        size = tall(place)
+        if found and (used + size > height if whole else used >= height):
+            break
+        found.append(place)
+        used += size
+    return found
 
 
 def _below(view: Viewport, top: Place, height: int) -> list[Place]:
@@ -201,6 +223,26 @@ def jump(view: Viewport, section: int) -> None:
     """To the first change of a file."""
     view.cursor = beginning(view, section)
     view.top, view.left, view.reach = Place(section, 0), 0, 0
+
+
+def widen(view: Viewport, direction: int) -> bool:
+    """More lines around the hunk under the cursor, or fewer; at the title, around all.
+
+    The cursor stays on its line. False if there are no others.
+    """
+    section, row = view.section, view.cursor.row
+    hunk = section.hunk_at(row)
+    if section.key in view.folded or not section.hunks:
+        return False
+    within = row - section.start(hunk) if hunk else 0
+    before = section.first_change(hunk or 1) - section.start(hunk or 1)
+    if not section.widen(hunk, direction):
+        return False
+    if hunk:
+        moved = within + section.first_change(hunk) - section.start(hunk) - before if within else 0
+        row = section.start(hunk) + min(max(moved, 0), section.length(hunk))
+    view.cursor, view.reach = Place(view.cursor.section, row), 0
+    return True
 
 
 def fold(view: Viewport) -> None:

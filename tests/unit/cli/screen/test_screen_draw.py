@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import Piece, width
+from ringi.cli.screen.cells import Piece, broken, width
 from ringi.cli.screen.draw import Highlights, help_page, screen, wrapped
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
@@ -18,13 +18,14 @@ from ringi.cli.screen.viewport import (
     to_hunk,
     to_section,
     visible_rows,
+    widen,
 )
 from ringi.cli.ui import cut
 from ringi.domain.plan import DiffTotals, Plan, PlanDocument, PlanRef, PlanState, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.patching.render import Side, render
 from ringi.text import Text, deceiving
-from ringi.views.diff import Content, Section, hunks_of
+from ringi.views.diff import Content, RowKind, Section, hunks_of
 from ringi.views.lines import Span
 from ringi.views.review import heading_of
 
@@ -66,7 +67,7 @@ def check_fits(view: Viewport, size: Size, highlights: Highlights) -> None:
 def test_it_fits_whatever_it_shows(pairs: list[tuple[str, str]], title: str, size: Size, left: int) -> None:
     old, new = ("\n".join(side) for side in zip(*pairs, strict=True))
     view = view_of([section_of("a", old, new, title), section_of("b", new, old)], title, title)
-    view.left = left
+    view.left, view.wrap = left, left % 2 == 1
     view.message, view.checks = Span(Text("{t}", t=title)), Span(Text("{t}", t=title))
     view.output = [title, title]
     for place in (Place(0, 0), Place(0, view.rows_of(0) - 1), Place(1, view.rows_of(1) - 1)):
@@ -198,3 +199,44 @@ def test_the_keys_are_explained() -> None:
     words = " ".join(span.text for line in help_page().lines for span in line)
     for key in "adDeExocrumtisU":
         assert f" {key} " in f" {words} "
+
+
+@given(st.lists(NASTY, max_size=5), st.integers(2, 40))
+def test_nothing_of_a_wrapped_line_is_lost(texts: list[str], columns: int) -> None:
+    line = tuple(Piece(cut(text, 200), str(number)) for number, text in enumerate(texts))
+    rows = broken(line, columns)
+    assert "".join(piece.text for row in rows for piece in row) == "".join(piece.text for piece in line)
+    assert all(sum(width(piece.text) for piece in row) <= columns for row in rows)
+
+
+def test_a_wide_character_is_not_cut_in_half_by_wrapping() -> None:
+    view = view_of([section_of("a", "", "日本語" * 20 + "\n")])
+    view.wrap, view.cursor = True, Place(0, 2)
+    lines = ["".join(piece.text for piece in line) for line in screen(view, Size(49, 24), Highlights()).lines]
+    at = next(number for number, line in enumerate(lines) if line.startswith("▌+"))
+    assert [width(line.rstrip()) for line in lines[at : at + 3]] == [48, 48, 30]
+    assert "".join(line[2:].rstrip() for line in lines[at : at + 3]) == "日本語" * 20
+
+
+@given(st.integers(1, 200), st.integers(5, 30), st.lists(st.sampled_from("jknpNPw+-"), max_size=40))
+def test_the_cursor_stays_on_the_screen_when_lines_wrap(long: int, rows: int, keys: list[str]) -> None:
+    old = "\n".join(f"{number} " + "x" * (long * (number % 3)) for number in range(60))
+    view = view_of([section_of("a", old, old.replace("7 ", "seven ")), section_of("b", "", old)])
+    moves = {"j": 1, "k": -1}
+    for key in keys:
+        if key in moves:
+            view.cursor = step(view, view.cursor, moves[key])
+        elif key in "np":
+            to_hunk(view, 1 if key == "n" else -1)
+        elif key in "NP":
+            to_section(view, 1 if key == "N" else -1)
+        elif key == "w":
+            view.wrap = not view.wrap
+        else:
+            line = view.row
+            widen(view, 1 if key == "+" else -1)
+            if line.kind in {RowKind.ADDED, RowKind.REMOVED}:
+                assert view.row == line
+        drawn = screen(view, Size(60, rows), Highlights())
+        assert view.cursor in drawn.places
+        assert any(line and line[0].text == "▌" for line in drawn.lines)
