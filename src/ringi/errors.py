@@ -30,6 +30,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── Ambiguous             more than one plan is meant
 │   ├── NoSuchProgram         the command to run does not exist
 │   ├── NothingToResume       no copy in which an agent could continue
+│   ├── Unreviewable          a branch, commit or worktree that cannot become a plan
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
 │   ├── NothingToAdopt        no ledger of an earlier path
@@ -299,6 +300,12 @@ class NothingToResume(Usage):
     code = "nothing_to_resume"
     message = "There is nothing to resume: {why}"
     hint = "Start a new one: ringi with AGENT"
+
+
+class Unreviewable(Usage):
+    code = "unreviewable"
+    message = "{name} cannot be reviewed: {why}"
+    hint = "Try: {command}"
 
 
 class NoExtra(Usage):

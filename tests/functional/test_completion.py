@@ -55,6 +55,14 @@ def test_a_real_bash_knows_commands_options_and_plans(filled: Desk, programs: Pa
     assert fingerprint(tmp_path, agent=True) == before
 
 
+def test_what_can_be_reviewed_are_branches_too(filled: Desk, programs: Path) -> None:
+    filled.git("branch", "agent/greet")
+    filled.git("update-ref", "refs/remotes/origin/fix", "HEAD")
+    assert completed(filled, programs, "ringi review ''") == ["p3", "p1", "agent/greet", "origin/fix"]
+    assert completed(filled, programs, "ringi review agent") == ["agent/greet"]
+    assert completed(filled, programs, "ringi show ''") == ["p3", "p1"]
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_show_titles(filled: Desk, shell: str) -> None:
     words = {"COMP_WORDS": "ringi review ", "COMP_CWORD": "2" if shell == "zsh" else ""}

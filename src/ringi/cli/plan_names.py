@@ -1,7 +1,7 @@
-"""The names of plans, as the shell completes them."""
+"""The names of plans and branches, as the shell completes them."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ringi.errors import RingiError
 from ringi.text import visible
-from ringi.workspace.places import find_root, places_of
+from ringi.workspace.places import Places, find_root, places_of
 
 _MOST: Final = 100
 
@@ -21,20 +21,37 @@ class PlanName(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The newest plans with their titles; writes nothing, and keeps quiet if anything is wrong."""
+        """With their titles; writes nothing, and keeps quiet if anything is wrong."""
         del param
-        from ringi.store.lists import names_of_plans  # noqa: PLC0415  # only when the shell asks
-
         found = ctx.find_root()
         environment = found.obj if isinstance(found.obj, Mapping) else {}
         with contextlib.suppress(RingiError, OSError):
-            state = places_of(find_root(found.params.get("workspace") or Path()), environment).state
+            places = places_of(find_root(found.params.get("workspace") or Path()), environment)
             return [
                 CompletionItem(name, help=visible(title, keep=""))
-                for name, title in names_of_plans(state, _MOST)
+                for name, title in self.names(places)
                 if name.startswith(incomplete)
             ]
         return []
 
+    def names(self, places: Places) -> Iterable[tuple[str, str]]:
+        """The newest plans."""
+        from ringi.store.lists import names_of_plans  # noqa: PLC0415  # only when the shell asks
+
+        return names_of_plans(places.state, _MOST)
+
+
+class ReviewedName(PlanName):
+    """What can be reviewed: a plan, or something that git has a name for."""
+
+    name = "plan or branch"
+
+    def names(self, places: Places) -> Iterable[tuple[str, str]]:
+        from ringi.workspace.revision import branches  # noqa: PLC0415  # only when the shell asks
+
+        yield from super().names(places)
+        yield from branches(places.root, _MOST)
+
 
 PLAN: Final = PlanName()
+REVIEWED: Final = ReviewedName()

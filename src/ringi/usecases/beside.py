@@ -5,20 +5,13 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from ringi.agents.table import agent_of
-from ringi.domain.codec import digest
-from ringi.domain.events import Actor
-from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
-from ringi.errors import BadTransition, ChangeFixed, PathRefused, RingiError, StorageFailed
+from ringi.domain.plan import PlanRef
+from ringi.errors import RingiError, StorageFailed
 from ringi.plans.check import add_checks
-from ringi.plans.effects import mode_after, packed
 from ringi.plans.overlaps import overlaps
-from ringi.plans.propose import set_specs
-from ringi.plans.renames import with_renames
-from ringi.plans.services import Rules
-from ringi.plans.validate import Basis
 from ringi.process.agent_socket import AgentSocket, Server
 from ringi.process.program import in_copy, program_name
 from ringi.process.terminal import Ended
@@ -27,37 +20,14 @@ from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed, results_doubt
 from ringi.usecases.agent_state import AgentState
 from ringi.usecases.conversation import conversation_of
-from ringi.usecases.titles import title_of_specs
+from ringi.usecases.difference_plan import Origin, Taken, propose_difference
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.copy import CopyChange, Difference, Supervisor, WorkCopy
+from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import CopyRun, Invocation
-from ringi.workspace.tree import Tree
+from ringi.workspace.difference import Difference
 
-GROUP: Final = "change"
 MCP_SOCKET: Final = "RINGI_MCP_SOCKET"
 FEEDBACK_FILE: Final = "RINGI_FEEDBACK"
-
-
-class Taken(NamedTuple):
-    """The result of an agent's work."""
-
-    plan: PlanRef | None
-    """None if nothing changed and there was no plan before."""
-    left_out: tuple[tuple[str, Text], ...] = ()
-    problems: tuple[Text, ...] = ()
-    checks: tuple[CheckResult, ...] = ()
-    checks_changed_files: bool = False
-    again: bool = False
-    """There was a plan before; this is a new version of it, unless nothing is new."""
-    new: bool = True
-    """False if the plan already contains all of it."""
-    empty: bool = False
-    """The agent reverted all its changes; its plan stays as it was."""
-    overlaps: tuple[Overlap, ...] = ()
-    meanwhile: int = 0
-    """A version the person made while the agent worked; the new one does not include it."""
-    no_commit: Text | None = None
-    """Why there will be no commit although one was requested."""
 
 
 def make_copy(
@@ -155,7 +125,7 @@ def take(
         copy.note(taken=True, left_out=bool(difference.left_out))
         empty = plan is not None and not difference.changes
         return Taken(plan, difference.left_out, again=plan is not None, new=False, empty=empty)
-    plan_id, again, problems = _propose(workspace, copy, argv, difference, plan, title)
+    plan_id, again, problems = _propose(workspace, copy, difference, plan, _origin(copy, argv, title))
     known, now = copy.record.planned_version, workspace.plan.ref(plan_id)
     meanwhile = plan.version if plan is not None and again and known and plan.version != known else 0
     copy.note(
@@ -195,45 +165,25 @@ def take(
 
 
 def _propose(
-    workspace: OpenWorkspace,
-    copy: WorkCopy,
-    argv: Sequence[str],
-    difference: Difference,
-    plan: PlanRef | None,
-    title: str,
+    workspace: OpenWorkspace, copy: WorkCopy, difference: Difference, plan: PlanRef | None, origin: Origin
 ) -> tuple[str, bool, tuple[Text, ...]]:
-    """The plan's id, whether it existed before, and what is wrong with it.
+    def note(plan_id: str) -> None:
+        copy.note(plan_id=plan_id)
 
-    Without a title, it gets that of the newest commit in the copy, or one from what it changes.
-    """
-    specs, basis = specs_of(difference, workspace.services.tree, workspace.services.rules)
-    seen = {
-        digest(change.before): change.before for change in difference.changes if change.before is not None
-    }
-    if plan is not None:
-        # The plan may be done by now; then the work becomes a new one.
-        with contextlib.suppress(BadTransition, ChangeFixed):
-            again = bool(workspace.plan.get_state(plan.id).action_specs)
-            validated = set_specs(
-                workspace.services, plan.id, specs, basis=basis, actor=Actor.AI, reason=copy.id, seen=seen
-            )
-            return plan.id, again, validated.problems
-    command = shlex.join(argv)
-    told = copy.head_message()
-    plan_id = workspace.plan.propose(
-        f"{title or (told[0] if told else title_of_specs(specs))}\n\nChanged in a work copy by: {command}",
-        rationale="",
-        tags=("with",),
-        proposer=program_name(argv),
-        left_out=[f"{path}: {why}" for path, why in difference.left_out],
-        requester=f"with:{program_name(argv)}",
+    return propose_difference(workspace, difference, origin, plan, note)
+
+
+def _origin(copy: WorkCopy, argv: Sequence[str], title: str) -> Origin:
+    """Without a title, it gets that of the newest commit in the copy."""
+    told, name = copy.head_message(), program_name(argv)
+    return Origin(
+        title or (told[0] if told else ""),
+        f"Changed in a work copy by: {shlex.join(argv)}",
+        proposer=name,
+        requester=f"with:{name}",
+        tag="with",
+        reason=copy.id,
     )
-    # Before it has specs, so that after a crash the copy continues this plan.
-    copy.note(plan_id=plan_id)
-    validated = set_specs(
-        workspace.services, plan_id, specs, basis=basis, actor=Actor.AI, reason=copy.id, seen=seen
-    )
-    return plan_id, False, validated.problems
 
 
 def _wish_commit(workspace: OpenWorkspace, copy: WorkCopy, plan_id: str) -> Text | None:
@@ -251,35 +201,3 @@ def _ask_standing(workspace: OpenWorkspace, plan_id: str) -> None:
     if any(state.revoked_at is None for state in workspace.grants.list()):
         with contextlib.suppress(RingiError):
             workspace.plan.request_approval(plan_id)
-
-
-def specs_of(difference: Difference, tree: Tree, rules: Rules) -> tuple[list[ActionSpec], Basis]:
-    specs = []
-    basis: dict[str, FileState | None] = {}
-    for change in difference.changes:
-        basis[change.path] = seen = _as_seen(change, tree)
-        specs.append(_spec(change, seen))
-    return with_renames(specs, tree, rules, basis), basis
-
-
-def _as_seen(change: CopyChange, tree: Tree) -> FileState | None:
-    """The file as the agent saw it. Git stores one permission bit; the others come from the file now."""
-    if change.before is None:
-        return None
-    executable = change.before_mode == "100755"
-    try:
-        found = tree.look(change.path)
-    except (PathRefused, StorageFailed):
-        found = None
-    if found and bool(int(found.state.mode, 8) & 0o100) == executable:
-        return FileState(digest(change.before), found.state.mode)
-    return FileState(digest(change.before), "0755" if executable else "0644")
-
-
-def _spec(change: CopyChange, seen: FileState | None) -> ActionSpec:
-    if change.after is None:
-        return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
-    content, encoding = packed(change.after)
-    kind = SpecKind.CREATE if seen is None else SpecKind.WRITE
-    mode = mode_after(seen.mode if seen else None, change.before_mode, change.after_mode)
-    return ActionSpec(kind, change.path, content, encoding=encoding, mode=mode, group=GROUP)

@@ -24,8 +24,9 @@ from ringi.plans.preview import effects
 from ringi.text import Text, visible
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.copy import CopyChange, CopyRecord, Supervisor, WorkCopy, put
+from ringi.workspace.copy import CopyRecord, Supervisor, WorkCopy, put
 from ringi.workspace.copy_run import lay_over
+from ringi.workspace.difference import CopyChange
 from ringi.workspace.tree import Tree
 
 FEEDBACK: Final = "feedback.md"

@@ -22,6 +22,16 @@ _VERBS: Final[Mapping[SpecKind, str]] = {
 }
 
 
+_LATER: Final = ("fixup!", "squash!", "amend!", "wip")
+"""How subjects begin that say nothing about the whole."""
+
+
+def title_of_commits(subjects: Sequence[str]) -> str:
+    """Newest first. The oldest says what it is about, those after it usually what was wrong with it."""
+    telling = [subject for subject in subjects if not subject.lower().startswith(_LATER)]
+    return next(iter((telling or list(subjects))[::-1]), "")
+
+
 def title_of_specs(specs: Sequence[ActionSpec]) -> str:
     """Empty if they name no file."""
     named = [spec for spec in specs if spec.path]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -30,12 +30,10 @@ from ringi.workspace.copy_layout import (
     make_repository,
     private_folder,
 )
-from ringi.workspace.paths import normalise
+from ringi.workspace.difference import LARGEST_FILE, Difference, below, difference_of, too_large, unfit
 from ringi.workspace.private_git import OWN, Surroundings
 from ringi.workspace.shadow import Captured, CopyShadow, Shadow, doubt
 
-LARGEST_FILE: Final = 64 * 1024 * 1024
-_REGULAR: Final = frozenset(["100644", "100755"])
 _REMOVED: Final = ".removed-"
 LENT: Final = "lent"
 INCLUDE: Final = ".worktreeinclude"
@@ -100,21 +98,6 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     """The subfolder that commands start in."""
     conversation: str = ""
     """The agent's name of its conversation here; empty if it is not known."""
-
-
-class CopyChange(NamedTuple):
-    path: str
-    before_mode: str | None
-    after_mode: str | None
-    before: bytes | None
-    after: bytes | None
-
-
-class Difference(NamedTuple):
-    base: str
-    tree: str
-    changes: tuple[CopyChange, ...]
-    left_out: tuple[tuple[str, Text], ...]
 
 
 class WorkCopy:
@@ -289,11 +272,11 @@ class WorkCopy:
         outside = self._shadow.without_ignored([os.fsencode(name) for name in special])
         left_out |= dict.fromkeys(map(os.fsdecode, outside), Text("it is neither a file nor a folder"))
         left_out |= dict.fromkeys(_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
-        left_out = {name: why for name, why in left_out.items() if not _below(name, self.record.carried)}
+        left_out = {name: why for name, why in left_out.items() if not below(name, self.record.carried)}
         wanted: list[TreeChange] = []
         for change in self._shadow.changes(captured.tree):
             path = os.fsdecode(change.path)
-            if _below(path, left_out):
+            if below(path, left_out):
                 continue
             if reason := _refusal(self, path, change):
                 left_out[path] = reason
@@ -303,18 +286,7 @@ class WorkCopy:
             [change.oid for change in wanted if change.after != ABSENT]
             + [change.old_oid for change in wanted if change.before != ABSENT]
         )
-        changes = tuple(
-            CopyChange(
-                change.path.decode(),
-                _mode(change.before),
-                _mode(change.after),
-                blobs.get(change.old_oid),
-                blobs.get(change.oid),
-            )
-            for change in sorted(wanted)
-        )
-        named = tuple(sorted(left_out.items(), key=lambda pair: os.fsencode(pair[0])))
-        return Difference(self.base, captured.tree, changes, named)
+        return difference_of(self.base, captured.tree, wanted, blobs, left_out)
 
     def began_with(self, paths: Sequence[str]) -> bool:
         """Whether one of the paths was there when the copy was made."""
@@ -373,10 +345,10 @@ def _take_along(
     on_progress: Callable[[Text], None],
 ) -> None:
     copy.nested, copy.unreadable = captured.nested, captured.unreadable
-    ignored = [name for name in shadow.ignored() if not _below(name.rstrip("/"), carried)]
+    ignored = [name for name in shadow.ignored() if not below(name.rstrip("/"), carried)]
     found = [name.rstrip("/") for name in ignored if holds_dependencies(shadow.work_tree, name)]
     carried += _included(shadow, {*carried, *found})
-    behind = [name for name in ignored if not _below(name.rstrip("/"), carried)]
+    behind = [name for name in ignored if not below(name.rstrip("/"), carried)]
     copy.left_behind = tuple(name for name in behind if name.rstrip("/") not in found)
     for name in carried:
         on_progress(Text("Carrying {path}", path=name))
@@ -392,7 +364,7 @@ def _included(shadow: Shadow, there: Container[str]) -> tuple[str, ...]:
     names = []
     for name in (name.rstrip("/") for name in shadow.ignored(patterns)):
         with suppress(PathRefused, NotFound):
-            if not _below(name, there) and _printable(name) == name:
+            if not below(name, there) and _printable(name) == name:
                 names.append(carriable(shadow.work_tree, name))
     return tuple(names)
 
@@ -406,23 +378,13 @@ def put(path: Path, data: bytes) -> None:
 
 
 def _refusal(copy: WorkCopy, path: str, change: TreeChange) -> Text | None:
-    modes = {change.before, change.after} - {ABSENT}
-    if _below(path, copy.record.carried):
+    if below(path, copy.record.carried):
         return Text("it was carried into the copy")
-    if _below(path, copy.record.nested):
+    if below(path, copy.record.nested):
         return Text("it lies in a repository of its own")
-    if not modes <= _REGULAR:
-        if len(modes) > 1:
-            return Text("a file became a link, or a link a file")
-        return Text("it is a symbolic link")
-    try:
-        normalise(path)
-    except PathRefused as error:
-        why = error.details["why"]
-        return why if isinstance(why, Text) else Text("its name is refused")
-    if change.after != ABSENT and (size := (copy.tree / path).lstat().st_size) > LARGEST_FILE:
-        return Text("it has {size} bytes, {limit} are allowed", size=size, limit=LARGEST_FILE)
-    return None
+    if why := unfit(path, change):
+        return why
+    return too_large((copy.tree / path).lstat().st_size) if change.after != ABSENT else None
 
 
 def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
@@ -468,18 +430,9 @@ def _facts(path: Path) -> str:
     return f"{found.st_mode:o} {hashlib.sha256(data).hexdigest()}"
 
 
-def _below(path: str, names: Container[str]) -> bool:
-    parts = path.split("/")
-    return any("/".join(parts[:count]) in names for count in range(1, len(parts) + 1))
-
-
 def _words(command: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(_printable, command))
 
 
 def _printable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
-
-
-def _mode(mode: str) -> str | None:
-    return None if mode == ABSENT else mode

@@ -20,8 +20,9 @@ from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
 from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
 from ringi.workspace.commands import WorkspaceCommands
-from ringi.workspace.copy import Difference, Supervisor, WorkCopy
+from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_mounts import mounts_of_copy
+from ringi.workspace.difference import Difference
 from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
 

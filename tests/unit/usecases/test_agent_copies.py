@@ -15,6 +15,7 @@ from ringi.store.ledger import Ledger
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox
+from ringi.usecases.difference_plan import Taken
 from ringi.usecases.doctor import Mark
 from ringi.usecases.resume import find_copy, resume_in
 from ringi.workspace.copy import Supervisor, WorkCopy
@@ -40,7 +41,7 @@ def worked(workspace: Workspace, **files: str) -> WorkCopy:
     return copy
 
 
-def taken(workspace: Workspace, copy: WorkCopy, **more: object) -> beside.Taken:
+def taken(workspace: Workspace, copy: WorkCopy, **more: object) -> Taken:
     environment = workspace.environment
     return beside.take(
         workspace, copy, ["agent"], sandbox=AgentSandbox(None), environment=environment, **more

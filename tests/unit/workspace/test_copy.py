@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
 from ringi.text import Text
-from ringi.workspace.copy import LARGEST_FILE, CopyChange, Supervisor, WorkCopy
+from ringi.workspace.copy import Supervisor, WorkCopy
+from ringi.workspace.difference import LARGEST_FILE, CopyChange
 from ringi.workspace.shadow import Shadow
 from tests.unit.workspace.repositories import (
     as_another_user,

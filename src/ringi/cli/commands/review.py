@@ -1,5 +1,6 @@
 """`ringi review`: look at a plan and decide."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Final
@@ -10,7 +11,7 @@ from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import require_terminal
 from ringi.cli.commands.execute import carry_out
 from ringi.cli.commands.undo import undo
-from ringi.cli.plan_names import PLAN
+from ringi.cli.plan_names import REVIEWED
 from ringi.cli.plan_output import tell_discarded, tell_sent_back
 from ringi.cli.recheck import Recheck
 from ringi.cli.review_dialogue import DialoguePrompter
@@ -18,7 +19,7 @@ from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.domain.plan import PlanStatus
-from ringi.errors import Busy, Interrupted
+from ringi.errors import Busy, Interrupted, NotFound, RingiError
 from ringi.text import Text
 from ringi.usecases.agent_copies import remove_settled
 from ringi.usecases.plan_review import PlanReview
@@ -31,22 +32,37 @@ _NOTHING: Final = (0, 0)
 
 
 @click.command()
-@click.argument("plan", type=PLAN, required=False)
+@click.argument("plan", metavar="[PLAN|BRANCH|RANGE|WORKTREE]", type=REVIEWED, required=False)
 @click.option("--plain", is_flag=True, help="As a dialogue, line by line.")
 @click.pass_context
 def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
     """Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it.
 
-    Without PLAN, the newest that waits. The answer has to be typed by a person at a terminal.
+    Without PLAN, the newest that waits. A branch, a range, a commit, a stash or the folder of another
+    worktree becomes a plan first: what it changes since it left your branch. The answer has to be typed by a
+    person at a terminal.
     """
     app: App = ctx.obj
-    plan_id = app.workspace.plan.find(plan) if plan else _newest_waiting(app)
-    if plan_id is None:
+    full = not plain and _can_be_full(app)
+    if plan is None:
+        plan_id = _newest_waiting(app)
+        if plan_id is not None:
+            decide(ctx, plan_id, full=full)
+            return
         app.ui.line(Text("Nothing waits for you."))
         if app.ui.as_json:
             app.ui.document({"waiting": []})
         return
-    decide(ctx, plan_id, full=not plain and _can_be_full(app))
+    try:
+        plan_id = app.workspace.plan.find(plan)
+    except NotFound as error:
+        from ringi.cli.revision import review_revision  # noqa: PLC0415  # most reviews are of plans
+
+        plan_id = review_revision(app, plan, error)
+    else:
+        _tell_namesake(app, plan)
+    if plan_id is not None:
+        decide(ctx, plan_id, full=full)
 
 
 def decide(
@@ -74,6 +90,18 @@ def decide(
         ctx.invoke(undo, plan=ref.name, sign=None)
         return
     _finish(app, looked, ended)
+
+
+def _tell_namesake(app: App, name: str) -> None:
+    """A plan comes before a branch of the same name."""
+    if not (app.root / ".git").exists():
+        return
+    from ringi.usecases.revision_plan import revisions_of  # noqa: PLC0415  # see above
+
+    with contextlib.suppress(RingiError):
+        if ref := revisions_of(app.workspace).ref_named(name):
+            app.ui.line(Text("{name} is also a branch; this is the plan.", name=name), style="dim")
+            app.ui.next_step(f"ringi review {ref}")
 
 
 def _newest_waiting(app: App) -> str | None:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from gettext import gettext as _
 from pathlib import Path
-from typing import Any, Final
 
 import click
 
@@ -14,8 +13,9 @@ from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.plan_names import PLAN
+from ringi.cli.taken import document_of, tell_left_out, tell_plan
 from ringi.cli.ui import Ui
-from ringi.domain.plan import PlanRef, PlanStatus
+from ringi.domain.plan import PlanStatus
 from ringi.errors import CheckFailed, Interrupted, NoSuchProgram
 from ringi.integrations.notify import notify
 from ringi.process.program import from_here, in_copy, program_of
@@ -24,13 +24,10 @@ from ringi.text import Text
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, plan_of, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, writable_places
-from ringi.usecases.beside import Taken
+from ringi.usecases.difference_plan import Taken
 from ringi.usecases.resume import Resumption, find_copy, is_applied, resume_from, resume_in
 from ringi.views import words
-from ringi.views.result import excerpt
 from ringi.workspace.copy import WorkCopy
-
-_MOST_OVERLAPS: Final = 5
 
 
 @click.command("with", context_settings={"allow_interspersed_args": False})
@@ -213,7 +210,7 @@ class _Session:
             on_check=lambda check: ui.line(Text("Checking: {command} …", command=check), style="dim"),
         )
         if ui.as_json:
-            ui.document(_document_of(taken, code))
+            ui.document(document_of(taken, exit_code=code))
         _tell_taken(ui, copy, taken)
         if taken.plan is not None and taken.new and taken.plan.status is not PlanStatus.APPROVED:
             how = app.workspace.configuration.config.notify.how
@@ -302,8 +299,7 @@ def _tell_ended(ui: Ui, ended: Ended, name: str) -> None:
 
 
 def _tell_taken(ui: Ui, copy: WorkCopy, taken: Taken) -> None:
-    for path, why in taken.left_out:
-        ui.line(Text("! not in the plan: {path} ({why})", path=path, why=why), style="yellow")
+    tell_left_out(ui, taken)
     if taken.plan is None:
         ui.line(Text("It changed nothing in its copy; there is no plan."))
     elif taken.empty:
@@ -314,58 +310,10 @@ def _tell_taken(ui: Ui, copy: WorkCopy, taken: Taken) -> None:
         ui.line(Text("It changed nothing more; {plan} stays as it was.", plan=taken.plan.name))
         ui.next_step(f"ringi review {taken.plan.name}")
     else:
-        _tell_plan(ui, taken, taken.plan)
+        tell_plan(ui, taken, taken.plan)
     if taken.left_out:
         line = Text("The copy is kept, because not all of it is in the plan: {path}", path=str(copy.tree))
         ui.line(line, indent=2)
-
-
-def _tell_checks(ui: Ui, taken: Taken) -> None:
-    for result in taken.checks:
-        ui.line(words.check(result), style="green" if result.passed else "red")
-        if result.exit_code:
-            ui.show(excerpt(result.output))
-    if taken.checks_changed_files:
-        ui.line(Text("! the checks changed files in the copy; that is not in the plan"), style="yellow")
-
-
-def _tell_plan(ui: Ui, taken: Taken, ref: PlanRef) -> None:
-    for problem in taken.problems:
-        ui.line(Text("! {problem}", problem=problem), style="yellow")
-    _tell_checks(ui, taken)
-    if taken.no_commit is not None:
-        ui.line(Text("! it will not be committed: {why}", why=taken.no_commit), style="yellow")
-    for other in taken.overlaps[:_MOST_OVERLAPS]:
-        line = Text(
-            "! {other} ({title}) changes the same: {paths}",
-            other=other.name,
-            title=other.title,
-            paths=words.some(other.paths),
-        )
-        ui.line(line, style="yellow")
-    if len(taken.overlaps) > _MOST_OVERLAPS:
-        more = Text("and {count} more", count=len(taken.overlaps) - _MOST_OVERLAPS)
-        ui.line(more, style="yellow", indent=2)
-    if taken.meanwhile:
-        line = Text(
-            "! you changed {plan} while the agent worked; only version {version} has that, not the newest",
-            plan=ref.name,
-            version=taken.meanwhile,
-        )
-        ui.line(line, style="yellow")
-    if taken.again:
-        ui.line(Text("{plan} is now version {version}.", plan=ref.name, version=ref.version))
-    ui.line(
-        Text("{name}  {title}   {size}   {risk}", name=ref.name, title=ref.title,
-             size=words.size(ref.files, ref.added, ref.removed), risk=words.RISK[ref.risk]),
-        style="bold",
-    )  # fmt: skip
-    ui.line(Text("ringi has not touched your files."), indent=2)
-    if ref.status is PlanStatus.APPROVED:
-        ui.line(Text("A standing approval covers it."), style="green", indent=2)
-        ui.next_step(f"ringi execute {ref.name}")
-    else:
-        ui.next_step(f"ringi review {ref.name}")
 
 
 def _tell_abandoned(ui: Ui, copies: Sequence[WorkCopy]) -> None:
@@ -391,15 +339,3 @@ def _tell_cut_off(ui: Ui, workspace: Workspace, copy: WorkCopy) -> None:
         return
     ui.line(Text("The agent's copy is kept: {path}", path=str(copy.tree)), style="yellow")
     ui.next_step("ringi doctor --repair")
-
-
-def _document_of(taken: Taken, code: int) -> dict[str, Any]:
-    return {
-        "plan": taken.plan,
-        "new_version": taken.again and taken.new,
-        "exit_code": code,
-        "checks": taken.checks,
-        "issues": [str(problem) for problem in taken.problems],
-        "left_out": [{"path": path, "why": str(why)} for path, why in taken.left_out],
-        "overlaps": taken.overlaps,
-    }

@@ -1,0 +1,83 @@
+"""How two trees differ, as far as a plan can hold it; the rest by name, with the reason."""
+
+import os
+from collections.abc import Container, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from ringi.errors import PathRefused
+from ringi.process.git import ABSENT, TreeChange
+from ringi.text import Text
+from ringi.workspace.paths import normalise
+
+LARGEST_FILE: Final = 64 * 1024 * 1024
+REPOSITORY: Final = "160000"
+"""The mode of a repository inside another."""
+_REGULAR: Final = frozenset(["100644", "100755"])
+
+
+class CopyChange(NamedTuple):
+    path: str
+    before_mode: str | None
+    after_mode: str | None
+    before: bytes | None
+    after: bytes | None
+
+
+class Difference(NamedTuple):
+    base: str
+    tree: str
+    changes: tuple[CopyChange, ...]
+    left_out: tuple[tuple[str, Text], ...]
+
+
+def difference_of(
+    base: str,
+    tree: str,
+    wanted: Iterable[TreeChange],
+    blobs: Mapping[str, bytes],
+    left_out: Mapping[str, Text],
+) -> Difference:
+    changes = tuple(
+        CopyChange(
+            change.path.decode(),
+            _mode(change.before),
+            _mode(change.after),
+            blobs.get(change.old_oid),
+            blobs.get(change.oid),
+        )
+        for change in sorted(wanted)
+    )
+    named = tuple(sorted(left_out.items(), key=lambda pair: os.fsencode(pair[0])))
+    return Difference(base, tree, changes, named)
+
+
+def unfit(path: str, change: TreeChange) -> Text | None:
+    """Why no plan can hold the change, by its kind and its name."""
+    modes = {change.before, change.after} - {ABSENT}
+    if REPOSITORY in modes:
+        return Text("it is a repository of its own")
+    if not modes <= _REGULAR:
+        if len(modes) > 1:
+            return Text("a file became a link, or a link a file")
+        return Text("it is a symbolic link")
+    try:
+        normalise(path)
+    except PathRefused as error:
+        why = error.details["why"]
+        return why if isinstance(why, Text) else Text("its name is refused")
+    return None
+
+
+def too_large(size: int) -> Text | None:
+    if size <= LARGEST_FILE:
+        return None
+    return Text("it has {size} bytes, {limit} are allowed", size=size, limit=LARGEST_FILE)
+
+
+def below(path: str, names: Container[str]) -> bool:
+    parts = path.split("/")
+    return any("/".join(parts[:count]) in names for count in range(1, len(parts) + 1))
+
+
+def _mode(mode: str) -> str | None:
+    return None if mode == ABSENT else mode
