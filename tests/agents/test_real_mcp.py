@@ -1,49 +1,44 @@
 """Real agents as clients of `ringi mcp`, and Claude Code under the hook: outside a copy, in the project."""
 
 import re
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from ringi.agents.entries import merged
 from ringi.agents.table import AGENTS
 from tests.agents.agent_desk import AgentDesk, agent_desk
-from tests.agents.cases import ASKED, CLAUDE, CODEX, OPENCODE, SAID, Case, installed
+from tests.agents.cases import ASKED, CLAUDE, CODEX, GEMINI, OPENCODE, SAID, Case, installed
 from tests.agents.scripted_model import Asked, Call, Say, Script
-from tests.functional.desk import RINGI
 
 _SPEC = {"kind": "write", "path": "app/hello.py", "content": "def hello():\n    return 'good day'\n"}
-# Codex waits for a server that it must have, and asks nobody.
-_NOW = (
-    "-c", "mcp_servers.ringi.required=true",
-    "-c", 'mcp_servers.ringi.default_tools_approval_mode="approve"',
-)  # fmt: skip
-# What the clients want before they call a tool without asking anybody.
+# As a person starts them, but without a screen. Nobody is asked whether a tool may be called.
 _START: Mapping[str, tuple[str, ...]] = {
-    "claude": ("claude", "-p", ASKED, "--mcp-config", ".mcp.json", "--allowedTools", "mcp__ringi"),
-    "codex": ("codex", "exec", *_NOW, ASKED),
+    "claude": ("claude", "-p", ASKED),
+    "codex": ("codex", "exec", ASKED),
+    "gemini": ("gemini", "-p", ASKED, "-m", "gemini-two"),
     "opencode": ("opencode", "run", ASKED),
 }
 
 
-def _configure(desk: AgentDesk) -> None:
-    agent = AGENTS[desk.case.name]
-    for names in agent.setup_files():
-        path = desk.root / names[0]
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(merged(agent, names[0], "", [sys.executable, *RINGI[1:]]))
+def _set_up(desk: AgentDesk) -> None:
+    """The person applies the plan that `ringi init` proposes; then there is nothing left to do."""
+    proposed = desk.run("init", "--agents", desk.case.name)
+    assert proposed.returncode == 3, proposed.stdout + proposed.stderr
+    desk.apply("p1")
+    again = desk.ringi("init", "--agents", desk.case.name)
+    assert f"{AGENTS[desk.case.name].title} is set up" in again
+    assert "!" not in again
 
 
 def _plan(asked: Asked) -> str:
-    found = re.search(r"\b(p\d+)\b", asked.results[0])
+    found = re.search(r"(?:\b|\\n)(p\d+)\b", asked.results[0])  # some clients send it as JSON
     assert found, asked.results
     return found[1]
 
 
-@pytest.mark.parametrize("case", [CLAUDE, CODEX, OPENCODE], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [CLAUDE, CODEX, OPENCODE, GEMINI], ids=lambda case: case.name)
 def test_an_agent_proposes_waits_for_the_approval_and_executes(case: Case, base: Path) -> None:
     desks: list[AgentDesk] = []
     people: list[threading.Thread] = []
@@ -65,7 +60,7 @@ def test_an_agent_proposes_waits_for_the_approval_and_executes(case: Case, base:
     ]
     with agent_desk(installed(case), base, scripts={ASKED: script}) as desk:
         desks.append(desk)
-        _configure(desk)
+        _set_up(desk)
         done = desk.agent(*_START[case.name])
         for person in people:
             person.join()
@@ -77,9 +72,9 @@ def test_an_agent_proposes_waits_for_the_approval_and_executes(case: Case, base:
 
 def test_the_hook_keeps_claude_from_editing_the_project_but_not_its_copy(base: Path) -> None:
     with agent_desk(installed(CLAUDE), base) as desk:
-        _configure(desk)
+        _set_up(desk)
         desk.agent(*CLAUDE.start)
         assert (desk.root / "app/hello.py").read_text().endswith("'hello'\n")
         assert "ringi" in desk.model.turns[2].results[1]
-        assert "ringi review p1" in desk.ringi("with", *CLAUDE.start)
-        assert "+    return 'good day'" in desk.ringi("show", "p1", "--diff")
+        assert "ringi review p2" in desk.ringi("with", *CLAUDE.start)
+        assert "+    return 'good day'" in desk.ringi("show", "p2", "--diff")

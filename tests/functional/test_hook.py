@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.agents.entries import hook_command
+from ringi.agents.table import AGENTS
 from ringi.usecases.claude_hook import (
     Surroundings,
     Unfit,
@@ -30,6 +31,8 @@ from tests.functional.desk import RINGI, Desk
 
 pytestmark = pytest.mark.usefixtures("on_disk")
 HOOK = [*RINGI, "hook", "claude"]
+assert AGENTS["claude"].settings
+GUARD = AGENTS["claude"].settings.hooks[0]
 SECRET = "the words that the edit would write"
 
 
@@ -342,7 +345,7 @@ def test_a_large_edit_of_the_copy_is_allowed(beside: Beside):
 
 def run_written(shell: str, cwd: Path) -> int:
     """The command as init writes it, in some shell around it."""
-    script = shell.replace("HOOK", f"{{ {hook_command('claude', RINGI)}; }}")
+    script = shell.replace("HOOK", f"{{ {hook_command(GUARD, RINGI)}; }}")
     return subprocess.run(
         ["sh", "-c", script], cwd=cwd, input=b"{}", capture_output=True, check=False
     ).returncode
@@ -376,13 +379,13 @@ def test_the_command_that_init_writes_blocks_whatever_becomes_of_the_program(tmp
     elif program == "killed":
         made.write_text("#!/bin/sh\nkill -9 $$\n")
         made.chmod(0o755)
-    command = hook_command("claude", [str(made) if made.exists() else program])
+    command = hook_command(GUARD, [str(made) if made.exists() else program])
     done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, check=False)
     assert done.returncode == 2
 
 
 def test_the_command_that_init_writes_lets_an_allowed_edit_pass(beside: Beside):
-    command = hook_command("claude", RINGI)
+    command = hook_command(GUARD, RINGI)
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=beside.tree,

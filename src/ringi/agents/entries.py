@@ -1,4 +1,4 @@
-"""Our MCP server and hook in the agents' own configuration files. Text in, text out."""
+"""What `ringi init` adds to the agents' own configuration files. Text in, text out."""
 
 import re
 import shlex
@@ -6,74 +6,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ringi.agents import jsonc, toml
-from ringi.agents.record import Agent, Hook, Mcp
+from ringi.agents.record import Agent, Hook, Mcp, Settings
 from ringi.errors import BadDocument
 from ringi.text import Text
 
 NAME: Final = "ringi"
 
 
-def hook_command(agent: str, program: Sequence[str]) -> str:
+def hook_command(hook: Hook, program: Sequence[str]) -> str:
     """Claude Code allows the edit unless the exit code is 2, even if the program is missing or killed."""
-    return f"{shlex.join([*program, 'hook', agent])} || exit 2"
+    command = shlex.join([*program, "hook", hook.command])
+    return f"{command} || exit 2" if hook.blocks else command
 
 
 def merged(agent: Agent, file: str, text: str, program: Sequence[str]) -> str:
-    """The text with our entry up to date; unchanged if it already is. Raises BadDocument."""
-    entry = _entry_in(agent, file)
-    if not text.strip() and not file.endswith(".toml"):
-        return jsonc.fresh(_whole(agent, entry, program), "\r\n" if "\r\n" in text else "\n")
-    if isinstance(entry, Hook):
-        return _merged_hook(agent, entry, text, program)
-    server = entry.server([*program, "mcp", "--as", agent.name])
+    """The text with our entries up to date; unchanged if they already are. Raises BadDocument."""
+    if agent.settings and agent.settings.file == file:
+        return _merged_settings(agent.settings, text, program)
+    assert agent.mcp is not None  # noqa: S101  # the agent's record names the file
+    server = agent.mcp.server([*program, "mcp", "--as", agent.name])
     if file.endswith(".toml"):
-        return _merged_toml(file, text, (*entry.holder, NAME), server)
+        return _merged_toml(file, text, (*agent.mcp.holder, NAME), server)
+    if not text.strip():
+        return jsonc.fresh(_whole(agent.mcp, server), _newline(text))
     root = _root(file, text)
-    steps = (*_holder(entry, root), NAME)
+    steps = (*_holder(agent.mcp, root), NAME)
     found = jsonc.at(root, steps)
     if found is None or not isinstance(found.value, dict) or "url" in found.value:
         return text if found and found.value == server else jsonc.put(text, steps, server, file)
     return _merged_keys(file, text, steps, found.value, server)
 
 
-def taken(agent: Agent, file: str, text: str, kept: int) -> str:
-    """The text without our entry, and without objects that held nothing else, except the outermost `kept`."""
-    entry = _entry_in(agent, file)
-    if file.endswith(".toml") and isinstance(entry, Mcp):
-        return toml.take(text, (*entry.holder, NAME), file)
-    root = _root(file, text)
-    holder = _holder(entry, root)
-    without = text
-    for steps in _ours(agent, entry, root):
-        without = jsonc.take(without, steps, file)
-    for depth in range(len(holder), kept, -1) if without != text else ():
-        found = jsonc.at(_root(file, without), holder[:depth])
-        if found is not None and not found.value:
-            without = jsonc.take(without, holder[:depth], file)
-    return without
-
-
-def holders(agent: Agent, file: str, text: str) -> int:
-    """How many of the objects around our entry exist."""
-    if file.endswith(".toml") or not text.strip():
-        return 0
-    root = _root(file, text)
-    holder = _holder(_entry_in(agent, file), root)
-    return sum(jsonc.at(root, holder[:depth]) is not None for depth in range(1, len(holder) + 1))
-
-
-def says_nothing(agent: Agent, file: str, text: str) -> bool:
-    """True if it holds no more than a new file of ours would without our entry."""
-    if not text.strip():
-        return True
-    opening = agent.mcp.opening if agent.mcp else {}
-    return not file.endswith(".toml") and _root(file, text).value in ({}, opening)
-
-
-def _entry_in(agent: Agent, file: str) -> Mcp | Hook:
-    entry = agent.hook if agent.hook and agent.hook.file == file else agent.mcp
-    assert entry is not None  # noqa: S101  # the agent's record names the file
-    return entry
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _root(file: str, text: str) -> jsonc.Node:
@@ -83,35 +48,18 @@ def _root(file: str, text: str) -> jsonc.Node:
     return root
 
 
-def _holder(entry: Mcp | Hook, root: jsonc.Node) -> tuple[str, ...]:
-    if isinstance(entry, Hook):
-        return ("hooks", entry.event)
+def _holder(entry: Mcp, root: jsonc.Node) -> tuple[str, ...]:
     newer = jsonc.at(root, entry.newer_holder) if entry.newer_holder else None
     if newer is not None and isinstance(newer.value, dict) and "type" not in newer.value:
         return entry.newer_holder
     return entry.holder
 
 
-def _whole(agent: Agent, entry: Mcp | Hook, program: Sequence[str]) -> dict[str, Any]:
-    if isinstance(entry, Hook):
-        return {"hooks": {entry.event: [_group(agent, entry, program)]}}
-    made: dict[str, Any] = {NAME: entry.server([*program, "mcp", "--as", agent.name])}
+def _whole(entry: Mcp, server: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {NAME: server}
     for step in reversed(entry.holder):
         made = {step: made}
     return {**entry.opening, **made}
-
-
-def _group(agent: Agent, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
-    return {"matcher": hook.matcher, "hooks": [_command(agent, hook, program)]}
-
-
-def _command(agent: Agent, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
-    return {
-        "type": "command",
-        "command": hook_command(agent.name, program),
-        "timeout": hook.timeout_sec,
-        "onFailure": "block",
-    }
 
 
 def _merged_keys(
@@ -124,19 +72,43 @@ def _merged_keys(
     return text
 
 
-def _merged_hook(agent: Agent, hook: Hook, text: str, program: Sequence[str]) -> str:
-    file = hook.file
+def _merged_settings(settings: Settings, text: str, program: Sequence[str]) -> str:
+    if not text.strip():
+        text = jsonc.fresh({}, _newline(text))
+    for steps, word in settings.listed.items():
+        text = _merged_list(settings.file, text, steps, word)
+    for hook in settings.hooks:
+        text = _merged_hook(settings.file, hook, text, program)
+    return text
+
+
+def _merged_list(file: str, text: str, steps: Sequence[str], word: str) -> str:
+    found = jsonc.at(_root(file, text), steps)
+    listed = found.value if found is not None else []
+    if isinstance(listed, list) and word in listed:
+        return text
+    return jsonc.put(text, (*steps, len(listed) if isinstance(listed, list) else 0), word, file)
+
+
+def _merged_hook(file: str, hook: Hook, text: str, program: Sequence[str]) -> str:
     root = _root(file, text)
-    holder = _holder(hook, root)
-    for steps in _ours(agent, hook, root):
-        alone = len(steps) == len(holder) + 1
+    holder = ("hooks", hook.event)
+    command = _command(hook, program)
+    for steps in _ours(hook, jsonc.at(root, holder)):
+        alone = len(steps) == 1
         if alone:
-            text = _merged_keys(file, text, steps, _at(file, text, steps), {"matcher": hook.matcher})
-        inner = (*steps, "hooks", 0) if alone else steps
-        return _merged_keys(file, text, inner, _at(file, text, inner), _command(agent, hook, program))
+            group = (*holder, *steps)
+            text = _merged_keys(file, text, group, _at(file, text, group), {"matcher": hook.matcher})
+        inner = (*holder, *steps, "hooks", 0) if alone else (*holder, *steps)
+        return _merged_keys(file, text, inner, _at(file, text, inner), command)
     listed = jsonc.at(root, holder)
     number = len(listed.items) if listed is not None and isinstance(listed.value, list) else 0
-    return jsonc.put(text, (*holder, number), _group(agent, hook, program), file)
+    return jsonc.put(text, (*holder, number), {"matcher": hook.matcher, "hooks": [command]}, file)
+
+
+def _command(hook: Hook, program: Sequence[str]) -> dict[str, Any]:
+    command = {"type": "command", "command": hook_command(hook, program), "timeout": hook.timeout_sec}
+    return {**command, "onFailure": "block"} if hook.blocks else command
 
 
 def _at(file: str, text: str, steps: jsonc.Steps) -> Mapping[str, Any]:
@@ -146,28 +118,22 @@ def _at(file: str, text: str, steps: jsonc.Steps) -> Mapping[str, Any]:
     return value
 
 
-def _ours(agent: Agent, entry: Mcp | Hook, root: jsonc.Node) -> Iterator[tuple[jsonc.Step, ...]]:
-    """The places of our entry, last one first, so that removing one does not move the others."""
-    holder = _holder(entry, root)
-    if isinstance(entry, Mcp):
-        if jsonc.at(root, (*holder, NAME)) is not None:
-            yield (*holder, NAME)
-        return
-    listed = jsonc.at(root, holder)
-    for group in reversed(listed.items if listed is not None and isinstance(listed.value, list) else ()):
+def _ours(hook: Hook, listed: jsonc.Node | None) -> Iterator[tuple[jsonc.Step, ...]]:
+    """The places of our hook among those of its event; the group if it is alone in it."""
+    for group in listed.items if listed is not None and isinstance(listed.value, list) else ():
         hooks = jsonc.at(group.node, ("hooks",))
         if hooks is None or not isinstance(hooks.value, list):
             continue
-        ours = [number for number, one in enumerate(hooks.value) if _is_ours(agent.name, one)]
+        ours = [number for number, one in enumerate(hooks.value) if _is_ours(hook, one)]
         if ours and len(hooks.value) == 1:
-            yield (*holder, group.step)
+            yield (group.step,)
         else:
-            yield from ((*holder, group.step, "hooks", number) for number in reversed(ours))
+            yield from ((group.step, "hooks", number) for number in ours)
 
 
-def _is_ours(agent: str, hook: object) -> bool:
-    command = hook.get("command") if isinstance(hook, dict) else None
-    pattern = rf"""(?:^|[\s/'"]){NAME}['"]? hook {agent}\b"""
+def _is_ours(hook: Hook, found: object) -> bool:
+    command = found.get("command") if isinstance(found, dict) else None
+    pattern = rf"""(?:^|[\s/'"]){NAME}['"]? hook {hook.command}(?=\s|$)"""
     return isinstance(command, str) and re.search(pattern, command) is not None
 
 

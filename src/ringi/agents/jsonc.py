@@ -1,6 +1,6 @@
 """JSON with comments and trailing commas, as editors write it: read, and edited in place.
 
-Setting or removing a value leaves every other byte unchanged. The result is parsed again and compared
+Setting a value leaves every other byte unchanged. The result is parsed again and compared
 with what was intended; if it differs, the edit is refused.
 """
 
@@ -133,7 +133,6 @@ class _Reader:
 _UNIT: Final = "  "
 # A comment that follows a value on its line belongs to it.
 _REST_OF_LINE: Final = re.compile(r"[ \t]*(?:/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
-_END_OF_LINE: Final = re.compile(r"[ \t]*\r?\n")
 _INDENT: Final = re.compile(r"[ \t]*")
 _LAST_BREAK: Final = re.compile(r"\r?\n[^\r\n]*\Z")
 
@@ -161,16 +160,6 @@ def put(text: str, steps: Steps, value: Any, what: str) -> str:
     else:
         made = _added(text, _sure(root, steps[:there]), steps[there], meant, style, what)
     _compare(made, _with(root.value, steps[: there + 1], value if there == len(steps) else meant), what)
-    return made
-
-
-def take(text: str, steps: Steps, what: str) -> str:
-    """Removes the value at that path, and the line if it becomes empty."""
-    root = read(text, what)
-    holder = _sure(root, steps[:-1])
-    number = next(place for place, item in enumerate(holder.items) if item.step == steps[-1])
-    made = _removed(text, holder, number)
-    _compare(made, _without(root.value, steps), what)
     return made
 
 
@@ -262,35 +251,6 @@ def _into_empty(text: str, holder: Node, key: str, value: Any, style: _Style) ->
     return text[:cut] + new + text[cut:]
 
 
-def _removed(text: str, holder: Node, number: int) -> str:
-    item = holder.items[number]
-    last = number == len(holder.items) - 1
-    end = item.node.end if item.comma is None else item.comma + 1
-    start, end = _whole_lines(text, item.start, end)
-    kept = text[:start] + text[end:]
-    if last and number and item.comma is None:
-        before = holder.items[number - 1].comma
-        assert before is not None  # noqa: S101  # another one followed
-        kept = kept[:before] + kept[before + 1 :]
-    if len(holder.items) == 1:
-        inside = kept[holder.start + 1 : holder.end - 1 - (end - start)]
-        if not inside.strip():
-            return kept[: holder.start + 1] + kept[holder.start + 1 + len(inside) :]
-    return kept
-
-
-def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """Whole lines if nothing else is on them; else including the blanks before."""
-    begin = text.rfind("\n", 0, start) + 1
-    rest = _END_OF_LINE.match(text, end)
-    if not text[begin:start].strip(" \t") and rest is not None:
-        return begin, rest.end()
-    first = start - len(text[begin:start]) + len(text[begin:start].rstrip(" \t"))
-    if text[first - 1 : first] in {"{", "["}:
-        return first, end + len(text[end:]) - len(text[end:].lstrip(" \t"))
-    return first, end
-
-
 def _with(value: Any, steps: Steps, new: Any) -> Any:
     made = copy.deepcopy(value)
     holder = made
@@ -300,15 +260,6 @@ def _with(value: Any, steps: Steps, new: Any) -> Any:
         holder.append(new)
     else:
         holder[steps[-1]] = new
-    return made
-
-
-def _without(value: Any, steps: Steps) -> Any:
-    made = copy.deepcopy(value)
-    holder = made
-    for step in steps[:-1]:
-        holder = holder[step]
-    del holder[steps[-1]]
     return made
 
 

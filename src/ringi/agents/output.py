@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+_NO_LOGIN: Final = 41  # gemini's exit code if it is not logged in
+_UNAUTHORIZED: Final = 401
 _MOST_FAILURES: Final = 200
 """Give up after this many places that look like JSON but are not."""
 
@@ -59,3 +61,71 @@ def cost(found: object) -> float | None:
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
         return None
     return float(found)
+
+
+def claude_said(output: str, _errors: str, _exit_code: int) -> Said:
+    found = [one for one in documents(output) if one.get("type") == "result"]
+    if not found:
+        return Said(output.strip())
+    result = found[-1]
+    usage = dict_at(result, "usage")
+    text = result.get("result")
+    text = text.strip() if isinstance(text, str) else ""
+    failed = result.get("is_error") is True
+    errors = result.get("errors")
+    words = (
+        text or " ".join(map(str, errors if isinstance(errors, list) else [])) or str(result.get("subtype"))
+    )
+    return Said(
+        "" if failed else text,
+        # Tokens read from and written to the cache are counted separately.
+        sum(
+            count_at(usage, name)
+            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        ),
+        count_at(usage, "output_tokens"),
+        cost(result.get("total_cost_usd")),
+        words if failed else "",
+        count_at(result, "api_error_status"),
+    )
+
+
+def codex_said(output: str, _errors: str, _exit_code: int) -> Said:
+    text: str | None = None
+    problem, known = "", False
+    taken, given = 0, 0
+    for event in documents(output):
+        kind, item = event.get("type"), dict_at(event, "item")
+        known = known or kind in {"thread.started", "turn.started", "turn.completed", "turn.failed"}
+        if kind == "item.completed" and item.get("type") == "agent_message":
+            text = str(item.get("text", "")).strip()
+        elif kind == "turn.completed":
+            usage = dict_at(event, "usage")
+            taken, given = count_at(usage, "input_tokens"), count_at(usage, "output_tokens")
+        elif kind == "turn.failed":
+            problem = str(dict_at(event, "error").get("message", "")) or "turn.failed"
+    if text is None:
+        text = "" if known else output.strip()
+    return Said("" if problem else text, taken, given, problem=problem)
+
+
+def gemini_said(output: str, errors: str, exit_code: int) -> Said:
+    found = [one for one in documents(output) if isinstance(one.get("response"), str)]
+    failures = [
+        dict_at(one, "error") for one in (*documents(output), *documents(errors)) if dict_at(one, "error")
+    ]
+    problem = str(failures[-1].get("message", "")) if failures else ""
+    status = count_at(failures[-1], "code") if failures else 0
+    if exit_code == _NO_LOGIN:
+        status = _UNAUTHORIZED
+    if not found:
+        return Said("" if problem else output.strip(), problem=problem, status=status)
+    models = dict_at(dict_at(found[-1], "stats"), "models")
+    tokens = [dict_at(model, "tokens") for model in models.values() if isinstance(model, dict)]
+    return Said(
+        found[-1]["response"].strip(),
+        sum(count_at(one, "prompt") for one in tokens),
+        sum(count_at(one, "candidates") + count_at(one, "thoughts") for one in tokens),
+        problem=problem,
+        status=status,
+    )

@@ -103,13 +103,37 @@ class Mcp(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """A command that the agent runs before every edit."""
+    """A command of ours that the agent runs around calls of its tools."""
 
-    file: str
+    command: str
+    """The word after `ringi hook`."""
     event: str
     matcher: str
     timeout_sec: int
+    blocks: bool = False
+    """If it cannot be run, the agent must not go on."""
+
+
+class Settings(NamedTuple):
+    """What we add to the file with one person's own settings of a project."""
+
+    file: str
+    hooks: tuple[Hook, ...]
+    listed: Mapping[tuple[str, ...], str]
+    """Words in lists, by the path of keys to the list."""
     note: Text
+
+
+class Trust(NamedTuple):
+    """An agent that reads a project's file only if it was told to trust the project."""
+
+    file: State
+    holds: Callable[[str, str], bool]
+    """Whether the text of that file says so of the project's path."""
+    lines: Callable[[str], tuple[str, ...]]
+    """What to add to it for the project's path."""
+    note: Text
+    """With {file}."""
 
 
 class Presence(NamedTuple):
@@ -148,7 +172,8 @@ class Agent(NamedTuple):
     model: Model | None = None
     presence: Presence | None = None
     mcp: Mcp | None = None
-    hook: Hook | None = None
+    settings: Settings | None = None
+    trust: Trust | None = None
 
     def places(self, environment: Mapping[str, str]) -> tuple[Place, ...]:
         """Where it keeps state, without duplicates; empty if there is no home folder."""
@@ -160,11 +185,11 @@ class Agent(NamedTuple):
 
     def note_on(self, file: str) -> Text | None:
         """What to tell the person after the file is written."""
-        if self.hook and file == self.hook.file:
-            return self.hook.note
+        if self.settings and file == self.settings.file:
+            return self.settings.note
         return self.mcp.note if self.mcp else None
 
     def setup_files(self) -> tuple[tuple[str, ...], ...]:
         """The files `ringi init` writes for it, each with its alternative names."""
         mcp = (self.mcp.files,) if self.mcp else ()
-        return (*mcp, (self.hook.file,)) if self.hook else mcp
+        return (*mcp, (self.settings.file,)) if self.settings else mcp

@@ -5,17 +5,16 @@ A record without state and entries is only for recognising that the agent starte
 """
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from ringi.agents.command_line import CONVERSATION, MESSAGE, OPTIONS, CommandLine, OwnSandbox, Resume
-from ringi.agents.output import Said, cost, count_at, dict_at, documents, plain
-from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, State
+from ringi.agents.output import claude_said, codex_said, dict_at, gemini_said, plain
+from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, Settings, State, Trust
 from ringi.text import Text
 
-_NO_LOGIN: Final = 41  # gemini's exit code if it is not logged in
-_UNAUTHORIZED: Final = 401
 # Codex passes a server only the variables that are named. These say where the ledger is, and
 # whether it runs below `ringi with`.
 _SERVER_VARIABLES: Final = (
@@ -30,33 +29,6 @@ def _words(text: str) -> frozenset[str]:
 
 def _server(command: Sequence[str]) -> dict[str, Any]:
     return {"command": command[0], "args": [*command[1:]]}
-
-
-def _claude_said(output: str, _errors: str, _exit_code: int) -> Said:
-    found = [one for one in documents(output) if one.get("type") == "result"]
-    if not found:
-        return Said(output.strip())
-    result = found[-1]
-    usage = dict_at(result, "usage")
-    text = result.get("result")
-    text = text.strip() if isinstance(text, str) else ""
-    failed = result.get("is_error") is True
-    errors = result.get("errors")
-    words = (
-        text or " ".join(map(str, errors if isinstance(errors, list) else [])) or str(result.get("subtype"))
-    )
-    return Said(
-        "" if failed else text,
-        # Tokens read from and written to the cache are counted separately.
-        sum(
-            count_at(usage, name)
-            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        ),
-        count_at(usage, "output_tokens"),
-        cost(result.get("total_cost_usd")),
-        words if failed else "",
-        count_at(result, "api_error_status"),
-    )
 
 
 # What Claude Code 2.1 runs or obeys outside of a conversation, below its folder.
@@ -158,24 +130,26 @@ _CLAUDE: Final = Agent(
             "--strict-mcp-config", "--setting-sources", "user", "--disable-slash-commands",
             "--no-session-persistence",
         ),
-        read=_claude_said,
+        read=claude_said,
         environment={"CLAUDE_CODE_SAFE_MODE": "1"},
     ),
     presence=Presence(("claude",), (".claude",), (".claude", ".mcp.json")),
     mcp=Mcp(
         files=(".mcp.json",),
         holder=("mcpServers",),
-        server=_server,
-        note=Text("Claude Code asks once whether it may use a server that a project names."),
+        # It waits for such a server before the first turn, and lists its tools without a search.
+        server=lambda command: {**_server(command), "alwaysLoad": True},
     ),
-    hook=Hook(
+    settings=Settings(
         # For one person on one machine. In settings.json everybody would get it with the next pull,
-        # and it would block every edit of those who do not have ringi.
+        # and it would block every edit of those who do not have ringi. Claude Code also takes the
+        # approval of a server from this file, as long as git does not track it.
         file=".claude/settings.local.json",
-        event="PreToolUse",
-        matcher="Edit|Write|MultiEdit|NotebookEdit",
-        # Longer than the hook ever takes; on timeout the agent itself blocks (since 2.1.295).
-        timeout_sec=10,
+        hooks=(
+            # Longer than the hook ever takes; on timeout the agent itself blocks (since 2.1.295).
+            Hook("claude", "PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", 10, blocks=True),
+        ),
+        listed={("permissions", "allow"): "mcp__ringi", ("enabledMcpjsonServers",): "ringi"},
         note=Text(
             "From now on Claude Code edits in work copies only. That file is yours alone: keep it out of git."
         ),
@@ -183,23 +157,11 @@ _CLAUDE: Final = Agent(
 )  # fmt: skip
 
 
-def _codex_said(output: str, _errors: str, _exit_code: int) -> Said:
-    text: str | None = None
-    problem, known = "", False
-    taken, given = 0, 0
-    for event in documents(output):
-        kind, item = event.get("type"), dict_at(event, "item")
-        known = known or kind in {"thread.started", "turn.started", "turn.completed", "turn.failed"}
-        if kind == "item.completed" and item.get("type") == "agent_message":
-            text = str(item.get("text", "")).strip()
-        elif kind == "turn.completed":
-            usage = dict_at(event, "usage")
-            taken, given = count_at(usage, "input_tokens"), count_at(usage, "output_tokens")
-        elif kind == "turn.failed":
-            problem = str(dict_at(event, "error").get("message", "")) or "turn.failed"
-    if text is None:
-        text = "" if known else output.strip()
-    return Said("" if problem else text, taken, given, problem=problem)
+def _codex_trusts(text: str, root: str) -> bool:
+    try:
+        return dict_at(dict_at(tomllib.loads(text), "projects"), root).get("trust_level") == "trusted"
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
 
 
 _CODEX_SETTINGS: Final[Mapping[str, bytes | None]] = {
@@ -261,14 +223,31 @@ _CODEX: Final = Agent(
             "-c", "features.unified_exec=false", "--ignore-user-config", "--ignore-rules",
             "-c", "project_doc_max_bytes=0", "--ephemeral", "--skip-git-repo-check", "-",
         ),
-        read=_codex_said,
+        read=codex_said,
     ),
     presence=Presence(("codex",), (".codex",), (".codex",)),
     mcp=Mcp(
         files=(".codex/config.toml",),
         holder=("mcp_servers",),
-        server=lambda command: {**_server(command), "env_vars": [*_SERVER_VARIABLES]},
-        note=Text("Codex reads that file in projects that it was told to trust."),
+        # An optional server gets about a second to start; the tools ask a person themselves.
+        server=lambda command: {
+            **_server(command),
+            "env_vars": [*_SERVER_VARIABLES],
+            "required": True,
+            "default_tools_approval_mode": "approve",
+        },
+        note=Text(
+            "Codex starts in this project only if ringi does: keep that file out of git unless all have it."
+        ),
+    ),
+    trust=Trust(
+        State(".codex/config.toml", "CODEX_HOME", below="config.toml"),
+        _codex_trusts,
+        lambda root: (f"[projects.{json.dumps(root, ensure_ascii=False)}]", 'trust_level = "trusted"'),
+        Text(
+            "Codex reads .codex/config.toml only in projects that it trusts. Start codex here and say yes,"
+            " or add to {file}:"
+        ),
     ),
 )  # fmt: skip
 
@@ -284,28 +263,6 @@ _VSCODE: Final = Agent(
         note=Text("VS Code asks once whether it may start the server."),
     ),
 )
-
-
-def _gemini_said(output: str, errors: str, exit_code: int) -> Said:
-    found = [one for one in documents(output) if isinstance(one.get("response"), str)]
-    failures = [
-        dict_at(one, "error") for one in (*documents(output), *documents(errors)) if dict_at(one, "error")
-    ]
-    problem = str(failures[-1].get("message", "")) if failures else ""
-    status = count_at(failures[-1], "code") if failures else 0
-    if exit_code == _NO_LOGIN:
-        status = _UNAUTHORIZED
-    if not found:
-        return Said("" if problem else output.strip(), problem=problem, status=status)
-    models = dict_at(dict_at(found[-1], "stats"), "models")
-    tokens = [dict_at(model, "tokens") for model in models.values() if isinstance(model, dict)]
-    return Said(
-        found[-1]["response"].strip(),
-        sum(count_at(one, "prompt") for one in tokens),
-        sum(count_at(one, "candidates") + count_at(one, "thoughts") for one in tokens),
-        problem=problem,
-        status=status,
-    )
 
 
 _GEMINI_SETTINGS: Final[Mapping[str, bytes | None]] = {
@@ -351,9 +308,17 @@ _GEMINI: Final = Agent(
             "--policy", f"{FILES}/no-tools.toml", "--extensions", "none",
             "--allowed-mcp-server-names", "none",
         ),
-        read=_gemini_said,
+        read=gemini_said,
         environment={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
         files={"no-tools.toml": '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'},
+    ),
+    presence=Presence(("gemini",), (".gemini",), (".gemini",)),
+    mcp=Mcp(
+        files=(".gemini/settings.json",),
+        holder=("mcpServers",),
+        # trust: it calls the tools without asking; they ask a person themselves.
+        server=lambda command: {**_server(command), "trust": True},
+        note=Text("Gemini CLI asks once whether it trusts this folder, and reads that file only then."),
     ),
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from ringi.text import Text
 
 _LONE_BREAK: Final = re.compile(r"(?<!\r)\n")
 
-Values = Mapping[str, str | list[str]]
+Values = Mapping[str, str | bool | list[str]]
 
 
 def read(text: str, what: str) -> dict[str, Any]:

@@ -135,10 +135,14 @@ def propose_contents(
     workspace: OpenWorkspace, content: str, changes: Sequence[Changed], *, proposer: str = ""
 ) -> str:
     """An ordinary plan with whole files, which need not be text."""
-    specs = [_whole(workspace, change) for change in changes if change.old != change.new]
+    specs = specs_of(workspace, changes)
     if not specs:
         raise NoDiff
     return workspace.plan.propose_specs(content, specs, proposer=proposer)
+
+
+def specs_of(workspace: OpenWorkspace, changes: Sequence[Changed]) -> list[ActionSpec]:
+    return [_whole(workspace, change) for change in changes if change.old != change.new]
 
 
 def _whole(workspace: OpenWorkspace, change: Changed) -> ActionSpec:

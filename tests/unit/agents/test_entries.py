@@ -1,10 +1,10 @@
-"""What each agent's own files get: once, replaced if it is another program's, taken out alone."""
+"""What each agent's own files get: once, and replaced if it is another program's."""
 
 import json
 
 import pytest
 
-from ringi.agents.entries import holders, merged, taken
+from ringi.agents.entries import merged
 from ringi.agents.table import AGENTS, CONFIGURABLE
 from ringi.errors import BadDocument
 from tests.helpers import ROOT
@@ -31,7 +31,6 @@ def test_once_is_enough_and_another_program_replaces_it(agent: str, file: str, p
     other = merged(AGENTS[agent], file, made, ["/elsewhere/ringi"])
     assert "/elsewhere/ringi" in other
     assert merged(AGENTS[agent], file, other, program) == made
-    assert "ringi" not in taken(AGENTS[agent], file, made, 0)
 
 
 def test_formats_are_those_that_the_agents_document():
@@ -39,7 +38,7 @@ def test_formats_are_those_that_the_agents_document():
         return json.loads(merged(AGENTS[agent], file, "", ["ringi"]))
 
     assert written("claude", ".mcp.json") == {
-        "mcpServers": {"ringi": {"command": "ringi", "args": ["mcp", "--as", "claude"]}}
+        "mcpServers": {"ringi": {"command": "ringi", "args": ["mcp", "--as", "claude"], "alwaysLoad": True}}
     }
     assert written("vscode", ".vscode/mcp.json") == {
         "servers": {"ringi": {"type": "stdio", "command": "ringi", "args": ["mcp", "--as", "vscode"]}}
@@ -48,7 +47,12 @@ def test_formats_are_those_that_the_agents_document():
         "$schema": "https://opencode.ai/config.json",
         "mcp": {"ringi": {"type": "local", "command": ["ringi", "mcp", "--as", "opencode"]}},
     }
+    assert written("gemini", ".gemini/settings.json") == {
+        "mcpServers": {"ringi": {"command": "ringi", "args": ["mcp", "--as", "gemini"], "trust": True}}
+    }
     assert written("claude", ".claude/settings.local.json") == {
+        "permissions": {"allow": ["mcp__ringi"]},
+        "enabledMcpjsonServers": ["ringi"],
         "hooks": {
             "PreToolUse": [
                 {
@@ -63,7 +67,7 @@ def test_formats_are_those_that_the_agents_document():
                     ],
                 }
             ]
-        }
+        },
     }
 
 
@@ -84,13 +88,14 @@ def test_opencode_of_the_second_version_keeps_its_form():
     text = '{\n  "mcp": {\n    "servers": {\n      "a": {"type": "local", "command": ["a"]}\n    }\n  }\n}\n'
     made = merged(AGENTS["opencode"], "opencode.json", text, ["ringi"])
     assert list(json.loads(made)["mcp"]["servers"]) == ["a", "ringi"]
-    assert taken(AGENTS["opencode"], "opencode.json", made, 2) == text
 
 
 def test_a_server_of_another_kind_is_replaced_whole():
     text = '{"mcpServers": {"ringi": {"type": "http", "url": "http://127.0.0.1:1"}}}'
     made = merged(AGENTS["claude"], ".mcp.json", text, ["ringi"])
-    assert json.loads(made)["mcpServers"]["ringi"] == {"command": "ringi", "args": ["mcp", "--as", "claude"]}
+    found = json.loads(made)["mcpServers"]["ringi"]
+    assert (found["command"], found["args"]) == ("ringi", ["mcp", "--as", "claude"])
+    assert "url" not in found
 
 
 def test_what_a_person_added_to_the_entry_stays():
@@ -107,13 +112,10 @@ def test_hooks_of_others_stay_where_they_are():
     text = json.dumps(
         {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [GUARD]}], "Stop": []}}, indent=2
     )
-    kept = holders(AGENTS["claude"], SETTINGS, text)
     made = merged(AGENTS["claude"], SETTINGS, text, ["ringi"])
     groups = json.loads(made)["hooks"]["PreToolUse"]
     assert groups[0] == {"matcher": "Bash", "hooks": [GUARD]}
     assert groups[1]["hooks"][0]["command"] == "ringi hook claude || exit 2"
-    assert kept == 2
-    assert taken(AGENTS["claude"], SETTINGS, made, kept) == text
 
 
 def test_ours_beside_another_hook_is_changed_alone():
@@ -124,8 +126,6 @@ def test_ours_beside_another_hook_is_changed_alone():
     assert group["matcher"] == "*"
     assert group["hooks"][0] == GUARD
     assert group["hooks"][1]["command"] == "ringi hook claude || exit 2"
-    back = json.loads(taken(AGENTS["claude"], SETTINGS, json.dumps(made), 2))
-    assert back["hooks"]["PreToolUse"] == [{"matcher": "*", "hooks": [GUARD]}]
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,26 @@ def test_what_only_resembles_our_hook_is_another(command: str):
     text = json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}})
     made = json.loads(merged(AGENTS["claude"], SETTINGS, text, ["ringi"]))
     assert len(made["hooks"]["PreToolUse"]) == 2
-    assert taken(AGENTS["claude"], SETTINGS, text, 2) == text
+
+
+def test_rules_of_a_person_stay_and_ours_is_added_once():
+    text = '{"permissions": {"deny": ["WebFetch"], "allow": ["Bash(ls)"]}, "enabledMcpjsonServers": ["a"]}'
+    made = merged(AGENTS["claude"], SETTINGS, text, ["ringi"])
+    settings = json.loads(made)
+    assert settings["permissions"] == {"deny": ["WebFetch"], "allow": ["Bash(ls)", "mcp__ringi"]}
+    assert settings["enabledMcpjsonServers"] == ["a", "ringi"]
+    assert merged(AGENTS["claude"], SETTINGS, made, ["ringi"]) == made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"permissions": []}',
+        '{"permissions": {"allow": "all"}}',
+        '{"hooks": []}',
+        '{"hooks": {"PreToolUse": 1}}',
+    ],
+)
+def test_settings_without_a_place_are_refused(text: str):
+    with pytest.raises(BadDocument):
+        merged(AGENTS["claude"], SETTINGS, text, ["ringi"])

@@ -64,11 +64,11 @@ def test_put_adds_and_takes_nothing_away(data: st.DataObject, document: dict[str
     text = data.draw(loose(document))
     made = jsonc.put(text, STEPS, VALUE, "x")
     assert is_subsequence("".join(text.split()), made)
-    back = jsonc.take(made, STEPS, "x")
-    without = jsonc.read(back, "x").value
+    found = jsonc.read(made, "x").value
+    assert found["mcpServers"].pop("ringi") == VALUE
     if "mcpServers" not in document:
-        assert without.pop("mcpServers") == {}
-    assert without == document
+        assert found.pop("mcpServers") == {}
+    assert found == document
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_put_adds_and_takes_nothing_away(data: st.DataObject, document: dict[str
         '{\n  // first\n  "z": [1,],\n  "mcpServers": {\n    "a": {\n      "b": "}"\n    }\n    // c\n  }\n}',
     ],
 )
-def test_there_and_back_is_the_same_text(text: str):
+def test_what_is_added_is_all_that_changes(text: str):
     made = jsonc.put(text, STEPS, VALUE, "x")
     assert jsonc.read(made, "x").value["mcpServers"]["ringi"] == VALUE
-    assert jsonc.take(made, STEPS, "x") == text
+    assert is_subsequence(text, made)
     assert ("\r\n" in made) == ("\r\n" in text)
     assert made.count("\r") == (made.count("\n") if "\r" in text else 0)
 

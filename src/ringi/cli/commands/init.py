@@ -1,28 +1,30 @@
 """`ringi init`."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from gettext import gettext as _
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import click
 
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.api.doctor import doctor_of
-from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App, pass_app
+from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import confirmed
 from ringi.cli.commands.doctor import show_finding
-from ringi.errors import NoWorkspace
+from ringi.cli.commands.review import decide
+from ringi.cli.review_dialogue import ApplyPrompter
+from ringi.errors import NoChannel, NoExtra, NoWorkspace
 from ringi.integrations.person import TerminalPerson
+from ringi.process.installation import extending_command
 from ringi.text import Text
-from ringi.usecases.agent_setup import Change, Offer, Return, present, program
+from ringi.usecases.agent_setup import Offer, missing, offer, present, program, propose
 from ringi.usecases.doctor import Mark
 from ringi.usecases.prompter import require_person
-from ringi.wiring.setup import agent_setup, initialise, users_signers
-
-_UNDO: Final = "ringi init --undo"
+from ringi.wiring.setup import initialise, users_signers
 
 
 @click.command()
@@ -37,41 +39,36 @@ _UNDO: Final = "ringi init --undo"
 @click.option(
     "--agents",
     metavar="NAMES",
-    help="Write the configuration of these agents only: claude,codex,vscode,opencode.",
+    help="Set up these agents only: claude,codex,vscode,gemini,opencode.",
 )
-@click.option("--undo", is_flag=True, help="Instead, take back what was written into agents' configuration.")
-@pass_app
-def init(app: App, key: str | None, principal: str, agents: str | None, undo: bool) -> None:
+@click.pass_context
+def init(ctx: click.Context, key: str | None, principal: str, agents: str | None) -> None:
     """Make this folder a workspace.
 
     Writes a commented configuration if there is none, and checks that all is well. For the agents that
-    it finds, it offers to write their own configuration: you see the difference first.
+    it finds, it proposes a plan that changes their own configuration in this project. You see it first, and
+    ringi undo takes it back.
     """
-    if (key is not None) + (agents is not None) + undo > 1:
-        raise click.UsageError(_("Choose one: --key, --agents or --undo"))
+    app: App = ctx.obj
+    if key is not None and agents is not None:
+        raise click.UsageError(_("Choose one: --key or --agents"))
     if key is not None:
         _list_key(app, key, principal)
         return
     if principal:
         raise click.UsageError(_("--as belongs to --key"))
-    if undo:
-        _undo_agents(app)
-        return
     root = _root_or_here(app)
     wanted = _chosen_agents(agents) if agents is not None else present(root, app.environment)
     made = initialise(root)
     for path in made:
         app.ui.line(Text("created {path}", path=str(path.relative_to(root))))
     app.ui.line(Text("✓ {path} is a workspace", path=str(root)), style="green")
-    configured = _configure_agents(app, root, wanted, asked_for=agents is not None)
+    offers = _offers(app, wanted, asked_for=agents is not None)
     if app.ui.as_json:
-        told = [str(path) for path in made]
-        app.ui.document({"workspace": str(root), "made": told, "agents": configured.documents})
-    if configured.stale:
-        raise click.exceptions.Exit(EXIT_STALE)
-    if app.ui.as_json:
+        _answer(app, made, offers, asked_for=agents is not None)
         return
     bad = [finding for finding in doctor_of(root, app.environment).examine() if finding.mark is Mark.BAD]
+    _set_up(ctx, offers, asked_for=agents is not None)
     for finding in bad:
         show_finding(app, finding)
     app.ui.next_step("ringi doctor" if bad else _start(wanted))
@@ -92,130 +89,89 @@ def _chosen_agents(names: str) -> list[Agent]:
     return [agent for name, agent in CONFIGURABLE.items() if name in wanted]
 
 
-class _Configured(NamedTuple):
-    documents: list[dict[str, Any]]
-    """The result for each agent, as JSON."""
-    stale: bool
-    """Somebody wrote to a file before the question was answered."""
+def _offers(app: App, agents: Sequence[Agent], *, asked_for: bool) -> list[Offer]:
+    """None without our server: an agent that must have it would not start."""
+    if not agents:
+        return []
+    if find_spec("mcp") is None:
+        error = NoExtra(what=Text("The MCP server"), extra="mcp", command=extending_command("mcp"))
+        if asked_for:
+            raise error
+        app.ui.line(Text(error.message, **error.details), style="yellow")
+        app.ui.line(Text(error.hint, **error.details), indent=2)
+        app.ui.next_step(_agents_command(agents))
+        return []
+    words = program(app.environment, sys.argv[0])
+    return [offer(app.workspace, agent, words) for agent in agents]
 
 
-def _configure_agents(app: App, root: Path, agents: Sequence[Agent], *, asked_for: bool) -> _Configured:
-    """Shows every line before it writes it. If nobody can answer, that is an error only if `asked_for`."""
-    words, setup = program(app.environment, sys.argv[0]), agent_setup(root, app.environment)
-    offers = [setup.offer(agent, words) for agent in agents]
-    changes = [change for offer in offers for change in offer.changes]
-    for offer in offers:
-        _tell_left_alone(app, offer)
-    conflicts = _decide_offers(app, root, offers, changes, asked_for=asked_for) if changes else None
-    return _Configured([_offer_document(offer, conflicts) for offer in offers], stale=bool(conflicts))
+def _answer(app: App, made: Iterable[Path], offers: Sequence[Offer], *, asked_for: bool) -> None:
+    """For a program: only proposes, and only if it asked for it."""
+    changing = any(one.files for one in offers)
+    plan_id = propose(app.workspace, offers, app.workspace.person.user()) if changing and asked_for else None
+    app.ui.document(
+        {
+            "workspace": str(app.root),
+            "made": [str(path) for path in made],
+            "agents": [_offer_document(app, one) for one in offers],
+            "plan": app.workspace.plan.ref(plan_id) if plan_id else None,
+        }
+    )
+    if plan_id:
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
 
 
-def _offer_document(offer: Offer, conflicts: Mapping[str, Text] | None) -> dict[str, Any]:
-    files = [change.file for change in offer.changes]
-    theirs = {file: why for file, why in (conflicts or {}).items() if file in files}
+def _offer_document(app: App, found: Offer) -> dict[str, Any]:
+    lacking = missing(found.agent, app.root, app.environment)
     return {
-        "agent": offer.agent.name,
-        "files": files,
-        "written": bool(files) and conflicts is not None and not theirs,
-        "left_alone": {file: str(why) for file, why in {**offer.problems, **theirs}.items()},
+        "agent": found.agent.name,
+        "files": [*found.files],
+        "left_alone": {file: str(why) for file, why in found.problems.items()},
+        "missing": [str(lacking.why), *lacking.lines] if lacking else [],
     }
 
 
-def _tell_left_alone(app: App, offer: Offer) -> None:
-    for file, why in offer.problems.items():
-        _tell_kept(app, file, why)
-    if offer.problems:
-        app.ui.next_step(_agents_command([offer.agent]))
-    elif not offer.changes:
-        app.ui.line(Text("✓ {agent} is set up", agent=offer.agent.title), style="green")
+def _set_up(ctx: click.Context, offers: Sequence[Offer], *, asked_for: bool) -> None:
+    """Proposes the changes and lets the person decide. Ends the command if they do not apply them."""
+    app: App = ctx.obj
+    for found in offers:
+        _tell_left_alone(app, found)
+    changing = [found for found in offers if found.files]
+    refusal = app.workspace.person.refusal() if changing else None
+    if refusal and not asked_for:
+        titles = ", ".join(found.agent.title for found in changing)
+        app.ui.line(Text("Found here: {agents}. To set them up:", agents=titles))
+        app.ui.next_step(_agents_command(found.agent for found in changing))
+        return
+    if changing:
+        plan_id = propose(app.workspace, changing, app.workspace.person.user())
+        name = app.workspace.plan_name(plan_id)
+        if refusal:
+            app.ui.line(Text("{plan} sets them up; it waits for you.", plan=name))
+            raise NoChannel(why=refusal, command=f"ringi apply {name}")
+        decide(ctx, plan_id, full=False, prompter=ApplyPrompter)
+    for found in offers:
+        _tell_rest(app, found)
 
 
-def _decide_offers(
-    app: App, root: Path, offers: Sequence[Offer], changes: Sequence[Change], *, asked_for: bool
-) -> Mapping[str, Text] | None:
-    """None if nothing was written; else the files that somebody wrote to meanwhile."""
-    ui = app.ui
-    agents = [offer.agent for offer in offers if offer.changes]
-    person = TerminalPerson(app.environment)
-    if asked_for:
-        require_person(person, _agents_command(agents))
-    if person.refusal():
-        titles = ", ".join(agent.title for agent in agents)
-        ui.line(Text("Found here: {agents}. To set them up, type in a terminal:", agents=titles))
-        ui.next_step(_agents_command(agents))
-        return None
-    _show_changes(app, changes)
-    if len(agents) > 1:
-        ui.line(Text("For one of them alone: {command}", command=_agents_command(agents[:1])), style="dim")
-    if not confirmed(app, Text("Write this? [y/n]")):
-        ui.line(Text("Nothing was written."))
-        if asked_for:
-            raise click.exceptions.Exit(EXIT_DECLINED)
-        return None
-    conflicts = agent_setup(root, app.environment).carry_out(changes)
-    for change in changes:
-        if change.file not in conflicts:
-            ui.line(Text("✓ {file}", file=change.file), style="green")
-            if note := CONFIGURABLE[change.agent].note_on(change.file):
-                ui.line(note, indent=2)
-    ui.line(Text("To take it back: {command}", command=_UNDO), style="dim")
-    _tell_conflicts(app, conflicts)
-    return conflicts
+def _tell_left_alone(app: App, found: Offer) -> None:
+    for file, why in found.problems.items():
+        app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
+    if found.problems:
+        app.ui.next_step(_agents_command([found.agent]))
+    elif not found.files:
+        app.ui.line(Text("✓ {agent} is set up", agent=found.agent.title), style="green")
 
 
-def _undo_agents(app: App) -> None:
-    ui, setup = app.ui, agent_setup(app.root, app.environment)
-    returns = setup.way_back()
-    changes = [found.change for found in returns if found.change is not None]
-    for found in returns:
-        _tell_return(app, found)
-    if changes:
-        require_person(TerminalPerson(app.environment), _UNDO)
-        _show_changes(app, changes)
-        if not confirmed(app, Text("Take it back? [y/n]")):
-            ui.line(Text("Nothing was written."))
-            raise click.exceptions.Exit(EXIT_DECLINED)
-    else:
-        ui.line(Text("There is nothing to take back."))
-    conflicts = setup.go_back(returns) if returns else {}
-    done = [change.file for change in changes if change.file not in conflicts]
-    if ui.as_json:
-        problems = {found.written.file: found.problem for found in returns if found.problem}
-        kept = {file: str(why) for file, why in {**problems, **conflicts}.items()}
-        ui.document({"workspace": str(app.root), "taken_back": done, "left_alone": kept})
-    exact = {found.written.file for found in returns if found.exact}
-    for file in done:
-        words = Text("✓ {file} is as it was", file=file) if file in exact else Text("✓ {file}", file=file)
-        ui.line(words, style="green")
-    _tell_conflicts(app, conflicts)
-    if conflicts:
-        raise click.exceptions.Exit(EXIT_STALE)
-    if any(found.problem for found in returns):
-        raise click.exceptions.Exit(1)
-
-
-def _tell_return(app: App, found: Return) -> None:
-    file = found.written.file
-    if found.problem:
-        _tell_kept(app, file, found.problem)
-        app.ui.line(Text("Remove the entry ringi by hand, or fix the file and run this again."), indent=2)
-    elif found.change is not None and not found.exact:
-        line = Text("! {file} was changed since; only what ringi wrote is removed", file=file)
-        app.ui.line(line, style="yellow")
-
-
-def _show_changes(app: App, changes: Iterable[Change]) -> None:
-    for change in changes:
-        app.ui.diff(change.diff().decode("utf-8", "backslashreplace"))
-
-
-def _tell_conflicts(app: App, conflicts: Mapping[str, Text]) -> None:
-    for file, why in conflicts.items():
-        _tell_kept(app, file, why)
-
-
-def _tell_kept(app: App, file: str, why: object) -> None:
-    app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
+def _tell_rest(app: App, found: Offer) -> None:
+    """What the new files mean, and what only the person can do."""
+    for file in found.files:
+        if note := found.agent.note_on(file):
+            app.ui.line(Text("{file}: {note}", file=file, note=note))
+    if lacking := missing(found.agent, app.root, app.environment):
+        app.ui.line(Text("! {why}", why=lacking.why), style="yellow")
+        for line in lacking.lines:
+            app.ui.line(Text("{line}", line=line), indent=4)
 
 
 def _agents_command(agents: Iterable[Agent]) -> str:
