@@ -148,11 +148,15 @@ class CheckRunner(Protocol):
         """Whether commands of a plan run in a sandbox in checks before its execution."""
 
     def __call__(
-        self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase
+        self,
+        commands: Sequence[str],
+        files: Mapping[str, tuple[bytes, int] | None],
+        phase: CheckPhase,
+        reviewer: int = 0,
     ) -> tuple[CheckResult, ...]:
         """Runs in a copy of the workspace with these files replaced (bytes, permission bits; None: deleted).
 
-        Stops at the first that fails.
+        Stops at the first that fails. The copy is kept for the process `reviewer`, which removes it.
         """
 
 

@@ -34,7 +34,7 @@ class Recheck:
         self._wake = wake
         self._process = subprocess.Popen(
             # -P: nothing is imported from the project's folder.
-            [sys.executable, "-P", "-m", __name__, str(root), plan_id],
+            [sys.executable, "-P", "-m", __name__, str(root), plan_id, str(os.getpid())],
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -108,11 +108,11 @@ def _end_with_review() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def main(root: str, plan_id: str) -> int:
+def main(root: str, plan_id: str, reviewer: str) -> int:
     _end_with_review()
     try:
         with open_workspace(root) as workspace:
-            workspace.plan.check_again(plan_id)
+            workspace.plan.check_again(plan_id, reviewer=int(reviewer))
     except RingiError as error:
         sys.stdout.write(json.dumps(_told(Text(error.message, **error.details))))
         return 1

@@ -100,8 +100,8 @@ def commands_of(document: PlanDocument) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(state.check_commands or ()), *planned)))
 
 
-def again(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
-    """Runs the plan's checks on a copy with its changes as they are now.
+def again(services: Services, stored: StoredPlan, reviewer: int) -> tuple[CheckResult, ...]:
+    """Runs the plan's checks on a copy with its changes as they are now; see `CheckRunner` for the reviewer.
 
     Raises NoSandbox if there is none: a person who only looks at a plan has not allowed its code to run.
     """
@@ -111,7 +111,7 @@ def again(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
         return ()
     if not services.check.sandboxed():
         raise NoSandbox(why=Text("the checks of a plan under review run in one only"))
-    results = services.check(commands, _files_after(services, stored), CheckPhase.DRY)
+    results = services.check(commands, _files_after(services, stored), CheckPhase.DRY, reviewer)
     _record(services, stored, results)
     return results
 

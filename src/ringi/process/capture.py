@@ -44,6 +44,8 @@ class Ran(NamedTuple):
     """It printed more than was kept."""
     too_long: bool
     """It was ended because of that."""
+    survivors: int = 0
+    """Processes it left that could not be ended."""
 
     @property
     def text(self) -> str:
@@ -96,15 +98,15 @@ def run(
         _listen(command, signals, stdin, outputs, until, on_beat)
         duration = time.monotonic() - began
         timed_out = not command.over and signals.stop is None and time.monotonic() >= until
-        command.end(also=[signals.reader], in_a_hurry=lambda: signals.again)
+        left = command.end(also=[signals.reader], in_a_hurry=lambda: signals.again)
         for kept in outputs:
             kept.drain()
     if signals.stop is not None:
-        raise Interrupted
+        raise Interrupted(survivors=left.survivors)
     code = TIMED_OUT if timed_out else command.exit_code or 0
     said = bytes(outputs[1].data) if errors else b""
     cut, full = any(kept.cut for kept in outputs), any(kept.full for kept in outputs)
-    return Ran(code, duration, bytes(outputs[0].data), said, timed_out, cut, full)
+    return Ran(code, duration, bytes(outputs[0].data), said, timed_out, cut, full, left.survivors)
 
 
 def _listen(

@@ -289,6 +289,9 @@ def last_line(said: bytes) -> str:
     return (said.decode("utf-8", "backslashreplace").strip().splitlines() or [""])[-1]
 
 
+LINK_MODE: Final = b"160000"
+
+
 class IndexEntry(NamedTuple):
     path: bytes
     mode: bytes
@@ -298,7 +301,7 @@ class IndexEntry(NamedTuple):
     @property
     def is_link(self) -> bool:
         """Whether it is a repository of its own."""
-        return self.mode == b"160000"
+        return self.mode == LINK_MODE
 
 
 class TreeFile(NamedTuple):

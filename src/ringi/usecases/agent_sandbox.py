@@ -20,7 +20,6 @@ from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_mounts import CopyMounts, mounts_of_copy
 from ringi.workspace.copy_run import Invocation
-from ringi.workspace.leads_back import leads_back
 from ringi.workspace.places import user_folder
 
 # They give access to what could act in the person's name: keys, containers, the desktop, another terminal.
@@ -112,14 +111,6 @@ def _in_ours(argv: tuple[str, ...]) -> tuple[str, ...]:
     if os.geteuid() or agent.own_sandbox is None or agent.resume is None:
         return argv
     return without_sandbox(agent.own_sandbox, agent.resume.line, argv)
-
-
-def results_doubt(workspace: OpenWorkspace, box: AgentSandbox, env: Mapping[str, str]) -> str:
-    """What may lead a check from the copy to the workspace's own files; empty if nothing does."""
-    root, home = workspace.places.root, _home(env)
-    if home is not None and home.is_relative_to(root):
-        return str(home)
-    return "" if box.bwrap else leads_back(root, env)
 
 
 def writable_places(

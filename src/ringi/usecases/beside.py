@@ -17,7 +17,7 @@ from ringi.process.program import in_copy, program_name
 from ringi.process.terminal import Ended
 from ringi.text import Text
 from ringi.usecases.agent_copies import of_agents, plan_of
-from ringi.usecases.agent_sandbox import AgentSandbox, enclosed, results_doubt
+from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
 from ringi.usecases.agent_state import AgentState
 from ringi.usecases.conversation import conversation_of
 from ringi.usecases.difference_plan import Origin, Taken, propose_difference
@@ -25,6 +25,7 @@ from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import CopyRun, Invocation
 from ringi.workspace.difference import Difference
+from ringi.workspace.leads_back import results_doubt
 
 MCP_SOCKET: Final = "RINGI_MCP_SOCKET"
 FEEDBACK_FILE: Final = "RINGI_FEEDBACK"
@@ -140,7 +141,7 @@ def take(
         # In the agent's sandbox: this runs the agent's code.
         return enclosed(workspace, copy, sandbox, invocation, terminal=False)
 
-    doubt = results_doubt(workspace, sandbox, environment)
+    doubt = results_doubt(workspace.places.root, environment, sandboxed=sandbox.bwrap is not None)
     copy_run = CopyRun(copy, environment, difference, enclosing, doubt)
     results = []
     for check in checks:

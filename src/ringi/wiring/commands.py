@@ -57,9 +57,9 @@ class PlanChecks:
         return self._loaded().sandboxed()
 
     def __call__(
-        self, commands: Sequence[str], files: "Files", phase: "CheckPhase"
+        self, commands: Sequence[str], files: "Files", phase: "CheckPhase", reviewer: int = 0
     ) -> "tuple[CheckResult, ...]":
-        return self._loaded()(commands, files, phase)
+        return self._loaded()(commands, files, phase, reviewer)
 
     def _loaded(self) -> "CopyChecks":
         from ringi.workspace.copy_run import CopyChecks  # noqa: PLC0415  # see the top

@@ -27,6 +27,7 @@ from ringi.workspace.copy_layout import (
     erase_later,
     head_of,
     holds_dependencies,
+    lend,
     make_repository,
     private_folder,
 )
@@ -34,7 +35,8 @@ from ringi.workspace.difference import LARGEST_FILE, Difference, below, differen
 from ringi.workspace.private_git import OWN, Surroundings
 from ringi.workspace.shadow import Captured, CopyShadow, Shadow, doubt
 
-_REMOVED: Final = ".removed-"
+REMOVED: Final = ".removed-"
+"""The names of folders that are being deleted begin with it."""
 LENT: Final = "lent"
 INCLUDE: Final = ".worktreeinclude"
 """Patterns as in `.gitignore`."""
@@ -49,7 +51,11 @@ class Supervisor(Document, frozen=True):
 
     @classmethod
     def this_process(cls) -> "Supervisor":
-        return cls(os.getpid(), process_start(os.getpid()) or "")
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> "Supervisor":
+        return cls(pid, process_start(pid) or "")
 
     @property
     def is_running(self) -> bool:
@@ -76,6 +82,8 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     supervisor: Supervisor | None = None
     command: tuple[str, ...] = ()
     """What runs in the copy."""
+    kept_for: Supervisor | None = None
+    """A scratch copy waits for this process, which removes it."""
     taken: bool = False
     """Its difference has become a plan, or there is none; the next fields say why the copy is kept."""
     plan_id: str = ""
@@ -112,7 +120,7 @@ class WorkCopy:
         around = Surroundings(
             object_format=record.object_format, ignorecase=record.ignorecase, precompose=record.precompose
         )
-        self._shadow = CopyShadow(folder / "base.git", self.tree, record.base, around)
+        self.shadow = CopyShadow(folder / "base.git", self.tree, record.base, around)
 
     @property
     def id(self) -> str:
@@ -176,7 +184,7 @@ class WorkCopy:
             captured = shadow.rebuild()
             made = cls._lay_out(shadow, captured, cache, first)
         try:
-            _take_along(made, shadow, captured, carried, on_progress)
+            take_along(made, shadow, captured, carried, on_progress)
         except BaseException:
             made.remove()
             raise
@@ -191,11 +199,7 @@ class WorkCopy:
         record = CopyRecord(
             workspace=_printable(str(shadow.work_tree)),
             created_at=now.isoformat(timespec="microseconds"),
-            base=captured.tree,
-            nested=tuple(map(_printable, captured.nested)),
-            object_format=shadow.around.object_format,
-            ignorecase=shadow.around.ignorecase,
-            precompose=shadow.around.precompose,
+            **facts_of(shadow, captured),
             **first,
         )
         made = cls(folder, record)
@@ -203,14 +207,7 @@ class WorkCopy:
             made.tree.mkdir(mode=0o700, parents=True)
             folder.chmod(0o700)
             made.note()
-            objects = (shadow.git_dir / "objects", *shadow.around.objects)
-            excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in record.ignored)
-            made._shadow.folder.prepare(shadow.around._replace(objects=objects, excludes=excludes))
-            made._shadow.lay_out(captured.tree)
-            laid_at = made._shadow.trust_files(folder / "lock")
-            index = made._shadow.git_dir / "index"
-            head = make_repository(made.tree, shadow, index, captured.tree, _lend(folder, objects), excludes)
-            made.note(head=head, laid_at=laid_at, own_files=_digests(made.tree / OWN))
+            fill(made, shadow)
         except OSError as error:
             made.remove()
             raise StorageFailed(what=str(folder), why=why_failed(error)) from None
@@ -266,15 +263,15 @@ class WorkCopy:
         if self.is_gone:
             raise CopyFailed(why=Text("its folder {folder} is gone", folder=self.tree))
         special = list(_special_files(self.tree, self.record.laid_at))
-        captured = self._shadow.capture()
+        captured = self.shadow.capture()
         left_out = {name: Text("it is a repository of its own") for name in captured.nested}
         left_out |= dict.fromkeys(captured.unreadable, Text("it cannot be read"))
-        outside = self._shadow.without_ignored([os.fsencode(name) for name in special])
+        outside = self.shadow.without_ignored([os.fsencode(name) for name in special])
         left_out |= dict.fromkeys(map(os.fsdecode, outside), Text("it is neither a file nor a folder"))
         left_out |= dict.fromkeys(_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
         left_out = {name: why for name, why in left_out.items() if not below(name, self.record.carried)}
         wanted: list[TreeChange] = []
-        for change in self._shadow.changes(captured.tree):
+        for change in self.shadow.changes(captured.tree):
             path = os.fsdecode(change.path)
             if below(path, left_out):
                 continue
@@ -282,7 +279,7 @@ class WorkCopy:
                 left_out[path] = reason
             else:
                 wanted.append(change)
-        blobs = self._shadow.blobs(
+        blobs = self.shadow.blobs(
             [change.oid for change in wanted if change.after != ABSENT]
             + [change.old_oid for change in wanted if change.before != ABSENT]
         )
@@ -292,7 +289,7 @@ class WorkCopy:
         """Whether one of the paths was there when the copy was made."""
         if any(path in self.record.own_files for path in paths):
             return True
-        return bool(paths) and self._shadow.began_with([os.fsencode(path) for path in paths])
+        return bool(paths) and self.shadow.began_with([os.fsencode(path) for path in paths])
 
     def head_message(self) -> tuple[str, str] | None:
         """Subject and body of the newest commit in the copy. Reads no configuration from the copy."""
@@ -300,10 +297,10 @@ class WorkCopy:
         commit = head_of(git_dir)
         if commit is None or commit == self.record.head:
             return None
-        reader = Git(self._shadow.git_dir, more_objects=git_dir / "objects", time_limit=20)
+        reader = Git(self.shadow.git_dir, more_objects=git_dir / "objects", time_limit=20)
         try:
-            self._shadow.guard_again()
-            if self._shadow.git.attempt("cat-file", "-e", commit).code == 0:
+            self.shadow.guard_again()
+            if self.shadow.git.attempt("cat-file", "-e", commit).code == 0:
                 return None  # another existing commit was checked out
             told = reader.run("log", "-1", "--no-show-signature", "--format=%s%x00%b", commit, "--")
         except RingiError:
@@ -317,9 +314,9 @@ class WorkCopy:
 
         Without `wait` its files are deleted in the background, even after the caller's end.
         """
-        left = [*self.folder.parent.glob(_REMOVED + "*")]
+        left = [*self.folder.parent.glob(REMOVED + "*")]
         if self.folder.is_dir() and not self.folder.is_symlink():
-            gone = self.folder.rename(self.folder.with_name(_REMOVED + self.folder.name))
+            gone = self.folder.rename(self.folder.with_name(REMOVED + self.folder.name))
             if wait:
                 left.append(gone)
             else:
@@ -328,16 +325,30 @@ class WorkCopy:
             erase(path)
 
 
-def _lend(folder: Path, objects: Sequence[Path]) -> tuple[Path, ...]:
-    """Gives borrowed objects a path that is the same inside a sandbox, where the copy hides theirs."""
-    (folder / LENT).mkdir()
-    links = tuple(folder / LENT / str(number) for number in range(len(objects)))
-    for link, lent in zip(links, objects, strict=True):
-        link.symlink_to(lent)
-    return links
+def facts_of(shadow: Shadow, captured: Captured) -> dict[str, Any]:
+    """What a copy's record says about the workspace."""
+    return {
+        "base": captured.tree,
+        "nested": tuple(map(_printable, captured.nested)),
+        "object_format": shadow.around.object_format,
+        "ignorecase": shadow.around.ignorecase,
+        "precompose": shadow.around.precompose,
+    }
 
 
-def _take_along(
+def fill(copy: WorkCopy, shadow: Shadow) -> None:
+    """Its tree is empty, or its index knows each file there."""
+    objects = (shadow.git_dir / "objects", *shadow.around.objects)
+    excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in copy.record.ignored)
+    copy.shadow.folder.prepare(shadow.around._replace(objects=objects, excludes=excludes))
+    copy.shadow.lay_out(copy.base)
+    laid_at = copy.shadow.trust_files(copy.folder / "lock")
+    lent = lend(copy.folder / LENT, objects)
+    head = make_repository(copy.tree, shadow, copy.shadow.git_dir / "index", copy.base, lent, excludes)
+    copy.note(head=head, laid_at=laid_at, own_files=_digests(copy.tree / OWN))
+
+
+def take_along(
     copy: WorkCopy,
     shadow: Shadow,
     captured: Captured,

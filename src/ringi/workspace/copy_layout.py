@@ -6,12 +6,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed, Unsupported
-from ringi.process.git import Git, environment, index_entries, listed, quoted, read_small, settings
+from ringi.process.git import LINK_MODE, Git, environment, index_entries, listed, quoted, read_small, settings
 from ringi.text import Text
 from ringi.workspace.paths import normalise
 from ringi.workspace.private_git import OWN
@@ -109,6 +109,17 @@ def make_repository(
     return commit
 
 
+def lend(folder: Path, objects: Sequence[Path]) -> tuple[Path, ...]:
+    """Gives borrowed objects a path that is the same inside a sandbox, where the copy hides theirs."""
+    if folder.is_dir():
+        erase(folder)
+    folder.mkdir()
+    links = tuple(folder / str(number) for number in range(len(objects)))
+    for link, lent in zip(links, objects, strict=True):
+        link.symlink_to(lent)
+    return links
+
+
 def _alternate(folder: Path) -> bytes:
     """Unquoted if possible: other readers of repositories know no quotes."""
     line = os.fsencode(folder)
@@ -117,7 +128,10 @@ def _alternate(folder: Path) -> bytes:
 
 def _complete(git: Git, tree: Path) -> None:
     """Files in the commit that the captured tree leaves out."""
-    entries = list(index_entries(git.run("ls-files", "-s", "-z")))
+    listing = git.run("ls-files", "-s", "-z")
+    if LINK_MODE not in listing and b"\t" + OWN.encode() not in listing:
+        return  # most have none, and reading a long list takes long
+    entries = list(index_entries(listing))
     for entry in entries:
         if entry.is_link:  # an empty folder is a submodule that was not fetched: no change
             (tree / os.fsdecode(entry.path)).mkdir(parents=True, exist_ok=True)

@@ -5,30 +5,36 @@ get scratch copies, which are removed when they are done.
 """
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.plan import CheckPhase, CheckResult
-from ringi.errors import CopyFailed, NoSandbox, PathRefused, StorageFailed
+from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.process.capture import Limit, Ran, last, run, shell
 from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
 from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
 from ringi.workspace.commands import WorkspaceCommands
-from ringi.workspace.copy import Supervisor, WorkCopy
+from ringi.workspace.copy import Supervisor, WorkCopy, put
 from ringi.workspace.copy_mounts import mounts_of_copy
+from ringi.workspace.copy_renewal import imprint_of, renewed
 from ringi.workspace.difference import Difference
+from ringi.workspace.imprint import Imprint
+from ringi.workspace.leads_back import results_doubt
 from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
 
 # A copy with this mark contains no work of a person: if its process was killed, the next command removes it.
 SCRATCH: Final = "ringi diagnostics"
 _KEPT_OUTPUT: Final = 16_384
+_IMPRINT: Final = "imprint"
 
 Files = Mapping[str, tuple[bytes, int] | None]
 """Bytes and permission bits; None for a deleted file."""
@@ -81,6 +87,8 @@ class CopyRun:
         self._environment = environment
         self._enclosing = enclosing
         self._doubt = doubt
+        self.settled = True
+        """Nothing of what was started here runs any more."""
 
     @property
     def tree(self) -> str:
@@ -98,16 +106,23 @@ class CopyRun:
     ) -> Ran:
         """A shell command. `env` replaces `environment`."""
         inside = self._enclosing(Invocation(shell(command), self.environment if env is None else env))
-        with _in_words(self.copy.folder):
-            return run(
-                inside.argv,
-                cwd=self.copy.folder_of_commands,
-                env=inside.env,
-                timeout_sec=timeout_sec,
-                output=output,
-                errors=errors,
-                mark=self.copy.id,
-            )
+        self.settled = False
+        try:
+            with _in_words(self.copy.folder):
+                ran = run(
+                    inside.argv,
+                    cwd=self.copy.folder_of_commands,
+                    env=inside.env,
+                    timeout_sec=timeout_sec,
+                    output=output,
+                    errors=errors,
+                    mark=self.copy.id,
+                )
+        except Interrupted as error:
+            self.settled = error.details.get("survivors") == 0
+            raise
+        self.settled = ran.survivors == 0
+        return ran
 
     def check(self, command: str, timeout_sec: float, phase: CheckPhase | UnsetType = UNSET) -> CheckResult:
         ran = self.run(command, timeout_sec=timeout_sec, output=last(_KEPT_OUTPUT))
@@ -159,7 +174,9 @@ class CopyRun:
 class ScratchCopies:
     """A copy of the workspace with some files replaced; a fresh one on request.
 
-    It is removed when the block ends, also by an error.
+    It is removed when the block ends, also by an error. If it is kept for somebody, it waits for their next
+    block, which brings it to the same state as a fresh one but much faster. That needs a sandbox: commands
+    outside one could change what we know about the copy.
     """
 
     def __init__(
@@ -170,6 +187,8 @@ class ScratchCopies:
         carry: Sequence[str] = (),
         files: Files | None = None,
         enclosing: Callable[[WorkCopy], Enclosing] = lambda _: _as_it_is,
+        doubt: str = "",
+        keep_for: Supervisor | None = None,
         on_progress: Progress = lambda _: None,
     ) -> None:
         self._places = places
@@ -177,8 +196,11 @@ class ScratchCopies:
         self._carry = carry
         self._files = files or {}
         self._enclosing = enclosing
+        self._doubt = doubt
+        self._keep_for = keep_for
         self._on_progress = on_progress
         self._copy: WorkCopy | None = None
+        self._imprint: Imprint | None = None
         self._run: CopyRun | None = None
 
     def __enter__(self) -> Self:
@@ -197,7 +219,7 @@ class ScratchCopies:
 
     def _make(self) -> CopyRun:
         remove_abandoned(self._places.copies)
-        copy = self._copy = WorkCopy.make(
+        copy = self._copy = self._kept() or WorkCopy.make(
             self._places.root,
             self._places.state,
             self._places.copies,
@@ -207,22 +229,59 @@ class ScratchCopies:
             on_progress=self._on_progress,
         )
         # What a command writes must not become a plan after a crash.
-        copy.note(taken=True)
+        copy.note(taken=True, kept_for=self._keep_for)
+        # Before the files are laid over it: the next block has others.
+        self._imprint = imprint_of(copy) if self._keep_for else None
         if self._files:
             lay_over(Tree(OsFileSystem(), copy.tree), self._files)
         difference = copy.difference() if self._files else None
-        return CopyRun(copy, self._environment, difference, self._enclosing(copy))
+        return CopyRun(copy, self._environment, difference, self._enclosing(copy), self._doubt)
+
+    def _kept(self) -> WorkCopy | None:
+        places = self._places
+        for copy in kept_for(places.copies, self._keep_for) if self._keep_for else ():
+            imprint = _taken_up(copy.folder / _IMPRINT)
+            if imprint is None and copy.is_running:
+                continue
+            copy.note(supervisor=Supervisor.this_process())
+            again = imprint and renewed(
+                copy, imprint, places.root, places.state, carry=self._carry, on_progress=self._on_progress
+            )
+            if again:
+                return again
+            _remove(copy, self._on_progress)
+        return None
 
     def discard(self) -> None:
-        copy, self._copy, self._run = self._copy, None, None
+        """Unless it can be kept."""
+        copy, settled = self._copy, self._run is not None and self._run.settled
+        self._copy, self._run = None, None
         if copy is None:
             return
-        try:
-            copy.remove()
-        except (StorageFailed, OSError) as error:
-            # The commands' results still count; the next removal tries again.
-            why = error.details["why"] if isinstance(error, StorageFailed) else why_failed(error)
-            self._on_progress(Text("{path} cannot be removed: {why}", path=str(copy.folder), why=why))
+        if settled and self._imprint is not None:
+            with contextlib.suppress(StorageFailed):
+                put(copy.folder / _IMPRINT, msgspec.msgpack.encode(self._imprint))
+                return
+        _remove(copy, self._on_progress)
+
+
+def _taken_up(path: Path) -> Imprint | None:
+    """Not there while somebody works in the copy, or if they were killed: then nobody knows what runs."""
+    try:
+        data = path.read_bytes()
+        path.unlink()
+        return msgspec.msgpack.decode(data, type=Imprint)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _remove(copy: WorkCopy, on_progress: Progress) -> None:
+    try:
+        copy.remove()
+    except (StorageFailed, OSError) as error:
+        # The commands' results still count; the next removal tries again.
+        why = error.details["why"] if isinstance(error, StorageFailed) else why_failed(error)
+        on_progress(Text("{path} cannot be removed: {why}", path=str(copy.folder), why=why))
 
 
 class CopyChecks:
@@ -255,15 +314,21 @@ class CopyChecks:
         except NoSandbox:
             return False
 
-    def __call__(self, commands: Sequence[str], files: Files, phase: CheckPhase) -> tuple[CheckResult, ...]:
+    def __call__(
+        self, commands: Sequence[str], files: Files, phase: CheckPhase, reviewer: int = 0
+    ) -> tuple[CheckResult, ...]:
         results: list[CheckResult] = []
+        # Nobody has approved these bytes yet.
+        inside = phase is CheckPhase.DRY and self.sandboxed()
         with ScratchCopies(
             self._places,
             self._environment,
             carry=self._carry,
             files=files,
-            # Nobody has approved these bytes yet.
-            enclosing=self._sandbox if phase is CheckPhase.DRY and self.sandboxed() else lambda _: _as_it_is,
+            enclosing=self._sandbox if inside else lambda _: _as_it_is,
+            # Before and after an execution the workspace itself has these bytes: nothing leads astray.
+            doubt=self._doubt(sandboxed=inside) if phase is CheckPhase.DRY else "",
+            keep_for=Supervisor.of(reviewer) if inside and reviewer else None,
             on_progress=self._on_progress,
         ) as copies:
             for command in commands:
@@ -274,12 +339,16 @@ class CopyChecks:
                     break
         return tuple(results)
 
+    def _doubt(self, *, sandboxed: bool) -> str:
+        return results_doubt(self._places.root, self._environment, sandboxed=sandboxed)
+
     def _sandbox(self, copy: WorkCopy) -> Enclosing:
         def enclosing(invocation: Invocation) -> Invocation:
             if self._commands_in is None:
                 return invocation
             home = Path(self._environment.get("HOME", ""))
-            place = mounts_of_copy(copy, self._places.root, home if home.is_absolute() else None)
+            real = Path(os.path.realpath(home)) if home.is_absolute() else None
+            place = mounts_of_copy(copy, self._places.root, real)
             commands = self._commands_in(copy.tree)
             argv, env = commands.enclosed(invocation.argv, copy.tree, invocation.env, copy=place)
             return Invocation(argv, {**env, WITH_VARIABLE: copy.id})
@@ -287,12 +356,28 @@ class CopyChecks:
         return enclosing
 
 
+def _scratch(copies: Path) -> list[WorkCopy]:
+    return [copy for copy in WorkCopy.all(copies) if copy.record.command == (SCRATCH,)]
+
+
+def kept_for(copies: Path, process: Supervisor) -> list[WorkCopy]:
+    return [copy for copy in _scratch(copies) if copy.record.kept_for == process]
+
+
 def remove_abandoned(copies: Path) -> None:
     """Scratch copies whose process was killed."""
-    for copy in WorkCopy.all(copies):
-        if copy.record.command == (SCRATCH,) and copy.record.supervisor and not copy.is_running:
+    for copy in _scratch(copies):
+        users = (copy.record.supervisor, copy.record.kept_for)
+        if copy.record.supervisor and not any(user and user.is_running for user in users):
             with contextlib.suppress(StorageFailed):  # it does no harm
                 copy.remove()
+
+
+def remove_kept(copies: Path) -> None:
+    """Scratch copies that were kept for this process."""
+    for copy in kept_for(copies, Supervisor.this_process()):
+        with contextlib.suppress(StorageFailed, OSError):  # the next command tries again
+            copy.remove(wait=False)
 
 
 def lay_over(tree: Tree, files: Files) -> None:

@@ -17,6 +17,17 @@ _SEARCHED: Final = ("PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB", "CLASSPATH
 _LARGEST: Final = 1_000_000
 
 
+def results_doubt(root: Path, environment: Mapping[str, str], *, sandboxed: bool) -> str:
+    """What may lead a check to the project's own files; empty if nothing does. `root` is a real path.
+
+    A copy cannot stand in for a home folder: there a sandbox does not help.
+    """
+    home = Path(environment.get("HOME", ""))
+    if home.is_absolute() and Path(os.path.realpath(home)).is_relative_to(root):
+        return str(home)
+    return "" if sandboxed else leads_back(root, environment)
+
+
 def leads_back(root: Path, environment: Mapping[str, str]) -> str:
     """The variable or file that does; empty if none was found. `root` is a real path."""
     for name in _SEARCHED:

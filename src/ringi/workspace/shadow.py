@@ -82,8 +82,8 @@ class PrivateGit:
         return self.capture()
 
     def lay_out(self, tree: str) -> None:
-        """Fills the empty work tree; the index knows every file from then on."""
-        self.git.run("read-tree", "-m", "-u", tree)
+        """Fills the work tree, which is empty or has only files that the index knows; it knows all then."""
+        self.git.run("read-tree", "--reset", "-u", tree)
 
     def ignored(self, patterns: Path | None = None) -> tuple[str, ...]:
         """The top-most ignored files and folders, or those that a file with patterns names.

@@ -308,3 +308,14 @@ def test_laying_over_replaces_a_name_and_not_what_it_shares_bytes_with(tmp_path:
     assert (tmp_path / "tree" / "one.txt").read_text() == "two\n"
     assert (tmp_path / "tree" / "one.txt").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "outside.txt").read_text() == "one\n"
+
+
+@pytest.mark.req("PT-16")
+def test_a_result_is_not_claimed_if_something_leads_to_the_project(places: Places, repo: Path) -> None:
+    plain, home, path = (
+        run(places, "true", environment=more)[0]
+        for more in ({}, {"HOME": str(repo)}, {"PYTHONPATH": f"/elsewhere:{repo}/src"})
+    )
+    assert (plain.passed, plain.doubt) == (True, UNSET)
+    assert (home.exit_code, home.passed, home.doubt) == (0, False, str(repo))
+    assert (path.exit_code, path.passed, path.doubt) == (0, False, "PYTHONPATH")

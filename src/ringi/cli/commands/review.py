@@ -26,6 +26,7 @@ from ringi.usecases.plan_review import PlanReview
 from ringi.usecases.review import ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.review import told
+from ringi.workspace.copy_run import remove_kept
 
 _LEAST: Final = (20, 5)
 _NOTHING: Final = (0, 0)
@@ -85,7 +86,10 @@ def decide(
         raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
     require_terminal(app, f"ringi {ctx.info_name} {ref.name}")
     looked = ReviewedPlan(app.workspace, plan_id)
-    ended = _on_screen(app, looked) if full else _in_dialogue(app, looked, prompter)
+    try:
+        ended = _on_screen(app, looked) if full else _in_dialogue(app, looked, prompter)
+    finally:
+        remove_kept(app.workspace.places.copies)
     if ended is ReviewEnd.UNDO:
         ctx.invoke(undo, plan=ref.name, sign=None)
         return
