@@ -11,6 +11,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── CopyFailed            the work copy could not be made or read
 │   ├── ExecutionAborted      an execution stopped before its end
 │   ├── CommitFailed          the files are written, but not committed
+│   ├── RevertFailed          the files are restored, but the plan's commit is not reverted
 │   ├── SigningFailed         no signature could be made
 │   ├── NoPort                a port that cannot be used
 │   ├── NotProven             what was carried out is not what was approved
@@ -185,6 +186,12 @@ class CommitFailed(Failed):
     code = "commit_failed"
     message = "The files of {plan} are written, but there is no commit: {why}"
     hint = "Commit them yourself, or undo the plan: ringi undo {plan}"
+
+
+class RevertFailed(Failed):
+    code = "revert_failed"
+    message = "The files are back to before {plan}, but no commit reverts its own: {why}"
+    hint = "Commit them yourself: git status"
 
 
 class SessionFailed(Failed):
@@ -406,7 +413,7 @@ class UndoStale(Stale):
 
 class UndoChanged(Stale):
     code = "undo_changed"
-    message = "The files changed after they were shown to you; nothing was undone."
+    message = "The files or the branch changed after they were shown to you; nothing was undone."
     hint = "Look again: ringi undo {plan}"
 
 

@@ -101,21 +101,39 @@ class CommitPlace(NamedTuple):
     hooks: tuple[str, ...]
 
 
+class Committed(NamedTuple):
+    """A file as git stores it."""
+
+    mode: str
+    data: bytes
+
+
+class CommitChange(NamedTuple):
+    """What a commit changed."""
+
+    parent: str
+    """Empty for the first one."""
+    paths: tuple[str, ...]
+
+
 class CommitOrder(NamedTuple):
     parent: str
     message: str
     """The whole message."""
     marks: tuple[str, ...]
     """Lines of the message that are unique to this commit."""
-    files: Mapping[str, bytes | None]
-    """The bytes of each; None if it is deleted."""
+    files: Mapping[str, bytes | Committed | None]
+    """The bytes of each as it is in the workspace, or what is committed whatever is there; None: deleted."""
 
 
 class Commits(Protocol):
     """The person's own repository, as far as a commit needs it."""
 
-    def place(self, paths: Sequence[str]) -> CommitPlace:
-        """Only inspects. Raises NoCommit if these paths cannot be committed now."""
+    def place(self, paths: Sequence[str], *, unstaged: bool = False) -> CommitPlace:
+        """Only inspects. Raises NoCommit if these paths cannot be committed now.
+
+        With `unstaged`, also if something is staged there.
+        """
 
     def make(self, order: CommitOrder) -> CommitOutcome:
         """Uses the person's own settings and hooks; leaves everything else that is staged or changed."""
@@ -126,8 +144,11 @@ class Commits(Protocol):
     def settle(self, commit: str) -> None:
         """Updates the index to the commit, if a crash prevented that and nobody staged anything since."""
 
-    def files(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """The bytes at these paths in the commit; None if there is no file. Raises NoCommit if it is gone."""
+    def files(self, commit: str, paths: Sequence[str]) -> dict[str, Committed | None]:
+        """What is at these paths in the commit; None if there is no file. Raises NoCommit if it is gone."""
+
+    def change(self, commit: str) -> CommitChange:
+        """Raises NoCommit if the current branch does not have the commit, or if it is a merge."""
 
 
 class Signer(NamedTuple):

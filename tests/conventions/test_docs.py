@@ -103,7 +103,7 @@ def problem_of(line: str) -> str | None:
 
 def _options(command: click.Command) -> set[str]:
     given = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
-    return HELP | {name for option in given for name in option.opts}
+    return HELP | {name for option in given for name in (*option.opts, *option.secondary_opts)}
 
 
 @by_name

@@ -92,18 +92,78 @@ def test_json_says_what_became_of_it(desk: Desk):
     assert json.loads(done.stdout)["commit"]["commit"] == ""
 
 
-def test_undo_says_that_the_commit_stays(desk: Desk):
-    before = desk.files()
+def carried_out(desk: Desk) -> tuple[str, str]:
+    """Its name and its commit."""
     name = wished(desk)
     approved(desk, name)
     desk.run("execute", name)
-    commit = desk.git("rev-parse", "HEAD").strip()
+    return name, desk.git("rev-parse", "HEAD").strip()
+
+
+@pytest.mark.req("PT-12")
+def test_undo_offers_to_revert_the_commit(desk: Desk):
+    before = desk.files()
+    hook(desk.root, "pre-commit", "exit 0")
+    name, commit = carried_out(desk)
     terminal = desk.terminal("undo", name)
-    seen = terminal.answer(r"\[y/n\]", "y")
+    asked = " ".join(terminal.answer(r"\[y/n\]", "y").split())
+    assert f"{name} was committed as {commit[:12]}. Revert it with a new commit? [y/n]" in asked
+    seen = " ".join(terminal.answer(r"Go\? \[y/n\]", "y").split())
+    code, after = terminal.end()
+    assert code == 0, after
+    assert 'then commits on main: Revert "Say more" (hooks: pre-commit)' in seen
+    assert f"2 files go back to before {name}; a new commit reverts {commit[:12]}. Go? [y/n]" in seen
+    reverting = desk.git("rev-parse", "HEAD").strip()
+    assert f"✓ commit {reverting[:12]}" in after
+    assert "stays" not in after
+    assert desk.files() == before
+    assert desk.git("rev-parse", "HEAD^").strip() == commit
+    assert desk.git("diff", "HEAD", "HEAD^^") == ""
+    assert desk.git("status", "--porcelain", "--", ":!.agent") == ""
+
+
+@pytest.mark.req("PT-12")
+def test_without_it_the_commit_stays(desk: Desk):
+    before = desk.files()
+    name, commit = carried_out(desk)
+    terminal = desk.terminal("undo", name)
+    terminal.answer(r"\[y/n\]", "n")
+    terminal.answer(r"Go\? \[y/n\]", "y")
     code, after = terminal.end()
     assert code == 0
-    assert f"git revert {commit[:12]}" in " ".join(seen.split())
     assert f"Commit {commit[:12]} stays" in " ".join(after.split())
+    assert desk.files() == before
+    assert desk.git("rev-parse", "HEAD").strip() == commit
+
+
+@pytest.mark.req("PT-12")
+def test_why_it_cannot_be_reverted(desk: Desk):
+    name, commit = carried_out(desk)
+    (desk.root / "new.txt").write_text("mine\n")
+    desk.git("add", "new.txt")
+    terminal = desk.terminal("undo", name, "--commit")
+    code, seen = terminal.end()
+    assert code == 6
+    assert "new.txt cannot go back" in seen
+    terminal = desk.terminal("undo", name)
+    seen = " ".join(terminal.answer(r"\[y/n\]", "y").split())
+    code, _ = terminal.end()
+    assert code == 4
+    assert f"! {name} was committed as {commit[:12]}, which cannot be reverted here: " in seen
+    assert f"1 file goes back to before {name}; 1 is left alone. Go? [y/n]" in seen
+    assert desk.git("rev-parse", "HEAD").strip() == commit
+
+
+@pytest.mark.req("PT-12")
+def test_a_hook_that_refuses_the_revert(desk: Desk):
+    before = desk.files()
+    name, commit = carried_out(desk)
+    hook(desk.root, "pre-commit", "echo not now >&2; exit 1")
+    terminal = desk.terminal("undo", name, "--commit")
+    terminal.answer(r"Go\? \[y/n\]", "y")
+    code, after = terminal.end()
+    assert code == 1
+    assert "no commit reverts its own: not now" in " ".join(after.split())
     assert desk.files() == before
     assert desk.git("rev-parse", "HEAD").strip() == commit
 

@@ -82,6 +82,8 @@ class CommitSubject(Document, frozen=True):
     message: str
     hooks: tuple[str, ...] = ()
     """Names of the repository's hooks that will run."""
+    reverts: tuple[str, ...] | UnsetType = UNSET
+    """For an undo: the plan's commits that it takes back, newest first."""
 
 
 class ApprovalSubject(Versioned, frozen=True, kw_only=True):

@@ -107,6 +107,8 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     steps: tuple[Step, ...] | UnsetType = UNSET
     refused: tuple[str, ...] | UnsetType = UNSET
     """Files that an undo leaves as they are, because somebody wrote to them since."""
+    commits: bool | UnsetType = UNSET
+    """Whether a commit follows an undo."""
 
 
 class CommitOutcome(Document, frozen=True):

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from ringi.domain.codec import blob_id
 from ringi.domain.execution import CommitOutcome
 from ringi.errors import Interrupted, NoCommit
-from ringi.ports import CommitOrder, CommitPlace
+from ringi.ports import CommitChange, CommitOrder, CommitPlace, Committed
 from ringi.process.git import (
     ABSENT,
     NO_FETCH,
@@ -67,6 +67,7 @@ _UNDER_WAY: Final = {
 }
 _SEARCHED: Final = 1000
 _SHOWN: Final = 5
+_ID_SHOWN: Final = 12
 _TRIES: Final = 10
 _PAUSE: Final = 0.2
 
@@ -82,13 +83,13 @@ class GitCommits:
         self._git = _PersonalGit(self._root, environment)
         self._on_progress = on_progress
 
-    def place(self, paths: Sequence[str]) -> CommitPlace:
+    def place(self, paths: Sequence[str], *, unstaged: bool = False) -> CommitPlace:
         git_dir, hooks = self._repository()
         for name, why in _UNDER_WAY.items():
             if os.path.lexists(git_dir / name):
                 raise NoCommit(why=why)
         try:
-            self._require_fit({os.fsencode(path): path for path in paths})
+            self._require_fit({os.fsencode(path): path for path in paths}, unstaged=unstaged)
         except _GitFailed as error:
             raise NoCommit(why=str(error)) from None
         branch = self._git.line("symbolic-ref", "-q", "--short", "HEAD")
@@ -116,11 +117,11 @@ class GitCommits:
         named = {setting.partition("\n")[2] for setting in out.split("\0")}
         return tuple(name for name in _HOOKS if name in named or os.access(folder / name, os.X_OK))
 
-    def _require_fit(self, wanted: Mapping[bytes, str]) -> None:
+    def _require_fit(self, wanted: Mapping[bytes, str], *, unstaged: bool) -> None:
         known = list(index_entries(self._git.look("ls-files", "-s", "-z")))
         links = {entry.path for entry in known if entry.is_link}
         for name, path in wanted.items():
-            if inside := self._repository_around(name, links):
+            if inside := _repository_around(self._root, name, links):
                 raise NoCommit(
                     why=Text("{path} belongs to the repository {inside}", path=path, inside=inside)
                 )
@@ -129,7 +130,11 @@ class GitCommits:
         head = self._head()
         staged = self._git.look("diff-index", "--cached", "--name-only", "-z", head) if head else b""
         index = {entry.path: entry.oid.decode() for entry in known}
-        for name in wanted.keys() & set(staged.split(b"\0")):
+        for name in sorted(wanted.keys() & set(staged.split(b"\0"))):
+            if unstaged:
+                raise NoCommit(
+                    why=Text("something is staged in {path}; commit or unstage that", path=wanted[name])
+                )
             # After a commit the index has what was committed; staged content that is in no file would go.
             if not _holds(self._root / wanted[name], index.get(name, "")):
                 raise NoCommit(
@@ -146,12 +151,6 @@ class GitCommits:
         if out := self._git.look("check-ignore", "-z", "--stdin", stdin=asked, fine=(0, 1)):
             ignored = os.fsdecode(out.split(b"\0")[0]).removeprefix("./")
             raise NoCommit(why=Text("git ignores {path}", path=ignored))
-
-    def _repository_around(self, name: bytes, links: Collection[bytes]) -> str:
-        parts, top = name.split(b"/"), os.fsencode(self._root) + b"/"
-        above = [b"/".join(parts[:count]) for count in range(1, len(parts))]
-        found = [folder for folder in above if folder in links or os.path.lexists(top + folder + b"/.git")]
-        return os.fsdecode(found[0]) if found else ""
 
     def make(self, order: CommitOrder) -> CommitOutcome:
         with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
@@ -180,8 +179,14 @@ class GitCommits:
 
         git("read-tree", order.parent or "--empty")
         gone = [os.fsencode(path) for path, data in order.files.items() if data is None]
-        there = {os.fsencode(path): data for path, data in order.files.items() if data is not None}
+        there = {os.fsencode(path): data for path, data in order.files.items() if isinstance(data, bytes)}
         git("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
+        exact = [
+            f"{file.mode} {_written(git, file.data)}\t".encode() + os.fsencode(path)
+            for path, file in order.files.items()
+            if isinstance(file, Committed)
+        ]
+        git("update-index", "--add", "--replace", "-z", "--index-info", stdin=listed(exact))
         git("update-index", "--add", "--replace", "-z", "--stdin", stdin=listed(there))
         staged = {entry.path: entry.oid.decode() for entry in index_entries(git("ls-files", "-s", "-z"))}
         for name, data in there.items():
@@ -227,16 +232,45 @@ class GitCommits:
         except _GitFailed as error:
             yield Text("the index still has the files as before: {why}", why=str(error))
 
-    def files(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+    def files(self, commit: str, paths: Sequence[str]) -> dict[str, Committed | None]:
         try:
             listing = self._git.look("ls-tree", "-r", "-z", "--full-tree", commit)
-            oids = {file.path: file.oid for file in tree_files(listing)}
-            found = {path: oids.get(os.fsencode(path)) for path in paths}
-            asked = "".join(f"{oid}\n" for oid in found.values() if oid)
+            known = {file.path: file for file in tree_files(listing)}
+            found = {path: known.get(os.fsencode(path)) for path in paths}
+            asked = "".join(f"{file.oid}\n" for file in found.values() if file)
             data = _blobs(self._git.look("cat-file", "--batch", stdin=asked.encode()))
         except _GitFailed as error:
             raise NoCommit(why=str(error)) from None
-        return {path: data.get(oid) if oid else None for path, oid in found.items()}
+        return {
+            path: Committed(file.mode, data[file.oid]) if file and file.oid in data else None
+            for path, file in found.items()
+        }
+
+    def change(self, commit: str) -> CommitChange:
+        shown = commit[:_ID_SHOWN]
+        if self._git.line("merge-base", commit, "HEAD") != commit:
+            raise NoCommit(why=Text("commit {id} is not on this branch", id=shown))
+        parents = self._git.line("rev-parse", f"{commit}^@").split()
+        if len(parents) > 1:
+            raise NoCommit(why=Text("commit {id} is a merge", id=shown))
+        words = ("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", commit)
+        try:
+            found = tree_changes(self._git.look(*words))
+        except _GitFailed as error:
+            raise NoCommit(why=str(error)) from None
+        return CommitChange("".join(parents), tuple(os.fsdecode(one.path) for one in found))
+
+
+def _written(git: Callable[..., bytes], data: bytes) -> str:
+    """The id of these bytes, stored as they are."""
+    return git("hash-object", "-w", "--stdin", stdin=data).decode().strip()
+
+
+def _repository_around(root: Path, name: bytes, links: Collection[bytes]) -> str:
+    parts, top = name.split(b"/"), os.fsencode(root) + b"/"
+    above = [b"/".join(parts[:count]) for count in range(1, len(parts))]
+    found = [folder for folder in above if folder in links or os.path.lexists(top + folder + b"/.git")]
+    return os.fsdecode(found[0]) if found else ""
 
 
 def _holds(file: Path, oid: str) -> bool:

@@ -8,7 +8,7 @@ After a crash the repository itself says whether the commit was made; it is neve
 import contextlib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -35,8 +35,9 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.errors import NoCommit, PathRefused, StorageFailed, Superseded
+from ringi.plans.commit_revert import reverted
 from ringi.plans.services import Services
-from ringi.ports import CommitOrder, CommitPlace, Commits, NewEvent, StoredIntent
+from ringi.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
 from ringi.text import Text, visible
 from ringi.workspace.tree import differing
 
@@ -125,10 +126,10 @@ def _place(services: Services, changes: Iterable[FileChange], specs: Sequence[Ac
     paths = [change.path for change in changes if not change.folder]
     if not paths:
         raise NoCommit(why=Text("no file of it changes"))
-    return _commits(services).place(paths)
+    return commits_of(services).place(paths)
 
 
-def _commits(services: Services) -> Commits:
+def commits_of(services: Services) -> Commits:
     if services.commits is None:
         raise NoCommit(why=Text("there is no git repository"))
     return services.commits()
@@ -161,12 +162,12 @@ def _mixed(services: Services, parent: str, changes: Sequence[FileChange]) -> tu
         with contextlib.suppress(PathRefused, StorageFailed, OSError):
             if change.before and not change.folder and (found := services.tree.look(change.path)):
                 now[change.path] = found.data
-    committed = _commits(services).files(parent, list(now))
+    committed = commits_of(services).files(parent, list(now))
     return tuple(path for path, data in now.items() if not _same(committed.get(path), data))
 
 
-def _same(committed: bytes | None, data: bytes) -> bool:
-    return committed is not None and committed in {data, data.replace(b"\r\n", b"\n")}
+def _same(committed: Committed | None, data: bytes) -> bool:
+    return committed is not None and committed.data in {data, data.replace(b"\r\n", b"\n")}
 
 
 def difference(approved: CommitSubject, now: CommitSubject) -> Text | None:
@@ -200,15 +201,11 @@ def _made(
     services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome:
     files = written(services.store.executions(subject.plan_id), approval.id, subject)
-    commits = _commits(services)
-    now = commits.place(list(files))
+    commits = commits_of(services)
+    data = reverted(commits, wanted.reverts) if wanted.reverts else _bytes_of(services, files)
+    now = commits.place(list(data), unstaged=bool(wanted.reverts))
     if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, now.hooks)):
         raise NoCommit(why=Text("this changed since it was approved: {what}", what=moved))
-    data: dict[str, bytes | None] = {}
-    for path, state in files.items():
-        data[path] = services.store.get_bytes(state.sha256) if state else None
-        if state and data[path] is None:
-            raise NoCommit(why=Text("the bytes of {path} are no longer kept", path=path))
     marks = trailers(approval)
     outcome = commits.make(CommitOrder(wanted.parent, with_trailers(wanted.message, marks), marks[:2], data))
     wrong = differing(services.tree, [FileChange("", path, state, None) for path, state in files.items()])
@@ -216,6 +213,15 @@ def _made(
         return outcome
     note = str(Text("a hook changed in your files: {paths}", paths=", ".join(wrong)))
     return CommitOutcome(outcome.commit, "; ".join(filter(None, [outcome.why, note])))
+
+
+def _bytes_of(services: Services, files: Mapping[str, FileState | None]) -> Mapping[str, bytes | None]:
+    data: dict[str, bytes | None] = {}
+    for path, state in files.items():
+        data[path] = services.store.get_bytes(state.sha256) if state else None
+        if state and data[path] is None:
+            raise NoCommit(why=Text("the bytes of {path} are no longer kept", path=path))
+    return data
 
 
 def written(
@@ -251,6 +257,12 @@ def with_trailers(message: str, lines: Sequence[str]) -> str:
     return message + ("\n" if own else "\n\n") + "\n".join(lines) + "\n"
 
 
+def follows_undo(approval: Approval) -> bool:
+    """The approval of an execution also covers the rollback after a failed check, without its commit."""
+    subject = _approved(approval)
+    return subject.kind is Act.UNDO and bool(subject.commit)
+
+
 def not_made(services: Services, approval: Approval, result: ExecutionResult) -> None:
     """A check failed after the execution, so there is nothing to commit."""
     if _approved(approval).commit:
@@ -261,7 +273,7 @@ def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[Exe
     """Records what the repository shows after a crash; commits nothing."""
     plan_id = services.store.checking()
     stored = services.store.plan(plan_id) if plan_id else None
-    if stored is None or not stored.document.state.commit:
+    if stored is None:
         return list(recovered)
     done = [one for one in services.store.executions(stored.document.plan.id) if one.result]
     last = done[-1] if done else None
@@ -271,10 +283,10 @@ def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[Exe
     if last is None or last.result is None or approval is None or subject is None or not subject.commit:
         return list(recovered)
     outcome = CommitOutcome("", str(_CUT_OFF))
-    if not _was_checked(stored.document):
+    if subject.kind is Act.EXECUTE and not _was_checked(stored.document):
         _recorded(services, last.result, outcome, over=False)
         return list(recovered)
-    if last.intent.kind is Act.EXECUTE and services.commits is not None:
+    if last.intent.kind is subject.kind and services.commits is not None:
         commits = services.commits()
         if found := commits.find(subject.commit.parent, trailers(approval)[:2]):
             commits.settle(found)
@@ -312,11 +324,16 @@ def _event(outcome: CommitOutcome) -> NewEvent:
 
 
 def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
-    """As logged; None if no commit was wanted, or its result is not known yet."""
-    ended = [logged.event for logged in events if logged.event.event in _ENDED]
-    if not ended:
+    """Of the last execution, as logged; None if no commit was wanted, or its result is not known yet."""
+    last, undoing = None, False
+    for event in (logged.event for logged in events):
+        if event.event in _ENDED and not undoing:
+            last = event
+        undoing = event.event is EventKind.UNDO_APPROVED or (
+            undoing and event.event is not EventKind.EXECUTED
+        )
+    if last is None:
         return None
-    last = ended[-1]
     if last.event is EventKind.COMMIT_FAILED:
         return CommitOutcome("", last.reason)
     made, _, why = last.reason.partition(": ")

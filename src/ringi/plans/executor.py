@@ -100,17 +100,19 @@ def record(
         recovered=begun is None,
         kept=kept,
     )
+    commits = result.overall_success and bool(intent.commits)
     try:
         with services.store.transaction() as transaction:
-            _save(transaction, result, begun or transaction.plan(result.plan_id))
+            _save(transaction, result, begun or transaction.plan(result.plan_id), commits=commits)
     except LostRace:
         # The plan was saved since, by one of its commands or by somebody's comment.
         with services.store.transaction() as transaction:
-            _save(transaction, result, transaction.plan(result.plan_id))
+            _save(transaction, result, transaction.plan(result.plan_id), commits=commits)
     return result
 
 
-def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan) -> None:
+def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan, *, commits: bool) -> None:
+    """`commits` says that a commit follows an undo."""
     state = stored.document.state
     link = ExecutionLink(result.execution_id, str(result.kind), result.finished_at, result.overall_success)
     status = state.status
@@ -121,7 +123,7 @@ def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan)
         if result.overall_success and (checks or state.commit):
             transaction.set_checking(result.plan_id)
     else:
-        transaction.set_checking(None)
+        transaction.set_checking(result.plan_id if commits else None)
     document = with_state(stored.document, status=status, executions=(*state.executions, link))
     document = msgspec.structs.replace(document, result="result.json")
     reason = "recovered after a crash" if result.recovered else ""

@@ -8,6 +8,7 @@ from ringi.domain.approval import (
     ApprovalOutcome,
     ApprovalRequest,
     ApprovedPlan,
+    CommitSubject,
     Declined,
     Proof,
     SignedAct,
@@ -229,10 +230,23 @@ class PlanTool:
         """What the person decided, said and changed, for whoever proposed the plan."""
         return answer.answer(self._services, self._services.store.plan(self._id(plan_id)))
 
-    def ask_undo(self, plan_id: str | None = None) -> tuple[ApprovalRequest, Undoable]:
-        """What undoing the plan (by default the newest) would restore."""
-        plan_id = self._id(plan_id) if plan_id else undo.newest(self._services)
-        return undo.request(self._services, plan_id)
+    def to_undo(self, plan_id: str | None = None) -> str:
+        """The id of the plan; by default of the one that was carried out last."""
+        return self._id(plan_id) if plan_id else undo.newest(self._services)
+
+    def revert_commit(self, plan_id: str) -> CommitSubject | None:
+        """The commit that could follow an undo, to take back the plan's own; None if there is none.
+
+        Raises NoCommit if it cannot be made.
+        """
+        stored = self._services.store.plan(self._id(plan_id))
+        return undo.revert_commit(self._services, stored, undo.undoable(self._services, stored))
+
+    def ask_undo(
+        self, plan_id: str | None = None, *, commit: bool = False
+    ) -> tuple[ApprovalRequest, Undoable]:
+        """What undoing the plan (by default the newest) would restore; with `commit`, a commit follows."""
+        return undo.request(self._services, self.to_undo(plan_id), commit=commit)
 
     def undo(self, plan_id: str, approver: str, proof: Proof | None = None) -> ExecutionResult:
         """Restores what the plan changed; what somebody wrote to its files since stays."""

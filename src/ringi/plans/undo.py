@@ -4,6 +4,7 @@ Changes by a plan and its commands are combined per file, over all its execution
 since, that is merged with its state before the plan; if it cannot be, the file stays and is named.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from ringi.domain.approval import (
     Approval,
     ApprovalRequest,
     ApprovalSubject,
+    CommitSubject,
     FileChange,
     Proof,
     SignedAct,
@@ -26,8 +28,9 @@ from ringi.domain.approval import (
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import FileState, PlanStatus
-from ringi.errors import NothingToUndo, NotRequested, UndoChanged, UndoStale
+from ringi.errors import NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
 from ringi.plans import commit
+from ringi.plans.commit_revert import revert_subject, standing
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
 from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
 from ringi.plans.recover import Recovery
@@ -57,6 +60,10 @@ class Undoable(NamedTuple):
     """Files that changed while a command ran, most likely because of it."""
     contents: Mapping[str, bytes] = {}
     """Bytes of files that were merged, by hash; all others are in the ledger."""
+    known: frozenset[str] = frozenset()
+    """All files that the plan changed, even if nothing of that is left."""
+    commit: CommitSubject | None = None
+    """The commit that follows."""
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -222,6 +229,7 @@ def undoable(services: Services, stored: StoredPlan, approval: Approval | None =
         tuple(sorted(emptied)),
         frozenset(history.by_commands),
         found.contents,
+        frozenset(history.files),
     )
 
 
@@ -256,7 +264,23 @@ def _is_lost(services: Services, state: FileState | None, merged: Mapping[str, b
     return services.store.get_bytes(state.sha256) is None
 
 
-def _subject(services: Services, stored: StoredPlan, found: Undoable, expires_at: str) -> ApprovalSubject:
+def revert_commit(services: Services, stored: StoredPlan, found: Undoable) -> CommitSubject | None:
+    """The commit that takes back the plan's own; None if there is none. Raises NoCommit."""
+    made = standing(services.store.events(stored.document.plan.id))
+    if not made:
+        return None
+    if found.left:
+        raise NoCommit(why=Text("{path} cannot go back", path=found.left[0].path))
+    return revert_subject(commit.commits_of(services), stored.document, made, found.known)
+
+
+def _subject(
+    services: Services,
+    stored: StoredPlan,
+    found: Undoable,
+    expires_at: str,
+    made: CommitSubject | None = None,
+) -> ApprovalSubject:
     return ApprovalSubject(
         kind=Act.UNDO,
         workspace=services.store.workspace_id(),
@@ -266,19 +290,21 @@ def _subject(services: Services, stored: StoredPlan, found: Undoable, expires_at
         changes=found.changes,
         expires_at=expires_at,
         undoes=found.execution_id,
+        commit=made or UNSET,
     )
 
 
 @storage_errors()
-def request(services: Services, plan_id: str) -> tuple[ApprovalRequest, Undoable]:
-    """Fixes what an undo would restore; the digest identifies it."""
+def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[ApprovalRequest, Undoable]:
+    """Fixes what an undo would restore and, if wanted, the commit that follows; the digest identifies it."""
     stored = services.store.plan(plan_id)
     found = undoable(services, stored)
+    made = revert_commit(services, stored, found) if commit else None
     expires_at = services.clock.after(services.rules.expires_sec)
     asked = request_of(
         subjects.plan(plan_id),
         stored.document.plan.version,
-        codec.canonical(_subject(services, stored, found, expires_at)),
+        codec.canonical(_subject(services, stored, found, expires_at, made)),
         ids=services.ids,
         requested_at=services.clock.now(),
         expires_at=expires_at,
@@ -288,7 +314,7 @@ def request(services: Services, plan_id: str) -> tuple[ApprovalRequest, Undoable
         transaction.add_request(asked)
         event = NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
         transaction.save_plan(stored, stored.document, event)
-    return asked, found
+    return asked, found._replace(commit=made)
 
 
 @storage_errors()
@@ -304,9 +330,7 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
             raise NotRequested(plan=name)
         require_time(services, asked, name)
         found = undoable(services, stored)
-        data = codec.canonical(_subject(services, stored, found, asked.expires_at))
-        if codec.digest(data) != digest:
-            raise UndoChanged(plan=name)
+        data = _as_asked(services, stored, found, asked)
         record = prove(services, asked, data, proof, act=SignedAct.UNDO, approver=approver)
         with services.store.transaction() as transaction:
             last = transaction.last_hash()
@@ -314,7 +338,20 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
             transaction.add_approval(approval)
             event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
             stored = transaction.save_plan(stored, stored.document, event)
-        return _carry_out(services, stored, found, approval, "")
+        result = _carry_out(services, stored, found, approval, "")
+        return commit.commit(services, approval, result) if result.overall_success else result
+
+
+def _as_asked(services: Services, stored: StoredPlan, found: Undoable, asked: ApprovalRequest) -> bytes:
+    """What would be approved now, without a commit or with one. Raises UndoChanged if neither was asked."""
+    data = codec.canonical(_subject(services, stored, found, asked.expires_at))
+    if codec.digest(data) != asked.digest:
+        with contextlib.suppress(NoCommit):
+            made = revert_commit(services, stored, found)
+            data = codec.canonical(_subject(services, stored, found, asked.expires_at, made))
+    if codec.digest(data) != asked.digest:
+        raise UndoChanged(plan=f"p{stored.number}")
+    return data
 
 
 def take_back(services: Services, stored: StoredPlan, approval: Approval) -> ExecutionResult:
@@ -337,6 +374,7 @@ def _carry_out(
         started_at=services.clock.now(),
         emptied=found.emptied,
         refused=found.refused or UNSET,
+        commits=True if commit.follows_undo(approval) else UNSET,
     )
 
     def begin(transaction: Transaction) -> StoredPlan:

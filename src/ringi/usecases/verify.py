@@ -424,7 +424,7 @@ def _commit(
         return CommitStanding(outcome.commit, (why,))
     files = written(done, done[-1].intent.approval_id, subject)
     try:
-        found = commits().files(outcome.commit, list(files))
+        found = {path: one and one.data for path, one in commits().files(outcome.commit, list(files)).items()}
     except NoCommit:
         why = Text("commit {id} is not in the repository any more", id=name)
         return CommitStanding(outcome.commit, notes=(why,))

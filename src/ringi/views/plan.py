@@ -276,7 +276,7 @@ def _commit_lines(found: "Announced | NoCommit | None") -> Iterator[Line]:
     if isinstance(found, NoCommit):
         yield line(Text("! {why}", why=Text(found.message, **found.details)), Style.WARNING, indent=2)
     elif found is not None:
-        yield line(words.commit(found), indent=2)
+        yield line(words.commit(found.subject), indent=2)
         body = found.subject.message.partition("\n")[2].strip("\n")
         yield from excerpt(body, first=True, indent=4)
         yield line(Text("with the lines {names}", names=", ".join(COMMIT_TRAILERS)), Style.FAINT, indent=4)

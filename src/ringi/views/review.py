@@ -66,7 +66,7 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
 
 def commit_spans(commit: Announced) -> Iterator[Span]:
     """The commit that follows the execution; the approval covers it too."""
-    yield Span(words.commit(commit), Style.STRONG)
+    yield Span(words.commit(commit.subject), Style.STRONG)
     yield from (Span(line, Style.WARNING) for line in words.mixed(commit))
 
 

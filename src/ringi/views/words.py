@@ -22,6 +22,7 @@ from ringi.text import Text
 from ringi.views.lines import Style
 
 if TYPE_CHECKING:  # a list of plans is shown without them
+    from ringi.domain.approval import CommitSubject
     from ringi.plans.commit import Announced
     from ringi.ports import Commands
 
@@ -226,8 +227,7 @@ def _new_mode(spec: ActionSpecExt) -> str | None:
     return spec.base.mode or None
 
 
-def commit(found: "Announced") -> Text:
-    subject = found.subject
+def commit(subject: "CommitSubject") -> Text:
     hooks = Text("hooks: {hooks}", hooks=", ".join(subject.hooks)) if subject.hooks else Text("no hooks")
     branch, title = subject.branch or Text("a detached HEAD"), subject.message.partition("\n")[0]
     return Text("then commits on {branch}: {title} ({hooks})", branch=branch, title=title, hooks=hooks)

@@ -78,7 +78,7 @@ FIELDS: dict[type[Document], str] = {
     approval.NoChannelFound: "why",
     execution.FileOpOutcome: "spec_id path status detail exit_code output later_lines",
     execution.ExecutionIntent: "schema_version id kind plan_id plan_version approval_id changes"
-    " new_folders started_at emptied steps refused",
+    " new_folders started_at emptied steps refused commits",
     execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results"
     " started_at finished_at recovered kept commit",
     events.Counts: "files specs",
@@ -134,7 +134,7 @@ FIELDS: dict[type[Document], str] = {
     verdict.ProvenExecution: "id kind started_at finished_at overall_success approval",
     feedback.LineComment: "timestamp path line side text quote version",
     plan.PlannedCommit: "message",
-    approval.CommitSubject: "branch parent message hooks",
+    approval.CommitSubject: "branch parent message hooks reverts",
     execution.CommitOutcome: "commit why",
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",

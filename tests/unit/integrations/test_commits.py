@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ringi.errors import NoCommit
 from ringi.integrations.commits import GitCommits
-from ringi.ports import CommitOrder, CommitPlace
+from ringi.ports import CommitOrder, CommitPlace, Committed
 from tests.helpers import make_files
 
 MARKS = ("Ringi-Plan: 1", "Ringi-Approval: 2")
@@ -218,7 +218,8 @@ def test_looking_runs_nothing_of_the_repository(repo: Path):
     index = (repo / ".git/index").read_bytes()
     commits = commits_in(repo)
     parent = commits.place(["README.md", "new.txt"]).parent
-    assert commits.files(parent, ["README.md", "none"]) == {"README.md": b"# Sample\n", "none": None}
+    found = commits.files(parent, ["README.md", "none"])
+    assert found == {"README.md": Committed("100644", b"# Sample\n"), "none": None}
     assert commits.find(parent, MARKS) == ""
     assert not (repo / "ran").exists()
     assert (repo / ".git/index").read_bytes() == index

@@ -91,7 +91,7 @@ def decide(
     finally:
         remove_kept(app.workspace.places.copies)
     if ended is ReviewEnd.UNDO:
-        ctx.invoke(undo, plan=ref.name, sign=None)
+        ctx.invoke(undo, plan=ref.name, commit=None, sign=None)
         return
     _finish(app, looked, ended)
 

@@ -1,6 +1,6 @@
 """`ringi undo`: bring the files back to before a plan."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -8,47 +8,48 @@ import click
 from msgspec import UNSET
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import LinePrompter, require_terminal, signed
+from ringi.cli.ask import LinePrompter, confirmed, require_terminal, signed
 from ringi.cli.plan_names import PLAN
 from ringi.domain.approval import (
     ApprovalRequest,
+    CommitSubject,
     FileChange,
     Proof,
     SignedAct,
 )
 from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.errors import ExecutionAborted, UndoStale
-from ringi.plans.commit import outcome_of
+from ringi.errors import ExecutionAborted, NoCommit, RevertFailed, UndoStale
+from ringi.plans.commit_revert import standing
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
 from ringi.usecases.prompter import typed_yes
-from ringi.views.result import result_lines, short_id
+from ringi.views import words
+from ringi.views.result import commit_lines, result_lines, said, short_id
 
 _MOST: Final = 50
 
 
 @click.command()
 @click.argument("plan", type=PLAN, required=False)
+@click.option("--commit/--no-commit", default=None, help="Revert the plan's commit with a new one, or not.")
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 @pass_app
-def undo(app: App, plan: str | None, sign: Path | None) -> None:
+def undo(app: App, plan: str | None, commit: bool | None, sign: Path | None) -> None:
     """Restore the files to before a plan; without PLAN, the newest that was carried out.
 
     Lines written to its files since stay. If they conflict with the undo, the file is left alone and named.
+    If the plan was committed, a new commit can revert that.
     """
     tool = app.workspace.plan
-    name = app.workspace.plan_name(plan) if plan else ""
     if sign is None:
+        name = app.workspace.plan_name(plan) if plan else ""
         require_terminal(app, f"ringi undo {name}".rstrip())
-    asked, found = tool.ask_undo(plan)
-    name = app.workspace.plan_name(asked.subject_id)
+    plan_id = tool.to_undo(plan)
+    name = app.workspace.plan_name(plan_id)
+    made = [short_id(one) for one in standing(app.workspace.log(plan_id))]
+    commits = _to_commit(app, plan_id, made, wanted=False if sign and commit is None else commit)
+    asked, found = tool.ask_undo(plan_id, commit=commits)
     _show(app, found, name)
-    commit = _committed(app, asked.subject_id)
-    if commit:
-        line = Text(
-            "! commit {id} stays, only the files go back; git takes back both: git revert {id}", id=commit
-        )
-        app.ui.line(line, style="yellow", indent=2)
     who = app.workspace.person.user()
     if sign is None:
         proof = _typed(app, asked, found, name)
@@ -58,16 +59,34 @@ def undo(app: App, plan: str | None, sign: Path | None) -> None:
     if app.ui.as_json:
         app.ui.document(result)
     _tell(app, result, found, name)
-    if commit:
+    if made and not found.commit:
         app.ui.line(
-            Text("Commit {id} stays. To take it back in git too, commit the restored files.", id=commit)
+            Text("Commit {id} stays. To take it back in git too, commit the restored files.", id=made[0])
         )
         app.ui.next_step("git status")
 
 
-def _committed(app: App, plan_id: str) -> str:
-    outcome = outcome_of(app.workspace.log(plan_id))
-    return short_id(outcome.commit) if outcome else ""
+def _to_commit(app: App, plan_id: str, made: Sequence[str], *, wanted: bool | None) -> bool:
+    """Whether a new commit reverts the plan's own: as the option says, else the person is asked."""
+    if wanted is False or not (made or wanted):
+        return False
+    name = app.workspace.plan_name(plan_id)
+    try:
+        commit = app.workspace.plan.revert_commit(plan_id)
+    except NoCommit as error:
+        if wanted:
+            raise
+        line = Text("! {plan} was committed as {id}, which cannot be reverted here: {why}",
+                    plan=name, id=made[0], why=error.details["why"])  # fmt: skip
+        app.ui.line(line, style="yellow")
+        return False
+    if commit is None:
+        raise NoCommit(why=Text("{plan} was not committed", plan=name))
+    if wanted:
+        return True
+    question = Text("{plan} was committed as {id}. Revert it with a new commit? [y/n]",
+                    plan=name, id=", ".join(made))  # fmt: skip
+    return confirmed(app, question)
 
 
 def _show(app: App, found: Undoable, name: str) -> None:
@@ -89,6 +108,8 @@ def _show(app: App, found: Undoable, name: str) -> None:
         ui.next_step(f"ringi show {name} --since")
     for what in found.beyond:
         ui.line(Text("! {what} cannot be brought back", what=what), style="yellow", indent=2)
+    if found.commit:
+        ui.line(words.commit(found.commit), indent=2)
 
 
 def _typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proof:
@@ -116,6 +137,15 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
         app.fail(ExecutionAborted(plan=name, why=stored(why)))
     for path in result.kept:
         ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
+    _tell_restored(app, found, name)
+    if result.commit:
+        ui.show(commit_lines(result.commit))
+        if not result.commit.commit:
+            app.fail(RevertFailed(plan=name, why=said(result.commit.last_line)))
+
+
+def _tell_restored(app: App, found: Undoable, name: str) -> None:
+    ui = app.ui
     if not (found.merged or found.left or found.by_commands or found.beyond):
         ui.line(Text("✓ restored byte for byte"), style="green")
         return
@@ -143,7 +173,7 @@ def _restored(found: Undoable) -> Iterator[Text]:
 def _question(found: Undoable, name: str) -> Text:
     """What was written since decides whether to go on, so the question counts it."""
     what = _going_back(len(found.changes), name)
-    for more in (_kept(found), _left(len(found.left))):
+    for more in (_kept(found), _left(len(found.left)), _reverted(found.commit)):
         if more is not None:
             what = Text("{what}; {more}", what=what, more=more)
     return Text("{what}. Go? [y/n]", what=what)
@@ -170,6 +200,12 @@ def _left(count: int) -> Text | None:
     if count == 1:
         return Text("1 is left alone")
     return Text("{count} are left alone", count=count) if count else None
+
+
+def _reverted(commit: CommitSubject | None) -> Text | None:
+    if commit is None:
+        return None
+    return Text("a new commit reverts {id}", id=", ".join(map(short_id, commit.reverts or ())))
 
 
 def change_line(change: FileChange) -> Text:
