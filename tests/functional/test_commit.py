@@ -92,6 +92,20 @@ def test_json_says_what_became_of_it(desk: Desk):
     assert json.loads(done.stdout)["commit"]["commit"] == ""
 
 
+@pytest.mark.req("PT-8")
+@pytest.mark.parametrize(("typed", "subject"), [("", "Say more"), ("Say it all", "Say it all")])
+@pytest.mark.parametrize("words", [("apply",), ("review", "--plain")])
+def test_its_subject_is_shown_and_may_be_edited(desk: Desk, words: tuple[str, ...], typed: str, subject: str):
+    name = desk.agent(SCRIPT, "--title", "Say more")
+    terminal = desk.terminal(*words, name, "--commit")
+    assert "then commits on main: Say more" in terminal.answer(r"\[q\]uit", "a")
+    seen = terminal.answer(r"The line instead \(empty: as it is\):", typed)
+    assert "The commit's subject; Enter takes it as it is." in seen
+    code, after = terminal.end()
+    assert code == 0, after
+    assert desk.git("log", "-1", "--format=%s") == f"{subject}\n"
+
+
 def carried_out(desk: Desk) -> tuple[str, str]:
     """Its name and its commit."""
     name = wished(desk)

@@ -780,8 +780,14 @@ def test_a_commit_that_follows_is_announced(shop: Desk, screens: Screens) -> Non
     screen.wait("changed while you looked")
     screen.wait("Something else")
     screen.press("a")
+    screen.wait("Enter takes it as it is")
+    screen.press("esc")
+    screen.wait("Nothing was approved")
+    screen.press("a")
+    screen.wait("> Something else")
+    screen.press(" again", "enter")
     assert screen.exit_code == 0
-    assert shop.git("log", "-1", "--format=%s") == "Something else\n"
+    assert shop.git("log", "-1", "--format=%s") == "Something else again\n"
     assert (shop.root / "many.txt").read_text() == CHANGED
 
 

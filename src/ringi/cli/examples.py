@@ -27,7 +27,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "ringi review ../project-agent",
         "ringi review stash@{0}",
     ),
-    "apply": ("ringi apply p3",),
+    "apply": ("ringi apply p3", "ringi apply p3 --commit"),
     "discard": ("ringi discard p3", "ringi discard p3 --reason 'the same as p2'"),
     "undo": ("ringi undo", "ringi undo p3", "ringi undo p3 --commit"),
     "plan": ("ringi plan 'Sort the list by date'", "ringi plan --resume 1f3a"),

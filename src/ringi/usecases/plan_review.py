@@ -41,6 +41,7 @@ from ringi.usecases.reviewed_plan import (
     is_dormant,
     merge_if_clean,
     remove_comment,
+    rename_commit,
     rewrite,
     take_up,
     update,
@@ -276,6 +277,10 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     if failed and not agrees(prompter, Text("A check failed. Apply it all the same? [y/n]")):
         prompter.say(NOT_APPROVED)
         return None
+    subject = _subject(plan)
+    if subject and not _subject_settled(review, subject):
+        prompter.say(NOT_APPROVED)
+        return None
     asked = plan.ask()
     if asked is None:
         return end
@@ -283,9 +288,30 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     if risk_of(plan.document) is Risk.HIGH:
         proof = typed_digest(prompter, asked.digest)
     if proof is None:
+        if _subject(plan) != subject:
+            prompter.show()
         return None
     plan.approve(proof, note)
     return end
+
+
+def _subject(plan: ReviewedPlan) -> str:
+    """Of the commit that follows; empty if there is none."""
+    commit = plan.document.state.commit
+    return commit.message.partition("\n")[0] if commit else ""
+
+
+def _subject_settled(review: PlanReview, subject: str) -> bool:
+    """Shows the commit's subject to be edited; False if the person decides nothing now."""
+    if review.plan.moved_on():
+        return True  # asking says what changed
+    above = [Text("The commit's subject; Enter takes it as it is.")]
+    typed = review.prompter.ask(Text("Subject:"), start=subject, above=above)
+    if typed is None or not typed.strip():
+        return False
+    if typed.strip() != subject:
+        rename_commit(review.plan, typed.strip())
+    return True
 
 
 def _drop(review: PlanReview, choice: Choice) -> None:

@@ -160,6 +160,15 @@ def discard(plan: ReviewedPlan) -> None:
     plan.tool.discard(plan.plan_id)
 
 
+def rename_commit(plan: ReviewedPlan, subject: str) -> None:
+    """The rest of the message stays. Raises NoCommit if the subject cannot be one."""
+    plan.require_as_shown()
+    commit = plan.document.state.commit
+    _, line_end, rest = (commit.message if commit else "").partition("\n")
+    plan.tool.wish_commit(plan.plan_id, subject + line_end + rest)
+    plan.look()
+
+
 def comment_on(plan: ReviewedPlan, path: str, line: int, side: Side) -> LineComment | None:
     """What the person said about the line last."""
     given = [

@@ -1,11 +1,13 @@
 """A review, whatever it is shown on: what each act does, asks and refuses."""
 
+import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
+from ringi.api import Workspace, open_workspace
 from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
 from ringi.errors import NoSandbox
@@ -17,7 +19,7 @@ from ringi.usecases.review import Choice, ReviewAct, ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.diff import Row, RowKind
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
-from tests.helpers import approve, create, delete, ledger_of, open_scratch, proposed, write
+from tests.helpers import Person, approve, create, delete, ledger_of, open_scratch, proposed, write
 
 MANY = "\n".join(f"line {number}" for number in range(1, 41)) + "\n"
 CHANGED = MANY.replace("line 3\n", "line three\n").replace("line 30\n", "line thirty\n")
@@ -109,6 +111,55 @@ def test_apply(workspace: Workspace, plan_id: str) -> None:
     assert sitting.prompter.shown == 1
     assert sitting.prompter.asked == []
     assert sitting.state.status is PlanStatus.APPROVED
+
+
+@pytest.fixture
+def with_commit(repo: Path) -> Iterator[tuple[Workspace, str]]:
+    with open_workspace(repo, environment=dict(os.environ), person=Person(), at_once=True) as opened:
+        plan_id = proposed(opened, write("README.md", "more\n"))
+        opened.plan.wish_commit(plan_id, "Say more\n\nIt was short.")
+        yield opened, plan_id
+
+
+def approved_message(workspace: Workspace, plan_id: str) -> str:
+    [approval] = ledger_of(workspace).approvals(plan_id)
+    return json.loads(approval.subject)["commit"]["message"]
+
+
+@pytest.mark.req("PT-8")
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [("Say more", "Say more\n\nIt was short."), (" Say much more ", "Say much more\n\nIt was short.")],
+)
+def test_the_commits_subject_is_shown_and_may_be_edited(
+    with_commit: tuple[Workspace, str], typed: str, message: str
+) -> None:
+    workspace, plan_id = with_commit
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=(typed,))
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.heard("The commit's subject; Enter takes it as it is.")
+    assert approved_message(workspace, plan_id) == message
+
+
+@pytest.mark.req("PT-8")
+@pytest.mark.parametrize("typed", [None, "  "])
+def test_without_a_subject_nothing_is_approved(with_commit: tuple[Workspace, str], typed: str | None) -> None:
+    workspace, plan_id = with_commit
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=(typed,))
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.heard("Nothing was approved.")
+    assert sitting.state.approvals == ()
+    assert sitting.state.commit
+    assert sitting.state.commit.message == "Say more\n\nIt was short."
+
+
+@pytest.mark.req("PT-8")
+def test_a_subject_that_cannot_be_one(with_commit: tuple[Workspace, str]) -> None:
+    workspace, plan_id = with_commit
+    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=("Ringi-Plan: another",))
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.heard("no_commit")
+    assert sitting.state.approvals == ()
 
 
 def wanted(question: Text) -> str:

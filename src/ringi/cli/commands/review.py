@@ -35,8 +35,9 @@ _NOTHING: Final = (0, 0)
 @click.command()
 @click.argument("plan", metavar="[PLAN|BRANCH|RANGE|WORKTREE]", type=REVIEWED, required=False)
 @click.option("--plain", is_flag=True, help="As a dialogue, line by line.")
+@click.option("--commit", is_flag=True, help="Commit what is approved, too.")
 @click.pass_context
-def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
+def review(ctx: click.Context, plan: str | None, plain: bool, commit: bool) -> None:
     """Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it.
 
     Without PLAN, the newest that waits. A branch, a range, a commit, a stash or the folder of another
@@ -48,7 +49,7 @@ def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
     if plan is None:
         plan_id = _newest_waiting(app)
         if plan_id is not None:
-            decide(ctx, plan_id, full=full)
+            decide(ctx, plan_id, full=full, commit=commit)
             return
         app.ui.line(Text("Nothing waits for you."))
         if app.ui.as_json:
@@ -63,11 +64,16 @@ def review(ctx: click.Context, plan: str | None, plain: bool) -> None:
     else:
         _tell_namesake(app, plan)
     if plan_id is not None:
-        decide(ctx, plan_id, full=full)
+        decide(ctx, plan_id, full=full, commit=commit)
 
 
 def decide(
-    ctx: click.Context, plan_id: str, *, full: bool, prompter: type[DialoguePrompter] = DialoguePrompter
+    ctx: click.Context,
+    plan_id: str,
+    *,
+    full: bool,
+    prompter: type[DialoguePrompter] = DialoguePrompter,
+    commit: bool = False,
 ) -> None:
     """Shows the plan, on a full screen or to the prompter, and does what the person decides."""
     app: App = ctx.obj
@@ -85,6 +91,8 @@ def decide(
     if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
         raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
     require_terminal(app, f"ringi {ctx.info_name} {ref.name}")
+    if commit and ref.status is not PlanStatus.COMPLETED:
+        _wish_commit(app, plan_id)
     looked = ReviewedPlan(app.workspace, plan_id)
     try:
         ended = _on_screen(app, looked) if full else _in_dialogue(app, looked, prompter)
@@ -94,6 +102,13 @@ def decide(
         ctx.invoke(undo, plan=ref.name, commit=None, sign=None)
         return
     _finish(app, looked, ended)
+
+
+def _wish_commit(app: App, plan_id: str) -> None:
+    """With the plan's title, unless it has a message already; the person sees it, and may edit it."""
+    document = app.workspace.plan.get(plan_id)
+    if not document.state.commit:
+        app.workspace.plan.wish_commit(plan_id, document.plan.title)
 
 
 def _tell_namesake(app: App, name: str) -> None:
