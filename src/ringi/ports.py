@@ -335,6 +335,8 @@ class Transaction(Protocol):
         """Writes its own event: a grant belongs to no plan."""
 
     def revoke_grant(self, grant_id: str, reason: str) -> None: ...
+    def note_checkout(self, reason: str, files: int) -> None:
+        """Files changed without a plan."""
 
 
 class Store(Log, Protocol):

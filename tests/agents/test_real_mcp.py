@@ -78,3 +78,20 @@ def test_the_hook_keeps_claude_from_editing_the_project_but_not_its_copy(base: P
         assert "ringi" in desk.model.turns[2].results[1]
         assert "ringi review p2" in desk.ringi("with", *CLAUDE.start)
         assert "+    return 'good day'" in desk.ringi("show", "p2", "--diff")
+
+
+def test_what_claudes_shell_writes_to_the_project_is_told_to_it_and_to_the_person(base: Path) -> None:
+    script: Script = [
+        Call("Bash", {"command": "echo x >> app/hello.py", "description": "write"}),
+        Call("Bash", {"command": "echo y >> app/hello.py; exit 1", "description": "fail"}),
+        Say(SAID),
+    ]
+    with agent_desk(installed(CLAUDE), base, scripts={ASKED: script}) as desk:
+        _set_up(desk)
+        done = desk.agent("claude", "-p", ASKED, "--allowedTools", "Bash")
+        assert done.returncode == 0, done.stdout + done.stderr
+        first, second = (asked.whole for asked in desk.model.turns[1:3])
+        notice = "changed without an approved plan: app/hello.py"
+        assert notice in first
+        assert second.count(notice) == 2
+        assert "claude: app/hello.py" in desk.ringi()

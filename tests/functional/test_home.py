@@ -28,7 +28,9 @@ from tests.functional.planning_desk import imported
 from tests.functional.screens import Screen
 
 NOTHING = "Nothing waits for you."
-EMPTY = {"waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs_waiting": 0}
+EMPTY = {
+    "waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs_waiting": 0, "unplanned": None,
+}  # fmt: skip
 
 
 def in_workspace(root: Path, work: Callable[[PlanTool], str]) -> str:

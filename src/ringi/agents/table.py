@@ -148,6 +148,10 @@ _CLAUDE: Final = Agent(
         hooks=(
             # Longer than the hook ever takes; on timeout the agent itself blocks (since 2.1.295).
             Hook("claude", "PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", 10, blocks=True),
+            *(
+                Hook("claude-shell", event, "Bash", 10)
+                for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+            ),
         ),
         listed={("permissions", "allow"): "mcp__ringi", ("enabledMcpjsonServers",): "ringi"},
         note=Text(

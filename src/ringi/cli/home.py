@@ -15,12 +15,13 @@ from ringi.errors import NotFound
 from ringi.plans.overlaps import shared_files
 from ringi.text import Text, visible
 from ringi.views import words
-from ringi.views.status import age, session_phase, shared_lines, short_names, waiting_lines
+from ringi.views.status import age, seconds_since, session_phase, shared_lines, short_names, waiting_lines
 
 if TYPE_CHECKING:
     from ringi.domain.session import SessionRef
 
 _MOST: Final = 20
+_A_DAY_SEC: Final = 24 * 60 * 60
 _LEAST_TITLE: Final = 12
 _LONGEST_PROPOSER: Final = 24
 _OWN_CHECKS: Final = ["ringi diagnostics"]
@@ -53,12 +54,13 @@ def home(app: App) -> None:
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
         found = {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
-        app.ui.document({**found, "runs_waiting": runs})
+        app.ui.document({**found, "runs_waiting": runs, "unplanned": app.plans.changed_without_plan()})
         return
     anything = waiting or sent_back or working or planning or runs
     if not anything and not app.plans.count() and _was_elsewhere(app):
         return
     _show_waiting(app, waiting)
+    _show_unplanned(app)
     _show_sent_back(app, sent_back)
     _show_planning(app, planning)
     if runs:
@@ -101,6 +103,16 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
         [ref] = waiting
         named = ref.status is not PlanStatus.PENDING_REVIEW
         app.ui.next_step(f"{_verb(ref)} {ref.name}" if named else _verb(ref))
+
+
+def _show_unplanned(app: App) -> None:
+    """For a day; then it is only in the log."""
+    found = app.plans.changed_without_plan()
+    if found is None or (seconds_since(found[0]) or 0) > _A_DAY_SEC:
+        return
+    line = Text("! Changed without a plan while an agent's command ran: {what}", what=found[1])
+    app.ui.line(Text("{line} ({age})", line=line, age=age(found[0])), style="yellow")
+    app.ui.next_step("git status")
 
 
 def _verb(ref: PlanRef) -> str:

@@ -53,6 +53,7 @@ class EventKind(StrEnum):
     SESSION_TAKEN_IN = "session_taken_in"
     RUN_CREATED = "run_created"
     RUN_CANCELLED = "run_cancelled"
+    CHECKOUT_CHANGED = "checkout_changed"
 
 
 class Actor(StrEnum):

@@ -13,6 +13,7 @@ class SubjectKind(StrEnum):
     SESSION = "session"
     RUN = "run"
     GRANT = "grant"
+    WORKSPACE = "workspace"
 
 
 class Subject(NamedTuple):
@@ -34,6 +35,10 @@ def run(run_id: str) -> Subject:
 
 def grant(grant_id: str) -> Subject:
     return Subject(SubjectKind.GRANT, grant_id)
+
+
+WORKSPACE: Final = Subject(SubjectKind.WORKSPACE, "workspace")
+"""The workspace as a whole."""
 
 
 def is_plan_id(text: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from ringi.domain import codec
 from ringi.domain.approval import Approval
 from ringi.domain.base import Document
-from ringi.domain.events import FIRST_PREVIOUS, Counts, Event, LoggedEvent
-from ringi.domain.subject import Subject
+from ringi.domain.events import FIRST_PREVIOUS, Actor, Counts, Event, EventKind, LoggedEvent
+from ringi.domain.subject import WORKSPACE, Subject
 from ringi.ports import Clock, NewEvent, StoredPlan, StoredSession
 from ringi.store.connection import Reader, as_bytes
 from ringi.store.contents import Contents
@@ -103,6 +103,11 @@ class EventLog:
             hash_ = self._insert_event(about, now, new)
         self._sure = True
         return hash_
+
+    def note_checkout(self, reason: str, files: int) -> None:
+        """Somebody changed files without a plan; the event is all that is kept of it."""
+        about = About(WORKSPACE, reason, Counts(files=files, specs=0))
+        self._add_event(about, self._clock.now(), NewEvent(EventKind.CHECKOUT_CHANGED, Actor.AI, reason))
 
     def _insert_event(self, about: About, now: str, new: NewEvent) -> str:
         seq, previous = self.known.last_event or (0, FIRST_PREVIOUS)

@@ -48,6 +48,10 @@ _SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
 _OPEN_SESSION_REFS: Final = (
     "SELECT ref FROM sessions WHERE status IN ('discovery', 'design', 'review', 'failed') ORDER BY at DESC"
 )
+_LAST_OF_WORKSPACE: Final = (
+    "SELECT json_extract(document, '$.at'), json_extract(document, '$.reason') FROM events"
+    " WHERE subject_id = 'workspace' ORDER BY seq DESC LIMIT 1"
+)
 RUNS: Final = "SELECT document FROM runs ORDER BY at DESC"
 
 T = TypeVar("T")
@@ -170,6 +174,11 @@ class PlanReader(Reader):
         """The document of a plan, for display."""
         with translated(self.folder):
             return load_document(self.database, plan_id)[0]
+
+    def changed_without_plan(self) -> tuple[str, str] | None:
+        """When somebody was last seen to change files without a plan, and who changed what."""
+        found = self._select(_LAST_OF_WORKSPACE)
+        return (str(found[0][0]), str(found[0][1])) if found else None
 
     def overlapping(self, plan_id: str, paths: Collection[str]) -> dict[str, list[str]]:
         """Other open plans that change one of the paths: their ids, and the paths."""

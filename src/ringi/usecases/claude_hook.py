@@ -36,6 +36,8 @@ _OWN_TOOLS: Final = "mcp__ringi__"
 _PATH_KEYS: Final = frozenset(
     ["file_path", "notebook_path", "path", "filePath", "filename", "target_file", "source", "destination"]
 )
+# Below Claude Code's own folder (2.1.325). Nothing else there: it holds settings, hooks and instructions.
+_NOTES: Final = re.compile(r"(?:plans|agent-memory|projects/[^/]+/memory)/.+\.md")
 # A name there means a different file for every process.
 _NO_PLACES: Final = ("/proc", "/dev", "/sys")
 _MOST_LINKS: Final = 40
@@ -52,6 +54,8 @@ class Surroundings(NamedTuple):
     home: str
     own: tuple[str, ...]
     """Folders of ringi itself, never to be written by an agent."""
+    state: str = ""
+    """Claude Code's own folder, with its plans and memories."""
 
 
 class Unfit(Exception):
@@ -90,6 +94,10 @@ def _refusal_of(path: str, copy: str) -> Text:
     )
 
 
+def is_in_copy(environment: Mapping[str, str]) -> bool:
+    return bool(surroundings(environment).copy)
+
+
 def surroundings(environment: Mapping[str, str]) -> Surroundings:
     # Any root will do: only the paths common to all workspaces are used.
     some = places_of(Path("/"), environment)
@@ -100,12 +108,19 @@ def surroundings(environment: Mapping[str, str]) -> Surroundings:
         temporary=tuple(place for place in (temporary, "/tmp") if place.startswith("/")),  # noqa: S108  # only compared
         home=home if home.startswith("/") else "",
         own=tuple(str(folder) for folder in own if folder),
+        state=_state_of(environment, home),
     )
+
+
+def _state_of(environment: Mapping[str, str], home: str) -> str:
+    moved = environment.get("CLAUDE_CONFIG_DIR", "")
+    usual = f"{home}/.claude" if home.startswith("/") else ""
+    return (moved if moved.startswith("/") else "") if moved else usual
 
 
 def judge(data: bytes, places: Surroundings, here: str) -> str | None:
     """The path that must not be written; None if the call is allowed. Raises Unfit."""
-    call = _call(data)
+    call = call_of(data)
     name, given = call.get("tool_name"), call.get("tool_input")
     if not isinstance(name, str) or not name:
         raise Unfit(Text("it names no tool"))
@@ -126,7 +141,7 @@ def judge(data: bytes, places: Surroundings, here: str) -> str | None:
     return None
 
 
-def _call(data: bytes) -> Mapping[str, Any]:
+def call_of(data: bytes) -> Mapping[str, Any]:
     try:
         call = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -181,6 +196,7 @@ class _Allowed:
             found for place in places.temporary if (found := _identity(place)) and found != _identity("/")
         ]
         self._own = [found for place in places.own if (found := _identity(place))]
+        self._state = _identity(places.state)
 
     def __call__(self, path: str) -> bool:
         real = resolved(path)
@@ -190,7 +206,14 @@ class _Allowed:
         folders = [identity for _, identity in above]
         if self._copy is not None and self._copy in folders:
             return True
-        return self._is_temporary(above, folders)
+        return self._is_note(real, above) or self._is_temporary(above, folders)
+
+    def _is_note(self, real: str, above: Sequence[tuple[str, "_Identity"]]) -> bool:
+        """A plan or a memory that Claude Code keeps for itself."""
+        for folder, identity in above:
+            if identity == self._state:
+                return _NOTES.fullmatch(real[len(folder) :].lstrip("/")) is not None
+        return False
 
     def _is_temporary(self, above: Sequence[tuple[str, "_Identity"]], folders: list["_Identity"]) -> bool:
         """Below a temporary folder, but not in a repository, a home folder or one of ours."""

@@ -106,11 +106,9 @@ def run_facts(run: Run) -> Text:
 
 def age(moment: str) -> Text:
     """How long ago, as a person would say it."""
-    try:
-        then = timegm(time.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S"))
-    except ValueError:
+    seconds = seconds_since(moment)
+    if seconds is None:
         return Text("{moment}", moment=moment)
-    seconds = max(0, int(time.time()) - then)
     if seconds < _MINUTE:
         return Text("just now")
     if seconds < _HOUR:
@@ -118,6 +116,13 @@ def age(moment: str) -> Text:
     if seconds < 2 * _DAY:  # so that there is no "1 days"
         return Text("{count} h ago", count=seconds // _HOUR)
     return Text("{count} days ago", count=seconds // _DAY)
+
+
+def seconds_since(moment: str) -> int | None:
+    try:
+        return max(0, int(time.time()) - timegm(time.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S")))
+    except ValueError:
+        return None
 
 
 def waiting_lines(ref: PlanRef, document: PlanDocument) -> Iterator[Line]:

@@ -146,7 +146,7 @@ def event_line(logged: LoggedEvent, name: str) -> Text:
     """`name` is the plan's short name."""
     event = logged.event
     kind, subject_id = event.subject
-    if kind in {SubjectKind.SESSION, SubjectKind.RUN}:
+    if kind is not SubjectKind.PLAN and kind is not SubjectKind.GRANT:
         return Text(
             "{at}  {session}  {event}  {actor}  {reason}",
             at=event.at[:19].replace("T", " "),

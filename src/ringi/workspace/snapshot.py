@@ -67,7 +67,7 @@ class Snapshots:
                     with contextlib.suppress(OSError):
                         keep(self._settled, found.id.encode())
                     return found
-                restless = self._differing(last, found) if last else ()
+                restless = self.differing(last, found) if last else ()
                 last = found
         what = ", ".join(restless[:_NAMED]) or str(self._root)
         raise Unreadable(what=what, why=Text("somebody keeps writing to it"))
@@ -164,7 +164,8 @@ class Snapshots:
     def _git(self, prefix: str) -> Git:
         return Git(self._git_dir(prefix))
 
-    def _differing(self, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
+    def differing(self, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
+        """The paths at which they differ."""
         before, changed = dict(_trees(one)), set(one.unreadable) ^ set(other.unreadable)
         for prefix, tree in _trees(other):
             if (old := before.pop(prefix, tree)) != tree:

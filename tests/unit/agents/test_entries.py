@@ -18,6 +18,10 @@ def test_an_entry_that_has_no_place_is_refused(text: str):
         merged(AGENTS["claude"], ".mcp.json", text, ["ringi"])
 
 
+WATCH = {
+    "matcher": "Bash",
+    "hooks": [{"type": "command", "command": "ringi hook claude-shell", "timeout": 10}],
+}
 FILES = [(agent.name, names[0]) for agent in CONFIGURABLE.values() for names in agent.setup_files()]
 
 
@@ -65,8 +69,11 @@ def test_formats_are_those_that_the_agents_document():
                             "onFailure": "block",
                         }
                     ],
-                }
-            ]
+                },
+                WATCH,
+            ],
+            "PostToolUse": [WATCH],
+            "PostToolUseFailure": [WATCH],
         },
     }
 
@@ -76,9 +83,9 @@ def test_the_page_of_the_agent_shows_what_is_written(agent: str, file: str):
     page = (ROOT / "docs" / "agents" / f"{agent}.md").read_text(encoding="utf-8")
     made = merged(AGENTS[agent], file, "", ["ringi"])
     if file == ".claude/settings.local.json":  # told in words there
-        [group] = json.loads(made)["hooks"]["PreToolUse"]
-        assert f"`{group['matcher']}`" in page
-        assert f"`{group['hooks'][0]['command']}`" in page
+        for group in json.loads(made)["hooks"]["PreToolUse"]:
+            assert f"`{group['matcher']}`" in page
+            assert f"`{group['hooks'][0]['command']}`" in page
         return
     kind = "toml" if file.endswith(".toml") else "json"
     assert f"```{kind}\n{made}```" in page
@@ -122,19 +129,21 @@ def test_ours_beside_another_hook_is_changed_alone():
     old = {"type": "command", "command": "'/old/ri ngi/ringi' hook claude || exit 2"}
     text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [GUARD, old]}]}}, indent=4)
     made = json.loads(merged(AGENTS["claude"], SETTINGS, text, ["ringi"]))
-    [group] = made["hooks"]["PreToolUse"]
+    group, watch = made["hooks"]["PreToolUse"]
+    assert watch == WATCH
     assert group["matcher"] == "*"
     assert group["hooks"][0] == GUARD
     assert group["hooks"][1]["command"] == "ringi hook claude || exit 2"
 
 
 @pytest.mark.parametrize(
-    "command", ["ringi hook claudette", "stringi hook claude", "echo ringi", "ringi hook codex"]
+    "command",
+    ["ringi hook claudette", "stringi hook claude", "echo ringi", "ringi hook codex", "ringi hook claude-x"],
 )
 def test_what_only_resembles_our_hook_is_another(command: str):
     text = json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}})
     made = json.loads(merged(AGENTS["claude"], SETTINGS, text, ["ringi"]))
-    assert len(made["hooks"]["PreToolUse"]) == 2
+    assert len(made["hooks"]["PreToolUse"]) == 3
 
 
 def test_rules_of_a_person_stay_and_ours_is_added_once():

@@ -190,7 +190,7 @@ VALUES = {
     " forked reverted amended granted grant_revoked session_started"
     " session_prepared session_answered session_decided session_approved"
     " session_rejected session_cancelled session_failed session_resumed"
-    " session_taken_in run_created run_cancelled",
+    " session_taken_in run_created run_cancelled checkout_changed",
     approval.SignedAct: "approve undo grant",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
