@@ -148,7 +148,8 @@ def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
     assert "has no copy, or it is gone" in done.stderr
 
 
-def test_after_the_apply_the_agent_continues_in_a_fresh_copy(outside: HomeDesk) -> None:
+@pytest.mark.parametrize("copy_is", ["there", "emptied"])
+def test_after_the_apply_the_agent_continues_in_a_fresh_copy(outside: HomeDesk, copy_is: str) -> None:
     desk = outside
     assert desk.process("with", "claude", "--verbose", "say good day").returncode == 0
     with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
@@ -160,7 +161,13 @@ def test_after_the_apply_the_agent_continues_in_a_fresh_copy(outside: HomeDesk) 
         plan.approve("p1", "hanako", proof=answer(request))
         plan.execute("p1")
     (desk.root / "mine.txt").write_text("mine\n")
-    done = desk.process("with", "--resume")
+    if copy_is == "emptied":
+        assert desk.process("with", "true").returncode == 0
+        with open_workspace(desk.root, environment=os.environ) as workspace:
+            (copy,) = of_agents(workspace)
+        assert (copy.record.emptied, list(copy.tree.iterdir())) == (True, [])
+        assert not (copy.folder / "base.git").exists()
+    done = desk.process("with", "--resume", *(["p1"] if copy_is == "emptied" else []))
     assert done.returncode == 0, done.stderr
     assert "claude --verbose" in desk.json("show", "p2")["plan"]["content"]
     told = (desk.home / ".claude" / "told").read_text()

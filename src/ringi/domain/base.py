@@ -1,8 +1,9 @@
 """What documents and state machines are made of."""
 
+from _thread import allocate_lock  # threading takes longer to import than a list takes
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -10,6 +11,22 @@ from ringi.errors import BadTransition, NewerVersion
 
 KNOWN_VERSION: Final = 1
 S = TypeVar("S", bound=StrEnum)
+T = TypeVar("T")
+_decoders: Final[dict[object, msgspec.json.Decoder[Any]]] = {}
+_making: Final = allocate_lock()
+
+
+def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """One for each kind of document.
+
+    Making it completes what msgspec knows about the kind. That crashes the interpreter if two threads do it
+    at once, so whatever decodes or converts has to come here first.
+    """
+    found = _decoders.get(kind)
+    if found is None:
+        with _making:
+            found = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    return found
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
-from ringi.domain.base import KNOWN_VERSION
+from ringi.domain.base import KNOWN_VERSION, decoder
 from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
 
@@ -50,7 +50,7 @@ def blob_id(data: bytes, *, like: str) -> str:
 def trusted(data: bytes, kind: type[T], what: str) -> T:
     """Decode what the program itself wrote into the ledger."""
     try:
-        return msgspec.json.decode(data, type=kind)
+        return decoder(kind).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         _refuse_newer(data, what)
         raise BadDocument(what=what, why=str(error)) from None
@@ -89,6 +89,7 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
     except _Unfit as error:
         raise BadDocument(what=what, why=error.why) from None
     _check_version(raw, what)
+    decoder(kind)
     try:
         return msgspec.convert(raw, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:

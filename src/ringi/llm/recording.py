@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ringi.domain import codec
-from ringi.domain.base import Document, Versioned
+from ringi.domain.base import Document, Versioned, decoder
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.domain.session import TokenUsage
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
@@ -195,6 +195,7 @@ class Replay:
             error = self._error(found.error)
             error.exchanges, error.usage = exchanges, found.usage
             raise error
+        decoder(kind)
         try:
             value = msgspec.convert(found.answer, type=kind)
         except msgspec.ValidationError as problem:

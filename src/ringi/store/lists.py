@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from ringi.domain.base import decoder
 from ringi.domain.plan import (
     OPEN,
     WAITING,
@@ -81,7 +82,7 @@ def as_document(text: object, specs: object) -> PlanDocument:
 def _decoded(data: bytes, kind: type[T], what: str) -> T:
     """As `codec.trusted`, which takes longer to import than a list takes, and is only needed for errors."""
     try:
-        return msgspec.json.decode(data, type=kind)
+        return decoder(kind).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         from ringi.domain import codec  # noqa: PLC0415  # see above
 

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.domain.plan import ENDED, PlanRef
+from ringi.agents.table import agent_of
+from ringi.domain.plan import ENDED, PlanRef, PlanStatus
 from ringi.errors import NotFound, RingiError
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy import WorkCopy, empty
 from ringi.workspace.copy_run import SCRATCH
 
 
@@ -49,7 +50,10 @@ def _kept(workspace: OpenWorkspace, copy: WorkCopy) -> Kept | None:
     now = datetime.fromisoformat(workspace.clock.now())
     most = timedelta(days=workspace.settings.beside.keep_days)
     age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
-    return Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=age >= most)
+    too_old = age >= most
+    if copy.record.emptied and not too_old:
+        return None
+    return Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=too_old)
 
 
 def plan_of(workspace: OpenWorkspace, copy: WorkCopy) -> PlanRef | None:
@@ -69,16 +73,25 @@ def has_copy(workspace: OpenWorkspace, plan_id: str) -> bool:
 def remove_settled(workspace: OpenWorkspace) -> list[Text]:
     """Removes the copies of finished plans and old copies; returns what to tell the person.
 
-    Never removes one that is in use, or one whose work is not a plan yet.
+    If the agent can continue in a fresh copy, what it needs for that stays until it is too old. Never removes
+    one that is in use, or one whose work is not a plan yet.
     """
     told = []
     for copy in [one.copy for one in kept(workspace) if one.settled]:
         with suppress(RingiError), copy.claimed():  # in use, or cannot be deleted: try again next time
             one = _kept(workspace, copy)  # somebody may have resumed it meanwhile
-            if one and one.settled:
+            if one and one.settled and _can_continue(one):
+                empty(copy)
+            elif one and one.settled:
                 copy.remove()
-                told += [_gone(one)] if one.too_old else []
+                told += [_gone(one)] if one.too_old and not copy.record.emptied else []
     return told
+
+
+def _can_continue(one: Kept) -> bool:
+    """Whether the agent can continue its conversation although its work is done."""
+    applied = one.plan is not None and one.plan.status is PlanStatus.COMPLETED
+    return applied and not one.too_old and agent_of(one.copy.record.command).resume is not None
 
 
 def _gone(one: Kept) -> Text:

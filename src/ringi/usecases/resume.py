@@ -62,7 +62,7 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
             raise NothingToResume(why=Text("{plan} is not open any more.", plan=plan.name))
         if not copies:
             raise NothingToResume(why=Text("{plan} has no copy, or it is gone.", plan=plan.name))
-        _refuse_unusable(copies[-1])
+        _refuse_unusable(copies[-1], gone_too=plan.status is PlanStatus.COMPLETED)
         return copies[-1]
     newest_first = found[::-1]
     for copy in sorted(newest_first, key=_was_cut_off, reverse=True):
@@ -74,11 +74,11 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
     raise NothingToResume(why=Text("no copy of an open plan is left."))
 
 
-def _refuse_unusable(copy: WorkCopy) -> None:
+def _refuse_unusable(copy: WorkCopy, *, gone_too: bool) -> None:
     if copy.is_running:
         pid = copy.record.supervisor.pid if copy.record.supervisor else 0
         raise NothingToResume(why=Text("an agent is working in its copy now (process {pid}).", pid=pid))
-    if copy.is_gone:
+    if copy.is_gone and not gone_too:
         raise NothingToResume(why=Text("its copy {path} is gone.", path=str(copy.tree)))
 
 

@@ -106,6 +106,8 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     """The subfolder that commands start in."""
     conversation: str = ""
     """The agent's name of its conversation here; empty if it is not known."""
+    emptied: bool = False
+    """Its files are gone, except those with which the agent can continue in another copy."""
 
 
 class WorkCopy:
@@ -323,6 +325,24 @@ class WorkCopy:
                 erase_later(gone)
         for path in left:
             erase(path)
+
+
+def empty(copy: WorkCopy) -> None:
+    """Deletes its files, in the background; its record stays, and what the agent needs to continue."""
+    copy.note(emptied=True)
+    left, gone = copy.folder / "left", copy.folder / f"{REMOVED}{secrets.token_hex(4)}"
+    try:
+        gone.mkdir()
+        left.mkdir(exist_ok=True)
+        for path in [path for pattern in copy.record.ignored for path in copy.tree.glob(pattern)]:
+            path.rename(left / path.name)
+        for folder in (copy.tree, copy.shadow.git_dir, copy.folder / LENT):
+            if folder.is_dir():
+                folder.rename(gone / folder.name)
+        left.rename(copy.tree)
+    except OSError as error:
+        raise StorageFailed(what=str(copy.folder), why=why_failed(error)) from None
+    erase_later(gone)
 
 
 def facts_of(shadow: Shadow, captured: Captured) -> dict[str, Any]:

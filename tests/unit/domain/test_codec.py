@@ -1,6 +1,8 @@
 """Documents from outside: cut, empty, huge, deep, doubled, or full of what JSON should not hold."""
 
 import json
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -178,3 +180,32 @@ def test_canonical_has_one_spelling():
         codec.canonical({"b": 1, "a": {"z": "é", "y": [1, 2]}}) == '{"a":{"y":[1,2],"z":"é"},"b":1}'.encode()
     )
     assert msgspec.json.decode(codec.canonical(PLAN)) == msgspec.json.decode(codec.pretty(PLAN))
+
+
+_AT_ONCE = """
+import sys, threading
+from ringi.domain.codec import foreign
+from ringi.domain.plan import PlanDocument
+from ringi.store.lists import as_document
+
+data, specs = (sys.argv[1].encode(), b"[]")
+sys.setswitchinterval(1e-6)
+gate = threading.Barrier(4)
+
+def read(number):
+    gate.wait()
+    as_document(data, specs) if number % 2 else foreign(data, PlanDocument, "plan")
+
+threads = [threading.Thread(target=read, args=[number]) for number in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_may_be_the_first_to_read_a_kind_of_document():
+    data = codec.canonical(PLAN).decode()
+    for _ in range(10):  # each in a fresh interpreter: only the first time matters
+        done = subprocess.run([sys.executable, "-c", _AT_ONCE, data], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")

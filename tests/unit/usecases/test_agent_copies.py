@@ -89,6 +89,24 @@ def test_what_no_plan_could_carry_outlives_its_plan(workspace: Workspace) -> Non
     assert copy.folder.exists()
 
 
+def test_an_agent_that_can_continue_elsewhere_keeps_only_what_it_needs(workspace: Workspace) -> None:
+    copy = beside.make_copy(workspace, ["aider"], (), lambda _: None)
+    for name in ("new", ".aider.chat.history.md"):
+        (copy.tree / name).write_text("x\n")
+    copy.note(supervisor=None, ended_at=workspace.clock.now())
+    ref = beside.take(workspace, copy, ["aider"], sandbox=AgentSandbox(None), environment={}).plan
+    assert ref is not None
+    done(workspace, ref.id)
+    for _ in range(2):
+        assert remove_settled(workspace) == []
+        assert [path.name for path in copy.tree.iterdir()] == [".aider.chat.history.md"]
+    assert kept(workspace) == []
+    assert find_copy(workspace, ref.name).id == copy.id
+    copy.note(emptied=True, ended_at=OLD)
+    assert remove_settled(workspace) == []
+    assert not copy.folder.exists()
+
+
 @pytest.mark.parametrize("why", ["running", "not taken", "claimed", "of a check"])
 def test_a_copy_that_somebody_needs_never_goes(workspace: Workspace, why: str) -> None:
     copy = worked(workspace, new="x\n")
