@@ -262,10 +262,37 @@ def test_a_closed_terminal_loses_nothing(desk: Desk) -> None:
     terminal.read("written")
     terminal.child.kill(signal.SIGHUP)
     end = time.monotonic() + 60
-    while not desk.json("list") and time.monotonic() < end:
+    while not any(plan["files"] for plan in desk.json("list")) and time.monotonic() < end:
         time.sleep(0.2)
     assert desk.json("show", "p1")["state"]["previews"]["files"] == ["kept.txt"]
+    assert_cut_off(desk)
     terminal.child.close()
+
+
+def assert_cut_off(desk: Desk) -> None:
+    state = desk.json("show", "p1")["state"]
+    assert state.get("agent_exit", "not said") is None
+    for words in ((), ("show", "p1")):
+        assert "! the agent was cut off; this is what it had done by then" in desk.run(*words).stdout
+
+
+def test_an_agent_that_failed_and_files_that_changed_since_are_seen_everywhere(desk: Desk) -> None:
+    (desk.root / "a.txt").write_text("a\n")
+    done = desk.process(
+        "with", "--check", "exit 4", "--", "sh", "-c", "echo b > a.txt; echo new > new.txt; exit 3"
+    )
+    assert done.returncode == 6
+    (desk.root / "a.txt").write_text("mine\n")
+    for words in ((), ("show", "p1")):
+        seen = desk.run(*words).stdout
+        assert "! the agent ended with exit code 3" in seen
+        assert "! a.txt changed since the proposer saw it" in seen
+        assert "tests: failed with exit code 4: exit 4" in seen
+    assert desk.json("show", "p1")["state"]["agent_exit"] == 3
+    assert desk.json()["stale"] == {"p1": ["a.txt"]}
+    with open_workspace(desk.root) as workspace:
+        workspace.plan.set_action_specs("p1", [ActionSpec(SpecKind.CREATE, "new.txt", "better\n")])
+    assert "agent_exit" not in desk.json("show", "p1")["state"]
 
 
 def test_a_killed_supervisor_loses_nothing(desk: Desk, isolated: Path) -> None:
@@ -282,6 +309,7 @@ def test_a_killed_supervisor_loses_nothing(desk: Desk, isolated: Path) -> None:
     repaired = desk.run("doctor", "--repair")
     assert "p1" in repaired.stdout, repaired.stderr
     assert desk.json("show", "p1")["state"]["previews"]["files"] == ["kept.txt"]
+    assert_cut_off(desk)
     assert "can resume p1" in desk.run("doctor").stdout
 
 

@@ -30,6 +30,7 @@ from tests.functional.screens import Screen
 NOTHING = "Nothing waits for you."
 EMPTY = {
     "waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs_waiting": 0, "unplanned": None,
+    "stale": {},
 }  # fmt: skip
 
 

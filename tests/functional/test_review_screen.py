@@ -939,3 +939,39 @@ def test_a_rename_is_shown_with_its_changed_lines_only(shop: Desk, screens: Scre
     assert screen.exit_code == 0
     assert not (shop.root / "many.txt").exists()
     assert (shop.root / "lib/few.txt").read_text() == MANY.replace("line 30\n", "line thirty\n")
+
+
+@pytest.mark.req("PT-9")
+def test_an_undone_plan_says_so_and_needs_a_new_approval(shop: Desk, screens: Screens) -> None:
+    name = propose(shop, TWO_HUNKS)
+    screen = screens.review(name)
+    screen.wait(r"\[a\]pply")
+    screen.press("a")
+    assert screen.exit_code == 0
+    screen = screens.review(name)
+    screen.wait(r"\[U\]ndo")
+    screen.press("U")
+    screen.wait(r"Go\? \[y/n\]")
+    screen.type("y", enter=True)
+    assert screen.exit_code == 0
+    said = r"undone \d{4}-\d\d-\d\d \d\d:\d\d: the files are back to before"
+    assert re.search(said, shop.run().stdout)
+    assert re.search(said, shop.run("show", name).stdout)
+    (shop.root / "many.txt").write_text(MANY + "mine\n")
+    screen = screens.review(name, columns=100)
+    assert re.search(said, screen.wait(r"\[a\]pply again"))
+    screen.press("d")
+    screen.wait("was carried out already")
+    screen.press("a")
+    screen.wait("was undone. Open it again, as a new plan")
+    screen.press("y")
+    screen.wait("p2 does the same as p1")
+    screen.wait("many.txt changed since the proposer saw it")
+    screen.press("u")
+    screen.wait(r"Merged with 1 line of yours|\[a\]pply \[d\]rop")
+    assert state(shop, "p2").status is PlanStatus.PENDING_REVIEW
+    assert not state(shop, "p2").approvals
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert (shop.root / "many.txt").read_text() == CHANGED + "mine\n"
+    assert len(state(shop, "p2").approvals) == len(state(shop, name).approvals) == 1

@@ -15,6 +15,8 @@ from ringi.errors import NotFound
 from ringi.plans.overlaps import shared_files
 from ringi.text import Text, visible
 from ringi.views import words
+from ringi.views.lines import Line
+from ringi.views.standing import standing
 from ringi.views.status import age, seconds_since, session_phase, shared_lines, short_names, waiting_lines
 
 if TYPE_CHECKING:
@@ -53,8 +55,11 @@ def home(app: App) -> None:
     sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
+        stale = {ref.name: _stale(app, app.plans.document(ref.id)) for ref in waiting[:_MOST]}
         found = {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
-        app.ui.document({**found, "runs_waiting": runs, "unplanned": app.plans.changed_without_plan()})
+        moved_on = {name: paths for name, paths in stale.items() if paths}
+        unplanned = app.plans.changed_without_plan()
+        app.ui.document({**found, "runs_waiting": runs, "unplanned": unplanned, "stale": moved_on})
         return
     anything = waiting or sent_back or working or planning or runs
     if not anything and not app.plans.count() and _was_elsewhere(app):
@@ -62,6 +67,7 @@ def home(app: App) -> None:
     _show_waiting(app, waiting)
     _show_unplanned(app)
     _show_sent_back(app, sent_back)
+    _show_undone(app)
     _show_planning(app, planning)
     if runs:
         app.ui.line(Text("Runs that wait: {count}", count=runs), style="bold")
@@ -123,7 +129,17 @@ def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
     app.ui.line(
         _facts(ref, terminal_columns(app.ui.out)), style="bold" if ref.risk is Risk.HIGH else "", indent=2
     )
-    app.ui.show(waiting_lines(ref, document))
+    app.ui.show(waiting_lines(ref, document, _stale(app, document)))
+
+
+def _stale(app: App, document: PlanDocument) -> list[str]:
+    """Files that changed since the proposer saw them."""
+    from ringi.domain.approval import files_of  # noqa: PLC0415  # only if a plan waits
+    from ringi.fs import OsFileSystem  # noqa: PLC0415
+    from ringi.workspace.tree import Tree, differing  # noqa: PLC0415
+
+    specs = [spec for spec in document.state.action_specs if spec.validated]
+    return differing(Tree(OsFileSystem(), app.places.root), files_of(specs))
 
 
 def _facts(ref: PlanRef, columns: int | None) -> Text:
@@ -165,6 +181,15 @@ def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
     for ref in sent_back:
         app.ui.line(_facts(ref, terminal_columns(app.ui.out)), indent=2)
         _step(app, f"ringi with --resume {ref.name}")
+
+
+def _show_undone(app: App) -> None:
+    """Only the newest plan: what was undone longer ago is over."""
+    for ref in app.plans.refs(limit=1):
+        if ref.undone and ref.status is PlanStatus.COMPLETED:
+            app.ui.line(_facts(ref, terminal_columns(app.ui.out)), indent=2)
+            app.ui.show(Line((span,), indent=6) for span in standing(app.plans.document(ref.id)))
+            _step(app, f"ringi review {ref.name}")
 
 
 def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:

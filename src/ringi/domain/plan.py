@@ -1,4 +1,4 @@
-"""The plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5), and what its text asks for (PT-14)."""
+"""The plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5)."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -288,6 +288,8 @@ class PlanState(Document, frozen=True):
     comments: tuple[LineComment, ...] | UnsetType = UNSET
     amended_from: int | UnsetType = UNSET
     """The proposer's own version, if the person dropped or edited parts of it since."""
+    agent_exit: int | UnsetType | None = UNSET
+    """How the agent ended in whose copy it was made: its exit code, if not 0; None if it was cut off."""
     from_model: tuple[str, ...] | UnsetType = UNSET
     """Ids of specs that a language model extracted from the plan's text; they are checked like any other."""
 
@@ -405,6 +407,13 @@ def only_reads(specs: Sequence[ActionSpecExt]) -> bool:
     return bool(specs) and all(spec.base.kind in ONLY_READING for spec in specs)
 
 
+def undone_at(document: PlanDocument) -> str | None:
+    """When it was taken back; None if it was not, or was carried out again since."""
+    for newest in document.state.executions[-1:]:
+        return newest.finished_at if newest.kind == "undo" and newest.overall_success else None
+    return None
+
+
 def files_changed(document: PlanDocument) -> int:
     """As people count: a renamed file is one."""
     totals = document.state.previews
@@ -472,21 +481,3 @@ def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
     if state.status is PlanStatus.PROPOSED and state.feedback:
         return ApprovalState(ChangeApproval.REJECTED, milliseconds(state.feedback[-1].timestamp), "user")
     return ApprovalState(ChangeApproval.PENDING)
-
-
-class Unplaced(Document, frozen=True):
-    """Text that looks like an action but did not become a spec."""
-
-    line: int
-    """Line of the text, from 1."""
-    text: str
-    """That line, cut if it is long."""
-    why: str
-
-
-class Extraction(Document, frozen=True):
-    specs: tuple[ActionSpec, ...]
-    """In the order of the text."""
-    unplaced: tuple[Unplaced, ...]
-    from_model: tuple[int, ...] = ()
-    """Which of the specs a language model made from what the parser could not place, counted from 0."""

@@ -152,6 +152,8 @@ def set_specs(
     keep_good: bool = False,
     from_model: Sequence[int] = (),
     seen: Mapping[str, bytes] = {},
+    check_commands: Sequence[str] = (),
+    agent_exit: int | UnsetType | None = UNSET,
 ) -> Validated:
     """`seen` has bytes of the basis that the workspace may not have any more, by hash."""
     if not from_model:  # which counts them
@@ -167,6 +169,10 @@ def set_specs(
         if actor is Actor.USER and stored.document.state.action_specs:
             document = by_person(stored.document, document)
         document = with_specs(services, document, validated)
+        if actor is Actor.AI:
+            document = with_state(document, agent_exit=agent_exit)
+        if check_commands:  # known even if they are cut off
+            document = with_state(document, check_commands=tuple(check_commands))
         marked = tuple(validated.report.normalized[index].id for index in from_model)
         document = with_state(document, from_model=marked or UNSET)
         if marked and not reason:

@@ -61,13 +61,18 @@ class Versions:
         proposer: str = "",
         requester: str = "",
         actor: Actor = Actor.AI,
+        again: bool = False,
     ) -> str:
-        """A new plan with the specs of a version (by default the newest), based on the current files."""
+        """A new plan with the specs of a version (by default the newest), based on the current files.
+
+        With `again` it is based on what the first proposer saw: files that changed since make it stale.
+        """
         services = self._services
         stored = services.store.plan(plan_id_of(services, plan_id))
         plan = stored.document.plan
         version = plan.version if version is None else version
-        bases = [spec.base for spec in _specs(services, stored, version)]
+        specs = _specs(services, stored, version)
+        bases = [spec.base for spec in specs]
         document = new_plan(
             services,
             plan.content,
@@ -83,9 +88,13 @@ class Versions:
         document = msgspec.structs.replace(document, plan=forked)
         origin = NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}")
         if bases:
-            validated = validate(bases, services.tree, services.rules, {})
+            # A patch is for the file as it is: it keeps what somebody wrote elsewhere in it.
+            based = [spec for spec in specs if again and spec.base.kind is not SpecKind.PATCH]
+            basis = {file.path: file.before for spec in based for file in spec.touched}
+            validated = validate(bases, services.tree, services.rules, basis)
             if validated.problems:
                 raise UnfitSpecs(why=validated.problems[0])
+            document = with_state(document, check_commands=stored.document.state.check_commands)
             return propose_whole(services, document, validated, origin, actor=actor)
         with services.store.transaction() as transaction:
             transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)

@@ -18,6 +18,7 @@ from ringi.domain.plan import (
     PlanRef,
     files_changed,
     risk_of,
+    undone_at,
     with_state,
 )
 from ringi.errors import NotFound, RingiError
@@ -97,7 +98,6 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
     """The columns beside the document, so that lists need not read it."""
     plan, state = document.plan, document.state
     totals = state.previews
-    newest = state.executions[-1] if state.executions else None
     return PlanRef(
         id=plan.id,
         number=number,
@@ -111,7 +111,7 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         added=totals.added if totals else 0,
         removed=totals.removed if totals else 0,
         risk=risk_of(document),
-        undone=newest is not None and newest.kind == "undo" and newest.overall_success,
+        undone=undone_at(document) is not None,
         superseded=True if document.change and document.change.superseded_at else UNSET,
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import UNSET, UnsetType
+
 from ringi.agents.table import agent_of
 from ringi.domain.plan import PlanRef
 from ringi.errors import RingiError, StorageFailed
@@ -113,6 +115,7 @@ def take(
     checks: Sequence[str] = (),
     commit: bool = False,
     title: str = "",
+    agent_exit: int | UnsetType | None = UNSET,
     on_check: Callable[[str], None] = lambda _: None,
 ) -> Taken:
     """Make the difference a plan, or a new version of the plan that the copy has.
@@ -126,7 +129,8 @@ def take(
         copy.note(taken=True, left_out=bool(difference.left_out))
         empty = plan is not None and not difference.changes
         return Taken(plan, difference.left_out, again=plan is not None, new=False, empty=empty)
-    plan_id, again, problems = _propose(workspace, copy, difference, plan, _origin(copy, argv, title))
+    origin = _origin(copy, argv, title)._replace(checks=tuple(checks), agent_exit=agent_exit)
+    plan_id, again, problems = _propose(workspace, copy, difference, plan, origin)
     known, now = copy.record.planned_version, workspace.plan.ref(plan_id)
     meanwhile = plan.version if plan is not None and again and known and plan.version != known else 0
     copy.note(
@@ -136,13 +140,7 @@ def take(
         planned_version=now.version,
     )
     no_commit = _wish_commit(workspace, copy, plan_id) if commit else None
-
-    def enclosing(invocation: Invocation) -> Invocation:
-        # In the agent's sandbox: this runs the agent's code.
-        return enclosed(workspace, copy, sandbox, invocation, terminal=False)
-
-    doubt = results_doubt(workspace.places.root, environment, sandboxed=sandbox.bwrap is not None)
-    copy_run = CopyRun(copy, environment, difference, enclosing, doubt)
+    copy_run = _check_run(workspace, copy, difference, sandbox, environment)
     results = []
     for check in checks:
         on_check(check)
@@ -163,6 +161,21 @@ def take(
         meanwhile=meanwhile,
         no_commit=no_commit,
     )
+
+
+def _check_run(
+    workspace: OpenWorkspace,
+    copy: WorkCopy,
+    difference: Difference,
+    sandbox: AgentSandbox,
+    environment: Mapping[str, str],
+) -> CopyRun:
+    def enclosing(invocation: Invocation) -> Invocation:
+        # In the agent's sandbox: this runs the agent's code.
+        return enclosed(workspace, copy, sandbox, invocation, terminal=False)
+
+    doubt = results_doubt(workspace.places.root, environment, sandboxed=sandbox.bwrap is not None)
+    return CopyRun(copy, environment, difference, enclosing, doubt)
 
 
 def _propose(

@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from msgspec import UNSET, UnsetType
+
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
@@ -57,6 +59,10 @@ class Origin(NamedTuple):
     reason: str
     """What the log says about the version."""
     rationale: str = ""
+    checks: tuple[str, ...] = ()
+    """Those about to run: they are known even if they are cut off."""
+    agent_exit: int | UnsetType | None = UNSET
+    """As in PlanState."""
 
 
 def propose_difference(
@@ -77,7 +83,15 @@ def propose_difference(
 
     def proposed(plan_id: str) -> tuple[Text, ...]:
         return set_specs(
-            workspace.services, plan_id, specs, basis=basis, actor=Actor.AI, reason=origin.reason, seen=seen
+            workspace.services,
+            plan_id,
+            specs,
+            basis=basis,
+            actor=Actor.AI,
+            reason=origin.reason,
+            seen=seen,
+            check_commands=origin.checks,
+            agent_exit=origin.agent_exit,
         ).problems
 
     if plan is not None:

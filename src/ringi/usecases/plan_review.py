@@ -34,12 +34,14 @@ from ringi.usecases.review import (
 )
 from ringi.usecases.reviewed_plan import (
     ReviewedPlan,
+    comment,
     comment_on,
     discard,
     drop,
     drop_hunk,
     is_dormant,
     merge_if_clean,
+    open_again,
     remove_comment,
     rename_commit,
     rewrite,
@@ -129,7 +131,10 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
 
     def act(self, choice: Choice) -> ReviewEnd | None:
         if self.plan.status is PlanStatus.COMPLETED and choice.act not in _AFTERWARDS:
-            self.prompter.say(Text("{plan} was carried out already.", plan=self.plan.name))
+            if self.plan.ref.undone and choice.act is ReviewAct.APPLY:
+                _open_again(self)
+            else:
+                self.prompter.say(Text("{plan} was carried out already.", plan=self.plan.name))
             return None
         return _ACTS[choice.act](self, choice)
 
@@ -257,6 +262,16 @@ def _apply(review: PlanReview, _: Choice) -> ReviewEnd | None:
         question = Text("{plan} is approved already. Carry it out now? [y/n]", plan=plan.name)
         return ReviewEnd.APPLY if agrees(review.prompter, question) else None
     return _approved(review, "", ReviewEnd.APPLY)
+
+
+def _open_again(review: PlanReview) -> None:
+    """The old approval covers nothing of it: the person sees it against the current files, and decides."""
+    plan, prompter, before = review.plan, review.prompter, review.plan.name
+    question = Text("{plan} was undone. Open it again, as a new plan? [y/n]", plan=before)
+    if agrees(prompter, question):
+        open_again(plan)
+        said = Text("{plan} does the same as {before}; [a] applies it", plan=plan.name, before=before)
+        prompter.show(Span(said, Style.STRONG), anew=True)
 
 
 def _approve(review: PlanReview, _: Choice) -> ReviewEnd | None:
@@ -409,7 +424,7 @@ def _comment(review: PlanReview, choice: Choice) -> None:
         remove_comment(review.plan, before)
         prompter.say(Text("The comment was removed."))
     elif text and (before is None or text != before.text):
-        review.plan.comment(path, line, text, side, instead_of=before)
+        comment(review.plan, path, line, text, side, instead_of=before)
         prompter.say(Text("Noted; it goes to the proposer with your answer."))
 
 

@@ -49,6 +49,9 @@ class ReviewedPlan:
         self.tool = workspace.plan
         self.versions = workspace.versions
         self.services = workspace.services
+        self.turn_to(plan_id)
+
+    def turn_to(self, plan_id: str) -> None:
         self.plan_id = plan_id
         self._made_of: dict[int, int] = {}
         """For each version that the person made in this review, the version before it."""
@@ -115,15 +118,6 @@ class ReviewedPlan:
         self.look()
         return Text("taken back: {what}", what=did)
 
-    def comment(
-        self, path: str, line: int, text: str, side: Side, *, instead_of: LineComment | None = None
-    ) -> LineComment:
-        given = self.tool.comment(
-            self.plan_id, path, line, text, side=side, seen=self.document, instead_of=instead_of
-        )
-        self.require_as_shown()
-        return given
-
     def moved_on(self) -> PlanDocument | None:
         """The current plan, if it differs from the one shown."""
         if self.services.store.revision(self.plan_id) == self.revision:
@@ -175,6 +169,13 @@ def comment_on(plan: ReviewedPlan, path: str, line: int, side: Side) -> LineComm
         one for one in comments_now(plan.document) if (one.path, one.line, one.side) == (path, line, side)
     ]
     return given[-1] if given else None
+
+
+def comment(
+    plan: ReviewedPlan, path: str, line: int, text: str, side: Side, *, instead_of: LineComment | None = None
+) -> None:
+    plan.tool.comment(plan.plan_id, path, line, text, side=side, seen=plan.document, instead_of=instead_of)
+    plan.require_as_shown()
 
 
 def remove_comment(plan: ReviewedPlan, given: LineComment) -> None:
@@ -247,6 +248,12 @@ def take_up(plan: ReviewedPlan) -> None:
         bases = [spec.base for spec in specs]
         set_specs(services, plan_id, bases, basis=basis, actor=Actor.USER, reason=reason)
     plan.look()
+
+
+def open_again(plan: ReviewedPlan) -> None:
+    """A new plan that does the same as one that was undone; from now on it is the one under review."""
+    made = plan.versions.fork(plan.plan_id, actor=Actor.USER, again=True)
+    plan.turn_to(made)
 
 
 def preview_of(plan: ReviewedPlan) -> PlanPreview:

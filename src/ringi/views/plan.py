@@ -27,6 +27,7 @@ from ringi.domain.plan import (
     files_changed,
     risk_of,
     selected,
+    undone_at,
 )
 from ringi.domain.risk import Risk, RiskReason
 from ringi.errors import NoCommit
@@ -35,6 +36,7 @@ from ringi.views import words
 from ringi.views.approval import approved, proof
 from ringi.views.lines import Line, Span, Style, line, prose, step
 from ringi.views.result import excerpt, result_lines
+from ringi.views.standing import standing
 
 if TYPE_CHECKING:  # a server loads the views before it greets its client
     from ringi.plans.commit import Announced
@@ -77,6 +79,8 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
         when=words.moment(plan.created_at),
     )
     yield line(summary, Style.FAINT, indent=2)
+    decided = state.status in {*ENDED, PlanStatus.PROPOSED}
+    yield from _standing_lines(document, () if decided else facts.preview.stale)
     if plan.rationale.strip():
         yield prose(Text("why: {reason}", reason=" ".join(plan.rationale.split())), indent=2)
     if not state.action_specs:
@@ -85,8 +89,6 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
     yield from _spec_lines(facts)
     if document.change:
         yield from _change_lines(document.change, ref)
-    if state.status not in {*ENDED, PlanStatus.PROPOSED}:
-        yield from _stale_lines(facts.preview)
     yield from _obstacle_lines(document, facts.preview)
     yield from _check_lines(document)
     yield from _commit_lines(facts.commit)
@@ -115,8 +117,8 @@ def brief_lines(name: str, document: PlanDocument, preview: PlanPreview | None =
     )
     yield line(facts, Style.STRONG)
     yield from brief_spec_lines(state.action_specs, preview)
+    yield from _standing_lines(document, preview.stale if preview else ())
     if preview:
-        yield from _stale_lines(preview)
         yield from _obstacle_lines(document, preview)
     yield from map(_check_line, state.checks)
 
@@ -158,6 +160,8 @@ def next_step(document: PlanDocument, name: str) -> str | None:
         return f"ringi review {name}"
     if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
         return f"ringi execute {name}"
+    if status is PlanStatus.COMPLETED and undone_at(document):
+        return f"ringi review {name}"
     if status is PlanStatus.PROPOSED and not (document.change and document.change.superseded_at):
         return f"ringi pending {name}" if document.state.action_specs else f"ringi specs {name} --extract"
     return None
@@ -232,9 +236,8 @@ def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
         yield step(f"ringi propose --again {ref.name}")
 
 
-def _stale_lines(preview: PlanPreview) -> Iterator[Line]:
-    for path in preview.stale:
-        yield line(Text("! {path} changed since the proposer saw it", path=path), Style.WARNING, indent=2)
+def _standing_lines(document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
+    yield from (Line((span,), indent=2) for span in standing(document, stale))
 
 
 def _obstacle_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:
@@ -259,7 +262,7 @@ def _check_lines(document: PlanDocument) -> Iterator[Line]:
 
 
 def _check_line(result: CheckResult) -> Line:
-    return line(words.check(result), Style.GOOD if result.passed else Style.BAD, indent=2)
+    return line(words.tests(result), Style.GOOD if result.passed else Style.BAD, indent=2)
 
 
 def _planned_lines(planned: PlannedChecks) -> Iterator[Line]:

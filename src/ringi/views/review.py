@@ -23,6 +23,7 @@ from ringi.text import Text
 from ringi.views import words
 from ringi.views.diff import Section
 from ringi.views.lines import Span, Style
+from ringi.views.standing import standing
 
 _LAST_LINES: Final = 6
 # How common test runners report their count: 12 passed, Ran 12 tests, 12 tests.
@@ -44,7 +45,8 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
     state, risk = document.state, risk_of(document)
     said = []
     if state.status is not PlanStatus.PENDING_REVIEW:
-        said.append(Span(words.STATUS[state.status], Style.STRONG))
+        said.append(Span(words.status(ref), Style.STRONG))
+    said += standing(document)
     reasons = [(spec, given) for spec in state.action_specs for given in spec.risk_reasons]
     if reasons:
         spec, given = max(reasons, key=lambda one: _RISKS.index(one[0].risk))
@@ -55,7 +57,7 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
         said.append(Span(because, words.RISK_STYLE[risk]))
     if state.checks:
         worst = next((result for result in state.checks if result.exit_code), state.checks[-1])
-        said.append(Span(words.check(worst), Style.BAD if worst.exit_code else Style.GOOD))
+        said.append(Span(words.tests(worst), Style.BAD if worst.exit_code else Style.GOOD))
     elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
         said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
     if state.commit:

@@ -15,6 +15,7 @@ from ringi.plans.overlaps import Shared
 from ringi.text import Text
 from ringi.views import words
 from ringi.views.lines import Line, Style, line
+from ringi.views.standing import standing
 
 _MOST_REASONS: Final = 3
 _SHORTEST: Final = 8
@@ -125,10 +126,11 @@ def seconds_since(moment: str) -> int | None:
         return None
 
 
-def waiting_lines(ref: PlanRef, document: PlanDocument) -> Iterator[Line]:
-    """Below the title of a plan that waits: why it is risky, and what its checks said."""
+def waiting_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
+    """Below the title of a plan that waits: how it stands, why it is risky, and what its checks said."""
     if ref.status is not PlanStatus.PENDING_REVIEW:
         yield line(words.STATUS[ref.status], indent=6)
+    yield from (Line((span,), indent=6) for span in standing(document, stale))
     yield from _some(
         [
             Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
@@ -136,7 +138,7 @@ def waiting_lines(ref: PlanRef, document: PlanDocument) -> Iterator[Line]:
         ]
     )
     failed_first = sorted(document.state.checks, key=lambda result: result.passed)
-    yield from _some([Text("tests: {result}", result=words.check(result)) for result in failed_first])
+    yield from _some([words.tests(result) for result in failed_first])
 
 
 def _some(texts: Sequence[Text]) -> Iterator[Line]:

@@ -174,6 +174,10 @@ def check(result: CheckResult) -> Text:
     return Text("passed on exactly these bytes: {command}", command=result.command)
 
 
+def tests(result: CheckResult) -> Text:
+    return Text("tests: {result}", result=check(result))
+
+
 TRIGGER: Final = {
     Trigger.ERROR: Text("fixes an error"),
     Trigger.USER_REQUEST: Text("somebody asked for it"),

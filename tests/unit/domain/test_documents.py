@@ -17,6 +17,7 @@ from ringi.domain import (
     codec,
     events,
     execution,
+    extraction,
     feedback,
     grant,
     plan,
@@ -37,7 +38,7 @@ FIELDS: dict[type[Document], str] = {
     plan.MessageRef: "message_id timestamp",
     plan.PlanState: "status action_specs selection approvals previews checks planned_checks"
     " check_commands commit feedback executions comments amended_from"
-    " from_model",
+    " agent_exit from_model",
     plan.ActionSpec: "kind path content description optional encoding mode group target argv"
     " timeout_sec tool arguments",
     plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also",
@@ -123,8 +124,8 @@ FIELDS: dict[type[Document], str] = {
     answer.NewContent: "spec_id content encoding",
     answer.SpecDifference: "path what diff",
     answer.PlanComparison: "plan_id version other_plan_id other_version differences",
-    plan.Unplaced: "line text why",
-    plan.Extraction: "specs unplaced from_model",
+    extraction.Unplaced: "line text why",
+    extraction.Extraction: "specs unplaced from_model",
     grant.GrantScope: "requester globs kinds max_risk files_per_use lines_per_use files_total lines_total",
     grant.GrantUse: "approval_id plan_id at files lines",
     grant.GrantState: "grant scope expires_at uses revoked_at",

@@ -1,6 +1,7 @@
 """`ringi doctor`."""
 
 import click
+from msgspec import UNSET
 
 from ringi.api.doctor import doctor_of
 from ringi.cli.app import App, pass_app
@@ -55,7 +56,14 @@ def _take(app: App, workspace: OpenWorkspace, copy: WorkCopy) -> Text:
         return Text("an empty work copy was removed")
     command = copy.record.command or ("ringi", "with")
     with copy.claimed():
-        taken = beside.take(workspace, copy, command, sandbox=AgentSandbox(None), environment=app.environment)
+        taken = beside.take(
+            workspace,
+            copy,
+            command,
+            sandbox=AgentSandbox(None),
+            environment=app.environment,
+            agent_exit=UNSET if copy.record.ended_at else None,
+        )
         if taken.plan is None and not taken.left_out:
             copy.remove()
             return Text("an unused work copy was removed")

@@ -22,7 +22,8 @@ from ringi.cli.commands.specs import (
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, tell_report
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
-from ringi.domain.plan import ActionSpec, Extraction
+from ringi.domain.extraction import Extraction
+from ringi.domain.plan import ActionSpec
 from ringi.errors import NoBasis
 from ringi.patching.render import Changed
 from ringi.plans.change import Change

@@ -78,7 +78,8 @@ def decide(
     """Shows the plan, on a full screen or to the prompter, and does what the person decides."""
     app: App = ctx.obj
     ref = app.workspace.plan.ref(plan_id)
-    if ref.status is PlanStatus.COMPLETED and not (full and app.workspace.person.refusal() is None):
+    looks = (full or ref.undone) and app.workspace.person.refusal() is None
+    if ref.status is PlanStatus.COMPLETED and not looks:
         if app.ui.as_json:
             app.ui.document(ref)
         _tell_done(app, ref.name, undone=ref.undone)
@@ -131,6 +132,7 @@ def _newest_waiting(app: App) -> str | None:
 def _tell_done(app: App, name: str, *, undone: bool) -> None:
     if undone:
         app.ui.line(Text("{plan} was carried out and undone.", plan=name))
+        app.ui.next_step(f"ringi review {name}")
         return
     app.ui.line(Text("{plan} was carried out already.", plan=name))
     app.ui.next_step(f"ringi undo {name}")

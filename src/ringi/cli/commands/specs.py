@@ -14,7 +14,8 @@ from ringi.cli.progress import progress_on
 from ringi.cli.ui import translated
 from ringi.domain import codec
 from ringi.domain.base import Document
-from ringi.domain.plan import ActionSpec, ActionSpecExt, Extraction
+from ringi.domain.extraction import Extraction
+from ringi.domain.plan import ActionSpec, ActionSpecExt
 from ringi.errors import InvalidSpecs, ModelFailed
 from ringi.text import Text, stored
 from ringi.views import words

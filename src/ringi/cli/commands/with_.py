@@ -8,6 +8,7 @@ from gettext import gettext as _
 from pathlib import Path
 
 import click
+from msgspec import UNSET
 
 from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
@@ -160,7 +161,7 @@ class _Session:
         _tell_sandbox(ui, self._sandbox, writable_places(app.workspace, command, app.environment))
         try:
             ended = self._run(copy, argv, resumption)
-            taken = self._take(copy, command, checks, ended.exit_code)
+            taken = self._take(copy, command, checks, ended)
         except NoSuchProgram:
             raise
         except BaseException:
@@ -196,7 +197,7 @@ class _Session:
         _tell_ended(self._ui, ended, argv[0])
         return ended
 
-    def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], code: int) -> Taken:
+    def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], ended: Ended) -> Taken:
         app, ui = self._app, self._ui
         taken = beside.take(
             app.workspace,
@@ -207,10 +208,11 @@ class _Session:
             checks=checks,
             commit=self._commit,
             title=self._title,
+            agent_exit=None if ended.signal is not None else ended.exit_code or UNSET,
             on_check=lambda check: ui.line(Text("Checking: {command} …", command=check), style="dim"),
         )
         if ui.as_json:
-            ui.document(document_of(taken, exit_code=code))
+            ui.document(document_of(taken, exit_code=ended.exit_code))
         _tell_taken(ui, copy, taken)
         if taken.plan is not None and taken.new and taken.plan.status is not PlanStatus.APPROVED:
             how = app.workspace.configuration.config.notify.how

@@ -19,6 +19,7 @@ from ringi.views import words
 from ringi.views.diff import LINES, Row, RowKind, Section
 from ringi.views.lines import Line, Span, Style
 from ringi.views.plan import plan_lines, total_line
+from ringi.views.standing import stale_spans
 
 _ALL_KEYS: Final = Text(
     "[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [+] more lines [w]rap [f]iles [/] [i]nfo [?] [q]uit"
@@ -27,6 +28,7 @@ KEYS: Final = Text("[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [i]nfo 
 _FEW_KEYS: Final = Text("[a] [d] [e] [r] [?] [q]")
 _STALE_KEYS: Final = Text("[u]pdate to the files as they are now [d]rop [r]eject [?] [q]uit")
 _DONE_KEYS: Final = Text("[U]ndo [i]nfo [?] [q]uit")
+_UNDONE_KEYS: Final = Text("[a]pply again [i]nfo [?] [q]uit")
 _PAGE_KEYS: Final = Text("[q] back")
 _FILE_KEYS: Final = Text("[Enter] go there [q] back")
 _HELP: Final = (
@@ -37,7 +39,7 @@ _HELP: Final = (
     ("w", Text("wrap long lines, or cut them at the edge again")),
     ("f", Text("the list of files: Enter goes to the one under the cursor")),
     ("/", Text("search; then n is the next match, N the one before, Esc ends the search")),
-    ("a", Text("apply: approve what you see and carry it out")),
+    ("a", Text("apply: approve what you see and carry it out; one that was undone is opened again")),
     ("m", Text("approve with a note, and carry it out later")),
     ("d", Text("drop the hunk under the cursor; D drops the whole file or command")),
     ("e", Text("edit the line under the cursor; o adds a line below it")),
@@ -165,9 +167,7 @@ def _facts(document: PlanDocument) -> Text:
 
 
 def _warnings(view: Viewport) -> Iterator[Span]:
-    if view.stale:
-        line = Text("! {path} changed since the proposer saw it", path=words.some(view.stale, 2))
-        yield Span(line, Style.WARNING)
+    yield from stale_spans(view.stale)
     yield from view.warnings[:_MOST_WARNINGS]
     if len(view.warnings) > _MOST_WARNINGS:
         yield Span(Text("… and {count} more", count=len(view.warnings) - _MOST_WARNINGS), Style.WARNING)
@@ -342,7 +342,7 @@ def _asked(view: Viewport, question: Question, columns: int, rows: int) -> tuple
 def _keys(view: Viewport) -> tuple[Text, ...]:
     """The first that fits is shown."""
     if view.document.state.status is PlanStatus.COMPLETED:
-        return (_DONE_KEYS,)
+        return (_UNDONE_KEYS if view.heading.ref.undone else _DONE_KEYS,)
     return (_STALE_KEYS,) if view.stale and not view.document.change else (_ALL_KEYS, KEYS)
 
 

@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from ringi.domain.plan import ActionSpec, Extraction, SpecKind, Unplaced
+from ringi.domain.extraction import Extraction, Unplaced
+from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.errors import BadPatch
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Patch, dump

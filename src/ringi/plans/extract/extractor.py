@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.domain.plan import CHANGING, ActionSpec, Extraction, SpecKind, Unplaced
+from ringi.domain.extraction import Extraction, Unplaced
+from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
 from ringi.domain.prompt import (
     MOST_SPECS,
     Budget,

@@ -5,7 +5,8 @@ from textwrap import dedent
 import pytest
 
 from ringi.domain.codec import foreign, pretty
-from ringi.domain.plan import ActionSpec, Extraction, SpecKind, Unplaced
+from ringi.domain.extraction import Extraction, Unplaced
+from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.patching.parse import parse_patch
 from ringi.plans.extract.content import extract
 

@@ -10,7 +10,8 @@ from msgspec import UNSET
 
 from ringi.domain.answer import DropSpec, NewContent
 from ringi.domain.events import Actor
-from ringi.domain.plan import ActionSpec, Extraction, PlanStatus, SpecKind
+from ringi.domain.extraction import Extraction
+from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
 from ringi.domain.prompt import Budget, ModelProgress
 from ringi.domain.risk import Risk, RiskCode
 from ringi.domain.session import Purpose
