@@ -65,7 +65,9 @@ def end_line(result: ExecutionResult, specs: Specs, name: str) -> Line:
 
 
 def files_written(result: ExecutionResult, specs: Specs) -> int:
-    return sum(one.status is OpStatus.DONE and is_file(one, specs) for one in result.results)
+    """A renamed file is one."""
+    done = [one for one in result.results if one.status is OpStatus.DONE and is_file(one, specs)]
+    return sum(one.spec_id not in specs or one.path != specs[one.spec_id].old_path for one in done)
 
 
 def aborted(result: ExecutionResult, specs: Specs, name: str) -> ExecutionAborted:

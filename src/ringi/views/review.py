@@ -14,7 +14,6 @@ from ringi.domain.plan import (
     PlanStatus,
     comments_now,
     risk_of,
-    title_of,
 )
 from ringi.domain.risk import Risk
 from ringi.plans.commit import Announced
@@ -60,9 +59,6 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
         said.append(Span(words.tests(worst), Style.BAD if worst.exit_code else Style.GOOD))
     elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
         said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
-    if state.commit:
-        title = title_of(state.commit.message)
-        said.append(Span(Text("a commit follows: {title}", title=title), Style.STRONG))
     return Heading(ref, document, risk, tuple(said))
 
 
