@@ -47,6 +47,7 @@ _OURS: Final = re.compile(r"\s*ringi-", re.IGNORECASE)
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\s*:\s|\s+\S")
 _DIRECTING: Final = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
 _LONGEST_NAME: Final = 100
+_ID_SHOWN: Final = 12
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED])
 _CUT_OFF: Final = Text("it was cut off before the commit")
 _CHECK_FAILED: Final = Text("a check failed")
@@ -325,19 +326,23 @@ def _event(outcome: CommitOutcome) -> NewEvent:
 
 def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
     """Of the last execution, as logged; None if no commit was wanted, or its result is not known yet."""
-    last, undoing = None, False
+    last, undoing, reverted_by = None, False, ""
     for event in (logged.event for logged in events):
-        if event.event in _ENDED and not undoing:
+        if event.event is EventKind.EXECUTED:
+            undoing, reverted_by = False, ""
+        elif event.event is EventKind.UNDO_APPROVED:
+            undoing = True
+        elif undoing and event.event is EventKind.COMMITTED:
+            reverted_by = event.reason.partition(":")[0]
+        elif not undoing and event.event in _ENDED:
             last = event
-        undoing = event.event is EventKind.UNDO_APPROVED or (
-            undoing and event.event is not EventKind.EXECUTED
-        )
     if last is None:
         return None
     if last.event is EventKind.COMMIT_FAILED:
         return CommitOutcome("", last.reason)
     made, _, why = last.reason.partition(": ")
-    return CommitOutcome(made, why)
+    note = str(Text("commit {id} reverts it", id=reverted_by[:_ID_SHOWN])) if reverted_by else ""
+    return CommitOutcome(made, "; ".join(filter(None, [why, note])))
 
 
 def _approved(approval: Approval) -> ApprovalSubject:

@@ -111,7 +111,7 @@ def test_a_new_commit_reverts_it(ws: Workspace, repo: Path):
     assert standing(ws.log(plan_id)) == ()
     outcome = outcome_of(ws.log(plan_id))
     assert outcome is not None
-    assert outcome.commit == made  # of the execution
+    assert outcome == CommitOutcome(made, f"commit {head(repo)[:12]} reverts it")
     assert not Examination(ws).plan(plan_id).problems
     with pytest.raises(NothingToUndo):
         ws.plan.ask_undo(plan_id, commit=True)
