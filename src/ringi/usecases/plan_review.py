@@ -49,7 +49,6 @@ from ringi.usecases.reviewed_plan import (
     update,
 )
 from ringi.views import review as views
-from ringi.views import words
 from ringi.views.diff import Row, RowKind
 from ringi.views.lines import Span, Style
 
@@ -230,30 +229,6 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
             self.prompter.refuse(_WHOLE)
             return None
         return spec, choice.row, new
-
-
-class News:
-    """Notices changes made to the plan elsewhere during the review; reports each once."""
-
-    def __init__(self, plan: ReviewedPlan) -> None:
-        self._plan = plan
-        self._told: tuple[int, PlanStatus] | None = None
-
-    def look(self) -> Span | None:
-        status, now = self._plan.status, self._plan.moved_on()
-        if now is None:
-            self._told = None
-            return None
-        version, became = now.plan.version, now.state.status
-        if self._told == (version, became):
-            return None
-        self._told = (version, became)
-        if became in {PlanStatus.PENDING_REVIEW, status}:
-            line = Text("The plan was changed: version {version}. [s] shows it.", version=version)
-        else:
-            name = self._plan.name
-            line = Text("{plan} was decided elsewhere: {status}", plan=name, status=words.STATUS[became])
-        return Span(line, Style.WARNING)
 
 
 def _apply(review: PlanReview, _: Choice) -> ReviewEnd | None:

@@ -14,7 +14,8 @@ from ringi.errors import NoSandbox
 from ringi.plans.check import add_checks
 from ringi.ports import Ran
 from ringi.text import Text
-from ringi.usecases.plan_review import News, PlanReview
+from ringi.usecases.plan_news import News
+from ringi.usecases.plan_review import PlanReview
 from ringi.usecases.review import Choice, ReviewAct, ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.diff import Row, RowKind
