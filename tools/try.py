@@ -173,18 +173,21 @@ def beside_an_agent(stage: "Stage", folder: Path) -> bool:
             (r"Your comment", "no sleeping, please"),
             (MENU, "r"),
             (r"change\?", "take the sleep out"),
+            (r"continue now", "y"),
+            # The version bump was not asked for either.
+            (MENU, "d"),
+            (r"1 to 3:", "1"),
+            (MENU, "a"),
         ],
-        hint="go to time.sleep(1), say so with c, and send it back with r",
+        hint="go to time.sleep(1), say so with c, send it back with r, and let the agent continue with y;"
+        " then drop pyproject.toml with D and take the rest with a",
     )
     if code == PERSON_NEEDED:
         return not_decided(stage)
     if code == DECLINED:
+        # Somebody sat here and did not let it continue.
         stage.run(["with", "--resume"])
-        say("\nThe version bump was not asked for either: it is dropped, and the rest taken.")
-        code = stage.review(
-            [(MENU, "d"), (r"1 to 3:", "1"), (MENU, "a")],
-            hint="drop pyproject.toml with D, then take the rest with a",
-        )
+        code = stage.review([], hint="drop pyproject.toml with D, then take the rest with a")
     if code != 0:
         return not_decided(stage)
     stage.run(["verify"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ringi.domain.answer import PlanComparison
 from ringi.errors import RingiError
 from ringi.text import Text
-from ringi.usecases.plan_review import RunningChecks
+from ringi.usecases.plan_prompter import RunningChecks
 from ringi.usecases.review import Choice, ReviewAct
 from ringi.views.lines import Span, Style
 

@@ -74,6 +74,7 @@ def test_reject_goes_back_with_feedback(desk: Desk) -> None:
     terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "r")
     terminal.answer(r"change\?", "please keep the greeting")
+    terminal.answer(r"continue now", "n")
     assert terminal.end()[0] == 5
     state = desk.json("show", name)["state"]
     assert state["status"] == "proposed"
@@ -87,6 +88,7 @@ def test_a_rejected_plan_can_be_taken_up_again(desk: Desk) -> None:
     terminal = desk.terminal("review", name, "--plain")
     terminal.answer(MENU, "r")
     terminal.answer(r"change\?", "no")
+    terminal.answer(r"continue now", "n")
     terminal.end()
     terminal = desk.terminal("review", name, "--plain")
     terminal.answer(r"\[y/n\]", "n")

@@ -13,7 +13,8 @@ from ringi.domain.plan import PlanPreview, PlanStatus
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.plan_facts import facts_of
-from ringi.usecases.plan_review import KEYS, RunningChecks
+from ringi.usecases.plan_prompter import RunningChecks
+from ringi.usecases.plan_review import KEYS
 from ringi.usecases.review import Choice, ReviewAct
 from ringi.usecases.reviewed_plan import ReviewedPlan, preview_of
 from ringi.views.diff import Row, RowKind

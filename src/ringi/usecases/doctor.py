@@ -14,7 +14,7 @@ from ringi.fs import OsFileSystem
 from ringi.ports import LedgerFiles
 from ringi.text import Text
 from ringi.usecases.agent_copies import abandoned, kept, remove_settled, size_of
-from ringi.usecases.take_in import take_in, take_in_sessions
+from ringi.usecases.restore import restore_plans, restore_sessions
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.places import Places
@@ -229,11 +229,11 @@ def _person(workspace: OpenWorkspace) -> Iterator[Finding]:
 
 
 def _taken_in(workspace: OpenWorkspace) -> Iterator[Text]:
-    count, problems = take_in(workspace)
+    count, problems = restore_plans(workspace)
     if count:
         yield Text("{count} plans came back from .agent as proposed; approvals do not come back", count=count)
     yield from problems
-    count, problems = take_in_sessions(workspace)
+    count, problems = restore_sessions(workspace)
     if count:
         yield Text("{count} planning sessions came back from .agent; approvals do not come back", count=count)
     yield from problems

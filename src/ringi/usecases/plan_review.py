@@ -1,9 +1,8 @@
 """The review of a plan: what a person can do with it, what they are asked, what is refused."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from ringi.domain.answer import PlanComparison
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpecExt, PlanStatus, comments_now, risk_of
@@ -22,6 +21,7 @@ from ringi.errors import (
 from ringi.plans.check import commands_of
 from ringi.text import Text
 from ringi.usecases import edits
+from ringi.usecases.plan_prompter import PlanPrompter, RunningChecks, StartChecks
 from ringi.usecases.prompter import NOT_APPROVED, agrees, typed_digest
 from ringi.usecases.review import (
     ACTS_OF_ANY,
@@ -29,7 +29,6 @@ from ringi.usecases.review import (
     Review,
     ReviewAct,
     ReviewEnd,
-    ReviewPrompter,
     rejected,
 )
 from ringi.usecases.reviewed_plan import (
@@ -70,53 +69,29 @@ _WHOLE: Final = Text("It can only be dropped whole.")
 _UNCHANGED: Final = Text("Nothing was changed.")
 
 
-class RunningChecks(Protocol):
-    """The plan's checks, running during the review."""
-
-    @property
-    def seconds(self) -> int: ...
-    @property
-    def ended(self) -> bool: ...
-    @property
-    def why_not(self) -> Text | None:
-        """Why they could not run; None if they ran, whatever the result."""
-
-    def wait(self) -> None: ...
-    def stop(self) -> None:
-        """Ends the checks and every process they started."""
-
-
-StartChecks = Callable[[str], RunningChecks]
-"""Starts the checks of the plan with this id."""
-
-
-class PlanPrompter(ReviewPrompter, Protocol):
-    def show_delta(self, found: PlanComparison) -> None: ...
-    def refuse(self, text: Text) -> None:
-        """Shown in place of a question; ignores what the person keeps typing."""
-
-    def edit(self, path: str, data: bytes, line: int) -> tuple[bytes, int]:
-        """The content after the person's editor, and its exit code; 0 is no line in particular."""
-
-    def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
-        """Calls `done` when they end: either blocks until then, or returns False and calls it later.
-
-        With `until_end` it blocks, unless the person does not want to wait.
-        """
-
-    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
-        """Shows the checks' result, with the end of a failed one's output."""
-
-
 class PlanReview(Review[ReviewedPlan, PlanPrompter]):
-    def __init__(self, plan: ReviewedPlan, prompter: PlanPrompter, start_checks: StartChecks) -> None:
+    """`agent` names the one that can continue its work on the plan, if there is one.
+
+    `back` is what to say if it has just done so: then the review begins with what changed since.
+    """
+
+    def __init__(
+        self,
+        plan: ReviewedPlan,
+        prompter: PlanPrompter,
+        start_checks: StartChecks,
+        agent: Callable[[], str] = lambda: "",
+        back: Text | None = None,
+    ) -> None:
         super().__init__(plan, prompter)
         self.plan = plan
+        self.agent = agent
         self._start_checks = start_checks
+        self._back = back
         self._checks: RunningChecks | None = None
 
     def prepare(self) -> Span | None:
-        said = merge_if_clean(self.plan)
+        said = merge_if_clean(self.plan) or self._back
         return None if said is None else Span(said, Style.WARNING)
 
     def begin(self) -> bool:
@@ -126,6 +101,8 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
                 return False
             take_up(self.plan)
             self.prompter.show()
+        elif self._back is not None:
+            _show_seen(self, Choice(ReviewAct.SHOW_SEEN))
         return True
 
     def act(self, choice: Choice) -> ReviewEnd | None:
@@ -413,7 +390,20 @@ def _path_of(spec: ActionSpecExt, side: Side) -> str:
 def _reject(review: PlanReview, _: Choice) -> ReviewEnd | None:
     """Comments are enough: nothing more has to be typed then."""
     otherwise = Text("see the comments") if comments_now(review.plan.document) else None
-    return rejected(review, Text("What should the proposer change?"), otherwise=otherwise)
+    ended = rejected(review, Text("What should the proposer change?"), otherwise=otherwise)
+    return ReviewEnd.RESUME if ended is ReviewEnd.REJECTED and _continues(review) else ended
+
+
+def _continues(review: PlanReview) -> bool:
+    """Whether the agent is to continue now. It is sent back already, so to leave here is a no."""
+    agent = review.agent()
+    if not agent:
+        return False
+    question = Text("Sent back. Let {agent} continue now, in this terminal? [y/n]", agent=agent)
+    try:
+        return agrees(review.prompter, question)
+    except (EOFError, KeyboardInterrupt):
+        return False
 
 
 def _discard(review: PlanReview, _: Choice) -> ReviewEnd | None:

@@ -1,12 +1,8 @@
-"""Resumes an agent in its copy, with the person's feedback on its plan.
-
-The message is for a program, so it is not translated. It quotes the person's words and the checks' output
-line by line, filtered as on a screen, because it becomes a command-line argument.
-"""
+"""Resumes an agent in its copy, with the person's feedback on its plan."""
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,16 +10,17 @@ from typing import Final, NamedTuple
 from ringi.agents.command_line import resumed
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
-from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer
+from ringi.domain.answer import PlanAnswer
 from ringi.domain.codec import digest
-from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
-from ringi.domain.plan import OPEN, CheckResult, PlanStatus
+from ringi.domain.plan import OPEN, PlanStatus
 from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.plans.preview import effects
-from ringi.text import Text, visible
+from ringi.process.program import program_name
+from ringi.text import Text
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.workspace import OpenWorkspace
+from ringi.views.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.workspace.copy import CopyRecord, Supervisor, WorkCopy, put
 from ringi.workspace.copy_run import lay_over
 from ringi.workspace.difference import CopyChange
@@ -72,6 +69,15 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
         if not copy.is_running and copy.record.command and is_applied(workspace, copy):
             return copy
     raise NothingToResume(why=Text("no copy of an open plan is left."))
+
+
+def agent_to_resume(workspace: OpenWorkspace, plan_id: str) -> str:
+    """The name of the agent that can continue its work on the plan; empty if none can."""
+    try:
+        command = find_copy(workspace, plan_id).record.command
+    except NothingToResume:
+        return ""
+    return program_name(command) if command else ""
 
 
 def _refuse_unusable(copy: WorkCopy, *, gone_too: bool) -> None:
@@ -139,7 +145,7 @@ def resume_from(
     now = workspace.clock.now()
     answer = workspace.plan.answer(plan.id)
     checks = workspace.plan.get_state(plan.id).checks
-    done = _UNDONE if plan.undone else _APPLIED
+    done = UNDONE if plan.undone else APPLIED
     text = message_of(answer, checks, since=before.record.told_at, applied=done)
     feedback = fresh.folder / FEEDBACK
     put(feedback, text.encode("utf-8", "backslashreplace"))
@@ -223,123 +229,3 @@ def _before(change: CopyChange) -> tuple[bytes, int] | None:
     if change.before is None:
         return None
     return change.before, 0o755 if change.before_mode == "100755" else 0o644
-
-
-_MOST_DIFF: Final = 12_000
-_MOST_OUTPUT: Final = 4_000
-_DECIDED: Final[Mapping[OutcomeKind | None, str]] = {
-    OutcomeKind.APPROVED: "approved it, but it has not been executed yet",
-    OutcomeKind.DECLINED: "declined it",
-    OutcomeKind.CANCELLED: "did not decide; the request was cancelled",
-    OutcomeKind.EXPIRED: "did not decide in time",
-}
-_UNDECIDED: Final = "has not decided yet"
-_CHANGED: Final = {
-    Difference.ADDED: "added",
-    Difference.REMOVED: "dropped",
-    Difference.CHANGED: "edited",
-}
-CUT_OFF: Final = (
-    "You were interrupted while working in this folder. Your changes are still here. Continue where you"
-    " stopped. When you exit, the difference becomes a plan that a person reviews."
-)
-
-
-_APPLIED: Final = "applied it to the project"
-_UNDONE: Final = "applied it to the project, and undid that later"
-
-
-def message_of(
-    answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str = "", applied: str = ""
-) -> str:
-    """Everything new since that time, and the decision so far. `applied` says what became of the plan."""
-    feedback = [one for one in answer.feedback if one.timestamp > since]
-    first = (
-        f"A person reviewed your change (plan {answer.name}, version {answer.version}) and {applied}."
-        " This folder is a fresh copy of the project as it is now. When you exit, the difference becomes a"
-        " new plan."
-        if applied
-        else f"A person reviewed your change (plan {answer.name}, version {answer.version}) and"
-        f" {_decision(answer, feedback)}. Your change is still in this folder: continue here. When you exit,"
-        " the difference becomes the next version of the same plan."
-    )
-    parts = [
-        first,
-        *_said(feedback),
-        *_comments([one for one in answer.comments if one.timestamp > since]),
-        *_note(answer),
-        *_changes(answer, applied=bool(applied)),
-        *_failed(checks),
-    ]
-    if len(parts) == 1:
-        parts.append("They gave no further feedback.")
-    return "\n\n".join(parts) + "\n"
-
-
-def _decision(answer: PlanAnswer, feedback: Sequence[Feedback]) -> str:
-    """About the agent's last version; it was already told the outcome of earlier ones."""
-    if answer.status is PlanStatus.APPROVED:
-        return _DECIDED[OutcomeKind.APPROVED]
-    if any(one.kind is FeedbackKind.DECLINED for one in feedback):
-        return _DECIDED[OutcomeKind.DECLINED]
-    if answer.outcome in {OutcomeKind.CANCELLED, OutcomeKind.EXPIRED}:
-        return _DECIDED[answer.outcome]
-    return _UNDECIDED
-
-
-def _said(feedback: Sequence[Feedback]) -> Iterator[str]:
-    if feedback:
-        yield "Their feedback:\n" + "\n".join(_quoted(one.text) for one in feedback)
-
-
-def _comments(comments: Sequence[LineComment]) -> Iterator[str]:
-    if comments:
-        yield "Comments on lines:\n" + "\n".join(map(_comment, comments))
-
-
-def _comment(one: LineComment) -> str:
-    before = " (as it was before your change)" if one.side is Side.OLD else ""
-    place, text, quote = map(_one_line, (one.path, one.text, one.quote))
-    return f"{place}:{one.line}: {text}\n    the line{before}: {quote}"
-
-
-def _note(answer: PlanAnswer) -> Iterator[str]:
-    if answer.note:
-        yield "They wrote with their approval:\n" + _quoted(answer.note)
-
-
-def _changes(answer: PlanAnswer, *, applied: bool) -> Iterator[str]:
-    if not answer.changed:
-        return
-    lines = [f"- {_CHANGED[one.what]}: {_one_line(one.path)}" for one in answer.changed]
-    first = (
-        "They changed these files before they applied it. Keep their changes:"
-        if applied
-        else "They changed these files themselves. Keep their changes; they are already in this folder,"
-        " except in files that you have changed since:"
-    )
-    yield "\n".join([first, *lines])
-    diff = "\n".join(one.diff.rstrip("\n") for one in answer.changed)
-    yield "Diff from your version to theirs:\n" + _quoted(_beginning(diff, _MOST_DIFF))
-
-
-def _failed(checks: Sequence[CheckResult]) -> Iterator[str]:
-    for check in checks:
-        if check.exit_code:
-            output = check.output.strip()[-_MOST_OUTPUT:]
-            yield f"This check {check.ended}: {_one_line(check.command)}\n" + _quoted(output)
-
-
-def _beginning(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    shown = text[:most].rpartition("\n")[0]
-    return f"{shown}\n… {len(text) - len(shown)} characters more"
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {visible(line)}" for line in text.splitlines() or [""])
-
-
-def _one_line(text: str) -> str:
-    return visible(" ".join(text.split()))

@@ -65,6 +65,8 @@ class ReviewEnd(Enum):
     APPROVED = auto()
     """To be carried out later."""
     REJECTED = auto()
+    RESUME = auto()
+    """Rejected, and the agent that made it continues at once."""
     DISCARDED = auto()
     ELSEWHERE = auto()
     """Somebody else decided or changed it meanwhile."""

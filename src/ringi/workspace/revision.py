@@ -181,9 +181,13 @@ class Revisions:
         raise NotFound(what=Text("plan, branch, commit or worktree"), name=name, see="git branch -a")
 
     def ref_named(self, name: str) -> str | None:
-        """The full name of the branch or tag that is called so."""
-        found = self._ref(name)
-        return found[0] if found else None
+        """The full name of the branch or tag that is called so; quickly, for every review of a plan asks."""
+        if _NOT_IN_A_REF.search(name):
+            return None
+        places = [place.format(name) for place in _PLACES]
+        out = self._history.git.attempt("for-each-ref", "--format=%(refname)", *places).out
+        there = os.fsdecode(out).splitlines()
+        return next((place for place in places if place in there), None)
 
     def record_of(self, name: str) -> Path:
         """A folder of ringi's own for what it knows about the revision of this name."""

@@ -2,6 +2,9 @@
 
 import contextlib
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Final
 
@@ -22,6 +25,7 @@ from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted, NotFound, RingiError
 from ringi.text import Text
 from ringi.usecases.agent_copies import remove_settled
+from ringi.usecases.plan_prompter import PlanPrompter, StartChecks
 from ringi.usecases.plan_review import PlanReview
 from ringi.usecases.review import ReviewEnd
 from ringi.usecases.reviewed_plan import ReviewedPlan
@@ -94,11 +98,7 @@ def decide(
     require_terminal(app, f"ringi {ctx.info_name} {ref.name}")
     if commit and ref.status is not PlanStatus.COMPLETED:
         _wish_commit(app, plan_id)
-    looked = ReviewedPlan(app.workspace, plan_id)
-    try:
-        ended = _on_screen(app, looked) if full else _in_dialogue(app, looked, prompter)
-    finally:
-        remove_kept(app.workspace.places.copies)
+    looked, ended = _reviewed(app, plan_id, full=full, prompter=prompter)
     if ended is ReviewEnd.UNDO:
         ctx.invoke(undo, plan=ref.name, commit=None, sign=None)
         return
@@ -110,6 +110,22 @@ def _wish_commit(app: App, plan_id: str) -> None:
     document = app.workspace.plan.get(plan_id)
     if not document.state.commit:
         app.workspace.plan.wish_commit(plan_id, document.plan.title)
+
+
+def _reviewed(
+    app: App, plan_id: str, *, full: bool, prompter: type[DialoguePrompter]
+) -> tuple[ReviewedPlan, ReviewEnd]:
+    """As often as the person lets its agent continue."""
+    back = None
+    while True:
+        looked = ReviewedPlan(app.workspace, plan_id)
+        try:
+            ended = _on_screen(app, looked, back) if full else _in_dialogue(app, looked, prompter, back)
+        finally:
+            remove_kept(app.workspace.places.copies)
+        if ended is not ReviewEnd.RESUME:
+            return looked, ended
+        back = _resumed(app, looked)
 
 
 def _tell_namesake(app: App, name: str) -> None:
@@ -149,15 +165,56 @@ def _can_be_full(app: App) -> bool:
     return size == _NOTHING or all(there >= least for there, least in zip(size, _LEAST, strict=True))
 
 
-def _on_screen(app: App, looked: ReviewedPlan) -> ReviewEnd:
+def _resumed(app: App, looked: ReviewedPlan) -> Text:
+    """What to say when the agent is done; ends the command if it changed nothing."""
+    version = looked.document.plan.version
+    app.ui.out.flush()
+    code = _with_agent(app, looked.name)
+    if code == Interrupted.exit_code:
+        raise click.exceptions.Exit(code)
+    if app.workspace.plan.ref(looked.plan_id).version == version:
+        raise click.exceptions.Exit(EXIT_DECLINED)
+    if code:
+        return Text("The agent or a check failed. This changed since you last looked:")
+    return Text("This changed since you last looked:")
+
+
+def _with_agent(app: App, name: str) -> int:
+    """Its exit code. A process of its own, by whose arguments everything below it is known as an agent's."""
+    root = str(app.workspace.places.root)
+    # -P: nothing is imported from the project's folder.
+    words = [sys.executable, "-P", "-m", "ringi", "--workspace", root, "with", "--resume", name]
+    # Ctrl-C is for it: it saves the agent's work first.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(words, env=dict(app.environment), check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _on_screen(app: App, looked: ReviewedPlan, back: Text | None) -> ReviewEnd:
     colour = not app.environment.get("NO_COLOR")
     with Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
         prompter = ScreenPrompter(app, looked, terminal, colour=colour)
-        return PlanReview(looked, prompter, _starter(app, terminal.wake)).run()
+        return _review(app, looked, prompter, _starter(app, terminal.wake), back)
 
 
-def _in_dialogue(app: App, looked: ReviewedPlan, prompter: type[DialoguePrompter]) -> ReviewEnd:
-    return PlanReview(looked, prompter(app, looked), _starter(app)).run()
+def _in_dialogue(
+    app: App, looked: ReviewedPlan, prompter: type[DialoguePrompter], back: Text | None
+) -> ReviewEnd:
+    return _review(app, looked, prompter(app, looked), _starter(app), back)
+
+
+def _review(
+    app: App, looked: ReviewedPlan, prompter: PlanPrompter, starter: StartChecks, back: Text | None
+) -> ReviewEnd:
+    def agent() -> str:
+        from ringi.usecases.resume import agent_to_resume  # noqa: PLC0415  # only after a rejection
+
+        # Two documents would be no JSON.
+        return "" if app.ui.as_json else agent_to_resume(app.workspace, looked.plan_id)
+
+    return PlanReview(looked, prompter, starter, agent, back).run()
 
 
 def _starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str], Recheck]:

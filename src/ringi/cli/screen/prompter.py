@@ -31,7 +31,8 @@ from ringi.domain.plan import Overlap, PlanDocument, PlanStatus
 from ringi.errors import RingiError
 from ringi.text import Text
 from ringi.usecases.plan_news import News
-from ringi.usecases.plan_review import KEYS, RunningChecks
+from ringi.usecases.plan_prompter import RunningChecks
+from ringi.usecases.plan_review import KEYS
 from ringi.usecases.review import Choice, ReviewAct
 from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
 from ringi.views.diff import LINES, Row, RowKind, Section, delta_sections

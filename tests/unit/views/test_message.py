@@ -7,7 +7,7 @@ from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer, SpecDiffere
 from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.domain.plan import CheckResult, PlanStatus
 from ringi.text import visible
-from ringi.usecases.resume import message_of
+from ringi.views.message import message_of
 
 
 def answer(**more: object) -> PlanAnswer:

@@ -21,7 +21,7 @@ from ringi.usecases.workspace import OpenWorkspace
 _LARGEST = codec.MAX_DOCUMENT_BYTES
 
 
-def take_in(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
+def restore_plans(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     """How many plans were restored, and why others were not. Leaves plans in the ledger alone."""
     root, store = workspace.places.root, workspace.services.store
     taken, problems = [], []
@@ -41,7 +41,7 @@ def take_in(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     return len(taken), problems
 
 
-def take_in_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
+def restore_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     """How many planning sessions were restored, and why others were not. Leaves those in the ledger alone."""
     root, sessions = workspace.places.root, workspace.sessions
     known = set(sessions.session_ids())

@@ -19,7 +19,7 @@ from ringi.domain.session import (
     Tradeoffs,
 )
 from ringi.usecases.doctor import REPAIR, Finding, Mark
-from ringi.usecases.take_in import take_in_sessions
+from ringi.usecases.restore import restore_sessions
 from tests.helpers import environment_of, ledger_of, open_scratch
 from tests.unit.store.made_sessions import added, approved, id_of, log, question, saved, session
 
@@ -172,7 +172,7 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs.rename(tmp_path / "logs")
     logs.symlink_to(tmp_path / "logs")
     with open_scratch(tmp_path) as ws:
-        assert take_in_sessions(ws) == (1, [])
+        assert restore_sessions(ws) == (1, [])
         assert ledger_of(ws).session_logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     logs.unlink()
@@ -180,14 +180,14 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs.parent.rename(tmp_path / "all-logs")
     logs.parent.symlink_to(tmp_path / "all-logs")
     with open_scratch(tmp_path) as ws:
-        assert take_in_sessions(ws) == (1, [])
+        assert restore_sessions(ws) == (1, [])
         assert ledger_of(ws).session_logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     folder = file_of(tmp_path).parent
     folder.rename(tmp_path / "sessions")
     folder.symlink_to(tmp_path / "sessions")
     with open_scratch(tmp_path) as ws:
-        assert take_in_sessions(ws) == (0, [])
+        assert restore_sessions(ws) == (0, [])
 
 
 def test_paths_of_logs_are_not_believed(tmp_path: Path):
