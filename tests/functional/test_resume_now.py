@@ -70,6 +70,7 @@ def test_the_agent_continues_and_the_review_comes_back(worked: Desk) -> None:
         assert "Let agent.py continue" in screen.text
         screen.press("y")
         screen.wait(SINCE)
+        screen.wait("since version 1")
         assert "+TWO" in screen.text
         assert "+three" not in screen.text, screen.framed()  # which was there before
         assert b"agent: I was told" in screen.raw
@@ -130,6 +131,7 @@ def test_an_agent_that_fails(worked: Desk) -> None:
     with sent_back(worked, "spell it, then fail") as screen:
         screen.press("y")
         screen.wait("The agent or a check failed")
+        screen.wait("since version 1")
         assert "+TWO" in screen.text
         screen.press("ctrl-c")
         assert screen.exit_code == 130
