@@ -134,12 +134,11 @@ def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
 
 def _stale(app: App, document: PlanDocument) -> list[str]:
     """Files that changed since the proposer saw them."""
-    from ringi.domain.approval import files_of  # noqa: PLC0415  # only if a plan waits
-    from ringi.fs import OsFileSystem  # noqa: PLC0415
+    from ringi.fs import OsFileSystem  # noqa: PLC0415  # only if a plan waits
     from ringi.workspace.tree import Tree, differing  # noqa: PLC0415
 
-    specs = [spec for spec in document.state.action_specs if spec.validated]
-    return differing(Tree(OsFileSystem(), app.places.root), files_of(specs))
+    touched = [file for spec in document.state.action_specs if spec.validated for file in spec.touched]
+    return differing(Tree(OsFileSystem(), app.places.root), touched)
 
 
 def _facts(ref: PlanRef, columns: int | None) -> Text:

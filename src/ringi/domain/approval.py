@@ -17,6 +17,7 @@ from ringi.domain.plan import (
     FileState,
     PlannedChecks,
     SpecSelection,
+    folder_of,
 )
 from ringi.domain.subject import Subject, SubjectKind
 
@@ -38,9 +39,7 @@ class FileChange(Document, frozen=True):
 
     @property
     def folder(self) -> FileState | None:
-        """The folder that is made or removed, if it is one."""
-        state = self.after or self.before
-        return state if state and state.folder else None
+        return folder_of(self.before, self.after)
 
 
 def files_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:

@@ -115,12 +115,22 @@ class Preflight(Document, frozen=True):
     diff_summary: str
 
 
+def folder_of(before: FileState | None, after: FileState | None) -> FileState | None:
+    """The folder that is made or removed, if it is one."""
+    state = after or before
+    return state if state and state.folder else None
+
+
 class Touched(Document, frozen=True):
     """A file that a spec reads or changes; None if it is not there."""
 
     path: str
     before: FileState | None
     after: FileState | None
+
+    @property
+    def folder(self) -> FileState | None:
+        return folder_of(self.before, self.after)
 
 
 class ActionSpecExt(Document, frozen=True):

@@ -4,15 +4,17 @@ import contextlib
 import errno
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
-from ringi.domain.plan import FileState
+from ringi.domain.plan import FileState, Touched
 from ringi.errors import PathRefused, StorageFailed, Unreadable
 from ringi.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
 from ringi.text import Text
 from ringi.workspace.paths import normalise
+
+if TYPE_CHECKING:  # `ringi` alone does without
+    from ringi.domain.approval import FileChange
 
 _READ_TRIES = 3
 _REFUSALS: Final = {
@@ -182,7 +184,7 @@ class Tree:
             return True
 
 
-def found_at(tree: Tree, root: int, change: FileChange) -> tuple[FileState | None, Found | None]:
+def found_at(tree: Tree, root: int, change: "FileChange | Touched") -> tuple[FileState | None, Found | None]:
     """For a folder, the permission bits do not count: they depend on the umask."""
     if (folder := change.folder) is None:
         found = tree.look_from(root, change.path)
@@ -191,7 +193,7 @@ def found_at(tree: Tree, root: int, change: FileChange) -> tuple[FileState | Non
     return (folder if found and found.state.folder else found.state if found else None), found
 
 
-def differing(tree: Tree, changes: Sequence[FileChange]) -> list[str]:
+def differing(tree: Tree, changes: "Sequence[FileChange | Touched]") -> list[str]:
     """Paths that differ from before."""
     wrong = []
     with tree.open_root() as root:
