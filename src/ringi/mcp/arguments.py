@@ -7,7 +7,6 @@ from msgspec import Meta
 
 from ringi.domain.base import Document
 from ringi.domain.plan import ALL_SPECS, ActionSpec, MessageRef, SpecSelection
-from ringi.mcp.answers import Failed
 
 LONGEST_WAIT_SEC: Final = 300
 USUAL_WAIT_SEC: Final = 25
@@ -219,6 +218,14 @@ SPEC_EXAMPLES: Final[list[dict[str, Any]]] = [
 ]
 
 
+# As `Failed` in `answers`, once for every tool: so it is short.
+_FAILURE: Final = {
+    "type": "object",
+    "properties": {"error": {"type": "object", "required": ["code", "message", "hint"]}},
+    "required": ["error", "next_step"],
+}
+
+
 def object_schema(kind: type[Document]) -> dict[str, Any]:
     whole = msgspec.json.schema(kind)
     definitions: dict[str, Any] = whole["$defs"]
@@ -239,6 +246,8 @@ def input_schema(kind: type[Document]) -> dict[str, Any]:
 
 def output_schema(kind: type[Document]) -> dict[str, Any]:
     """The answer or a failure: some clients check failures against it too."""
-    either = [object_schema(kind), object_schema(Failed)]
-    definitions = {name: one for schema in either for name, one in schema.pop("$defs", {}).items()}
-    return {"type": "object", "anyOf": either, "$defs": definitions}
+    schema = object_schema(kind)
+    definitions = schema.pop("$defs", {})
+    for one in (schema, *definitions.values()):
+        one.pop("title", None)  # every client reads all of them, and they only repeat the names
+    return {"type": "object", "anyOf": [schema, _FAILURE], "$defs": definitions}
