@@ -43,6 +43,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotApproved           execute without approval
 │   ├── NotRequested          approve without a request
 │   ├── UnknownCommand        nobody knows how a command ended
+│   ├── Conflicting           a person and a proposer changed the same
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
 │   ├── UndoStale             what somebody wrote since conflicts with the undo
@@ -381,6 +382,12 @@ class NotRequested(PersonNeeded):
     code = "not_requested"
     message = "Nobody was asked to approve plan {plan} as it is now."
     hint = "Ask first (request_approval), show what was asked, then approve; or: ringi review {plan}"
+
+
+class Conflicting(PersonNeeded):
+    code = "conflicting"
+    message = "You and the proposer of {plan} changed the same: {places}"
+    hint = "Decide it in a review: ringi review {plan}"
 
 
 class UnknownCommand(PersonNeeded):

@@ -15,6 +15,8 @@ from typing import Any
 
 import ringi
 from ringi.domain.approval import TypedAnswer
+from ringi.usecases.plan_merge import merge_if_clean
+from ringi.usecases.reviewed_plan import ReviewedPlan
 from tests.fakes.people import SeatedPerson
 
 _PR_SET_PTRACER = 0x59616D61
@@ -80,6 +82,8 @@ def _opened(task: Mapping[str, Any]) -> Iterator[ringi.Workspace]:
 
 
 def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
+    if task.get("merge"):
+        return merge_if_clean(ReviewedPlan(workspace, task["plan"])) is not None
     if answer := task.get("answer"):
         proof = TypedAnswer(answer, answer[:6])
         return workspace.plan.undo(task["plan"], "person", proof).overall_success

@@ -13,6 +13,8 @@ PACKAGE = {
     "lib/core.py": "def core():\n    return 1\n",
     "lib/report.py": "from lib.core import core\n\n\ndef report():\n    return core()\n",
 }
+CORE = PACKAGE["lib/core.py"]
+FAR = "".join(f"# {number}\n" for number in range(20))
 PATCH = """\
 diff --git a/lib/core.py b/lib/core.py
 --- a/lib/core.py
@@ -227,17 +229,64 @@ def test_reviewed_superseded_and_carried_over(shop: Desk, tmp_path: Path) -> Non
     assert "p1" in captured.stdout
     assert "ringi propose --again p1" in captured.stdout
     assert "superseded" in shop.run("list").stdout
-    terminal = shop.terminal("review", "p1", "--plain")
-    code, screen = terminal.end()
-    assert code == 4
-    assert "superseded" in screen
     again = shop.json("propose", "--again", "p1")
     assert again["number"] == 2
-    terminal = shop.terminal("review", "p2", "--plain")
+    terminal = shop.terminal("review", "p1", "--plain")
     seen = terminal.answer(MENU, "a")
+    assert "p1 was for an earlier state of the project; this is p2." in seen
     assert "[d]rop" not in seen
     assert terminal.end()[0] == 0
+    assert shop.json("show", "p2")["state"]["status"] == "completed"
     assert (shop.root / "lib/core.py").read_text() == "def core():\n    return 2\n"
+
+
+@pytest.mark.req("CP-8", "CP-9")
+def test_a_change_plan_is_merged_into_a_new_one(shop: Desk, tmp_path: Path) -> None:
+    """With an approval of its own: none covers the merged bytes."""
+    (shop.root / "lib/core.py").write_text(CORE + FAR + "def mine():\n    return 0\n")
+    new = tmp_path / "new"
+    new.write_text(CORE.replace("1", "2") + FAR + "def mine():\n    return 0\n")
+    shop.json("propose", "--file", f"lib/core.py={new}", "--trigger", "refactor")
+    (shop.root / "lib/core.py").write_text(CORE + FAR + "def mine():\n    return 3\n")
+    terminal = shop.terminal("review", "p1", "--plain")
+    seen = terminal.answer(MENU, "a")
+    assert "p1 is p2 now: merged with your 1 line" in seen
+    assert terminal.end()[0] == 0
+    merged = CORE.replace("1", "2") + FAR + "def mine():\n    return 3\n"
+    assert (shop.root / "lib/core.py").read_text() == merged
+    assert shop.json("show", "p1")["state"]["approvals"] == []
+    assert len(shop.json("show", "p2")["state"]["approvals"]) == 1
+
+
+@pytest.mark.req("CP-8")
+def test_a_conflict_of_a_change_plan_is_decided_in_its_review(shop: Desk, tmp_path: Path) -> None:
+    change_plan(shop, tmp_path)
+    mine = CORE.replace("1", "7")
+    (shop.root / "lib/core.py").write_text(mine)
+    refused = shop.run("propose", "--again", "p1")
+    assert refused.returncode == 3
+    assert "lib/core.py:2" in refused.stderr
+    assert "ringi review p1" in refused.stderr
+    terminal = shop.terminal("review", "p1", "--plain")
+    assert "  < " in terminal.answer(MENU, ">")
+    seen = terminal.answer(MENU, "a")
+    assert "p1 is p2 now" in seen
+    assert "deletes 1 line you wrote meanwhile" in seen
+    assert terminal.end()[0] == 0
+    assert (shop.root / "lib/core.py").read_text() == CORE.replace("1", "2")
+
+
+@pytest.mark.req("PT-15")
+def test_an_ordinary_plan_is_merged_when_it_is_proposed_again(shop: Desk, tmp_path: Path) -> None:
+    (shop.root / "lib/core.py").write_text(CORE + FAR)
+    new = tmp_path / "new"
+    new.write_text(CORE.replace("1", "2") + FAR)
+    shop.json("propose", "--file", f"lib/core.py={new}")
+    (shop.root / "lib/core.py").write_text(CORE + FAR + "mine = 1\n")
+    assert shop.json("propose", "--again", "p1")["number"] == 2
+    shown = shop.run("show", "p2", "--diff").stdout
+    assert "merged with your 1 line" in shown
+    assert "-mine" not in shown
 
 
 @pytest.mark.req("CP-10")

@@ -170,7 +170,7 @@ def test_an_update_is_of_what_was_shown(shop: Desk, screens: Screens) -> None:
     name = propose(shop, TWO_HUNKS)
     (shop.root / "many.txt").write_text(MANY.replace("line 3\n", "mine\n"))
     screen = screens.review(name)
-    screen.wait(r"\[u\]pdate")
+    screen.wait("undecided")
     set_specs(shop, name, ActionSpec(SpecKind.CREATE, "new.txt", "better\n"))
     screen.press("u")
     screen.wait("changed while you looked")

@@ -416,11 +416,11 @@ def test_files_that_changed_since_are_pointed_out(shop: Desk, screens: Screens) 
     name = propose(shop, TWO_HUNKS)
     (shop.root / "many.txt").write_text("mine\n" + MANY)
     screen = screens.review(name)
-    screen.wait("Merged with 1 line of yours")
+    screen.wait("merged with your 1 line")
     assert "-mine" not in screen.wait("line three")
     (shop.root / "many.txt").write_text("again\n" + MANY)
     screen.press("a")
-    screen.wait("no longer fits")
+    screen.wait("v3")
     assert (shop.root / "many.txt").read_text() == "again\n" + MANY
     screen.press("q")
     assert screen.exit_code == 3

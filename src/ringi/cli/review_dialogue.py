@@ -1,6 +1,6 @@
 """A review as a dialogue, line by line: for simple terminals, and for people who prefer it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from ringi.cli import editor
@@ -16,21 +16,26 @@ from ringi.usecases.plan_facts import facts_of
 from ringi.usecases.plan_prompter import RunningChecks
 from ringi.usecases.plan_review import KEYS
 from ringi.usecases.review import Choice, ReviewAct
-from ringi.usecases.reviewed_plan import ReviewedPlan, preview_of
-from ringi.views.diff import Row, RowKind
-from ringi.views.lines import Span, Style
+from ringi.usecases.reviewed_plan import ReviewedPlan, preview_of, undecided
+from ringi.views import words
+from ringi.views.diff import ConflictHunk, Row, RowKind
+from ringi.views.lines import Line, Span, Style, line
 from ringi.views.plan import plan_lines, total_line
 
 _CHOICES: Final = Text("[a]pply  [d]rop  [e]dit  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
 _WHOLE: Final = Text("[a]pply  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
 _UPDATE: Final = Text("[u]pdate to the files as they are now  [d]rop  [r]eject  [s]how again  [?]  [q]uit")
+_DECIDE: Final = Text("[<] yours  [>] theirs  [=] both  [e]dit  [d]rop  [r]eject  [s]how again  [?]  [q]uit")
 _APPLY: Final = Text("[a]pply  [s]how again  [q]uit")
+_DECISIONS: Final = frozenset("<>=e")
 _TO_APPLY: Final = frozenset("asq")
+_SIGNS: Final = {RowKind.BEFORE: "|", RowKind.MINE: "<", RowKind.THEIRS: ">"}
 _HELP: Final = (
     Text("a  apply: approve what you see and carry it out"),
     Text("m  approve with a note, and carry it out later"),
     Text("d  drop a file by its number, as 2, or a hunk of it, as 2.3"),
     Text("e  edit a line by file and number, as 2:14; or the whole file in your editor, as 2"),
+    Text("<  >  =  in a conflict: take yours, theirs, or yours and then theirs; e edits it"),
     Text("c  comment on a line, as 2:14, for whoever proposed it"),
     Text("r  reject, with words for whoever proposed it"),
     Text("X  throw the plan away"),
@@ -58,12 +63,16 @@ class DialoguePrompter(LinePrompter):
             offered, self._offered = self._offered, True
             return Choice(ReviewAct.QUIT if offered else ReviewAct.APPLY)
         while True:
-            choice = self._choice(self.answer(self._offer or _choices(self._plan)))
+            self._app.ui.show(_conflict_lines(self._plan))
+            offer = _DECIDE if undecided(self._plan) else self._offer or _choices(self._plan)
+            choice = self._choice(self.answer(offer))
             if choice is not None:
                 return choice
 
     def _choice(self, answer: str) -> Choice | None:
         match answer:
+            case "e" if undecided(self._plan):
+                return Choice(ReviewAct.EDIT_CONFLICT)
             case "?":
                 self._app.ui.show(help_lines(_HELP))
             case "d":
@@ -134,7 +143,7 @@ class DialoguePrompter(LinePrompter):
         ui.line()
         for part in self._preview.diffs:
             if part.diff:
-                ui.diff(part.diff, most=LONGEST_DIFF)
+                ui.diff(part.diff, most=LONGEST_DIFF, yours=part.your_lines)
                 ui.line()
         self.show_info()
         ui.show(filter(None, [total_line(plan.document)]))
@@ -163,8 +172,8 @@ class DialoguePrompter(LinePrompter):
     def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
         if said is not None:
             self._app.ui.line(said.text, style=said.style)
-        for line in output:
-            self._app.ui.line(Text("{line}", line=line), indent=6)
+        for said_line in output:
+            self._app.ui.line(Text("{line}", line=said_line), indent=6)
 
 
 class ApplyPrompter(DialoguePrompter):
@@ -173,10 +182,23 @@ class ApplyPrompter(DialoguePrompter):
     _offer = _APPLY
 
     def _choice(self, answer: str) -> Choice | None:
+        if undecided(self._plan) and answer in _DECISIONS:
+            return super()._choice(answer)
         if answer in _TO_APPLY:
             return Choice(KEYS[answer])
         self.say(Text("Please type one of the letters in brackets."))
         return None
+
+
+def _conflict_lines(plan: ReviewedPlan) -> Iterator[Line]:
+    """The first conflict that is undecided."""
+    for conflict in undecided(plan)[:1]:
+        who = plan.document.plan.proposer
+        yield line(words.conflict(conflict.about, who), Style.WARNING)
+        for row in ConflictHunk(conflict, 1, None, who).rows:
+            text = row.data.decode("utf-8", "backslashreplace")
+            sign = _SIGNS.get(row.kind)
+            yield line(Text("{sign} {line}", sign=sign, line=text) if sign else row.note.text, indent=2)
 
 
 def _choices(plan: ReviewedPlan) -> Text:

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from gettext import gettext
 from itertools import groupby
 from typing import Any, Final, TextIO
@@ -29,6 +29,7 @@ _STYLES: Final = {
 }  # fmt: skip
 
 
+_OLD_START: Final = re.compile(r"@@ -([0-9]+)")
 _ROOM: Final = 8
 """Minimum columns for text, however deep the indent."""
 # No line of Japanese begins with one of these.
@@ -148,20 +149,25 @@ class Ui:
             padded = [cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]
             self.line("  ".join(padded).rstrip(), style=style)
 
-    def diff(self, diff: str, *, most: int | None = None) -> None:
-        """Line by line: at most `most` lines, each cut to a readable length."""
+    def diff(self, diff: str, *, most: int | None = None, yours: Collection[int] = ()) -> None:
+        """Line by line: at most `most` lines, each cut to a readable length.
+
+        `yours` are removed lines, by number, that the person wrote meanwhile; they are marked.
+        """
         lines = diff.removesuffix("\n").split("\n")
         changed = _changed_words(lines[:most]) if self._colour else {}
+        marked = _marked(lines, yours) if yours else ()
         for number, line in enumerate(lines[:most]):
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
             if line.startswith(("+++", "---", "diff ", "new file", "deleted file", "old mode", "new mode")):
                 style = "bold"
             cut = len(line) - _LONGEST_LINE
+            mark = "! " if number in marked else "  "
             if number in changed and cut <= 0:
-                self.line(_with_words(self.styled, line, changed[number], style), indent=2)
+                self.line(mark + _with_words(self.styled, line, changed[number], style))
                 continue
             words = visible(line[:_LONGEST_LINE]) + (f" … +{cut}" if cut > 0 else "")
-            self.line(words, style=style, indent=2)
+            self.line(mark + self.styled(words, style))
         if most is not None and len(lines) > most:
             rest = Text("… {count} lines more: ringi show --diff", count=len(lines) - most)
             self.line(rest, style="yellow", indent=2)
@@ -179,6 +185,22 @@ def terminal_columns(out: TextIO) -> int | None:
         return os.get_terminal_size(out.fileno()).columns or None
     except (OSError, ValueError):
         return None
+
+
+def _marked(lines: Sequence[str], yours: Collection[int]) -> set[int]:
+    """Which lines of a diff remove one of these, and the headers of their hunks."""
+    found: set[int] = set()
+    at = header = 0
+    for number, line in enumerate(lines):
+        if start := _OLD_START.match(line):
+            at, header = int(start[1]), number
+        elif at and line.startswith("-"):
+            if at in yours:
+                found |= {header, number}
+            at += 1
+        elif at and line.startswith(" "):
+            at += 1
+    return found
 
 
 def _with_words(

@@ -16,6 +16,7 @@ from ringi.domain.change_plan import (
     FileDiff,
     milliseconds,
 )
+from ringi.domain.conflict import Conflict
 from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.risk import Risk, RiskReason, highest
 from ringi.text import Text
@@ -146,6 +147,8 @@ class ActionSpecExt(Document, frozen=True):
     after: FileState | None = None
     also: tuple[Touched, ...] | UnsetType = UNSET
     """Other files: the old path of a rename, the source of a copy."""
+    since: str | UnsetType = UNSET
+    """Hash of the file that the proposer saw, if it was merged with a later one; empty if there was none."""
 
     @property
     def touched(self) -> tuple[Touched, ...]:
@@ -302,6 +305,7 @@ class PlanState(Document, frozen=True):
     """How the agent ended in whose copy it was made: its exit code, if not 0; None if it was cut off."""
     from_model: tuple[str, ...] | UnsetType = UNSET
     """Ids of specs that a language model extracted from the plan's text; they are checked like any other."""
+    merged_lines: int | UnsetType = UNSET  # of the person's, in files that it was merged with
 
 
 class PlanDocument(Versioned, frozen=True, kw_only=True):
@@ -377,6 +381,8 @@ class DiffSummary(Document, frozen=True):
     """The old path of a renamed file."""
     mode: str | UnsetType = UNSET
     """The new permissions, if only they change."""
+    your_lines: tuple[int, ...] = ()
+    """Deleted lines that the person wrote meanwhile, by their number now; 0: a file that is not text."""
 
 
 class Overlap(Document, frozen=True):
@@ -395,6 +401,8 @@ class PlanPreview(Document, frozen=True):
     stale: tuple[str, ...] = ()
     """Files that changed since the specs were set."""
     overlaps: tuple[Overlap, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    """What a person has to decide first; until then their own version stays."""
 
 
 def title_of(content: str) -> str:

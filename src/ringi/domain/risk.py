@@ -18,6 +18,8 @@ class RiskCode(StrEnum):
     LARGE_OVERWRITE = "large_overwrite"
     LARGE_REWRITE = "large_rewrite"
     """Few or no lines, but many bytes."""
+    YOUR_LINES = "your_lines"
+    """It deletes lines that the person wrote meanwhile; 0: all of a file that is not text."""
     CRITICAL_FILE = "critical_file"
     MUTABLE_STATE = "mutable_state"
     """A database or another file that a running program writes."""

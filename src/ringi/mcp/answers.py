@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.domain.answer import OutcomeKind, PlanAnswer, SpecDifference
 from ringi.domain.base import Document
+from ringi.domain.conflict import Conflict
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.plan import (
@@ -101,6 +102,8 @@ class DiffPart(Document, frozen=True):
     diff: str
     cut: bool
     """The whole diff is in the resource."""
+    your_lines: tuple[int, ...] = ()
+    """Lines that it deletes although the person wrote them after you read the file."""
 
 
 class Preview(NextStep, frozen=True):
@@ -110,6 +113,8 @@ class Preview(NextStep, frozen=True):
     stale: tuple[str, ...]
     """Files that changed after the specs were set."""
     overlaps: tuple[Overlap, ...]
+    conflicts: tuple[Conflict, ...]
+    """What the person decides in their review, because you both changed the same."""
     resource: str
     """All diffs in full."""
 
@@ -151,6 +156,8 @@ class State(NextStep, frozen=True):
     executions: tuple[ExecutionLink, ...]
     amended_from: int | UnsetType = UNSET
     """Your version, if the person dropped or edited parts of it since."""
+    conflicts: tuple[Conflict, ...] = ()
+    """What the person decides in their review, because you both changed the same."""
 
 
 class Current(NextStep, frozen=True):
@@ -195,7 +202,7 @@ def spec_line(spec: ActionSpecExt) -> SpecLine:
     )
 
 
-def state(document: PlanDocument, name: str) -> State:
+def state(document: PlanDocument, name: str, conflicts: tuple[Conflict, ...] = ()) -> State:
     plan, now = document.plan, document.state
     return State(
         plan_id=plan.id,
@@ -212,6 +219,7 @@ def state(document: PlanDocument, name: str) -> State:
         comments=now.comments or (),
         executions=now.executions,
         amended_from=now.amended_from,
+        conflicts=conflicts,
         next_step=step_after(now.status, has_specs=bool(now.action_specs)),
     )
 
@@ -234,6 +242,7 @@ def preview(found: PlanPreview, name: str, status: PlanStatus) -> Preview:
                 diff.reasons,
                 shown,
                 cut=len(shown) < len(diff.diff),
+                your_lines=diff.your_lines,
             )
         )
     resource, step = f"{PLANS}/{name}/diff", step_after(status, has_specs=bool(found.diffs))
@@ -244,6 +253,7 @@ def preview(found: PlanPreview, name: str, status: PlanStatus) -> Preview:
         risk_score=found.risk_score,
         stale=found.stale,
         overlaps=found.overlaps,
+        conflicts=found.conflicts,
         resource=resource,
         next_step=f"Read the diffs in full, they are cut here: {resource}. Then: {step}" if cut else step,
     )

@@ -13,7 +13,7 @@ from ringi.views import words
 from ringi.views.answer import said_lines
 from ringi.views.approval import BY_GRANT
 from ringi.views.lines import line
-from ringi.views.plan import brief_lines, brief_spec_lines, issue_lines
+from ringi.views.plan import brief_lines, brief_spec_lines, conflict_lines, issue_lines
 from ringi.views.result import end_line, result_lines
 from ringi.views.status import plan_line
 
@@ -149,8 +149,13 @@ def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answ
 def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     stored = workspace.plan.stored(given.plan_id)
     name, state = f"p{stored.number}", stored.document.state
-    lines = [*brief_lines(name, stored.document), *said_lines(state.feedback, state.comments or ())]
-    found = answers.state(stored.document, name)
+    conflicts = workspace.plan.conflicts(given.plan_id)
+    lines = [
+        *brief_lines(name, stored.document),
+        *conflict_lines(conflicts, stored.document.plan.proposer),
+        *said_lines(state.feedback, state.comments or ()),
+    ]
+    found = answers.state(stored.document, name, conflicts)
     return Answered(found, text_of(lines, found.next_step))
 
 

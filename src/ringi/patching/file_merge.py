@@ -1,8 +1,8 @@
 """Three versions of one file merged: its text, its mode, whether it is there at all."""
 
-from enum import StrEnum
 from typing import Final, NamedTuple, TypeVar
 
+from ringi.domain.conflict import Clash
 from ringi.patching.merge import Conflicted, Merged, merge
 from ringi.patching.render import Side, is_binary
 
@@ -11,20 +11,6 @@ T = TypeVar("T")
 _REGULAR: Final = "100"
 # Lines of a larger text would take too much memory; git's own limit is higher.
 _LARGEST: Final = 64 << 20
-
-
-class Clash(StrEnum):
-    TEXT = "text"
-    BINARY = "binary"
-    TOO_LARGE = "too_large"
-    LINK = "link"
-    """Two links to different places."""
-    KIND = "kind"
-    """One is a link, the other is not."""
-    MODE = "mode"
-    DELETED_BY_OURS = "deleted_by_ours"
-    """And theirs changed it."""
-    DELETED_BY_THEIRS = "deleted_by_theirs"
 
 
 class MergedFile(NamedTuple):

@@ -28,7 +28,14 @@ from ringi.patching.render import Rendered
 from ringi.patching.rework import drop_hunks
 from ringi.plans.effects import Effect, Invalid, content_of, difference, packed, rendering
 from ringi.plans.preview import effects_now, render_now
-from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version
+from ringi.plans.propose import (
+    by_person,
+    next_version,
+    refuse_fixed,
+    require_as_seen,
+    save_version,
+    since_of,
+)
 from ringi.plans.services import Services
 from ringi.plans.validate import Validated, misfits, validate, why_of
 from ringi.ports import NewEvent, StoredPlan
@@ -237,7 +244,7 @@ def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: 
 
 
 def _validated(services: Services, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
-    validated = validate([base], services.tree, services.rules, {})
+    validated = validate([base], services.tree, services.rules, {}, since_of(services, [spec]))
     found = msgspec.structs.replace(validated.report.normalized[0], id=spec.id)
     # Somebody may have written to it in the meantime.
     seen = {file.path: file.before for file in spec.touched}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.change_plan import (
     ChangeFacts,
@@ -44,6 +45,7 @@ from ringi.errors import (
 from ringi.patching.parse import parse_patch
 from ringi.patching.workspace_edit import EditedFile, workspace_edit
 from ringi.plans.effects import Effect, Invalid, content_of, effects_of
+from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
 from ringi.plans.propose import new_plan, propose_whole
 from ringi.plans.services import Services
@@ -67,6 +69,10 @@ class Change(NamedTuple):
     proposer: str = ""
     rationale: str = ""
     actor: Actor = Actor.AI
+    merged: MergedSpecs | None = None
+    """If its diffs are those of an earlier plan, merged with the project as it is now."""
+    forked_from: str | UnsetType = UNSET
+    """That plan."""
 
 
 Dependents = Callable[[Sequence[str]], tuple[str, ...]]
@@ -85,7 +91,8 @@ def propose_change(services: Services, change: Change, state: ProjectState, depe
     ]
     _require_edit(services, [found for _, found in effects])
     _require_state([effect for _, found in effects for effect in found], state)
-    validated = validate(specs, services.tree, services.rules, {})
+    merged = change.merged
+    validated = validate(specs, services.tree, services.rules, {}, merged.since if merged else {})
     if validated.problems:
         raise ChangeRefused(why=validated.problems[0])
     _require_unchanged(validated.report.normalized, [found for _, found in effects])
@@ -99,7 +106,10 @@ def propose_change(services: Services, change: Change, state: ProjectState, depe
         explanation=change.explanation,
     )
     plan = new_plan(services, change.content, rationale=change.rationale, proposer=change.proposer)
-    document = msgspec.structs.replace(plan, change=facts)
+    origin = msgspec.structs.replace(plan.plan, forked_from=change.forked_from)
+    document = msgspec.structs.replace(plan, plan=origin, change=facts)
+    if merged:
+        document = with_state(document, merged_lines=merged.lines)
     return propose_whole(services, document, validated, actor=change.actor, reason=state.snapshot_id)
 
 

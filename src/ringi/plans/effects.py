@@ -12,6 +12,7 @@ from ringi.domain.codec import NOT_TEXT, digest
 from ringi.domain.plan import CHANGING, ActionSpec, Encoding, FileState, SpecKind
 from ringi.errors import BadDocument
 from ringi.patching.apply import FileOutcome, outcome
+from ringi.patching.merge import written_since
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Kind
 from ringi.patching.render import Rendered, Side, render, render_move
@@ -20,6 +21,8 @@ from ringi.text import Text
 from ringi.workspace.paths import normalise
 from ringi.workspace.tree import Tree
 
+MERGEABLE: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE])
+"""Kinds about one file, which can be merged with a file that changed meanwhile."""
 _MODE: Final = re.compile(r"0[0-7]{3}")
 _EXECUTABLE: Final = "100755"
 _USUAL_FOLDER: Final = "0777"
@@ -235,7 +238,7 @@ def git_mode(bits: str) -> str:
 
 
 NOTHING: Final = Rendered(b"", 0, 0, binary=False)
-_HUNK: Final = re.compile(rb"@@ -[0-9,]+ \+([0-9]+)")
+_HUNK: Final = re.compile(rb"@@ -([0-9]+)[0-9,]* \+([0-9]+)")
 
 
 def rendering(effects: Sequence[Effect]) -> Rendered:
@@ -275,9 +278,40 @@ def added_lines(diff: bytes) -> Iterator[tuple[int, bytes]]:
     at = 0
     for line in diff.split(b"\n"):
         if line.startswith(b"@@ ") and (found := _HUNK.match(line)):
-            at = int(found[1])
+            at = int(found[2])
         elif at and line.startswith(b"+"):
             yield at, line[1:]
             at += 1
         elif at and line.startswith(b" "):
             at += 1
+
+
+def removed_lines(diff: bytes) -> Iterator[int]:
+    """The number of each line that a diff removes, in the old file."""
+    at = 0
+    for line in diff.split(b"\n"):
+        if line.startswith(b"@@ ") and (found := _HUNK.match(line)):
+            at = int(found[1])
+        elif at and line.startswith(b"-"):
+            yield at
+            at += 1
+        elif at and line.startswith(b" "):
+            at += 1
+
+
+def your_lines(old: bytes | None, rendered: Rendered, seen: bytes | None) -> tuple[int, ...]:
+    """Lines that the person wrote since the proposer saw the file and that this deletes, by number.
+
+    0 alone stands for a file that is not text. If nobody knows what the proposer saw, any line may be theirs.
+    """
+    if old is None or old == seen:
+        return ()
+    if rendered.binary:
+        return (0,)
+    if not rendered.removed:
+        return ()
+    removed = tuple(removed_lines(rendered.diff))
+    if seen is None:
+        return removed
+    written = {number + 1 for lines in written_since(seen, old) for number in lines}
+    return tuple(number for number in removed if number in written)

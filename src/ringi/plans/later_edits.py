@@ -11,9 +11,10 @@ import msgspec
 
 from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
+from ringi.domain.conflict import Clash
 from ringi.domain.plan import FileState
 from ringi.errors import PathRefused, StorageFailed
-from ringi.patching.file_merge import Clash, ConflictedFile, merge_file
+from ringi.patching.file_merge import ConflictedFile, merge_file
 from ringi.patching.merge import Merged, RegionKind
 from ringi.patching.render import Side
 from ringi.plans.effects import difference

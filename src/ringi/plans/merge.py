@@ -1,31 +1,229 @@
 """A plan whose files a person changed meanwhile: base, theirs and ours merged into a new version.
 
-The base is what the proposer saw; its bytes are kept with the plan. Lines that a person wrote are never lost:
-if both changed the same lines, the person's stay and the place is named.
+The base is what the proposer saw; its bytes are kept with the plan. Where both changed the same, a person
+decides; until then their own version stays, and no conflict marker is ever written.
 """
 
+from collections.abc import Container, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from ringi.domain.approval import files_of
-from ringi.domain.plan import ActionSpec, ActionSpecExt, FileState, PlanDocument, SpecKind
+from ringi.domain.conflict import Clash, Conflict
+from ringi.domain.plan import (
+    ActionSpec,
+    ActionSpecExt,
+    Encoding,
+    FileState,
+    PlanDocument,
+    SpecKind,
+    Touched,
+)
 from ringi.errors import PathRefused, StorageFailed
-from ringi.patching.file_merge import ConflictedFile, merge_file
-from ringi.patching.merge import Choice, Conflicted, Merged, RegionKind, assembled
-from ringi.patching.render import Side
-from ringi.plans.effects import Invalid, Known, effects_of, packed
-from ringi.plans.propose import MERGEABLE
+from ringi.patching.file_merge import ConflictedFile, MergedFile, merge_file
+from ringi.patching.merge import Choice, Conflicted, Decision, RegionKind, assembled
+from ringi.patching.render import Rendered, Side, render, render_move
+from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, packed
 from ringi.plans.services import Services
-from ringi.text import Text
+from ringi.plans.validate import Basis, SeenBefore, Since
 from ringi.workspace.tree import differing
 
-_EXECUTABLE: Final = 0o100
+_OF_LINES: Final = frozenset([Clash.TEXT, Clash.LINE_ENDS])
+_KEEPING: Final = frozenset([Choice.OURS, Choice.BOTH])
+Key = tuple[str, str, int]
+
+
+class OpenConflict(NamedTuple):
+    """Something that a person has to decide."""
+
+    about: Conflict
+    number: int
+    """Among those of its file, from 0."""
+    now: str
+    """Hash of the person's file: a decision is about these bytes."""
+    base: Sequence[bytes] = ()
+    mine: Sequence[bytes] = ()
+    theirs: Sequence[bytes] = ()
+    """Empty if it cannot be shown in lines."""
+
+    @property
+    def key(self) -> Key:
+        return self.about.spec_id, self.now, self.number
+
+    @property
+    def place(self) -> str:
+        return f"{self.about.path}:{self.about.line}" if self.about.line else self.about.path
+
+    @property
+    def in_lines(self) -> bool:
+        """Whether it can be edited, and both sides be taken."""
+        return self.about.kind in _OF_LINES
+
+
+Decisions = Mapping[Key, Decision]
+UNDECIDED: Final[Decisions] = MappingProxyType({})
+
+
+class FileMerge(NamedTuple):
+    """A file of a plan that a person changed since its proposer saw it."""
+
+    spec: ActionSpecExt
+    state: FileState | None
+    """The person's file."""
+    base: Side | None
+    mine: Side | None
+    theirs: Side | None
+    result: MergedFile | ConflictedFile
+
+    def lines(self, decisions: Decisions) -> int:
+        """How many lines that the person wrote since stay."""
+        text = self.result.text
+        if text is None:
+            return 0
+        given = iter([decisions.get(one.key, Choice.OURS) for one in self.conflicts])
+        count = 0
+        for region in text.regions:
+            conflict = region.kind is RegionKind.CONFLICT
+            if region.kind is RegionKind.SAME or (conflict and next(given, None) not in _KEEPING):
+                continue
+            count += len(region.written)
+        return count
+
+    @property
+    def conflicts(self) -> tuple[OpenConflict, ...]:
+        if isinstance(self.result, MergedFile):
+            return ()
+        return tuple(self._conflicts(self.result))
+
+    def _conflicts(self, result: ConflictedFile) -> Iterator[OpenConflict]:
+        now = self.state.sha256 if self.state else ""
+        path, spec_id = self.spec.base.path, self.spec.id
+        if not isinstance(result.text, Conflicted):
+            yield OpenConflict(Conflict(spec_id, path, 0, result.clashes[0]), 0, now)
+            return
+        if result.text.across_line_ends is not None:
+            yield OpenConflict(Conflict(spec_id, path, 0, Clash.LINE_ENDS), 0, now)
+            return
+        number = 0
+        for number, region in enumerate(result.text.conflicts):
+            about = Conflict(spec_id, path, region.place.ours + 1, Clash.TEXT)
+            yield OpenConflict(about, number, now, region.base, region.ours, region.theirs)
+        if Clash.MODE in result.clashes:
+            yield OpenConflict(Conflict(spec_id, path, 0, Clash.MODE), number + 1, now)
+
+    def decided(self, decisions: Decisions) -> Side | None:
+        """The merged file; where nobody has decided, the person's version stays."""
+        result = self.result
+        if isinstance(result, MergedFile):
+            return result.side
+        conflicts = self.conflicts
+        given = [decisions.get(one.key, Choice.OURS) for one in conflicts]
+        if conflicts[0].about.kind is Clash.TEXT and isinstance(result.text, Conflicted):
+            return self._assembled(result, result.text, given)
+        if conflicts[0].about.kind is Clash.MODE and result.data is not None:
+            return Side(result.data, self._mode(given[0]))
+        return self._whole(result, given[0])
+
+    def _assembled(self, result: ConflictedFile, text: Conflicted, given: list[Decision]) -> Side:
+        count = len(text.conflicts)
+        data = assembled(text.regions, given[:count])
+        return Side(data, result.mode or self._mode(given[-1]))
+
+    def _mode(self, decision: Decision) -> str:
+        side = self.theirs if decision is Choice.THEIRS else self.mine
+        return side.mode if side else ""
+
+    def _whole(self, result: ConflictedFile, decision: Decision) -> Side | None:
+        if decision is Choice.THEIRS:
+            return self.theirs
+        side = self.mine or self.theirs
+        if isinstance(decision, bytes) and side is not None:
+            return Side(decision, side.mode)
+        if decision is Choice.BOTH and isinstance(result.text, Conflicted) and side is not None:
+            return Side(result.text.across_line_ends or side.data, side.mode)
+        return self.mine
+
+    def rendered(self, decisions: Decisions = UNDECIDED) -> Rendered:
+        """The difference between the person's file and the merged one."""
+        side, old_path = self.decided(decisions), self.spec.old_path
+        if old_path and self.mine and side:
+            return render_move(old_path, self.spec.base.path, self.mine, side)
+        return NOTHING if side == self.mine else render(self.spec.base.path, self.mine, side)
+
+
+def file_merge(services: Services, spec: ActionSpecExt) -> FileMerge | None:
+    """None if it cannot be merged."""
+    source = _source(spec)
+    if source is None:
+        return None
+    base = services.store.get_bytes(source.before.sha256) if source.before else b""
+    if base is None:
+        return None
+    try:
+        found = services.tree.look(source.path)
+        seen = {source.path: Known(source.before, base)} if source.before else {}
+        theirs = effects_of(spec.base, seen.get, services.rules, based=True)[0].new
+        if source.path != spec.base.path and services.tree.look(spec.base.path) is not None:
+            return None
+    except (Invalid, PathRefused, StorageFailed):
+        return None
+    state = found.state if found else None
+    sides = (
+        _side(base if source.before else None, source.before),
+        _side(found.data if found else None, state),
+        _side(theirs, spec.after),
+    )
+    return FileMerge(spec, state, *sides, merge_file(*sides))
+
+
+def _source(spec: ActionSpecExt) -> Touched | None:
+    """The file whose lines are merged: the spec's own, or the one it renames."""
+    if not spec.validated or spec.base.kind not in MERGEABLE:
+        return None
+    own, *others = spec.touched
+    if not others:
+        return own
+    renamed = own.before is None and len(others) == 1 and others[0].after is None
+    return others[0] if renamed else None
+
+
+def changed_files(services: Services, document: PlanDocument) -> tuple[str, ...]:
+    """Those that differ from what the proposer saw."""
+    specs = [spec for spec in document.state.action_specs if spec.validated]
+    return tuple(differing(services.tree, files_of(specs)))
+
+
+def is_changed(spec: ActionSpecExt, changed: Container[str]) -> bool:
+    return spec.validated and any(file.path in changed for file in spec.touched)
+
+
+def _side(data: bytes | None, state: FileState | None) -> Side | None:
+    return None if data is None or state is None else Side(data, git_mode(state.mode))
+
+
+def merges_of(services: Services, document: PlanDocument) -> list[FileMerge]:
+    """Of every file that changed since its proposer saw it and that can be merged; reads files only."""
+    changed = changed_files(services, document)
+    specs = [spec for spec in document.state.action_specs if is_changed(spec, changed)]
+    found = [file_merge(services, spec) for spec in specs]
+    return [one for one in found if one is not None]
+
+
+def open_conflicts(services: Services, document: PlanDocument) -> tuple[OpenConflict, ...]:
+    return tuple(conflict for merge in merges_of(services, document) for conflict in merge.conflicts)
 
 
 class MergedSpecs(NamedTuple):
     specs: tuple[ActionSpec, ...]
     """What is left to do to the files as they are now."""
+    basis: Basis
+    """Those files."""
+    seen: Mapping[str, bytes]
+    """Their bytes, by hash."""
+    since: Since
     lines: int = 0
     """Lines that the person wrote since, in the files that were merged."""
     kept: tuple[str, ...] = ()
@@ -34,83 +232,60 @@ class MergedSpecs(NamedTuple):
     """Files that changed and cannot be merged, because nobody knows what the proposer saw."""
 
 
-def merged_specs(services: Services, document: PlanDocument) -> MergedSpecs:
+def merged_specs(services: Services, document: PlanDocument, decisions: Decisions = UNDECIDED) -> MergedSpecs:
     """Reads files only; a spec whose files are as the proposer saw them stays as it is."""
-    done = [_merged_spec(services, spec) for spec in document.state.action_specs]
-    return MergedSpecs(
-        tuple(spec for one in done for spec in one.specs),
-        sum(one.lines for one in done),
-        tuple(place for one in done for place in one.kept),
-        tuple(path for one in done for path in one.unknown),
-    )
+    specs: list[ActionSpec] = []
+    basis: dict[str, FileState | None] = {}
+    seen: dict[str, bytes] = {}
+    since: dict[str, SeenBefore] = {}
+    lines, kept, unknown = 0, list[str](), list[str]()
+    moved_on = changed_files(services, document)
+    for spec in document.state.action_specs:
+        path, changed = spec.base.path, is_changed(spec, moved_on)
+        merge = file_merge(services, spec) if changed else None
+        if spec.base.kind in MERGEABLE and (changed or spec.since is not UNSET):
+            since[path] = seen_before(services, spec)
+        if merge is not None:
+            basis |= {path: None, spec.old_path or path: merge.state}
+            if merge.state and merge.mine:
+                seen[merge.state.sha256] = merge.mine.data
+            specs += _spec(merge, merge.decided(decisions))
+            lines += merge.lines(decisions)
+            kept += [one.place for one in merge.conflicts if _stays(decisions.get(one.key))]
+        elif changed:
+            specs.append(spec.base)
+            unknown.append(path)
+        else:
+            basis |= {file.path: file.before for file in spec.touched}
+            specs.append(spec.base)
+    return MergedSpecs(tuple(specs), basis, seen, since, lines, tuple(kept), tuple(unknown))
 
 
-def _merged_spec(services: Services, spec: ActionSpecExt) -> MergedSpecs:
-    if not differing(services.tree, files_of([spec])):
-        return MergedSpecs((spec.base,))
-    path = spec.base.path
-    if spec.base.kind not in MERGEABLE or len(spec.touched) != 1:
-        return MergedSpecs((spec.base,), unknown=(path,))
-    base = services.store.get_bytes(spec.before.sha256) if spec.before else b""
-    if base is None:
-        return MergedSpecs((spec.base,), unknown=(path,))
-    try:
-        found = services.tree.look(path)
-        seen = {path: Known(spec.before, base)} if spec.before else {}
-        theirs = effects_of(spec.base, seen.get, services.rules, based=True)[0]
-    except (Invalid, PathRefused, StorageFailed):
-        return MergedSpecs((spec.base,), unknown=(path,))
-    ours = found.data if found else None
-    return _joined(spec, base if spec.before else None, (found.state if found else None, ours), theirs.new)
+def _stays(decision: Decision | None) -> bool:
+    return decision in {None, Choice.OURS}
 
 
-def _joined(
-    spec: ActionSpecExt, base: bytes | None, now: tuple[FileState | None, bytes | None], theirs: bytes | None
-) -> MergedSpecs:
-    state, ours = now
-    path, mine = spec.base.path, _side(ours, state)
-    result = merge_file(_side(base, spec.before), mine, _side(theirs, spec.after))
-    if isinstance(result, ConflictedFile):
-        if not isinstance(result.text, Conflicted) or mine is None:
-            return MergedSpecs((), kept=(path,))
-        data = assembled(result.text.regions, [Choice.OURS] * len(result.text.conflicts))
-        places = [f"{path}:{region.place.ours + 1}" for region in result.text.conflicts]
-        return MergedSpecs(_spec(spec, data, mine), _written(result.text), tuple(places))
-    lines = _written(result.text) if result.text else 0
-    if result.side == mine:
-        return MergedSpecs((), lines)
-    if result.side is None:
-        return MergedSpecs((msgspec.structs.replace(spec.base, content=None, kind=SpecKind.DELETE),), lines)
-    return MergedSpecs(_spec(spec, result.side.data, mine, result.side.mode), lines)
+def seen_before(services: Services, spec: ActionSpecExt) -> SeenBefore:
+    """The file that the proposer saw, whatever it was merged with since."""
+    wanted = spec.since
+    if wanted is UNSET:
+        source = _source(spec)
+        wanted = source.before.sha256 if source and source.before else ""
+    return SeenBefore(wanted, services.store.get_bytes(wanted) if wanted else b"")
 
 
-def _spec(spec: ActionSpecExt, data: bytes, mine: Side | None, mode: str = "") -> tuple[ActionSpec, ...]:
+def _spec(merge: FileMerge, side: Side | None) -> tuple[ActionSpec, ...]:
     """A spec that writes the merged file; none if it is that already."""
-    if mine is not None and mine.data == data and mode in {"", mine.mode}:
-        return ()
-    content, encoding = packed(data)
-    bits = spec.base.mode or (
-        spec.after.mode if spec.after and mode not in {"", mine and mine.mode} else None
-    )
+    spec, mine, old_path = merge.spec, merge.mine, merge.spec.old_path
+    if side is None or (side == mine and not old_path):
+        gone = {"kind": SpecKind.DELETE, "content": None, "encoding": Encoding.UTF8, "mode": None}
+        return () if side == mine else (msgspec.structs.replace(spec.base, **gone),)
+    if old_path and mine:
+        content, encoding = packed(render_move(old_path, spec.base.path, mine, side).diff)
+        return (msgspec.structs.replace(spec.base, content=content, encoding=encoding),)
+    content, encoding = packed(side.data)
+    bits = spec.after.mode if spec.after and (mine is None or side.mode != mine.mode) else None
+    if bits is None and merge.state and spec.before and merge.state.mode == spec.before.mode:
+        bits = spec.base.mode
     kind = SpecKind.CREATE if mine is None else SpecKind.WRITE
     return (msgspec.structs.replace(spec.base, kind=kind, content=content, encoding=encoding, mode=bits),)
-
-
-def _side(data: bytes | None, state: FileState | None) -> Side | None:
-    if data is None or state is None:
-        return None
-    return Side(data, "100755" if int(state.mode, 8) & _EXECUTABLE else "100644")
-
-
-def _written(text: Merged | Conflicted) -> int:
-    kept = (region for region in text.regions if region.kind is not RegionKind.SAME)
-    return sum(len(region.written) for region in kept)
-
-
-def told(merged: MergedSpecs) -> Text:
-    if merged.kept:
-        places = ", ".join(merged.kept)
-        return Text("Merged; you both changed the same at {places}, and yours stays.", places=places)
-    if merged.lines == 1:
-        return Text("Merged with 1 line of yours.")
-    return Text("Merged with {count} lines of yours.", count=merged.lines)

@@ -1,10 +1,11 @@
 """What a plan would do to the current files, or did when it was carried out."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET
 
-from ringi.domain.approval import files_of
+from ringi.domain.conflict import Conflict
 from ringi.domain.plan import (
     ActionSpecExt,
     DiffSummary,
@@ -13,6 +14,7 @@ from ringi.domain.plan import (
     PlanStatus,
     SpecKind,
 )
+from ringi.domain.risk import Risk, RiskCode, RiskReason, highest
 from ringi.errors import (
     InvalidSpecs,
     NotFound,
@@ -21,6 +23,7 @@ from ringi.errors import (
 )
 from ringi.patching.render import Rendered
 from ringi.plans.effects import (
+    MERGEABLE,
     NOTHING,
     Effect,
     Invalid,
@@ -30,43 +33,66 @@ from ringi.plans.effects import (
     effects_of,
     looking,
     rendering,
+    your_lines,
 )
+from ringi.plans.merge import changed_files, file_merge, is_changed, seen_before
 from ringi.plans.overlaps import overlaps
 from ringi.plans.services import Services
 from ringi.policy.risk import score
+from ringi.policy.risk import your_lines as your_lines_reason
 from ringi.ports import StoredPlan
 from ringi.text import Text
-from ringi.workspace.tree import differing
+
+
+class _Shown(NamedTuple):
+    rendered: Rendered
+    lost: tuple[int, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 def preview(services: Services, document: PlanDocument) -> PlanPreview:
     """The plan against the current workspace; if it was carried out, against the workspace as it was then."""
     specs = document.state.action_specs
     done = document.state.status is PlanStatus.COMPLETED
-    pairs = [(spec, _render_done(services, spec) if done else render_now(services, spec)) for spec in specs]
+    stale = () if done else changed_files(services, document)
+    pairs = [
+        (spec, _Shown(_render_done(services, spec)))
+        if done
+        else (spec, _shown(services, spec, changed=is_changed(spec, stale)))
+        for spec in specs
+    ]
     return PlanPreview(
         files=paths_of(specs),
-        diffs=tuple(
-            diff_summary(
-                spec,
-                rendered.added,
-                rendered.removed,
-                binary=rendered.binary,
-                diff=rendered.diff.decode("utf-8", "backslashreplace"),
-            )
-            for spec, rendered in pairs
-        ),
+        diffs=tuple(_summary(spec, shown) for spec, shown in pairs),
         risk_score=score(specs),
-        stale=()
-        if done
-        else tuple(differing(services.tree, files_of([spec for spec in specs if spec.validated]))),
+        stale=stale,
         overlaps=() if done else overlaps(services, document),
+        conflicts=tuple(conflict for _, shown in pairs for conflict in shown.conflicts),
+    )
+
+
+def _summary(spec: ActionSpecExt, shown: _Shown) -> DiffSummary:
+    rendered = shown.rendered
+    return diff_summary(
+        spec,
+        rendered.added,
+        rendered.removed,
+        binary=rendered.binary,
+        diff=rendered.diff.decode("utf-8", "backslashreplace"),
+        lost=shown.lost,
     )
 
 
 def diff_summary(
-    spec: ActionSpecExt, added: int, removed: int, *, binary: bool, diff: str = ""
+    spec: ActionSpecExt,
+    added: int,
+    removed: int,
+    *,
+    binary: bool,
+    diff: str = "",
+    lost: tuple[int, ...] = (),
 ) -> DiffSummary:
+    risk, reasons = risk_now(spec, lost)
     return DiffSummary(
         spec_id=spec.id,
         path=spec.base.path,
@@ -74,12 +100,40 @@ def diff_summary(
         added=added,
         removed=removed,
         binary=binary,
-        risk=spec.risk,
-        reasons=spec.risk_reasons,
+        risk=risk,
+        reasons=reasons,
         diff=diff,
         renamed_from=spec.old_path or UNSET,
         mode=spec.after.mode if spec.after and spec.only_mode else UNSET,
+        your_lines=lost,
     )
+
+
+def risk_now(spec: ActionSpecExt, lost: Sequence[int]) -> tuple[Risk, tuple[RiskReason, ...]]:
+    """With the lines that the person wrote after the spec was set."""
+    if not lost or any(given.code is RiskCode.YOUR_LINES for given in spec.risk_reasons):
+        return spec.risk, spec.risk_reasons
+    return highest((spec.risk, Risk.MEDIUM)), (*spec.risk_reasons, your_lines_reason(lost))
+
+
+def _shown(services: Services, spec: ActionSpecExt, *, changed: bool) -> _Shown:
+    """If its file changed meanwhile, what is left of it after a merge."""
+    merge = file_merge(services, spec) if changed else None
+    if merge is not None:
+        return _Shown(merge.rendered(), conflicts=tuple(one.about for one in merge.conflicts))
+    rendered = render_now(services, spec)
+    if spec.base.kind not in MERGEABLE or not (changed or spec.since is not UNSET):
+        return _Shown(rendered)
+    return _Shown(rendered, lost_lines(services, spec, rendered))
+
+
+def lost_lines(services: Services, spec: ActionSpecExt, rendered: Rendered) -> tuple[int, ...]:
+    """Lines that the person wrote since its proposer saw the file and that it deletes."""
+    try:
+        found = services.tree.look(spec.old_path or spec.base.path)
+    except (Refused, StorageFailed, OSError):
+        return ()
+    return your_lines(found.data if found else None, rendered, seen_before(services, spec).data)
 
 
 def render_now(services: Services, spec: ActionSpecExt) -> Rendered:

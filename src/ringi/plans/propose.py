@@ -20,7 +20,6 @@ from ringi.domain.plan import (
     PlannedChecks,
     PlanState,
     PlanStatus,
-    SpecKind,
     ValidationReport,
     title_of,
     with_state,
@@ -34,15 +33,14 @@ from ringi.errors import (
     Superseded,
     UnfitSpecs,
 )
+from ringi.plans.effects import MERGEABLE
+from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of, render_now
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Services
-from ringi.plans.validate import Basis, Validated, validate
+from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
-
-MERGEABLE: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE])
-"""Kinds about one file, which can be merged with a file that changed meanwhile."""
 
 
 def propose(
@@ -109,6 +107,7 @@ def propose_whole(
     *events: NewEvent,
     actor: Actor,
     reason: str = "",
+    seen: Mapping[str, bytes] = {},
 ) -> str:
     """A plan together with its specs, all or nothing."""
     document, plan = with_specs(services, next_version(document), validated), document.plan
@@ -116,7 +115,7 @@ def propose_whole(
         origin = services.store.plan(plan.forked_from).document
         marked = still_from_model(origin, validated.report.normalized)
         document = with_state(document, from_model=marked)
-    bases, kept_until = _bases(services, validated)
+    bases, kept_until = _bases(services, validated, seen)
     with services.store.transaction() as transaction:
         transaction.add_plan(
             document,
@@ -131,14 +130,24 @@ def propose_whole(
 
 
 def propose_specs(
-    services: Services, content: str, specs: Sequence[ActionSpec], *, proposer: str, actor: Actor
+    services: Services,
+    content: str,
+    specs: Sequence[ActionSpec],
+    *,
+    proposer: str,
+    actor: Actor,
+    merged: MergedSpecs | None = None,
 ) -> str:
+    """`merged` says what they were merged with."""
     document = new_plan(services, content, proposer=proposer)
-    specs = with_renames(specs, services.tree, services.rules, {})
-    validated = validate(specs, services.tree, services.rules, {})
+    basis, since = (merged.basis, merged.since) if merged else ({}, {})
+    specs = with_renames(specs, services.tree, services.rules, basis)
+    validated = validate(specs, services.tree, services.rules, basis, since)
     if validated.problems:
         raise UnfitSpecs(why=validated.problems[0])
-    return propose_whole(services, document, validated, actor=actor)
+    if merged:
+        document = with_state(document, merged_lines=merged.lines)
+    return propose_whole(services, document, validated, actor=actor, seen=merged.seen if merged else {})
 
 
 def set_specs(
@@ -152,18 +161,26 @@ def set_specs(
     keep_good: bool = False,
     from_model: Sequence[int] = (),
     seen: Mapping[str, bytes] = {},
+    merged: MergedSpecs | None = None,
+    only_if: PlanDocument | None = None,
     check_commands: Sequence[str] = (),
     agent_exit: int | UnsetType | None = UNSET,
 ) -> Validated:
-    """`seen` has bytes of the basis that the workspace may not have any more, by hash."""
+    """`seen` has bytes of the basis that the workspace may not have any more, by hash.
+
+    `merged` says what they were merged with. Raises PlanChanged if the plan is no longer `only_if`.
+    """
+    since = merged.since if merged else {}
     if not from_model:  # which counts them
         specs = with_renames(specs, services.tree, services.rules, basis)
-    validated = validate(specs, services.tree, services.rules, basis)
+    validated = validate(specs, services.tree, services.rules, basis, since)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
         return validated
     bases, kept_until = _bases(services, validated, seen)
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
+        if only_if:
+            require_as_seen(stored, only_if)
         refuse_fixed(stored)
         document = next_version(stored.document)
         if actor is Actor.USER and stored.document.state.action_specs:
@@ -174,7 +191,8 @@ def set_specs(
         if check_commands:  # known even if they are cut off
             document = with_state(document, check_commands=tuple(check_commands))
         marked = tuple(validated.report.normalized[index].id for index in from_model)
-        document = with_state(document, from_model=marked or UNSET)
+        lines = (document.state.merged_lines or 0) + merged.lines if merged else UNSET
+        document = with_state(document, from_model=marked or UNSET, merged_lines=lines)
         if marked and not reason:
             reason = f"by the model: {', '.join(marked)}"
         transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
@@ -191,18 +209,30 @@ def _bases(
     merge needs it.
     """
     found: dict[str, bytes] = {}
-    for spec in validated.report.normalized:
-        if spec.base.kind not in MERGEABLE or spec.before is None or spec.before.folder:
+    touched = [
+        file for spec in validated.report.normalized if spec.base.kind in MERGEABLE for file in spec.touched
+    ]
+    for file in touched:
+        if file.before is None or file.before.folder:
             continue
-        wanted = spec.before.sha256
+        wanted = file.before.sha256
         if wanted in seen:
             found[wanted] = seen[wanted]
             continue
         with suppress(PathRefused, StorageFailed):
-            there = services.tree.look(spec.base.path)
+            there = services.tree.look(file.path)
             if there is not None and there.state.sha256 == wanted:
                 found[wanted] = there.data
     return tuple(found.values()), services.clock.after(services.rules.keep_sec)
+
+
+def since_of(services: Services, specs: Sequence[ActionSpecExt]) -> Since:
+    """What the proposer saw of the files that were merged since."""
+    return {
+        spec.base.path: SeenBefore(spec.since, services.store.get_bytes(spec.since) if spec.since else b"")
+        for spec in specs
+        if spec.since is not UNSET
+    }
 
 
 def still_from_model(before: PlanDocument, specs: Sequence[ActionSpecExt]) -> tuple[str, ...] | UnsetType:

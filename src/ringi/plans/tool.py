@@ -13,11 +13,13 @@ from ringi.domain.approval import (
     Proof,
     SignedAct,
 )
+from ringi.domain.conflict import Conflict
 from ringi.domain.events import Actor
 from ringi.domain.execution import CommandStart, ExecutionResult
 from ringi.domain.feedback import LineComment, Side
 from ringi.domain.plan import (
     ALL_SPECS,
+    OPEN,
     ActionSpec,
     CheckResult,
     MessageRef,
@@ -36,10 +38,12 @@ from ringi.plans import (
     commit,
     discard,
     execute,
+    merge,
     preview,
     propose,
     undo,
 )
+from ringi.plans.merge import MergedSpecs
 from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
 from ringi.ports import StoredPlan
@@ -80,10 +84,21 @@ class PlanTool:
         )
 
     def propose_specs(
-        self, content: str, specs: Sequence[ActionSpec], *, proposer: str = "", actor: Actor = Actor.AI
+        self,
+        content: str,
+        specs: Sequence[ActionSpec],
+        *,
+        proposer: str = "",
+        actor: Actor = Actor.AI,
+        merged: MergedSpecs | None = None,
     ) -> str:
-        """A plan together with its specs; stores nothing if one of them is invalid."""
-        return propose.propose_specs(self._services, content, specs, proposer=proposer, actor=actor)
+        """A plan together with its specs; stores nothing if one of them is invalid.
+
+        `merged` is for specs that were merged with files that changed meanwhile.
+        """
+        return propose.propose_specs(
+            self._services, content, specs, proposer=proposer, actor=actor, merged=merged
+        )
 
     def set_action_specs(
         self,
@@ -113,6 +128,13 @@ class PlanTool:
     def preview(self, plan_id: str) -> PlanPreview:
         """What the plan would do to the current files, or what it did if it was carried out."""
         return preview.preview(self._services, self.get(plan_id))
+
+    def conflicts(self, plan_id: str) -> tuple[Conflict, ...]:
+        """What a person has to decide, because they and the proposer changed the same meanwhile."""
+        document = self.get(plan_id)
+        if document.state.status not in OPEN:
+            return ()
+        return tuple(one.about for one in merge.open_conflicts(self._services, document))
 
     def request_approval(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> str:
         """Asks for an approval of exactly this; returns the id of the request."""

@@ -22,6 +22,7 @@ from ringi.domain.risk import Risk, RiskCode, RiskReason
 from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, StorageFailed
 from ringi.patching.render import Rendered
 from ringi.plans.effects import (
+    MERGEABLE,
     NOTHING,
     Effect,
     Invalid,
@@ -30,6 +31,7 @@ from ringi.plans.effects import (
     looking,
     numbered,
     rendering,
+    your_lines,
 )
 from ringi.plans.services import Rules
 from ringi.policy.files import critical_category
@@ -105,6 +107,19 @@ Basis = Mapping[str, FileState | None]
 """Files as the proposer saw them, by path."""
 
 
+class SeenBefore(NamedTuple):
+    """A file as its proposer saw it, which was merged with a later one since."""
+
+    sha256: str
+    """Empty if there was no file."""
+    data: bytes | None
+    """None if nobody knows any more."""
+
+
+Since = Mapping[str, SeenBefore]
+"""By path."""
+
+
 class Validated(NamedTuple):
     report: ValidationReport
     problems: tuple[Text, ...]
@@ -113,11 +128,13 @@ class Validated(NamedTuple):
     """One for each normalised spec, in their order."""
 
 
-def validate(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis) -> Validated:
+def validate(
+    specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis, since: Mapping[str, SeenBefore] = {}
+) -> Validated:
     checked = []
     coming: dict[str, str | None] = {}
     for number, spec in enumerate(specs, 1):
-        checked.append(_check_one(f"s{number}", spec, tree, rules, basis, coming))
+        checked.append(_check_one(f"s{number}", spec, tree, rules, basis, since, coming))
         ext = checked[-1][0]
         # In a group folders are made first.
         made = ext.base.path in coming and not (ext.base.group and coming[ext.base.path] == ext.base.group)
@@ -142,7 +159,13 @@ def _made_by(spec: ActionSpecExt) -> set[str]:
 
 
 def _check_one(
-    spec_id: str, spec: ActionSpec, tree: Tree, rules: Rules, basis: Basis, coming: Collection[str]
+    spec_id: str,
+    spec: ActionSpec,
+    tree: Tree,
+    rules: Rules,
+    basis: Basis,
+    since: Since,
+    coming: Collection[str],
 ) -> tuple[ActionSpecExt, Rendered, Text | None]:
     try:
         spec = normalised(spec, rules)
@@ -155,8 +178,11 @@ def _check_one(
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
         return _invalid(spec_id, spec, rules, str(why)), NOTHING, problem
     rendered = rendering(effects)
+    seen = since.get(spec.path) if spec.kind in MERGEABLE else None
+    lost = your_lines(effects[-1].old, rendered, seen.data) if seen else ()
     # For a move, the target counts.
-    risk, reasons = _risk(spec, effects[::-1] if spec.kind is SpecKind.MOVE else effects, rendered, rules)
+    own_first = effects[::-1] if spec.kind is SpecKind.MOVE else effects
+    risk, reasons = _risk(spec, own_first, rendered, rules, lost)
     touched = [
         Touched(effect.path, basis.get(effect.path, effect.before), effect.after) for effect in effects
     ]
@@ -174,6 +200,7 @@ def _check_one(
         before=touched[0].before,
         after=touched[0].after,
         also=tuple(touched[1:]) or UNSET,
+        since=seen.sha256 if seen else UNSET,
     )
     return ext, rendered, None
 
@@ -221,7 +248,7 @@ def _require_basis(spec: ActionSpec, effects: Sequence[Effect], basis: Basis) ->
 
 
 def _risk(
-    spec: ActionSpec, effects: Sequence[Effect], rendered: Rendered, rules: Rules
+    spec: ActionSpec, effects: Sequence[Effect], rendered: Rendered, rules: Rules, lost: tuple[int, ...]
 ) -> tuple[Risk, tuple[RiskReason, ...]]:
     own, *others = effects
     facts = Facts(
@@ -233,6 +260,7 @@ def _risk(
         # At its new path every line of a moved or copied file is new.
         added=tuple(numbered(own.new or b"") if others else added_lines(rendered.diff)),
         unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
+        your_lines=lost,
     )
     risk, reasons = assess(facts, rules.thresholds)
     sources = [

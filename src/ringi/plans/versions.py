@@ -32,6 +32,7 @@ from ringi.plans.propose import (
     propose_whole,
     refuse_fixed,
     save_version,
+    since_of,
     still_from_model,
 )
 from ringi.plans.services import Services, plan_id_of
@@ -114,7 +115,8 @@ class Versions:
         if actor is Actor.USER:
             document = _taken_back(stored.document, document, version)
             basis = {file.path: file.before for spec in specs for file in spec.touched}
-        validated = validate([spec.base for spec in specs], services.tree, services.rules, basis)
+        since = since_of(services, specs)
+        validated = validate([spec.base for spec in specs], services.tree, services.rules, basis, since)
         if validated.report.ok:
             marked = still_from_model(stored.document, validated.report.normalized)
             document = with_state(document, from_model=marked)

@@ -13,7 +13,11 @@ from ringi.policy.files import critical_category, critical_files, is_mutable_sta
 from ringi.policy.findings import Lines, findings
 from ringi.text import Text, deceiving
 
-_RISK: Final = {RiskCode.MUTABLE_STATE: Risk.MEDIUM, RiskCode.COMMAND: Risk.MEDIUM}
+_RISK: Final = {
+    RiskCode.MUTABLE_STATE: Risk.MEDIUM,
+    RiskCode.COMMAND: Risk.MEDIUM,
+    RiskCode.YOUR_LINES: Risk.MEDIUM,
+}
 """All other reasons are high risk."""
 _SCORE: Final = {Risk.LOW: 0.1, Risk.MEDIUM: 0.5, Risk.HIGH: 0.9}
 _PER_SPEC: Final = 0.01
@@ -43,6 +47,8 @@ class Facts(NamedTuple):
     added: Lines = ()
     unshown: bool = False
     """A person cannot see the content, but a program may act on it."""
+    your_lines: tuple[int, ...] = ()
+    """Lines that go although the person wrote them meanwhile; 0 stands for a file that is not text."""
 
 
 class Thresholds(NamedTuple):
@@ -72,6 +78,8 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
         reasons.append(RiskReason(RiskCode.LARGE_OVERWRITE, str(facts.changed_lines)))
     elif facts.exists and facts.changed_bytes >= thresholds.large_overwrite_bytes:
         reasons.append(RiskReason(RiskCode.LARGE_REWRITE, str(facts.changed_bytes)))
+    if facts.your_lines:
+        reasons.append(your_lines(facts.your_lines))
     if category := critical_category(facts.path, thresholds.critical):
         reasons.append(RiskReason(RiskCode.CRITICAL_FILE, category))
     if any(map(deceiving, facts.path)):
@@ -82,6 +90,11 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
     if is_mutable_state(facts.path, thresholds.mutable):
         reasons.append(RiskReason(RiskCode.MUTABLE_STATE, facts.path))
     return highest(tuple(_RISK.get(reason.code, Risk.HIGH) for reason in reasons)), tuple(reasons)
+
+
+def your_lines(lost: Sequence[int]) -> RiskReason:
+    """Never low: what the person wrote meanwhile would go."""
+    return RiskReason(RiskCode.YOUR_LINES, str(sum(map(bool, lost))))
 
 
 def score(specs: Sequence[ActionSpecExt]) -> float:

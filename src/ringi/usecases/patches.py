@@ -5,16 +5,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ringi.domain.change_plan import FileDiff
-from ringi.domain.plan import ActionSpec, SpecKind, change_plan_of
+from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.project_state import LINK_MODE
-from ringi.errors import NoDiff, NotAnEdit, NotFound, PatchMismatch, PathRefused
+from ringi.errors import (
+    ChangeRefused,
+    Conflicting,
+    NoDiff,
+    NotAnEdit,
+    NotFound,
+    PatchMismatch,
+    PathRefused,
+)
 from ringi.patching.mend import normalise
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import PLAIN_MODE, Patch, dump
 from ringi.patching.render import Changed, Side, render_patch
 from ringi.plans import change as change_plans
 from ringi.plans.change import GROUP, Change
-from ringi.plans.effects import git_mode, mode_after, packed
+from ringi.plans.effects import effects_of, git_mode, mode_after, packed, rendering
+from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
 from ringi.text import Text
 from ringi.usecases.project import Progress, state_now
 from ringi.usecases.workspace import OpenWorkspace
@@ -40,19 +49,49 @@ def propose_change(workspace: OpenWorkspace, change: Change, on_progress: Progre
     )
 
 
-def propose_again(workspace: OpenWorkspace, plan_id: str) -> str:
-    """The same change as a new plan on the project as it is now; its diffs must still apply."""
+def propose_again(workspace: OpenWorkspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
+    """The same change as a new plan, merged with the project as it is now.
+
+    Raises Conflicting if a person has to decide something first.
+    """
     document = workspace.plan.get(plan_id)
-    plan = document.plan
-    if document.change:
-        found = change_plan_of(document)
-        diffs = found.changes if found else ()
-        change = Change(
-            plan.content, diffs, document.change.basis, document.change.explanation, plan.proposer
-        )
-        return propose_change(workspace, change)
-    specs = [spec.base for spec in document.state.action_specs]
-    return workspace.plan.propose_specs(plan.content, specs, proposer=plan.proposer)
+    plan, services = document.plan, workspace.services
+    waiting = [one for one in open_conflicts(services, document) if one.key not in decisions]
+    if waiting:
+        places = ", ".join(one.place for one in waiting)
+        raise Conflicting(plan=workspace.plan_name(plan_id), places=places)
+    merged = merged_specs(services, document, decisions)
+    if not merged.specs:
+        raise NoDiff
+    known = merged if merged.since else None
+    if not document.change:
+        return workspace.plan.propose_specs(plan.content, merged.specs, proposer=plan.proposer, merged=known)
+    change = Change(
+        plan.content,
+        _diffs_now(workspace, merged),
+        document.change.basis,
+        document.change.explanation,
+        plan.proposer,
+        plan.rationale,
+        merged=known,
+        forked_from=plan.id,
+    )
+    return propose_change(workspace, change)
+
+
+def _diffs_now(workspace: OpenWorkspace, merged: MergedSpecs) -> tuple[FileDiff, ...]:
+    """As a change plan stores them, against the files that the specs were merged with."""
+    diffs: list[FileDiff] = []
+    for spec in merged.specs:
+        if spec.kind is SpecKind.PATCH:
+            diffs.append(FileDiff(spec.path, spec.content or ""))
+            continue
+        effects = effects_of(spec, workspace.services.tree.look, workspace.services.rules, based=True)
+        for effect in effects:
+            if effect.before != merged.basis.get(effect.path, effect.before):
+                raise ChangeRefused(why=Text("{path} changed while the plan was made", path=effect.path))
+        diffs += file_diffs(rendering(effects).diff)
+    return tuple(diffs)
 
 
 def split(patch: bytes) -> list[tuple[str, bytes]]:

@@ -1,6 +1,7 @@
 """The review of a plan: what a person can do with it, what they are asked, what is refused."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from ringi.domain.approval import TypedAnswer
@@ -9,19 +10,29 @@ from ringi.domain.plan import ActionSpecExt, PlanStatus, comments_now, risk_of
 from ringi.domain.risk import Risk
 from ringi.errors import (
     BadTransition,
+    ChangeRefused,
     LostRace,
-    NoSandbox,
     NotRequested,
     NotTaken,
     PlanChanged,
     RingiError,
     Stale,
+    StateIncomplete,
     Superseded,
 )
-from ringi.plans.check import commands_of
 from ringi.text import Text
 from ringi.usecases import edits
-from ringi.usecases.plan_prompter import PlanPrompter, RunningChecks, StartChecks
+from ringi.usecases.plan_checks import PlanChecks
+from ringi.usecases.plan_merge import (
+    AFTER_CONFLICTS,
+    DECIDING,
+    blocked,
+    decision_of,
+    merge_if_clean,
+    settle_conflict,
+    update,
+)
+from ringi.usecases.plan_prompter import PlanPrompter, StartChecks
 from ringi.usecases.prompter import NOT_APPROVED, agrees, typed_digest
 from ringi.usecases.review import (
     ACTS_OF_ANY,
@@ -39,13 +50,13 @@ from ringi.usecases.reviewed_plan import (
     drop,
     drop_hunk,
     is_dormant,
-    merge_if_clean,
     open_again,
+    path_of,
     remove_comment,
     rename_commit,
     rewrite,
     take_up,
-    update,
+    undecided,
 )
 from ringi.views import review as views
 from ringi.views.diff import Row, RowKind
@@ -57,6 +68,9 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
     "c": ReviewAct.COMMENT,
     "r": ReviewAct.REJECT,
     "X": ReviewAct.DISCARD,
+    "<": ReviewAct.TAKE_MINE,
+    ">": ReviewAct.TAKE_THEIRS,
+    "=": ReviewAct.TAKE_BOTH,
     "u": ReviewAct.TAKE_BACK,
     "t": ReviewAct.SHOW_SEEN,
     "T": ReviewAct.SHOW_DELTA,
@@ -86,12 +100,21 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
         super().__init__(plan, prompter)
         self.plan = plan
         self.agent = agent
-        self._start_checks = start_checks
+        self.checks = PlanChecks(plan, prompter, start_checks)
         self._back = back
-        self._checks: RunningChecks | None = None
 
     def prepare(self) -> Span | None:
-        said = merge_if_clean(self.plan) or self._back
+        # Another review merged it first, or the project is in no state for a change plan.
+        with suppress(PlanChanged, LostRace, ChangeRefused, StateIncomplete):
+            return self._brought_up_to_date()
+        self.plan.look()
+        return None
+
+    def _brought_up_to_date(self) -> Span | None:
+        """Merges it with the files as they are now; says what was merged, or what is to be decided."""
+        said = merge_if_clean(self.plan)
+        if said is None:
+            said = blocked(self.plan) if undecided(self.plan) else self._back
         return None if said is None else Span(said, Style.WARNING)
 
     def begin(self) -> bool:
@@ -112,19 +135,30 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
             else:
                 self.prompter.say(Text("{plan} was carried out already.", plan=self.plan.name))
             return None
+        if self.plan.conflicts and choice.act in AFTER_CONFLICTS:
+            self.prompter.say(blocked(self.plan), Style.WARNING)
+            return None
         return _ACTS[choice.act](self, choice)
 
     def settle(self, error: RingiError) -> ReviewEnd | None:
         """Shows a changed plan before anything else can be done with it."""
         match error:
             case Superseded():
-                raise error
+                self.plan.look()
+                said = self.prepare()
+                if said is None:
+                    raise error
+                self.prompter.show(said, anew=True)
             case BadTransition():
                 return ReviewEnd.ELSEWHERE
             case PlanChanged() | LostRace() | NotRequested():
                 self.plan.look()
                 self.prompter.show(error=error)
-            case Stale() | NotTaken():
+            case Stale():
+                self.plan.look()
+                said = self.prepare()
+                self.prompter.show(said, error=None if said else error, anew=True)
+            case NotTaken():
                 self.plan.look()
                 self.prompter.show(error=error, anew=True)
             case _:
@@ -132,63 +166,16 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
         return None
 
     def close(self) -> None:
-        self.stop_checks()
+        self.checks.stop()
 
     def amended(self, what: Text, risk_before: Risk) -> None:
         """After the person's change: shows the plan again before they can decide."""
-        self.stop_checks()
+        self.checks.stop()
         self.prompter.tell_checks(None)
         self.prompter.show(views.changed(what, self.plan.document, risk_before))
-        self._check_again()
+        self.checks.run_again()
         # The checks used the plan as it was when they began, which may not be the one shown.
         self.plan.require_as_shown()
-
-    def _check_again(self) -> None:
-        if not commands_of(self.plan.document):
-            return
-        if not self._sandboxed():
-            self.prompter.tell_checks(Span(Text("tests not run: no sandbox"), Style.WARNING))
-            return
-        self._checks = self._start_checks(self.plan.plan_id)
-        try:
-            self.prompter.watch(self._checks, self._checked)
-        except KeyboardInterrupt:
-            self.stop_checks()
-
-    def _sandboxed(self) -> bool:
-        """Looking at a plan is no permission to run its code, except in a sandbox."""
-        try:
-            return self.plan.services.commands.sandboxed()
-        except NoSandbox:
-            return False
-
-    def _checked(self) -> None:
-        checks, self._checks = self._checks, None
-        if checks is None:  # stopped meanwhile
-            return
-        if (why := checks.why_not) is not None:
-            self.prompter.tell_checks(Span(Text("tests not run: {why}", why=why), Style.WARNING))
-            return
-        self.plan.moved_on()
-        results = self.plan.document.state.checks
-        said, output = views.check_outcome(results) if results else (None, ())
-        self.prompter.tell_checks(said, output)
-
-    def stop_checks(self) -> None:
-        checks, self._checks = self._checks, None
-        if checks is not None:
-            checks.stop()
-            self.prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
-
-    def checks_settled(self) -> bool:
-        """Waits for the checks before a decision; False if the person decides nothing now.
-
-        Nobody has decided on checks that could not run: then they decide again.
-        """
-        checks = self._checks
-        if checks is None:
-            return True
-        return self.prompter.watch(checks, self._checked, until_end=True) and checks.why_not is None
 
     def spec(self, choice: Choice) -> ActionSpecExt | None:
         if not self.plan.specs:
@@ -227,7 +214,7 @@ def _open_again(review: PlanReview) -> None:
 
 
 def _approve(review: PlanReview, _: Choice) -> ReviewEnd | None:
-    if not review.checks_settled():
+    if not review.checks.settled():
         return None
     note = (review.prompter.ask(Text("Your note on the approval:")) or "").strip()
     if not note:
@@ -238,7 +225,7 @@ def _approve(review: PlanReview, _: Choice) -> ReviewEnd | None:
 
 def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None:
     plan, prompter = review.plan, review.prompter
-    if not review.checks_settled():
+    if not review.checks.settled():
         return None
     failed = any(result.exit_code for result in plan.document.state.checks)
     if failed and not agrees(prompter, Text("A check failed. Apply it all the same? [y/n]")):
@@ -360,12 +347,25 @@ def _edit_file(review: PlanReview, choice: Choice) -> None:
         review.amended(what, risk)
 
 
+def _decide(review: PlanReview, choice: Choice) -> None:
+    """About a conflict."""
+    found, plan = decision_of(review.plan, review.prompter, choice), review.plan
+    if found is None:
+        return
+    shown, risk = plan.document.plan, risk_of(plan.document)
+    said = settle_conflict(plan, *found)
+    if (plan.plan_id, plan.document.plan.version) != (shown.id, shown.version):
+        review.amended(said, risk)
+    else:
+        review.prompter.show(Span(said, Style.WARNING))
+
+
 def _comment(review: PlanReview, choice: Choice) -> None:
     spec, row, prompter = review.spec(choice), choice.row, review.prompter
     if spec is None or row is None:
         return
     side, line = (Side.OLD, row.old) if row.kind is RowKind.REMOVED else (Side.NEW, row.new)
-    path = _path_of(spec, side)
+    path = path_of(spec, side)
     before = comment_on(review.plan, path, line, side)
     question = Text("Your comment on {path}:{line}", path=path, line=line)
     if before is not None:
@@ -378,13 +378,6 @@ def _comment(review: PlanReview, choice: Choice) -> None:
     elif text and (before is None or text != before.text):
         comment(review.plan, path, line, text, side, instead_of=before)
         prompter.say(Text("Noted; it goes to the proposer with your answer."))
-
-
-def _path_of(spec: ActionSpecExt, side: Side) -> str:
-    """The file of the line: the old lines of a renamed file have the old name."""
-    if side is Side.OLD and spec.before is None and spec.also:
-        return spec.also[0].path
-    return spec.base.path
 
 
 def _reject(review: PlanReview, _: Choice) -> ReviewEnd | None:
@@ -416,9 +409,12 @@ def _discard(review: PlanReview, _: Choice) -> ReviewEnd | None:
 
 def _take_back(review: PlanReview, _: Choice) -> None:
     plan, risk = review.plan, risk_of(review.plan.document)
-    if plan.stale and not plan.document.change:
+    if plan.stale:
         said = update(plan)
-        review.prompter.show(Span(said, Style.WARNING), anew=True)
+        if plan.stale:
+            review.prompter.show(Span(said, Style.WARNING), anew=True)
+        else:
+            review.amended(said, risk)
     elif plan.can_take_back:
         review.amended(plan.take_back(), risk)
     else:
@@ -456,6 +452,7 @@ def _undo(review: PlanReview, _: Choice) -> ReviewEnd | None:
 
 _ACTS: Final[Mapping[ReviewAct, Callable[[PlanReview, Choice], ReviewEnd | None]]] = {
     **ACTS_OF_ANY,
+    **dict.fromkeys(DECIDING, _decide),
     ReviewAct.APPLY: _apply,
     ReviewAct.APPROVE: _approve,
     ReviewAct.DROP: _drop,
@@ -470,7 +467,7 @@ _ACTS: Final[Mapping[ReviewAct, Callable[[PlanReview, Choice], ReviewEnd | None]
     ReviewAct.TAKE_BACK: _take_back,
     ReviewAct.SHOW_DELTA: _show_delta,
     ReviewAct.SHOW_SEEN: _show_seen,
-    ReviewAct.STOP_CHECKS: lambda review, _: review.stop_checks(),
+    ReviewAct.STOP_CHECKS: lambda review, _: review.checks.stop(),
     ReviewAct.UNDO: _undo,
 }
 _AFTERWARDS: Final = frozenset(

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from ringi.errors import RingiError
+from ringi.plans.merge import OpenConflict
 from ringi.text import Text
 from ringi.usecases.prompter import Prompter
 from ringi.views.diff import Row
@@ -27,6 +28,10 @@ class ReviewAct(Enum):
     ADD_LINE = auto()
     DELETE_LINE = auto()
     EDIT_FILE = auto()
+    TAKE_MINE = auto()
+    TAKE_THEIRS = auto()
+    TAKE_BOTH = auto()
+    EDIT_CONFLICT = auto()
     COMMENT = auto()
     REJECT = auto()
     DISCARD = auto()
@@ -56,6 +61,8 @@ class Choice(NamedTuple):
     """Counted from 1."""
     row: Row | None = None
     """The chosen line."""
+    conflict: OpenConflict | None = None
+    """None: the first that is undecided, or the first of all."""
 
 
 class ReviewEnd(Enum):

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from ringi.domain import codec
 from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
@@ -24,19 +25,35 @@ from ringi.domain.plan import (
     SpecKind,
     comments_now,
 )
-from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Refused, Stale, StorageFailed, Superseded
+from ringi.errors import (
+    InvalidSpecs,
+    NoCommit,
+    PlanChanged,
+    Refused,
+    Stale,
+    StorageFailed,
+    Superseded,
+)
+from ringi.patching.merge import Decision
+from ringi.patching.patch import Hunk
 from ringi.plans.commit import announced
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, packed, rendering
-from ringi.plans.merge import merged_specs, told
+from ringi.plans.merge import (
+    Decisions,
+    FileMerge,
+    Key,
+    OpenConflict,
+    file_merge,
+)
 from ringi.plans.overlaps import overlaps
-from ringi.plans.preview import preview
+from ringi.plans.preview import lost_lines, preview, risk_now
 from ringi.plans.propose import keep_specs, set_specs
 from ringi.plans.services import Services
 from ringi.text import Text, stored
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views import review as views
 from ringi.views import words
-from ringi.views.diff import MOST_NOTES, Content, Section, hunks_of
+from ringi.views.diff import MOST_NOTES, ConflictHunk, Content, Section, hunks_of
 from ringi.views.lines import Span, Style
 from ringi.workspace.tree import differing
 
@@ -46,6 +63,7 @@ _DORMANT: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.ABORTED])
 
 class ReviewedPlan:
     def __init__(self, workspace: OpenWorkspace, plan_id: str) -> None:
+        self.workspace = workspace
         self.tool = workspace.plan
         self.versions = workspace.versions
         self.services = workspace.services
@@ -56,14 +74,20 @@ class ReviewedPlan:
         self._made_of: dict[int, int] = {}
         """For each version that the person made in this review, the version before it."""
         self._sections: list[Section] = []
+        self.decisions: dict[Key, Decision] = {}
+        """What the person decided about conflicts; nothing is saved before all are decided."""
         self.look()
 
     def look(self) -> None:
         """Reads the current plan; this is what the person sees from now on."""
         found = self.services.store.plan(self.plan_id)
+        if self.decisions and found.document.specs_sha256 != self.document.specs_sha256:
+            self.decisions.clear()  # they were about another version
         self._take(found.revision, found.document)
         self.stale: tuple[str, ...] = ()
         """Files that are known to have changed since the proposer saw them."""
+        self.conflicts: tuple[OpenConflict, ...] = ()
+        """What is to be decided, as far as it is known."""
 
     def _take(self, revision: int, document: PlanDocument) -> None:
         self.revision, self.document = revision, document
@@ -84,7 +108,7 @@ class ReviewedPlan:
     def sections(self, *, anew: bool = False) -> list[Section]:
         """The diff, one section for each spec; with `anew` every file is read again."""
         known = () if anew else self._sections
-        self._sections = _Sections(self.services, self.document).load(known)
+        self._sections = _Sections(self.services, self.document, self.decisions).load(known)
         return self._sections
 
     def amend(self, amendment: Amendment) -> None:
@@ -163,6 +187,13 @@ def rename_commit(plan: ReviewedPlan, subject: str) -> None:
     plan.look()
 
 
+def path_of(spec: ActionSpecExt, side: Side) -> str:
+    """The file of the line: the old lines of a renamed file have the old name."""
+    if side is Side.OLD and spec.before is None and spec.also:
+        return spec.also[0].path
+    return spec.base.path
+
+
 def comment_on(plan: ReviewedPlan, path: str, line: int, side: Side) -> LineComment | None:
     """What the person said about the line last."""
     given = [
@@ -200,35 +231,14 @@ def rewrite(plan: ReviewedPlan, spec: ActionSpecExt, new: bytes) -> Text:
     return views.amended(views.amendments(plan.document)[-1:])
 
 
-def merge_if_clean(plan: ReviewedPlan) -> Text | None:
-    """What was merged with lines that the person wrote meanwhile; None if there is something to decide."""
-    if plan.document.change or plan.status is not PlanStatus.PENDING_REVIEW:
-        return None
-    if not differing(plan.services.tree, files_of(plan.specs)):
-        return None
-    merged = merged_specs(plan.services, plan.document)
-    return None if merged.kept or merged.unknown or not merged.specs else update(plan)
-
-
-def update(plan: ReviewedPlan) -> Text:
-    """A new version: the specs merged with the files as they are now."""
-    plan.require_as_shown()
-    merged = merged_specs(plan.services, plan.document)
-    if not merged.specs:
-        return Text("Nothing of it is left: your files have it already, or your own version stays.")
-    reason = "merged with the files as they are now"
-    report = plan.tool.set_action_specs(plan.plan_id, merged.specs, actor=Actor.USER, reason=reason)
-    if not report.ok:
-        return Text("It does not fit your files as they are: {why}", why=report.issues[0])
-    plan.look()
-    if merged.unknown:
-        paths = ", ".join(merged.unknown)
-        return Text("Updated, not merged: {paths}. It may delete lines you wrote meanwhile.", paths=paths)
-    return told(merged)
+def undecided(plan: ReviewedPlan) -> tuple[OpenConflict, ...]:
+    return tuple(one for one in plan.conflicts if one.key not in plan.decisions)
 
 
 def is_dormant(plan: ReviewedPlan) -> bool:
     """True if it must be reopened before anybody can decide."""
+    if plan.conflicts:
+        return False
     if plan.document.change and plan.document.change.superseded_at:
         raise Superseded(plan=plan.name)
     return plan.status in _DORMANT
@@ -292,9 +302,10 @@ def _decided_by(document: PlanDocument) -> tuple[object, ...]:
 class _Sections:
     """The sections of a plan's diff against the current files, each loaded when it is first shown."""
 
-    def __init__(self, services: Services, document: PlanDocument) -> None:
+    def __init__(self, services: Services, document: PlanDocument, decisions: Decisions) -> None:
         self._services = services
         self._document = document
+        self._decisions = decisions
 
     def load(self, known: Sequence[Section] = ()) -> list[Section]:
         """One for each spec; unchanged `known` ones are reused."""
@@ -302,7 +313,7 @@ class _Sections:
         sections = []
         for spec in self._document.state.action_specs:
             comments = self._comments(spec)
-            if (section := before.get(_key_of(spec))) is not None:
+            if (section := before.get(self._key(spec))) is not None:
                 section.say(comments)
             else:
                 section = self._section(spec, comments)
@@ -311,13 +322,17 @@ class _Sections:
 
     def _section(self, spec: ActionSpecExt, comments: Sequence[LineComment]) -> Section:
         return Section(
-            _key_of(spec),
+            self._key(spec),
             spec.base.path,
             words.action(spec),
             lambda: self._content(spec),
             style=words.RISK_STYLE[spec.risk],
             comments=comments,
         )
+
+    def _key(self, spec: ActionSpecExt) -> str:
+        decided = [f"{key}{given!r}" for key, given in self._decisions.items() if key[0] == spec.id]
+        return _key_of(spec) + "".join(decided)
 
     def _comments(self, spec: ActionSpecExt) -> tuple[LineComment, ...]:
         paths = {file.path for file in spec.touched}
@@ -340,8 +355,29 @@ class _Sections:
         try:
             effects = effects_of(spec.base, looking(tree, spec.base.kind), rules, based=True)
         except (Invalid, Refused, StorageFailed, OSError):
-            return self._whole(spec, notes, fits=False)
-        return _of_effects(spec, effects, notes)
+            return self._merged(spec, notes) or self._whole(spec, notes, fits=False)
+        content = _of_effects(spec, effects, notes)
+        if not content.fits and (merged := self._merged(spec, notes)):
+            return merged
+        if content.fits and spec.since is UNSET:
+            return content
+        lost = lost_lines(self._services, spec, rendering(effects))
+        _, reasons = risk_now(spec, lost)
+        more = [
+            Span(words.reason(spec.base.path, given), Style.WARNING)
+            for given in reasons[len(spec.risk_reasons) :]
+        ]
+        return content._replace(yours=frozenset(lost), notes=(*content.notes, *more))
+
+    def _merged(self, spec: ActionSpecExt, notes: Sequence[Span]) -> Content | None:
+        """What is left of it in a file that changed meanwhile, with what is to be decided."""
+        change, status = self._document.change, self._document.state.status
+        if status is not PlanStatus.PENDING_REVIEW and not (change and change.superseded_at):
+            return None
+        merge = file_merge(self._services, spec)
+        if merge is None:
+            return None
+        return _of_merge(merge, notes, self._decisions, self._document.plan.proposer)
 
     @cached_property
     def _previews(self) -> dict[str, tuple[str, int, int]]:
@@ -389,3 +425,15 @@ def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[
         beside = (*beside, Span(Text("an empty file")))
     new = own.new if spec.base.kind in _IN_LINES else None
     return Content(hunks, (*notes, *beside), rendered.added, rendered.removed, source.old, new, fits)
+
+
+def _of_merge(merge: FileMerge, notes: Sequence[Span], decisions: Decisions, who: str) -> Content:
+    rendered, conflicts = merge.rendered(), merge.conflicts
+    hunks, beside = hunks_of(rendered.diff if rendered.added or rendered.removed else b"")
+    asked = [ConflictHunk(one, len(conflicts), decisions.get(one.key), who) for one in conflicts]
+    together: list[Hunk | ConflictHunk] = [*hunks, *asked]
+    together.sort(key=lambda hunk: hunk.old_at)
+    old = merge.mine.data if merge.mine and not rendered.binary else None
+    return Content(
+        together, (*notes, *beside), rendered.added, rendered.removed, old, fits=False, binary=rendered.binary
+    )

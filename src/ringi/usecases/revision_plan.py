@@ -18,7 +18,8 @@ from ringi.plans.effects import git_mode
 from ringi.plans.overlaps import overlaps
 from ringi.text import Text, why_failed
 from ringi.usecases.difference_plan import Origin, Taken, propose_difference
-from ringi.usecases.reviewed_plan import ReviewedPlan, merge_if_clean
+from ringi.usecases.plan_merge import merge_if_clean
+from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.usecases.titles import title_of_commits
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.review import amendments

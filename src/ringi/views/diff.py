@@ -5,19 +5,23 @@ Content is loaded when first shown, and any row takes the same time to produce.
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum, auto
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from ringi.domain.answer import PlanComparison
+from ringi.domain.conflict import Clash
 from ringi.domain.feedback import LineComment, Side
 from ringi.errors import BadPatch
 from ringi.patching.changed_words import ChangedWords, Ranges
 from ringi.patching.context import with_context
+from ringi.patching.merge import Decision
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Hunk
+from ringi.plans.merge import OpenConflict
 from ringi.text import Text
+from ringi.views import words
 from ringi.views.lines import Span, Style
 from ringi.views.plan import difference_span
 
@@ -37,10 +41,17 @@ class RowKind(Enum):
     MARK = auto()
     """Says that the line before has no newline."""
     COMMENT = auto()
+    LABEL = auto()
+    """In a conflict: whose lines follow."""
+    BEFORE = auto()
+    """In a conflict: a line that both changed."""
+    MINE = auto()
+    THEIRS = auto()
 
 
 _KINDS = {b" ": RowKind.KEPT, b"+": RowKind.ADDED, b"-": RowKind.REMOVED}
 LINES = frozenset(_KINDS.values())
+CONFLICTING = frozenset([RowKind.BEFORE, RowKind.MINE, RowKind.THEIRS])
 _CHANGES = LINES - {RowKind.KEPT}
 
 
@@ -55,12 +66,82 @@ class Row(NamedTuple):
     """The line itself, without sign and newline."""
     note: Span = Span("")
     """Shown in place of a line."""
+    yours: bool = False
+    """A removed line that the person wrote since the proposer saw the file."""
+
+
+class ConflictHunk(NamedTuple):
+    """A place where the person and the proposer changed the same; one of them has to be chosen."""
+
+    conflict: OpenConflict
+    total: int
+    """How many conflicts the file has."""
+    decision: Decision | None
+    who: str
+    """The proposer."""
+
+    @property
+    def old_at(self) -> int:
+        return max(0, self.conflict.about.line - 1)
+
+    @property
+    def new_at(self) -> int:
+        return self.old_at
+
+    @property
+    def heading(self) -> bytes:
+        return b""
+
+    @property
+    def body(self) -> bytes:
+        """What a search looks at."""
+        rows = [row.data or str(row.note.text).encode() for row in self.rows]
+        return b"".join(row + b"\n" for row in rows)
+
+    @property
+    def rows(self) -> list[Row]:
+        one = self.conflict
+        if not one.in_lines or one.about.kind is Clash.LINE_ENDS:
+            return [Row(RowKind.LABEL, note=Span(words.clash(one.about.kind, self.who)))]
+        parts = (
+            (RowKind.BEFORE, Text("before:"), Text("before: nothing"), one.base),
+            (RowKind.MINE, Text("yours:"), Text("yours: nothing, you deleted them"), one.mine),
+            (
+                RowKind.THEIRS,
+                Text("{who}:", who=self.who),
+                Text("{who}: nothing, deleted there", who=self.who),
+                one.theirs,
+            ),
+        )
+        found = []
+        for kind, label, nothing, lines in parts:
+            found.append(Row(RowKind.LABEL, note=Span(label if lines else nothing, Style.FAINT)))
+            found += [Row(kind, data=line.rstrip(b"\n")) for line in lines]
+        return found
+
+
+class _ConflictLines:
+    """The rows of a conflict."""
+
+    words: ChangedWords | None = None
+
+    def __init__(self, hunk: ConflictHunk) -> None:
+        self._rows = hunk.rows
+        self._at = hunk.old_at
+
+    def at(self, index: int, hunk: int) -> Row:
+        return self._rows[index]._replace(hunk=hunk, old=self._at, new=self._at)
+
+    def find(self, side: Side, line: int) -> int | None:
+        """No comment is about these lines: they are in neither file."""
+        del side, line
+        return None
 
 
 class Content(NamedTuple):
     """The loaded content of a section."""
 
-    hunks: Sequence[Hunk] = ()
+    hunks: Sequence[Hunk | ConflictHunk] = ()
     notes: Sequence[Span] = ()
     added: int = 0
     removed: int = 0
@@ -70,12 +151,19 @@ class Content(NamedTuple):
     fits: bool = True
     """The file is unchanged since its proposer saw it."""
     binary: bool = False
+    yours: Collection[int] = ()
+    """Removed lines, by number, that the person wrote since the proposer saw the file."""
+
+    @property
+    def conflicts(self) -> list[ConflictHunk]:
+        return [hunk for hunk in self.hunks if isinstance(hunk, ConflictHunk)]
 
 
 class _Lines:
     """The lines of one hunk, numbered on both sides."""
 
-    def __init__(self, hunk: Hunk) -> None:
+    def __init__(self, hunk: Hunk, yours: Collection[int] = ()) -> None:
+        self._yours = frozenset(yours)
         self.lines = hunk.body.split(b"\n")[:-1]
         signs = [line[:1] for line in self.lines]
         self.old = list(accumulate((sign in b" -" for sign in signs), initial=hunk.old_at))[1:]
@@ -85,7 +173,9 @@ class _Lines:
     def at(self, index: int, hunk: int) -> Row:
         line = self.lines[index]
         kind = _KINDS.get(line[:1] or b" ", RowKind.MARK)
-        return Row(kind, hunk, self.old[index], self.new[index], line[1:])
+        old = self.old[index]
+        yours = kind is RowKind.REMOVED and old in self._yours
+        return Row(kind, hunk, old, self.new[index], line[1:], yours=yours)
 
     def find(self, side: Side, line: int) -> int | None:
         """The index of a line of one side."""
@@ -114,7 +204,7 @@ class Section:
         """The title's style, by risk."""
         self._load = load
         self._content: Content | None = None
-        self._lines: dict[int, _Lines] = {}
+        self._lines: dict[int, _Lines | _ConflictLines] = {}
         self._comments: Sequence[LineComment] = comments
         self._said: Mapping[int, Sequence[tuple[int, LineComment]]] = {}
         self._notes: Sequence[Span] = ()
@@ -161,7 +251,10 @@ class Section:
         return self._starts[hunk - 1]
 
     def first_change(self, hunk: int) -> int:
-        """The row of the hunk's first added or removed line, where drop, edit and comment apply."""
+        """The row of the hunk's first added or removed line, where drop, edit and comment apply.
+
+        Of a conflict, its header.
+        """
         start = self.start(hunk)
         rows = range(start + 1, start + 1 + self.length(hunk))
         return next((row for row in rows if self.row(row).kind in _CHANGES), start)
@@ -198,9 +291,10 @@ class Section:
     def widen(self, hunk: int, direction: int) -> bool:
         """More lines around the hunk, or fewer, or around all of them (0); False if there are no others."""
         content = self.content
-        if content.old is None or not all(isinstance(one, Hunk) for one in content.hunks):
+        hunks = [one for one in content.hunks if isinstance(one, Hunk)]
+        if content.old is None or len(hunks) < len(content.hunks):
             return False
-        self._narrow = self._narrow or content.hunks
+        self._narrow = self._narrow or hunks
         chosen = [hunk] if hunk else range(1, self.hunks + 1)
         around = dict(self._around)
         for _ in _MORE_LINES:  # a step may show nothing that another hunk does not show
@@ -221,11 +315,17 @@ class Section:
         hunk = self.hunk_at(index)
         within = index - self._starts[hunk - 1] - 1 if hunk else -1
         line, comment = _line_at(self._said.get(hunk, ()), within)
-        return () if comment or within < 0 else self._of(hunk).words.at(line)
+        changed = self._of(hunk).words if hunk else None
+        return () if comment or within < 0 or changed is None else changed.at(line)
 
-    def _of(self, hunk: int) -> _Lines:
+    def _of(self, hunk: int) -> _Lines | _ConflictLines:
         if hunk not in self._lines:
-            self._lines[hunk] = _Lines(self.content.hunks[hunk - 1])
+            found = self.content.hunks[hunk - 1]
+            self._lines[hunk] = (
+                _ConflictLines(found)
+                if isinstance(found, ConflictHunk)
+                else _Lines(found, self.content.yours)
+            )
         return self._lines[hunk]
 
     def _index(self, content: Content) -> None:
@@ -236,7 +336,9 @@ class Section:
 
 
 def _placed(
-    comments: Sequence[LineComment], hunks: Sequence[Hunk], lines_of: Callable[[int], _Lines]
+    comments: Sequence[LineComment],
+    hunks: Sequence[Hunk | ConflictHunk],
+    lines_of: Callable[[int], _Lines | _ConflictLines],
 ) -> tuple[dict[int, list[tuple[int, LineComment]]], list[Span]]:
     """Each comment below its line, or below the file's title if its line is not shown."""
     said: dict[int, list[tuple[int, LineComment]]] = {}
@@ -244,13 +346,27 @@ def _placed(
     for comment in comments:
         place = _place(hunks, lines_of, comment)
         if place is None:
-            words = Text("line {line}: {text}", line=comment.line, text=comment.text)
-            beside.append(Span(words, Style.REMARK))
+            where = Text("line {line}: {text}", line=comment.line, text=comment.text)
+            beside.append(Span(where, Style.REMARK))
         else:
             said.setdefault(place[0], []).append((place[1], comment))
     for found in said.values():
         found.sort(key=lambda one: one[0])
     return said, beside
+
+
+def conflict_at(section: Section, hunk: int) -> ConflictHunk | None:
+    """The conflict that a hunk is, if it is one."""
+    found = section.content.hunks[hunk - 1] if hunk else None
+    return found if isinstance(found, ConflictHunk) else None
+
+
+def deletes_yours(section: Section, hunk: int) -> bool:
+    """Whether the hunk removes a line that the person wrote meanwhile."""
+    found = section.content.hunks[hunk - 1]
+    if isinstance(found, ConflictHunk):
+        return False
+    return any(found.old_at < line <= found.old_at + found.old_count for line in section.content.yours)
 
 
 def _line_at(said: Sequence[tuple[int, LineComment]], within: int) -> tuple[int, LineComment | None]:
@@ -264,7 +380,9 @@ def _line_at(said: Sequence[tuple[int, LineComment]], within: int) -> tuple[int,
 
 
 def _place(
-    hunks: Sequence[Hunk], lines_of: Callable[[int], _Lines], comment: LineComment
+    hunks: Sequence[Hunk | ConflictHunk],
+    lines_of: Callable[[int], _Lines | _ConflictLines],
+    comment: LineComment,
 ) -> tuple[int, int] | None:
     """The hunk and the line in it that a comment is about."""
     old = comment.side is Side.OLD
@@ -278,8 +396,8 @@ def _place(
     return (hunk, index) if said.startswith(comment.quote) else None
 
 
-def _length(hunk: Hunk) -> int:
-    return hunk.body.count(b"\n")
+def _length(hunk: Hunk | ConflictHunk) -> int:
+    return len(hunk.rows) if isinstance(hunk, ConflictHunk) else hunk.body.count(b"\n")
 
 
 def hunks_of(diff: bytes) -> tuple[Sequence[Hunk], Sequence[Span]]:

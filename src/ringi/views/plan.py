@@ -3,14 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import UNSET
+
 from ringi.domain.answer import Difference, SpecDifference
 from ringi.domain.approval import COMMIT_TRAILERS, Approval
 from ringi.domain.change_plan import ChangeFacts
+from ringi.domain.conflict import Conflict
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import (
     ALL_SPECS,
     CHANGING,
     ENDED,
+    OPEN,
     ActionSpecExt,
     CheckFailure,
     CheckResult,
@@ -89,6 +93,7 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
     yield from _spec_lines(facts)
     if document.change:
         yield from _change_lines(document.change, ref)
+    yield from _meanwhile_lines(document, facts.preview)
     yield from _obstacle_lines(document, facts.preview)
     yield from _check_lines(document)
     yield from _commit_lines(facts.commit)
@@ -119,6 +124,7 @@ def brief_lines(name: str, document: PlanDocument, preview: PlanPreview | None =
     yield from brief_spec_lines(state.action_specs, preview)
     yield from _standing_lines(document, preview.stale if preview else ())
     if preview:
+        yield from _meanwhile_lines(document, preview)
         yield from _obstacle_lines(document, preview)
     yield from map(_check_line, state.checks)
 
@@ -238,6 +244,22 @@ def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
 
 def _standing_lines(document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
     yield from (Line((span,), indent=2) for span in standing(document, stale))
+
+
+def _meanwhile_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:
+    """What became of lines that the person wrote meanwhile."""
+    if document.state.status in OPEN:
+        yield from conflict_lines(preview.conflicts, document.plan.proposer)
+    if document.state.merged_lines is not UNSET:
+        yield line(words.merged(document.state.merged_lines), indent=2)
+    if lost := sum(sum(map(bool, part.your_lines)) for part in preview.diffs):
+        yield line(words.lost(lost), Style.WARNING, indent=2)
+
+
+def conflict_lines(conflicts: Sequence[Conflict], who: str) -> Iterator[Line]:
+    """What a person decides in a review."""
+    for conflict in conflicts[:_MOST_SPECS]:
+        yield line(words.conflict(conflict, who), Style.WARNING, indent=2)
 
 
 def _obstacle_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import UNSET
+
 from ringi.domain.feedback import Amended
 from ringi.domain.plan import (
     CheckResult,
@@ -54,6 +56,8 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
         if len(reasons) > 1:
             because = Text("{line} and {count} more", line=because, count=len(reasons) - 1)
         said.append(Span(because, words.RISK_STYLE[risk]))
+    if state.merged_lines is not UNSET:
+        said.append(Span(words.merged(state.merged_lines)))
     if state.checks:
         worst = next((result for result in state.checks if result.exit_code), state.checks[-1])
         said.append(Span(words.tests(worst), Style.BAD if worst.exit_code else Style.GOOD))
@@ -102,14 +106,31 @@ def preview_of(
     found = []
     for spec, section in zip(document.state.action_specs, sections, strict=False):
         content = section.content
-        found.append(diff_summary(spec, content.added, content.removed, binary=content.binary))
+        lost = tuple(sorted(content.yours))
+        found.append(diff_summary(spec, content.added, content.removed, binary=content.binary, lost=lost))
     return PlanPreview(
         files=totals.files if totals else (),
         diffs=tuple(found),
         risk_score=totals.risk_score if totals else 0.0,
         stale=stale_paths(document, sections),
         overlaps=tuple(overlaps),
+        conflicts=tuple(one.conflict.about for section in sections for one in section.content.conflicts),
     )
+
+
+def merged(lines: int, kept: Sequence[str]) -> Text:
+    """After a merge with the person's files, and where their own version stays."""
+    if kept:
+        return Text("{merged}; yours stays at {places}", merged=words.merged(lines), places=", ".join(kept))
+    return words.merged(lines)
+
+
+def undecided(places: Sequence[str]) -> Text:
+    """Why it cannot be applied yet."""
+    shown = words.some(places, 3)
+    if len(places) == 1:
+        return Text("You both changed {place}. Decide it first.", place=shown)
+    return Text("{count} conflicts: {places}. Decide each first.", count=len(places), places=shown)
 
 
 def changed(what: Text, document: PlanDocument, risk_before: Risk) -> Span:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ringi.domain.change_plan import DiagnosticRef, Trigger
+from ringi.domain.conflict import Clash, Conflict
 from ringi.domain.plan import (
     ActionSpec,
     ActionSpecExt,
@@ -18,6 +19,8 @@ from ringi.domain.plan import (
 )
 from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
 from ringi.errors import NoSandbox
+from ringi.patching.merge import Choice as Taken
+from ringi.patching.merge import Decision
 from ringi.text import Text
 from ringi.views.lines import Style
 
@@ -46,8 +49,8 @@ RISK_STYLE: Final = {Risk.LOW: Style.GOOD, Risk.MEDIUM: Style.WARNING, Risk.HIGH
 
 
 def reason(path: str, given: RiskReason) -> Text:
-    if given.code in {RiskCode.LARGE_OVERWRITE, RiskCode.LARGE_REWRITE}:
-        return _large(path, given)
+    if given.code in {RiskCode.LARGE_OVERWRITE, RiskCode.LARGE_REWRITE, RiskCode.YOUR_LINES}:
+        return _counted(path, given)
     if given.code is RiskCode.DELETE:
         return Text("{path} is deleted", path=path)
     if given.code is RiskCode.MUTABLE_STATE:
@@ -67,10 +70,68 @@ def reason(path: str, given: RiskReason) -> Text:
     return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
 
 
-def _large(path: str, given: RiskReason) -> Text:
+def _counted(path: str, given: RiskReason) -> Text:
     if given.code is RiskCode.LARGE_OVERWRITE:
         return Text("{path} changes in {count} lines", path=path, count=given.subject)
-    return Text("{path} changes in {count} bytes", path=path, count=given.subject)
+    if given.code is RiskCode.LARGE_REWRITE:
+        return Text("{path} changes in {count} bytes", path=path, count=given.subject)
+    if given.subject == "0":
+        return Text("{path}: your own version of it is replaced", path=path)
+    if given.subject == "1":
+        return Text("{path} loses 1 line you wrote meanwhile", path=path)
+    return Text("{path} loses {count} lines you wrote meanwhile", path=path, count=given.subject)
+
+
+def lost(count: int) -> Text:
+    """Lines of the person's that a plan deletes."""
+    if count == 1:
+        return Text("! Applying this deletes 1 line you wrote meanwhile (marked !)")
+    return Text("! Applying this deletes {count} lines you wrote meanwhile (marked !)", count=count)
+
+
+def clash(kind: Clash, who: str) -> Text:
+    """Why a person has to decide."""
+    who = who or "?"
+    said = {
+        Clash.TEXT: Text("you and {who} changed the same lines", who=who),
+        Clash.LINE_ENDS: Text(
+            "yours and {who}'s differ in line ends; [=] takes the change with yours", who=who
+        ),
+        Clash.BINARY: Text("you and {who} changed it, and it is not text", who=who),
+        Clash.TOO_LARGE: Text("you and {who} changed it, and it is too large to merge", who=who),
+        Clash.LINK: Text("you and {who} made it a link to different places", who=who),
+        Clash.KIND: Text("for one of you and {who} it is a link, for the other it is not", who=who),
+        Clash.MODE: Text("you and {who} made it, one of you executable", who=who),
+        Clash.DELETED_BY_OURS: Text("you deleted it, {who} changed it", who=who),
+        Clash.DELETED_BY_THEIRS: Text("you changed it, {who} deletes it", who=who),
+    }
+    return said[kind]
+
+
+def decided(decision: Decision | None, who: str) -> Text:
+    """How a conflict was decided."""
+    match decision:
+        case None:
+            return Text("undecided")
+        case Taken.OURS:
+            return Text("→ yours")
+        case Taken.THEIRS:
+            return Text("→ {who}'s", who=who)
+        case Taken.BOTH:
+            return Text("→ both")
+    return Text("→ as you edited it")
+
+
+def merged(lines: int) -> Text:
+    """With what the person wrote meanwhile."""
+    return (
+        Text("merged with your 1 line") if lines == 1 else Text("merged with your {count} lines", count=lines)
+    )
+
+
+def conflict(found: Conflict, who: str) -> Text:
+    place = f"{found.path}:{found.line}" if found.line else found.path
+    return Text("! conflict in {place}: {why}", place=place, why=clash(found.kind, who))
 
 
 def _beyond_files(given: RiskReason) -> Text:

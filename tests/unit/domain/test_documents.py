@@ -15,6 +15,7 @@ from ringi.domain import (
     approval,
     change_plan,
     codec,
+    conflict,
     events,
     execution,
     extraction,
@@ -38,10 +39,10 @@ FIELDS: dict[type[Document], str] = {
     plan.MessageRef: "message_id timestamp",
     plan.PlanState: "status action_specs selection approvals previews checks planned_checks"
     " check_commands commit feedback executions comments amended_from"
-    " agent_exit from_model",
+    " agent_exit from_model merged_lines",
     plan.ActionSpec: "kind path content description optional encoding mode group target argv"
     " timeout_sec tool arguments",
-    plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also",
+    plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also since",
     plan.Touched: "path before after",
     plan.Preflight: "exists overwrite diff_summary",
     plan.FileState: "sha256 mode folder",
@@ -58,8 +59,8 @@ FIELDS: dict[type[Document], str] = {
     plan.PlanIndex: "schema_version recent count page_size pages",
     plan.PlanPage: "schema_version page plans",
     plan.ValidationReport: "ok issues normalized",
-    plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff renamed_from mode",
-    plan.PlanPreview: "files diffs risk_score stale overlaps",
+    plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff renamed_from mode your_lines",
+    plan.PlanPreview: "files diffs risk_score stale overlaps conflicts",
     approval.FileChange: "spec_id path before after unit optional later_lines",
     approval.SubjectSpec: "id order spec",
     approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
@@ -116,6 +117,7 @@ FIELDS: dict[type[Document], str] = {
     " unrecorded log_ok problems forged commit sessions",
     verdict.ProvenSession: "schema_version session_id run_id proven approval log_ok problems forged",
     plan.PlannedChecks: "before after on_failure",
+    conflict.Conflict: "spec_id path line kind",
     plan.Overlap: "plan_id name title paths",
     approval.SignedAnswer: "statement signature",
     execution.Step: "unit spec_id kind path argv timeout_sec optional sandboxed",
@@ -174,9 +176,10 @@ VALUES = {
     plan.SpecKind: "create write patch delete move mkdir read analyze run call",
     plan.Encoding: "utf-8 base64",
     risk.Risk: "low medium high",
-    risk.RiskCode: "delete large_overwrite large_rewrite critical_file mutable_state"
+    risk.RiskCode: "delete large_overwrite large_rewrite your_lines critical_file mutable_state"
     " many_files secret hidden_characters hidden_name unshown critical_source"
     " command foreign_command tool_call",
+    conflict.Clash: "text line_ends binary too_large link kind mode deleted_by_ours deleted_by_theirs",
     approval.Act: "execute undo",
     approval.ProofKind: "typed signed grant",
     approval.Strength: "weak strong",

@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 from ringi.api import Workspace, open_workspace
+from ringi.domain.events import Actor
 from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
+from ringi.domain.risk import Risk
 from ringi.errors import NoSandbox
 from ringi.plans.check import add_checks
+from ringi.plans.propose import set_specs
 from ringi.ports import Ran
 from ringi.text import Text
+from ringi.usecases.plan_merge import NOTHING_LEFT
 from ringi.usecases.plan_news import News
 from ringi.usecases.plan_review import PlanReview
 from ringi.usecases.review import Choice, ReviewAct, ReviewEnd
@@ -390,24 +394,151 @@ def test_files_that_changed_since(workspace: Workspace, plan_id: str) -> None:
     file.write_text("mine\n" + MANY)
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY)
     assert sitting.run() is ReviewEnd.APPLY
-    assert sitting.heard("Merged with 1 line of yours.")
+    assert sitting.heard("merged with your 1 line")
+    assert sitting.state.merged_lines == 1
     assert sitting.document.plan.version == 2
     assert (sitting.document.state.action_specs[0].base.content or "").startswith("mine\nline 1\n")
 
 
-def test_lines_that_both_changed_stay_the_persons(workspace: Workspace, plan_id: str) -> None:
-    """Nothing happens without a key, because there is something to decide."""
+@pytest.fixture
+def both(workspace: Workspace, plan_id: str) -> str:
+    """A plan that changes two lines, of which the person changed one meanwhile and wrote another."""
+    mine = MANY.replace("line 3\n", "mine\n").replace("line 20\n", "line 20\nmore\n")
+    (workspace.places.root / "many.txt").write_text(mine)
+    return plan_id
+
+
+@pytest.mark.parametrize(
+    ("act", "lines", "reasons"),
+    [
+        (ReviewAct.TAKE_MINE, "mine\n", []),
+        (ReviewAct.TAKE_THEIRS, "line three\n", [("your_lines", "1")]),
+        (ReviewAct.TAKE_BOTH, "mine\nline three\n", []),
+    ],
+)
+def test_a_conflict_is_decided(
+    workspace: Workspace, both: str, act: ReviewAct, lines: str, reasons: list[tuple[str, str]]
+) -> None:
+    """Nothing happens before, and what the person wrote goes only if they say so."""
+    sitting = Sitting(workspace, both, ReviewAct.APPLY, act, ReviewAct.APPLY)
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.prompter.said[:2] == ["You both changed many.txt:3. Decide it first."] * 2
+    spec = sitting.state.action_specs[0]
+    merged = CHANGED.replace("line three\n", lines).replace("line 20\n", "line 20\nmore\n")
+    assert spec.base.content == merged
+    assert [(one.code, one.subject) for one in spec.risk_reasons] == reasons
+    assert spec.risk is (Risk.MEDIUM if reasons else Risk.LOW)
+    assert sitting.document.plan.version == 2
+    preview = workspace.plan.preview(both)
+    assert preview.conflicts == ()
+    assert preview.diffs[0].your_lines == ((3,) if reasons else ())
+
+
+def test_a_conflict_of_one_line_is_edited_in_place(workspace: Workspace, both: str) -> None:
+    sitting = Sitting(workspace, both, ReviewAct.EDIT_CONFLICT, answers=("… and three",))
+    sitting.run()
+    assert sitting.prompter.asked == ["Line 3:"]
+    assert "mine and three\n" in sitting.content()
+
+
+def test_a_longer_conflict_is_edited_in_the_editor(workspace: Workspace, plan_id: str) -> None:
     file = workspace.places.root / "many.txt"
-    file.write_text(MANY.replace("line 3\n", "mine\n"))
-    sitting = Sitting(workspace, plan_id, ReviewAct.APPLY)
+    file.write_text(MANY.replace("line 3\n", "mine\nmine too\n"))
+    sitting = Sitting(workspace, plan_id, ReviewAct.EDIT_CONFLICT, ReviewAct.EDIT_CONFLICT)
+    seen = []
+
+    def edited(data: bytes) -> tuple[bytes, int]:
+        seen.append(data)
+        return (data, 0) if len(seen) == 1 else (b"together\n", 0)
+
+    sitting.prompter.edited = edited
+    sitting.run()
+    assert seen == [b"mine\nmine too\nline three\n"] * 2
+    assert sitting.heard("Nothing was changed.")
+    assert "line 2\ntogether\nline 4\n" in sitting.content()
+
+
+def test_update_keeps_the_persons_lines_in_a_conflict(workspace: Workspace, both: str) -> None:
+    sitting = Sitting(workspace, both, ReviewAct.TAKE_BACK, ReviewAct.APPLY)
+    assert sitting.run() is ReviewEnd.APPLY
+    assert sitting.heard("merged with your 2 lines; yours stays at many.txt:3")
+    assert "mine\n" in sitting.content()
+
+
+def test_while_a_conflict_is_open_nothing_else_changes_the_lines(workspace: Workspace, both: str) -> None:
+    acts = [
+        ReviewAct.APPROVE,
+        ReviewAct.DROP_HUNK,
+        ReviewAct.EDIT_FILE,
+        Choice(ReviewAct.EDIT_LINE, row=LINE_3),
+    ]
+    sitting = Sitting(workspace, both, *acts)
     assert sitting.run() is ReviewEnd.LEFT
-    assert sitting.prompter.said == ["stale"]
-    sitting = Sitting(workspace, plan_id)
-    sitting.plan.stale = ("many.txt",)
-    assert sitting.review.do(Choice(ReviewAct.TAKE_BACK)) is None
-    assert sitting.heard("you both changed the same at many.txt:3, and yours stays")
-    assert "mine\n" in (sitting.document.state.action_specs[0].base.content or "")
-    assert sitting.review.do(Choice(ReviewAct.APPLY)) is ReviewEnd.APPLY
+    assert sitting.prompter.said == ["You both changed many.txt:3. Decide it first."] * 5
+    assert sitting.document.plan.version == 1
+    assert sitting.plan.tool.conflicts(both)[0].line == 3
+
+
+def test_what_is_decided_about_other_bytes_counts_no_more(workspace: Workspace, both: str) -> None:
+    file = workspace.places.root / "many.txt"
+    steps = [lambda: file.write_text(MANY.replace("line 3\n", "again\n")), ReviewAct.TAKE_THEIRS]
+    sitting = Sitting(workspace, both, *steps, ReviewAct.APPLY, ReviewAct.TAKE_MINE)
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.heard("Your file changed meanwhile; look again.")
+    assert "again\n" in sitting.content()
+
+
+def test_a_decision_for_another_version_counts_no_more(workspace: Workspace, both: str) -> None:
+    (workspace.places.root / "README.md").write_text("mine\n")
+
+    def proposed_anew() -> None:
+        specs = [write("many.txt", CHANGED.replace("three", "3")), write("README.md", "agent\n")]
+        basis = {spec.base.path: spec.before for spec in sitting.plan.specs}
+        set_specs(workspace.services, both, specs, basis=basis, actor=Actor.AI)
+
+    sitting = Sitting(workspace, both, proposed_anew, ReviewAct.TAKE_THEIRS)
+    sitting.run()
+    assert sitting.prompter.said[-1] == "plan_changed"
+    assert sitting.plan.decisions == {}
+
+
+def test_if_everything_stays_the_persons_nothing_is_left_to_apply(workspace: Workspace) -> None:
+    plan_id = proposed(workspace, write("README.md", "# Agent\n"))
+    (workspace.places.root / "README.md").write_text("# Mine\n")
+    sitting = Sitting(workspace, plan_id, ReviewAct.TAKE_MINE, ReviewAct.APPLY, ReviewAct.TAKE_THEIRS)
+    sitting.run()
+    assert sitting.prompter.said[1:3] == [str(NOTHING_LEFT)] * 2
+    assert sitting.content() == "# Agent\n"
+    assert sitting.document.plan.version == 2
+
+
+def test_both_of_a_file_that_is_no_text_cannot_be_had(workspace: Workspace) -> None:
+    plan_id = proposed(workspace, write("data.bin", "agent\n"))
+    (workspace.places.root / "data.bin").write_bytes(b"\0mine")
+    acts = [ReviewAct.TAKE_BOTH, ReviewAct.EDIT_CONFLICT, ReviewAct.TAKE_THEIRS]
+    sitting = Sitting(workspace, plan_id, *acts)
+    sitting.run()
+    assert sitting.heard("Both cannot be had")
+    assert sitting.heard("It has no lines to edit")
+    assert sitting.document.state.action_specs[0].risk is not Risk.LOW
+
+
+def test_a_second_review_does_not_merge_twice(workspace: Workspace, plan_id: str) -> None:
+    first, second = Sitting(workspace, plan_id), Sitting(workspace, plan_id, ReviewAct.APPLY)
+    (workspace.places.root / "many.txt").write_text("mine\n" + MANY)
+    first.run()
+    assert second.run() is ReviewEnd.APPLY
+    assert second.document.plan.version == 2
+
+
+def test_a_file_that_changes_between_look_and_answer_is_merged_and_shown(
+    workspace: Workspace, plan_id: str
+) -> None:
+    file = workspace.places.root / "many.txt"
+    sitting = Sitting(workspace, plan_id, lambda: file.write_text("mine\n" + MANY), ReviewAct.APPLY)
+    assert sitting.run() is ReviewEnd.LEFT
+    assert sitting.prompter.said == ["merged with your 1 line"]
+    assert sitting.state.approvals == ()
 
 
 def test_what_was_carried_out_can_only_be_looked_at_and_undone(workspace: Workspace, plan_id: str) -> None:

@@ -56,7 +56,7 @@ def _show(app: App, plan_id: str, *, diff: bool) -> None:
     for part in preview.diffs if diff else ():
         if part.diff:
             app.ui.line()
-            app.ui.diff(part.diff)
+            app.ui.diff(part.diff, yours=part.your_lines)
     if step := next_step(document, ref.name):
         app.ui.next_step(step)
 

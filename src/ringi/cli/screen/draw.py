@@ -16,7 +16,15 @@ from ringi.patching.changed_words import Ranges
 from ringi.text import Text, visible
 from ringi.usecases.plan_facts import facts_of
 from ringi.views import words
-from ringi.views.diff import LINES, Row, RowKind, Section
+from ringi.views.diff import (
+    CONFLICTING,
+    ConflictHunk,
+    Row,
+    RowKind,
+    Section,
+    conflict_at,
+    deletes_yours,
+)
 from ringi.views.lines import Line, Span, Style
 from ringi.views.plan import plan_lines, total_line
 from ringi.views.standing import stale_spans
@@ -27,36 +35,11 @@ _ALL_KEYS: Final = Text(
 KEYS: Final = Text("[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [i]nfo [?] [q]uit")
 _FEW_KEYS: Final = Text("[a] [d] [e] [r] [?] [q]")
 _STALE_KEYS: Final = Text("[u]pdate to the files as they are now [d]rop [r]eject [?] [q]uit")
+_CONFLICT_KEYS: Final = Text("[<] yours [>] theirs [=] both [e]dit [n]ext [r]eject [?] [q]uit")
 _DONE_KEYS: Final = Text("[U]ndo [i]nfo [?] [q]uit")
 _UNDONE_KEYS: Final = Text("[a]pply again [i]nfo [?] [q]uit")
 _PAGE_KEYS: Final = Text("[q] back")
 _FILE_KEYS: Final = Text("[Enter] go there [q] back")
-_HELP: Final = (
-    ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),
-    ("n p", Text("the next hunk, the one before; N P or Tab: the next file, the one before")),
-    ("Enter", Text("fold or unfold the file")),
-    ("+ -", Text("more or fewer lines around the hunk, up to the whole file; on a file's title: all hunks")),
-    ("w", Text("wrap long lines, or cut them at the edge again")),
-    ("f", Text("the list of files: Enter goes to the one under the cursor")),
-    ("/", Text("search; then n is the next match, N the one before, Esc ends the search")),
-    ("a", Text("apply: approve what you see and carry it out; one that was undone is opened again")),
-    ("m", Text("approve with a note, and carry it out later")),
-    ("d", Text("drop the hunk under the cursor; D drops the whole file or command")),
-    ("e", Text("edit the line under the cursor; o adds a line below it")),
-    ("x", Text("delete the line under the cursor; one that the plan removes is kept")),
-    ("E", Text("edit the file at this line, as the plan would leave it, in $VISUAL or $EDITOR")),
-    ("c", Text("comment on the line, for whoever proposed it; again: change or remove the comment")),
-    ("r", Text("reject, with words for whoever proposed it, or only with your comments")),
-    ("X", Text("throw the plan away: no list shows it any more")),
-    ("u", Text("take back your last change; if files changed: update to them as they are now")),
-    ("t", Text("only what changed since you last looked, or all of it again")),
-    ("T", Text("only what changed since the version that was approved last")),
-    ("i", Text("everything known about the plan: risk, checks, other plans, comments")),
-    ("s", Text("show the plan as it is now")),
-    ("U", Text("undo a plan that was carried out")),
-    ("q", Text("quit; nothing is decided")),
-)
-_WIDEST_KEY: Final = 9
 _TAB: Final = 4
 _LONG: Final = 2000
 """Characters; of a longer line only the visible part is processed."""
@@ -67,9 +50,15 @@ _MOST_OUTPUT: Final = 6
 _HANG: Final = 2
 _MOST_WARNINGS: Final = 3
 _MOST_STATUS: Final = 3
-_SIGNS: Final = {RowKind.KEPT: " ", RowKind.ADDED: "+", RowKind.REMOVED: "-"}
-_STYLES: Final = {RowKind.KEPT: "", RowKind.ADDED: Style.ADDED, RowKind.REMOVED: Style.REMOVED}
-_TINTS: Final = {RowKind.KEPT: "", RowKind.ADDED: "add-tint", RowKind.REMOVED: "remove-tint"}
+_SIGNS: Final = {
+    RowKind.KEPT: " ", RowKind.ADDED: "+", RowKind.REMOVED: "-",
+    RowKind.BEFORE: "|", RowKind.MINE: "<", RowKind.THEIRS: ">",
+}  # fmt: skip
+_STYLES: Final = {
+    RowKind.KEPT: "", RowKind.ADDED: Style.ADDED, RowKind.REMOVED: Style.REMOVED,
+    RowKind.BEFORE: Style.FAINT, RowKind.MINE: "cyan", RowKind.THEIRS: "magenta",
+}  # fmt: skip
+_TINTS: Final = {RowKind.ADDED: "add-tint", RowKind.REMOVED: "remove-tint"}
 _WORD_TINTS: Final = {RowKind.ADDED: "add-word", RowKind.REMOVED: "remove-word"}
 
 Cursor = tuple[int, int] | None
@@ -89,6 +78,8 @@ class Highlights:
 
     def line(self, section: Section, row: Row) -> Pieces | None:
         old, new = self._known.get(section.key, (None, None))
+        if row.kind in CONFLICTING:
+            return None
         lines, number = (old, row.old) if row.kind is RowKind.REMOVED else (new, row.new)
         return lines[number - 1] if lines and 0 < number <= len(lines) else None
 
@@ -168,6 +159,10 @@ def _facts(document: PlanDocument) -> Text:
 
 def _warnings(view: Viewport) -> Iterator[Span]:
     yield from stale_spans(view.stale)
+    if lost := sum(
+        1 for section in view.sections if section.loaded for line in section.content.yours if line
+    ):
+        yield Span(words.lost(lost), Style.WARNING)
     yield from view.warnings[:_MOST_WARNINGS]
     if len(view.warnings) > _MOST_WARNINGS:
         yield Span(Text("… and {count} more", count=len(view.warnings) - _MOST_WARNINGS), Style.WARNING)
@@ -215,7 +210,7 @@ class _Drawn:
         section = view.shown[place.section]
         row = section.row(place.row) if place.row else Row(RowKind.FILE)
         gutter = 6 if columns >= _ROOM_FOR_NUMBERS else 0
-        if row.kind in LINES:
+        if row.kind in _SIGNS:
             return self._code(row, place, gutter)
         if row.kind is RowKind.HUNK:
             return [tuple(_other(section, row, gutter))]
@@ -225,17 +220,26 @@ class _Drawn:
         return [_fitted(_matched(view, said), view.left, columns - 1)]
 
     def _code(self, row: Row, place: Place, gutter: int) -> list[Pieces]:
-        number = row.old if row.kind is RowKind.REMOVED else row.new
-        beside = Piece(f"{number:>{gutter - 1}} " if gutter else "", "dim")
-        style, tint = _STYLES[row.kind], _TINTS[row.kind]
+        style, tint = _STYLES[row.kind], _TINTS.get(row.kind, "")
         sign = Piece(_SIGNS[row.kind], f"bold {style} {tint}".strip())
         room = max(1, self._columns - 2 - gutter)
         parts = broken(_code(self._view, place, room * self._most, self._highlights), room)
         goes_on = (Piece(" " * gutter), Piece("…", tint))
         return [
-            (*(goes_on if number else (beside, sign)), *pad(part, room if tint else 0))
+            (*(goes_on if number else (*_beside(row, gutter), sign)), *pad(part, room if tint else 0))
             for number, part in enumerate(parts)
         ]
+
+
+def _beside(row: Row, gutter: int) -> Iterator[Piece]:
+    """The line's number, and a mark if the person wrote the line meanwhile."""
+    number = row.old if row.kind is RowKind.REMOVED else row.new
+    if gutter:
+        yield Piece(f"{'' if row.kind in CONFLICTING else number:>{gutter - 1}}", "dim")
+    if row.yours:
+        yield Piece("!", "bold yellow")
+    elif gutter:
+        yield Piece(" ")
 
 
 def _matched(view: Viewport, line: Pieces) -> Pieces:
@@ -256,8 +260,14 @@ def _file_line(view: Viewport, section: Section) -> Iterator[Piece]:
 
 def _other(section: Section, row: Row, gutter: int) -> Iterator[Piece]:
     indent = " " * gutter
-    if row.kind is RowKind.HUNK:
+    if row.kind is RowKind.HUNK and (conflict := conflict_at(section, row.hunk)) is not None:
+        yield from _conflict(conflict)
+    elif row.kind is RowKind.HUNK:
         hunk = section.content.hunks[row.hunk - 1]
+        if isinstance(hunk, ConflictHunk):
+            return
+        if deletes_yours(section, row.hunk):
+            yield Piece("! ", "bold yellow")
         place = Text("hunk {number} of {count}", number=row.hunk, count=section.hunks)
         numbers = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
         yield Piece(f"{numbers}  {translated(place)}", "cyan")
@@ -266,15 +276,25 @@ def _other(section: Section, row: Row, gutter: int) -> Iterator[Piece]:
         yield Piece(indent + translated(Text("(no newline at the end)")), "dim")
     elif row.kind is RowKind.COMMENT:
         yield Piece(indent + " » " + shown(words_of(row.note.text)), row.note.style)
+    elif row.kind is RowKind.LABEL:
+        yield Piece(indent + shown(words_of(row.note.text)), row.note.style)
     else:
         yield Piece("  " + shown(words_of(row.note.text)), row.note.style)
+
+
+def _conflict(found: ConflictHunk) -> Iterator[Piece]:
+    place = Text("conflict")
+    if found.total > 1:
+        place = Text("conflict {number} of {count}", number=found.conflict.number + 1, count=found.total)
+    yield Piece(f"=== {translated(place)}  ", "bold yellow")
+    yield Piece(translated(words.decided(found.decision, found.who)), "bold" if found.decision else "yellow")
 
 
 def _code(view: Viewport, place: Place, room: int, highlights: Highlights) -> Pieces:
     """The line from the first visible column on, and how much is cut off."""
     section, left = view.shown[place.section], view.left
     row = section.row(place.row)
-    style, tint = _STYLES[row.kind], _TINTS[row.kind]
+    style, tint = _STYLES[row.kind], _TINTS.get(row.kind, "")
     if len(row.data) > _LONG:
         return _long(row.data, left, room, f"{style} {tint}".strip())
     coloured = highlights.line(section, row)
@@ -343,6 +363,8 @@ def _keys(view: Viewport) -> tuple[Text, ...]:
     """The first that fits is shown."""
     if view.document.state.status is PlanStatus.COMPLETED:
         return (_UNDONE_KEYS if view.heading.ref.undone else _DONE_KEYS,)
+    if view.undecided:
+        return (_CONFLICT_KEYS,)
     return (_STALE_KEYS,) if view.stale and not view.document.change else (_ALL_KEYS, KEYS)
 
 
@@ -445,11 +467,6 @@ def _one(text: Text, style: str, columns: int) -> Pieces:
 def shown(text: str) -> str:
     """One line, safe to print and as wide as it looks."""
     return visible(text.expandtabs(_TAB), keep="")
-
-
-def help_page() -> Page:
-    lines = ((Piece(f"  {key:<{_WIDEST_KEY}}", "bold"), Piece(translated(words))) for key, words in _HELP)
-    return Page((Piece(translated(Text("Keys")), "bold"),), tuple(lines))
 
 
 def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:

@@ -7,12 +7,14 @@ from typing import Final
 from ringi.cli import editor
 from ringi.cli.app import App
 from ringi.cli.screen.cells import Pieces
-from ringi.cli.screen.draw import Highlights, help_page, info_page, screen
+from ringi.cli.screen.draw import Highlights, info_page, screen
+from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlighting
 from ringi.cli.screen.line_editor import LineEditor
 from ringi.cli.screen.search import Finder
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.screen.viewport import (
+    FIRST,
     FileList,
     Page,
     Place,
@@ -22,6 +24,7 @@ from ringi.cli.screen.viewport import (
     fold,
     jump,
     step,
+    to_conflict,
     to_hunk,
     to_section,
     widen,
@@ -34,8 +37,8 @@ from ringi.usecases.plan_news import News
 from ringi.usecases.plan_prompter import RunningChecks
 from ringi.usecases.plan_review import KEYS
 from ringi.usecases.review import Choice, ReviewAct
-from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
-from ringi.views.diff import LINES, Row, RowKind, Section, delta_sections
+from ringi.usecases.reviewed_plan import ReviewedPlan, overlaps_of, undecided, warnings_of
+from ringi.views.diff import LINES, Row, RowKind, Section, conflict_at, delta_sections
 from ringi.views.lines import Span, Style
 from ringi.views.review import heading_of, preview_of, stale_paths
 
@@ -63,8 +66,16 @@ _GONE: Final = frozenset(["eof", "stop", "ctrl-c"])
 """The person has gone, or wants to leave."""
 _DECIDING: Final = frozenset([ReviewAct.APPLY, ReviewAct.APPROVE])
 _ON_LINES: Final = frozenset([ReviewAct.EDIT_LINE, ReviewAct.ADD_LINE, ReviewAct.DELETE_LINE])
+_TAKING: Final = frozenset([ReviewAct.TAKE_MINE, ReviewAct.TAKE_THEIRS, ReviewAct.TAKE_BOTH])
+_OF_CONFLICTS: Final = {
+    **{act: act for act in _TAKING},
+    ReviewAct.DROP_HUNK: ReviewAct.TAKE_MINE,
+    ReviewAct.EDIT_LINE: ReviewAct.EDIT_CONFLICT,
+    ReviewAct.EDIT_FILE: ReviewAct.EDIT_CONFLICT,
+}
+"""What a key does on a conflict."""
 _ON_SPECS: Final = frozenset(
-    [*_ON_LINES, ReviewAct.DROP, ReviewAct.DROP_HUNK, ReviewAct.EDIT_FILE, ReviewAct.COMMENT]
+    [*_ON_LINES, *_TAKING, ReviewAct.DROP, ReviewAct.DROP_HUNK, ReviewAct.EDIT_FILE, ReviewAct.COMMENT]
 )
 
 
@@ -134,22 +145,10 @@ class ScreenPrompter:
         if view.delta is not None:
             self.say(Text("This is only what changed; [t] shows all of it again."))
             return None
-        open_ = view.section.key not in view.folded
-        if act is ReviewAct.EDIT_LINE and open_:
-            _to_replacement(view)
-        row = _line(view, act) if open_ else None
-        hunk = view.section.hunk_at(view.cursor.row) if open_ else 0
-        editable = row is not None and (act is not ReviewAct.EDIT_LINE or row.kind is not RowKind.REMOVED)
-        if act is ReviewAct.DROP_HUNK and not hunk:
-            self.say(Text("There is no hunk under the cursor; [D] drops the whole of it."))
-        elif act is ReviewAct.COMMENT and row is None:
-            self.refuse(Text("The cursor is on no line; comments are about lines."))
-        elif act in _ON_LINES and not editable:
-            self.refuse(Text("The cursor is on no line that can be edited."))
-        elif act in _ON_LINES and row is not None and len(row.data) > _LONGEST_LINE:
-            self.refuse(Text("The line is too long to be edited here; [E] opens your editor."))
-        else:
-            return Choice(act, view.cursor.section, hunk, row)
+        choice = _choice_on(view, self._plan, act)
+        if isinstance(choice, Choice):
+            return choice
+        (self.say if act is ReviewAct.DROP_HUNK else self.refuse)(choice)
         return None
 
     def _next_key(self, goes_on: Callable[[], bool] = lambda: True) -> str:
@@ -172,7 +171,7 @@ class ScreenPrompter:
         if self._plan.document is not view.document:
             view.heading = heading_of(self._plan.ref, self._plan.document)
             view.show(self._plan.sections())
-        view.stale = self._plan.stale
+        view.stale, view.undecided = self._plan.stale, len(undecided(self._plan))
         if self._checks is not None:
             seconds = self._checks.seconds
             view.checks = Span(Text("the tests run … {seconds} s (esc stops them)", seconds=seconds))
@@ -222,6 +221,9 @@ class ScreenPrompter:
         if error is not None:
             self.fail(error)
         self._idle.begin_again()
+        if view.undecided and not undecided(plan):
+            view.cursor, view.top = beginning(view, 0), FIRST
+        to_conflict(view)
         self._draw(asks=True)
 
     def show_delta(self, found: PlanComparison) -> None:
@@ -326,6 +328,35 @@ def _lines(path: str, data: bytes | None) -> Generator[None, None, list[Pieces] 
     return (yield from highlighting(path, text)) if text else None
 
 
+def _choice_on(view: Viewport, plan: ReviewedPlan, act: ReviewAct) -> Choice | Text:
+    """The act on what is under the cursor, or why it does not apply to that."""
+    open_ = view.section.key not in view.folded
+    if act is ReviewAct.EDIT_LINE and open_:
+        _to_replacement(view)
+    hunk = view.section.hunk_at(view.cursor.row) if open_ else 0
+    conflict = conflict_at(view.section, hunk)
+    if conflict is not None and act in _OF_CONFLICTS:
+        return Choice(_OF_CONFLICTS[act], view.cursor.section, hunk, conflict=conflict.conflict)
+    if (act in _ON_LINES and plan.conflicts) or act in _TAKING:
+        return Choice(act)  # refused, or about the first conflict
+    row = _line(view, act) if open_ else None
+    return _why_not(act, hunk, row) or Choice(act, view.cursor.section, hunk, row)
+
+
+def _why_not(act: ReviewAct, hunk: int, row: Row | None) -> Text | None:
+    """Why the act does not apply to what is under the cursor."""
+    editable = row is not None and (act is not ReviewAct.EDIT_LINE or row.kind is not RowKind.REMOVED)
+    if act is ReviewAct.DROP_HUNK and not hunk:
+        return Text("There is no hunk under the cursor; [D] drops the whole of it.")
+    if act is ReviewAct.COMMENT and row is None:
+        return Text("The cursor is on no line; comments are about lines.")
+    if act in _ON_LINES and not editable:
+        return Text("The cursor is on no line that can be edited.")
+    if act in _ON_LINES and row is not None and len(row.data) > _LONGEST_LINE:
+        return Text("The line is too long to be edited here; [E] opens your editor.")
+    return None
+
+
 def _line(view: Viewport, act: ReviewAct) -> Row | None:
     """The line under the cursor; for a comment, a comment below it counts too."""
     at = view.cursor.row
@@ -395,7 +426,7 @@ def _arranged(view: Viewport, key: str) -> bool:
     """Whether the key is about how the plan is shown."""
     if key == "enter":
         fold(view)
-    elif key in {"+", "=", "-"}:
+    elif key in {"+", "-"}:
         wider = widen(view, -1 if key == "-" else 1)
         view.message = None if wider else Span(Text("There are no more lines to show, or to hide."))
     elif key == "w":

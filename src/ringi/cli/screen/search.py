@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ringi.cli.screen.viewport import Place, Viewport
 from ringi.cli.ui import shown, width
 from ringi.text import Text
-from ringi.views.diff import LINES, RowKind, Section
+from ringi.views.diff import CONFLICTING, LINES, RowKind, Section
 from ringi.views.lines import Span
 
 _MARGIN = 8
@@ -119,6 +119,6 @@ def _text(section: Section, index: int) -> str:
     row = section.row(index)
     if row.kind is RowKind.FILE:
         return shown(section.title)
-    if row.kind in LINES or row.kind is RowKind.HUNK:
+    if row.kind in LINES | CONFLICTING or row.kind is RowKind.HUNK:
         return row.data.decode("utf-8", "backslashreplace")
     return shown(row.note.text)

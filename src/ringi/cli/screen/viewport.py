@@ -8,7 +8,7 @@ from ringi.cli.screen.cells import Pieces
 from ringi.cli.screen.line_editor import LineEditor
 from ringi.domain.plan import PlanDocument
 from ringi.text import Text
-from ringi.views.diff import Row, Section
+from ringi.views.diff import Row, Section, conflict_at
 from ringi.views.lines import Span
 from ringi.views.review import Heading
 
@@ -65,6 +65,8 @@ class Viewport:
     folded: set[str] = field(default_factory=set)
     """By the key of the section."""
     stale: tuple[str, ...] = ()
+    undecided: int = 0
+    """Conflicts."""
     warnings: tuple[Span, ...] = ()
     delta: list[Section] | None = None
     """Shown instead of the sections: what changed since an earlier version."""
@@ -205,6 +207,19 @@ def to_hunk(view: Viewport, direction: int) -> None:
     found = view.shown[section]
     view.cursor = Place(section, found.first_change(wanted))
     view.reach = found.start(wanted) + found.length(wanted) - view.cursor.row
+
+
+def to_conflict(view: Viewport) -> None:
+    """To the first conflict that is undecided, if there is one."""
+    for number, section in enumerate(view.shown if view.delta is None else ()):
+        if not section.loaded and section.key in view.folded:
+            continue
+        for hunk in range(1, _open_hunks(view, number) + 1):
+            found = conflict_at(section, hunk)
+            if found is not None and found.decision is None:
+                view.cursor = Place(number, section.start(hunk))
+                view.reach = section.length(hunk)
+                return
 
 
 def _open_hunks(view: Viewport, section: int) -> int:

@@ -4,7 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringi.cli.screen.cells import Piece, broken, width
-from ringi.cli.screen.draw import Highlights, help_page, screen, wrapped
+from ringi.cli.screen.draw import Highlights, screen, wrapped
+from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
 from ringi.cli.screen.terminal import Size

@@ -1,0 +1,64 @@
+"""The checks of a plan under review: they run again after each change, and a decision waits for them."""
+
+from ringi.errors import NoSandbox
+from ringi.plans.check import commands_of
+from ringi.text import Text
+from ringi.usecases.plan_prompter import PlanPrompter, RunningChecks, StartChecks
+from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.views.lines import Span, Style
+from ringi.views.review import check_outcome
+
+
+class PlanChecks:
+    def __init__(self, plan: ReviewedPlan, prompter: PlanPrompter, start: StartChecks) -> None:
+        self._plan = plan
+        self._prompter = prompter
+        self._start = start
+        self._running: RunningChecks | None = None
+
+    def run_again(self) -> None:
+        if not commands_of(self._plan.document):
+            return
+        if not self._sandboxed():
+            self._prompter.tell_checks(Span(Text("tests not run: no sandbox"), Style.WARNING))
+            return
+        self._running = self._start(self._plan.plan_id)
+        try:
+            self._prompter.watch(self._running, self._ended)
+        except KeyboardInterrupt:
+            self.stop()
+
+    def _sandboxed(self) -> bool:
+        """Looking at a plan is no permission to run its code, except in a sandbox."""
+        try:
+            return self._plan.services.commands.sandboxed()
+        except NoSandbox:
+            return False
+
+    def _ended(self) -> None:
+        checks, self._running = self._running, None
+        if checks is None:  # stopped meanwhile
+            return
+        if (why := checks.why_not) is not None:
+            self._prompter.tell_checks(Span(Text("tests not run: {why}", why=why), Style.WARNING))
+            return
+        self._plan.moved_on()
+        results = self._plan.document.state.checks
+        said, output = check_outcome(results) if results else (None, ())
+        self._prompter.tell_checks(said, output)
+
+    def stop(self) -> None:
+        checks, self._running = self._running, None
+        if checks is not None:
+            checks.stop()
+            self._prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
+
+    def settled(self) -> bool:
+        """Waits for the checks before a decision; False if the person decides nothing now.
+
+        Nobody has decided on checks that could not run: then they decide again.
+        """
+        checks = self._running
+        if checks is None:
+            return True
+        return self._prompter.watch(checks, self._ended, until_end=True) and checks.why_not is None

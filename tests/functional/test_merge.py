@@ -1,0 +1,385 @@
+"""A person and agents write to the same files: what is merged, what a person decides, what is never lost.
+
+Each in a real terminal, from the agent's copy to the files on the disk.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi import open_workspace
+from tests.functional.desk import MENU, Desk
+from tests.functional.screens import Screen
+
+LINES = "".join(f"line {number}\n" for number in range(1, 41))
+FILE = "app/hello.py"
+
+
+def text(**lines: str) -> str:
+    """The file with other lines: l3="mine"."""
+    found = LINES
+    for name, line in lines.items():
+        found = found.replace(f"line {name[1:]}\n", f"{line}\n" if line else "")
+    return found
+
+
+def sed(**lines: str) -> str:
+    """An agent that changes these lines."""
+    return (
+        "sed -i " + " ".join(f"-e 's/^line {name[1:]}$/{line}/'" for name, line in lines.items()) + f" {FILE}"
+    )
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    (desk.root / FILE).write_text(LINES)
+    desk.git("add", "-A")
+    desk.git("commit", "-q", "-m", "lines")
+    return desk
+
+
+@pytest.fixture
+def review(desk: Desk) -> Iterator[Callable[..., Screen]]:
+    opened: list[Screen] = []
+
+    def screen(*words: str, **variables: str) -> Screen:
+        opened.append(Screen.ringi(desk.root, "review", *words, rows=30, **variables))
+        opened[-1].wait(r"\[q\]")
+        return opened[-1]
+
+    yield screen
+    for one in opened:
+        one.end()
+
+
+def mine(desk: Desk, content: str | bytes, path: str = FILE) -> None:
+    (desk.root / path).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def now(desk: Desk, path: str = FILE) -> bytes:
+    return (desk.root / path).read_bytes()
+
+
+@pytest.mark.req("PT-12")
+def test_my_line_far_from_the_agents_hunk(shop: Desk, review) -> None:
+    """One key: both changes are there, and what was applied is what was shown."""
+    shop.agent(sed(l3="agent"))
+    mine(shop, text(l35="mine\nmore\nand more"))
+    screen = review()
+    assert "merged with your 3 lines" in screen.wait("v2")
+    assert "-mine" not in screen.text
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="agent", l35="mine\nmore\nand more").encode()
+    assert "exactly the approved bytes" in shop.run("verify").stdout
+
+
+@pytest.mark.parametrize(
+    ("key", "lines"), [("<", "mine"), (">", "agent"), ("=", "mine\nagent"), ("d", "mine")]
+)
+def test_a_conflict_is_a_hunk_to_decide(shop: Desk, review, key: str, lines: str) -> None:
+    shop.agent(sed(l3="agent", l20="agent too"))
+    mine(shop, text(l3="mine"))
+    screen = review()
+    shown = screen.wait("conflict")
+    for part in ("before:", "|line 3", "yours:", "<mine", "sh:", ">agent", "undecided", "[<] yours"):
+        assert part in shown
+    screen.press("a")
+    assert "You both changed app/hello.py:3. Decide it first." in screen.settle()
+    assert shop.json("show", "p1")["state"]["status"] == "pending_review"
+    screen.press(key)
+    decided = screen.wait("version 2")
+    assert ("! Applying this deletes 1 line you wrote meanwhile (marked !)" in decided) is (key == ">")
+    assert ("3!-mine" in decided) is (key == ">")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3=lines, l20="agent too").encode()
+
+
+def test_a_conflict_is_edited_in_place_and_in_the_editor(shop: Desk, review, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\ngrep . "$1" > seen; echo together > "$1"\n')
+    editor.chmod(0o755)
+    shop.agent(sed(l3="agent", l30="agent 30"))
+    mine(shop, text(l3="mine", l30="mine 30\nmine 31"))
+    screen = review(EDITOR=str(editor), VISUAL="")
+    screen.wait("conflict 1 of 2")
+    screen.press("e")
+    assert "sh: agent" in screen.wait("Line 3:")
+    screen.type(" and agent", enter=True)
+    screen.wait("1 conflict left")
+    screen.press("e")
+    screen.wait("version 2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert (shop.root / "seen").read_text() == "mine 30\nmine 31\nagent 30\n"
+    assert now(shop) == text(l3="mine and agent", l30="together").encode()
+
+
+def test_show_and_the_state_over_mcp_name_the_conflicts(shop: Desk) -> None:
+    shop.agent(sed(l3="agent"))
+    mine(shop, text(l3="mine"))
+    assert "! conflict in app/hello.py:3: you and sh changed the same lines" in shop.run("show").stdout
+    preview = shop.json("show", "p1", "--diff")
+    found = {"spec_id": "s1", "path": FILE, "line": 3, "kind": "text"}
+    assert preview["conflicts"] == [found]
+    assert preview["diffs"][0]["diff"] == ""
+
+
+def test_a_conflict_in_a_dialogue(shop: Desk) -> None:
+    name = shop.agent(sed(l3="agent", l30="agent 30"))
+    mine(shop, text(l3="mine", l30="mine 30"))
+    terminal = shop.terminal("review", name, "--plain")
+    first = terminal.answer(MENU, "a")
+    assert "  | line 3\n" in first
+    assert "  < mine\n" in first
+    assert "  > agent\n" in first
+    assert "2 conflicts" in terminal.answer(MENU, ">")
+    assert "  < mine 30\n" in terminal.answer(MENU, "e")
+    terminal.answer("The line instead", "both")
+    seen = terminal.answer(MENU, "a")
+    assert "! -mine\n" in seen
+    assert "deletes 2 lines you wrote meanwhile (marked !)" in seen
+    assert terminal.end()[0] == 0
+    assert now(shop) == text(l3="agent", l30="both").encode()
+
+
+def test_two_agents_on_one_file(shop: Desk, review) -> None:
+    """The first is applied, and the second is merged with it: a new version, which nobody approved before."""
+    shop.agent(sed(l3="first"))
+    shop.agent(sed(l35="second"))
+    screen = review("p1")
+    screen.press("a")
+    assert screen.exit_code == 0
+    screen = review("p2")
+    screen.wait("merged with your 1 line")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="first", l35="second").encode()
+    [approval] = shop.json("show", "p2")["state"]["approvals"]
+    assert approval
+
+
+def test_two_agents_on_one_line(shop: Desk, review) -> None:
+    shop.agent(sed(l3="first"))
+    shop.agent(sed(l3="second"))
+    screen = review("p1")
+    screen.press("a")
+    assert screen.exit_code == 0
+    screen = review("p2")
+    assert "<first" in screen.wait(">second")
+    screen.press("=")
+    screen.wait("version 2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="first\nsecond").encode()
+
+
+def test_a_resumed_agents_new_version_is_merged(shop: Desk, review) -> None:
+    """It goes on in its copy, which does not have what I wrote since."""
+    shop.agent(f"if grep -q agent {FILE}; then {sed(l5='again')}; else {sed(l3='agent')}; fi")
+    mine(shop, text(l35="mine"))
+    assert shop.process("with", "--resume", "p1").returncode == 0
+    assert shop.json("show", "p1")["plan"]["version"] == 2
+    screen = review("p1")
+    screen.wait("merged with your 1 line")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="agent", l5="again", l35="mine").encode()
+
+
+def test_a_file_that_is_no_text(desk: Desk, review) -> None:
+    mine(desk, b"\0base", "logo")
+    desk.agent("printf '\\0agent' > logo; echo new > new.txt")
+    mine(desk, b"\0mine", "logo")
+    screen = review()
+    screen.wait("it is not text")
+    screen.press("=")
+    screen.wait("Both cannot be had")
+    screen.press(">")
+    screen.wait("version 2")
+    assert "your own version of it is replaced" in screen.text
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(desk, "logo") == b"\0agent"
+
+
+def test_other_line_ends(shop: Desk, review) -> None:
+    shop.agent(sed(l3="agent"))
+    mine(shop, text(l35="mine").replace("\n", "\r\n"))
+    screen = review()
+    screen.wait("differ in line ends")
+    screen.press("=")
+    screen.wait("version 2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="agent", l35="mine").replace("\n", "\r\n").encode()
+
+
+@pytest.mark.parametrize("key", ["<", ">"])
+def test_deleted_by_me_and_edited_by_the_agent(shop: Desk, review, key: str) -> None:
+    shop.agent(sed(l3="agent") + "; echo new > new.txt")
+    (shop.root / FILE).unlink()
+    screen = review()
+    screen.wait("you deleted it, sh changed it")
+    screen.press(key)
+    screen.wait("version 2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert (shop.root / "new.txt").exists()
+    assert (shop.root / FILE).exists() is (key == ">")
+
+
+@pytest.mark.parametrize("key", ["<", ">"])
+def test_edited_by_me_and_deleted_by_the_agent(shop: Desk, review, key: str) -> None:
+    shop.agent(f"rm {FILE}; echo new > new.txt")
+    mine(shop, text(l3="mine"))
+    screen = review()
+    screen.wait("you changed it, sh deletes it")
+    screen.press(key)
+    shown = screen.wait("version 2")
+    if key == ">":
+        assert "HIGH" in shown
+        assert "deletes 1 line you wrote meanwhile" in shown
+        screen.press("q")
+        return
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="mine").encode()
+
+
+def test_both_created_it(desk: Desk, review) -> None:
+    desk.agent("printf 'same\\nagent\\n' > new.txt")
+    mine(desk, "same\nmine\n", "new.txt")
+    screen = review()
+    assert "<mine" in screen.wait(">agent")
+    screen.press("=")
+    screen.wait("version 2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(desk, "new.txt") == b"same\nmine\nagent\n"
+
+
+def test_a_mode_against_content(shop: Desk, review) -> None:
+    shop.agent(f"chmod +x {FILE}")
+    mine(shop, text(l3="mine"))
+    screen = review()
+    screen.wait("merged with your 1 line|v2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="mine").encode()
+    assert (shop.root / FILE).stat().st_mode & 0o111
+
+
+def test_a_file_without_a_final_newline(shop: Desk, review) -> None:
+    base = text().removesuffix("\n")
+    mine(shop, base)
+    shop.agent(f"printf '\\nagent' >> {FILE}")
+    mine(shop, base.replace("line 3\n", "mine\n"))
+    screen = review()
+    screen.wait("merged with your 1 line")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == (base.replace("line 3\n", "mine\n") + "\nagent").encode()
+
+
+def test_a_huge_file(shop: Desk, review) -> None:
+    huge = "".join(f"{number} of many lines\n" for number in range(60_000))
+    mine(shop, huge)
+    shop.agent(f"sed -i -e 's/^7 of/agent/' -e 's/^59000 of/agent/' {FILE}")
+    mine(shop, huge.replace("30000 of", "mine").replace("\n59000 of", "\nmine"))
+    screen = review()
+    assert "<mine many lines" in screen.wait(">agent many lines")
+    screen.press("<")
+    screen.wait("version 2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    wanted = huge.replace("\n7 of", "\nagent").replace("30000 of", "mine").replace("\n59000 of", "\nmine")
+    assert now(shop) == wanted.encode()
+
+
+def test_killed_between_merge_and_approval(shop: Desk, review) -> None:
+    """Nothing is half done: the merged version waits, and the next review goes on with it."""
+    shop.agent(sed(l3="agent"))
+    mine(shop, text(l35="mine"))
+    before = shop.files()
+    screen = review()
+    screen.wait("merged with your 1 line")
+    os.kill(screen.child.pid, signal.SIGKILL)
+    assert screen.exit_code == 128 + signal.SIGKILL
+    assert shop.files() == before
+    state = shop.json("show", "p1")["state"]
+    assert (state["status"], state["approvals"], state["merged_lines"]) == ("pending_review", [], 1)
+    assert shop.run("doctor").returncode in {0, 1}
+    screen = review()
+    screen.wait("v2")
+    screen.press("a")
+    assert screen.exit_code == 0
+    assert now(shop) == text(l3="agent", l35="mine").encode()
+
+
+def test_killed_while_conflicts_are_open(shop: Desk, review) -> None:
+    """What was decided is asked again; no marker is in any file."""
+    shop.agent(sed(l3="agent", l30="agent 30"))
+    mine(shop, text(l3="mine", l30="mine 30"))
+    before = shop.files()
+    screen = review()
+    screen.press(">")
+    screen.wait("1 conflict left")
+    os.kill(screen.child.pid, signal.SIGKILL)
+    assert screen.exit_code == 128 + signal.SIGKILL
+    assert shop.files() == before
+    screen = review()
+    assert "2 conflicts: app/hello.py:3, app/hello.py:30" in screen.settle()
+
+
+def test_two_reviews_at_once(shop: Desk, review) -> None:
+    """Both decide the same conflict; only one of them counts, and the other one is shown what was decided."""
+    shop.agent(sed(l3="agent"))
+    mine(shop, text(l3="mine"))
+    one, two = review(), review()
+    one.press("=")
+    one.wait("version 2")
+    two.press(">")
+    assert "v2" in two.wait("changed while you looked|version 2")
+    one.press("a")
+    assert one.exit_code == 0
+    two.press("a")
+    assert two.exit_code != 0
+    assert now(shop) == text(l3="mine\nagent").encode()
+
+
+def test_a_decision_is_about_the_bytes_that_were_shown(shop: Desk, review) -> None:
+    """I write once more to the file while the review asks."""
+    shop.agent(sed(l3="agent"))
+    mine(shop, text(l3="mine"))
+    screen = review()
+    screen.wait("<mine")
+    mine(shop, text(l3="mine again"))
+    screen.press(">")
+    screen.wait("look again")
+    assert "<mine again" in screen.settle()
+    screen.press("<")
+    screen.settle()
+    screen.press("q")
+    assert now(shop) == text(l3="mine again").encode()
+
+
+def test_lines_deleted_on_purpose_are_marked_for_programs_too(shop: Desk, review) -> None:
+    shop.agent(sed(l3="agent"))
+    mine(shop, text(l3="mine\nmine too"))
+    screen = review()
+    screen.press(">")
+    screen.wait("version 2")
+    screen.press("q")
+    preview = shop.json("show", "p1", "--diff")
+    assert preview["diffs"][0]["your_lines"] == [3, 4]
+    assert preview["diffs"][0]["risk"] == "medium"
+    shown = shop.run("show", "p1", "--diff").stdout
+    assert "! -mine\n! -mine too\n" in shown
+    assert "! @@ " in shown
+    with open_workspace(shop.root) as workspace:
+        assert workspace.plan.conflicts("p1") == ()
