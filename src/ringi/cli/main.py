@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -19,11 +20,14 @@ from ringi.cli.app import App
 from ringi.cli.examples import epilog
 from ringi.cli.ui import Ui, error_document, usage_document
 from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed
+from ringi.process.counting import Count, watched
 from ringi.text import Text
 from ringi.workspace.places import find_root, project_file, user_file
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from ringi.cli.progress import Counter
 
 _ = gettext.gettext
 LOCALES: Final = Path(__file__).parent.parent / "locale"
@@ -193,10 +197,18 @@ def cli(ctx: click.Context, workspace: Path, as_json: bool, lang: str | None) ->
     app = App(environment, workspace, ui)
     ctx.obj = app
     ctx.call_on_close(app.close)
+    if not as_json and sys.stderr.isatty() and environment.get("TERM", "dumb") != "dumb":
+        ctx.with_resource(watched(partial(_count_on, ui)))
     if ctx.invoked_subcommand is None:
         from ringi.cli.home import home  # noqa: PLC0415  # only for ringi alone
 
         home(app)
+
+
+def _count_on(ui: Ui, count: Count) -> "Counter":
+    from ringi.cli.progress import Counter  # noqa: PLC0415  # only for long work
+
+    return Counter(ui, count)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

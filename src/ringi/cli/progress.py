@@ -1,15 +1,18 @@
-"""While a model works: one line with the seconds, the tokens, and why it takes longer."""
+"""While something takes long: one line that is rewritten in place and goes when the work is done."""
 
 import contextlib
 import sys
 import threading
 import time
+from abc import abstractmethod
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TextIO
 
 from ringi.cli.app import App
 from ringi.cli.ui import Ui, folded, translated, width
 from ringi.domain.prompt import ModelProgress
+from ringi.process.counting import Count
+from ringi.text import Text
 from ringi.views.session import progress
 
 
@@ -24,17 +27,15 @@ class Pace(NamedTuple):
 
 
 _PACE: Final = Pace()
+_COUNTING: Final = Pace(first=1.0)
 
 
-class Progress:
-    """Call it with what the model reports; the seconds advance by themselves."""
-
-    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None, pace: Pace = _PACE) -> None:
+class _Line:
+    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO, pace: Pace) -> None:
         self._ui = ui
-        self._out = out or (ui.out if rewrites else sys.stderr)
+        self._out = out
         self._rewrites = rewrites
         self._pace = pace
-        self._last = ModelProgress(0.0, 0)
         self._began = time.monotonic()
         self._shown = ""
         self._ended = threading.Event()
@@ -53,8 +54,8 @@ class Progress:
         if self._rewrites and self._shown:
             self._write(_blank(self._shown))
 
-    def __call__(self, reported: ModelProgress) -> None:
-        self._last = reported
+    @abstractmethod
+    def _words(self) -> str: ...
 
     def _tick(self) -> None:
         wait = self._pace.first if self._rewrites else self._pace.once
@@ -64,9 +65,6 @@ class Progress:
                 return
             self._rewrite(self._words())
             wait = self._pace.again
-
-    def _words(self) -> str:
-        return translated(progress(time.monotonic() - self._began, self._last))
 
     def _rewrite(self, words: str) -> None:
         """In place, without escape sequences: a carriage return, and blanks over a longer line."""
@@ -79,6 +77,37 @@ class Progress:
         with contextlib.suppress(OSError, ValueError):
             self._out.write(words)
             self._out.flush()
+
+
+class Progress(_Line):
+    """Of a model: the seconds, the tokens, and why it takes longer. Call it with what the model reports."""
+
+    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None, pace: Pace = _PACE) -> None:
+        super().__init__(ui, rewrites=rewrites, out=out or (ui.out if rewrites else sys.stderr), pace=pace)
+        self._last = ModelProgress(0.0, 0)
+
+    def __call__(self, reported: ModelProgress) -> None:
+        self._last = reported
+
+    def _words(self) -> str:
+        return translated(progress(time.monotonic() - self._began, self._last))
+
+
+class Counter(_Line):
+    """Of work that is counted; only for a person at a terminal."""
+
+    def __init__(self, ui: Ui, count: Count, *, out: TextIO | None = None, pace: Pace = _COUNTING) -> None:
+        super().__init__(ui, rewrites=True, out=out or sys.stderr, pace=pace)
+        self._count = count
+
+    def _words(self) -> str:
+        done, total = self._count.look()
+        words = self._count.words
+        if not done:
+            return translated(Text("{work} …", work=words))
+        if not total:
+            return translated(Text("{work}: {done}", work=words, done=f"{done:,}"))
+        return translated(Text("{work}: {done} of {total}", work=words, done=f"{done:,}", total=f"{total:,}"))
 
 
 def progress_on(app: App) -> Progress:

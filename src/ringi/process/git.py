@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -12,6 +13,7 @@ from typing import IO, Final, NamedTuple, cast
 
 from ringi.errors import CopyFailed, Unsupported
 from ringi.fs import replace_file
+from ringi.process.counting import counting, is_watched
 from ringi.text import Text
 
 TIME_LIMIT: Final = 900.0
@@ -20,6 +22,7 @@ ABSENT: Final = "000000"
 """The mode of a file that is not there."""
 # So few that all their names fit into a pipe: no deadlock.
 _AT_ONCE: Final = 256
+_PAIR: Final = re.compile(rb"\((\d+)/(\d+)\)")
 OLDEST: Final = (2, 32)  # the first that can ignore the person's configuration
 
 # On the command line they override the repository's own configuration.
@@ -39,6 +42,7 @@ _ENVIRONMENT: Final = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PROGRESS_DELAY": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
     **NO_FETCH,
@@ -88,15 +92,46 @@ class Git:
         with self.started(*arguments, stdin=stdin) as running:
             return running.finish()
 
+    def add_counted(self, words: Text, *arguments: str) -> Finished:
+        """`git add`, which can name each file it reads."""
+        if not is_watched():
+            return self.attempt("add", *arguments)
+        with (
+            tempfile.TemporaryFile() as said,
+            counting(words, lambda: (_said(said).count(b"\n"), 0)),
+            self.started("add", "-v", *arguments, stdout=said) as running,
+        ):
+            return running.finish()._replace(out=b"")
+
+    def read_tree_counted(self, words: Text, *arguments: str) -> None:
+        """`git read-tree`, which can say how many files it has written."""
+        if not is_watched():
+            self.run("read-tree", *arguments)
+            return
+        with tempfile.TemporaryFile() as said:
+            with (
+                counting(words, lambda: _last_pair(_said(said))),
+                self.started("read-tree", "-v", *arguments, stderr=said) as running,
+            ):
+                finished = running.finish()
+            if finished.code:
+                raise failure("read-tree", finished._replace(err=_said(said).rpartition(b"\r")[2]))
+
     @contextmanager
-    def started(self, *arguments: str, stdin: bytes | None = None) -> Iterator["Running"]:
+    def started(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        stdout: IO[bytes] | int = subprocess.PIPE,
+        stderr: IO[bytes] | int = subprocess.PIPE,
+    ) -> Iterator["Running"]:
         """Runs in parallel with the block; killed if it has not finished by its end."""
         try:
             process = subprocess.Popen(
                 [program(), *self._prefix, *arguments],
                 stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdout=stdout,
+                stderr=stderr,
                 cwd=self._folder,
                 env=self._environment,
             )
@@ -109,6 +144,16 @@ class Git:
             finally:
                 if process.returncode is None:
                     process.kill()
+
+
+def _said(file: IO[bytes]) -> bytes:
+    """So far, without moving the position at which git writes."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+
+
+def _last_pair(said: bytes) -> tuple[int, int]:
+    found = _PAIR.findall(said)
+    return (int(found[-1][0]), int(found[-1][1])) if found else (0, 0)
 
 
 class Running:
@@ -126,7 +171,7 @@ class Running:
         except subprocess.TimeoutExpired:
             why = Text("git {command} did not end in {seconds} s", command=self._command, seconds=self._limit)
             raise CopyFailed(why=why) from None
-        return Finished(self._process.returncode, out, err)
+        return Finished(self._process.returncode, out or b"", err or b"")
 
     def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         """Its input and output while it runs; only if it was started with an input."""

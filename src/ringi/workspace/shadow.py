@@ -43,6 +43,7 @@ from ringi.workspace.private_git import (
 
 _SECOND: Final = 1_000_000_000
 _RULES_NAME: Final = b".gitignore"
+_READING: Final = Text("Reading files")
 
 
 class Captured(NamedTuple):
@@ -83,7 +84,7 @@ class PrivateGit:
 
     def lay_out(self, tree: str) -> None:
         """Fills the work tree, which is empty or has only files that the index knows; it knows all then."""
-        self.git.run("read-tree", "--reset", "-u", tree)
+        self.git.read_tree_counted(Text("Copying files"), "--reset", "-u", tree)
 
     def ignored(self, patterns: Path | None = None) -> tuple[str, ...]:
         """The top-most ignored files and folders, or those that a file with patterns names.
@@ -141,12 +142,12 @@ class PrivateGit:
 
     def _add(self, git: Git, without: Iterable[bytes] = ()) -> bool:
         """Whether git added everything without a warning."""
-        command = ["add", "-A", "--ignore-errors", "--no-warn-embedded-repo", "--", "."]
-        command += map(_except, without)
-        added = git.attempt(*command)
+        words = ["-A", "--ignore-errors", "--no-warn-embedded-repo", "--", "."]
+        words += map(_except, without)
+        added = git.add_counted(_READING, *words)
         if added.code > 1 and (closed := self._closed_folders()):
             # Git gives up at a folder that it can list but not enter.
-            again = git.attempt(*command, *map(_except, sorted(closed)))
+            again = git.add_counted(_READING, *words, *map(_except, sorted(closed)))
             added = again._replace(err=added.err)
         if added.code > 1:
             raise failure("add", added)

@@ -17,6 +17,7 @@ from ringi.domain.codec import digest
 from ringi.domain.execution import OpStatus
 from ringi.errors import PathRefused, StorageFailed
 from ringi.fs import FileSystem, Kind, opened
+from ringi.process.counting import counted
 from ringi.text import Text
 from ringi.workspace.tree import Made, Tree
 
@@ -170,7 +171,7 @@ class Stage:
         """Writes the new files into the stage and syncs them."""
         with self._opened() as (root, stage):
             names = []
-            for index, change in enumerate(changes):
+            for index, change in enumerate(counted(Text("Preparing files"), changes)):
                 name = self._names[change.path] = str(index)
                 if change.after is not None and not change.folder:
                     data = contents(change.after.sha256)
@@ -188,7 +189,7 @@ class Stage:
         """Brings every file from before to after. At one that is neither, stops, or with `go_on` skips it."""
         conflicts = []
         with self._opened() as (root, stage):
-            for change in changes:
+            for change in counted(Text("Writing files"), changes):
                 try:
                     self._swap(root, stage, change)
                 except Conflict as conflict:

@@ -1,13 +1,16 @@
 """What is shown while a model works."""
 
 import io
+import threading
 import time
 
 import pytest
 
-from ringi.cli.progress import Pace, Progress
+from ringi.cli.progress import Counter, Pace, Progress
 from ringi.cli.ui import Ui
 from ringi.domain.prompt import ModelProgress
+from ringi.process.counting import Count
+from ringi.text import Text
 
 QUICK = Pace(first=0.02, again=0.02, once=0.02)
 
@@ -79,3 +82,33 @@ def test_an_error_erases_the_line_and_is_raised() -> None:
         work()
     assert out.getvalue()
     assert on_screen(out.getvalue()) == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ((0, 0), "Copying files …"),
+        ((1200, 0), "Copying files: 1,200"),
+        ((7, 30_000), "Copying files: 7 of 30,000"),
+    ],
+)
+def test_a_counter_says_how_far_it_is_and_goes(found, words):
+    out, looked = io.StringIO(), threading.Event()
+
+    def look():
+        if out.getvalue():
+            looked.set()
+        return found
+
+    with Counter(a_ui(), Count(Text("Copying files"), look), out=out, pace=QUICK):
+        assert looked.wait(30)
+    shown = out.getvalue()
+    assert words in shown
+    assert shown.rpartition(words)[2].endswith(f"\r{' ' * len(words)}\r")
+
+
+def test_short_work_shows_no_counter():
+    out = io.StringIO()
+    with Counter(a_ui(), Count(Text("Copying files"), lambda: (1, 2)), out=out, pace=Pace(first=60)):
+        pass
+    assert out.getvalue() == ""

@@ -23,6 +23,7 @@ from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted, NotFound, RingiError
+from ringi.process.counting import watched
 from ringi.text import Text
 from ringi.usecases.agent_copies import remove_settled
 from ringi.usecases.plan_prompter import PlanPrompter, StartChecks
@@ -194,7 +195,8 @@ def _with_agent(app: App, name: str) -> int:
 
 def _on_screen(app: App, looked: ReviewedPlan, back: Text | None) -> ReviewEnd:
     colour = not app.environment.get("NO_COLOR")
-    with Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
+    # A counter would be drawn over it.
+    with watched(None), Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
         prompter = ScreenPrompter(app, looked, terminal, colour=colour)
         return _review(app, looked, prompter, _starter(app, terminal.wake), back)
 
