@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import ringi
 from tests.fakes.signing import RealKey
 from tests.functional.desk import MENU, RINGI, Desk
 
@@ -273,6 +274,27 @@ def test_how_long_a_standing_approval_holds(desk: Desk, listed: RealKey) -> None
 
 
 # --- undo -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PT-8", "PT-12")
+@pytest.mark.parametrize("option", [(), ("--commit",), ("--no-commit",)])
+def test_a_signed_undo_asks_nothing_about_the_commit(
+    desk: Desk, listed: RealKey, option: tuple[str, ...]
+) -> None:
+    """A script says it by an option; without one only the files go back."""
+    plan = proposed(desk, {"kind": "create", "path": "one.txt", "content": "one"})
+    with ringi.open_workspace(desk.root) as workspace:
+        workspace.plan.wish_commit(plan, "Add one")
+    carried_out(desk, plan, listed)
+    made = desk.git("rev-parse", "HEAD").strip()
+    done = desk.run("--json", "undo", plan, "--sign", str(listed.path), *option)
+    assert done.returncode == 0, done.stderr
+    assert not (desk.root / "one.txt").exists()
+    now = desk.git("rev-parse", "HEAD").strip()
+    commit = json.loads(done.stdout).get("commit", {}).get("commit", made)
+    assert commit == now
+    assert (now == made) is (option != ("--commit",))
+    assert desk.run("verify", plan).returncode == 0
 
 
 @pytest.mark.req("PT-12")
