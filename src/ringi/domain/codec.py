@@ -1,7 +1,6 @@
 """Bytes to documents and back: strict on the way in, canonical on the way out."""
 
 import hashlib
-import json
 import math
 import re
 from typing import Any, Final, NoReturn, TypeVar
@@ -58,6 +57,8 @@ def trusted(data: bytes, kind: type[T], what: str) -> T:
 
 def foreign(data: bytes, kind: type[T], what: str) -> T:
     """Decode a document from outside: bounded in size and depth, no key twice, no unknown field."""
+    import json  # noqa: PLC0415  # `ringi` alone reads none, and starts sooner
+
     if len(data) > MAX_DOCUMENT_BYTES:
         raise BadDocument(
             what=what,

@@ -38,6 +38,8 @@ class Heading(NamedTuple):
     ref: PlanRef
     document: PlanDocument
     risk: Risk
+    standing: tuple[Span, ...]
+    """What went wrong, or was undone; the most important."""
     said: tuple[Span, ...]
 
 
@@ -45,9 +47,8 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
     """With the highest risk's first reason; `ringi show` has all of them."""
     state, risk = document.state, risk_of(document)
     said = []
-    if state.status is not PlanStatus.PENDING_REVIEW:
+    if state.status is not PlanStatus.PENDING_REVIEW and not ref.undone:
         said.append(Span(words.status(ref), Style.STRONG))
-    said += standing(document)
     reasons = [(spec, given) for spec in state.action_specs for given in spec.risk_reasons]
     if reasons:
         spec, given = max(reasons, key=lambda one: _RISKS.index(one[0].risk))
@@ -63,7 +64,7 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
         said.append(Span(words.tests(worst), Style.BAD if worst.exit_code else Style.GOOD))
     elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
         said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
-    return Heading(ref, document, risk, tuple(said))
+    return Heading(ref, document, risk, tuple(standing(document)), tuple(said))
 
 
 def commit_spans(commit: Announced) -> Iterator[Span]:

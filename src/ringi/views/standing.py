@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from ringi.domain.plan import PlanDocument, undone_at
+from ringi.domain.plan import ENDED, PlanDocument, undone_at
 from ringi.text import Text
 from ringi.views import words
 from ringi.views.lines import Span, Style
@@ -17,7 +17,7 @@ def standing(document: PlanDocument, stale: Sequence[str] = ()) -> Iterator[Span
     if at := undone_at(document):
         line = Text("undone {when}: the files are back to before", when=words.moment(at))
         yield Span(line, Style.WARNING)
-    exit_code = document.state.agent_exit
+    exit_code = document.state.agent_exit if document.state.status not in ENDED else UNSET
     if exit_code is None:
         yield Span(Text("! the agent was cut off; this is what it had done by then"), Style.WARNING)
     elif exit_code is not UNSET:

@@ -39,6 +39,7 @@ _CONFLICT_KEYS: Final = Text("[<] yours [>] theirs [=] both [e]dit [n]ext [r]eje
 _DONE_KEYS: Final = Text("[U]ndo [i]nfo [?] [q]uit")
 _UNDONE_KEYS: Final = Text("[a]pply again [i]nfo [?] [q]uit")
 _PAGE_KEYS: Final = Text("[q] back")
+_MORE_KEYS: Final = Text("[PgDn] more [q] back")
 _FILE_KEYS: Final = Text("[Enter] go there [q] back")
 _TAB: Final = 4
 _LONG: Final = 2000
@@ -118,9 +119,10 @@ def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
     if rows >= _ROOM_FOR_WARNINGS and view.document.plan.rationale.strip():
         why = Text("why: {reason}", reason=" ".join(view.document.plan.rationale.split()))
         yield _shortened((Piece(shown(translated(why)), "dim"),), columns)
-    if view.heading.said:
-        yield _shortened(_joined([_piece(one) for one in view.heading.said]), columns)
-    if rows >= _ROOM_FOR_WARNINGS:
+    roomy = rows >= _ROOM_FOR_WARNINGS
+    if said := view.heading.said if roomy else (*view.heading.standing, *view.heading.said):
+        yield _shortened(_joined([_piece(one) for one in said]), columns)
+    if roomy:
         yield from (_shortened((_piece(one),), columns) for one in _warnings(view))
     yield _where(view, columns)
 
@@ -158,6 +160,7 @@ def _facts(document: PlanDocument) -> Text:
 
 
 def _warnings(view: Viewport) -> Iterator[Span]:
+    yield from view.heading.standing
     yield from stale_spans(view.stale)
     if lost := sum(
         1 for section in view.sections if section.loaded for line in section.content.yours if line
@@ -405,7 +408,8 @@ def _page(view: Viewport, page: Page, columns: int, rows: int) -> list[Pieces]:
     lines = _wrapped_page(page, columns)
     view.page_top = max(0, min(view.page_top, len(lines) - height))
     found = lines[view.page_top : view.page_top + height]
-    where = f"{translated(_PAGE_KEYS)}   {min(len(lines), view.page_top + height)}/{len(lines)}"
+    last = min(len(lines), view.page_top + height)
+    where = f"{translated(_MORE_KEYS if last < len(lines) else _PAGE_KEYS)}   {last}/{len(lines)}"
     empty = [()] * (height - len(found))
     return [clip(page.title, columns), *found, *empty, clip((Piece(where, "dim"),), columns)]
 

@@ -431,6 +431,7 @@ def _arranged(view: Viewport, key: str) -> bool:
         view.message = None if wider else Span(Text("There are no more lines to show, or to hide."))
     elif key == "w":
         view.wrap, view.left = not view.wrap, 0
+        view.message = Span(Text("Long lines are wrapped.") if view.wrap else Text("Long lines are cut."))
     elif key == "f":
         view.files = FileList(view.cursor.section)
     elif key == "?":
