@@ -74,6 +74,7 @@ def test_the_agent_continues_and_the_review_comes_back(worked: Desk) -> None:
         assert "+TWO" in screen.text
         assert "+three" not in screen.text, screen.framed()  # which was there before
         assert b"agent: I was told" in screen.raw
+        assert b"decided elsewhere" not in screen.raw
         screen.press("t")
         screen.wait(r"\+three")
         # And once more.

@@ -159,9 +159,8 @@ class ActionSpecExt(Document, frozen=True):
     @property
     def changed_paths(self) -> tuple[str, ...]:
         """Paths that change; always includes the spec's own path."""
-        return tuple(
-            file.path for file in self.touched if file.path == self.base.path or file.before != file.after
-        )
+        own = self.base.path
+        return tuple(file.path for file in self.touched if file.path == own or file.before != file.after)
 
     @property
     def old_path(self) -> str | None:

@@ -392,6 +392,7 @@ def _continues(review: PlanReview) -> bool:
     agent = review.agent()
     if not agent:
         return False
+    review.plan.look()  # that it was sent back is no news
     question = Text("Sent back. Let {agent} continue now, in this terminal? [y/n]", agent=agent)
     try:
         return agrees(review.prompter, question)

@@ -1,6 +1,7 @@
 """What somebody made elsewhere in git becomes a plan; when it moves on, a new version of the same plan."""
 
 import fcntl
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ import msgspec
 
 from ringi.domain.base import Versioned
 from ringi.domain.codec import pretty, trusted
-from ringi.domain.plan import OPEN, PlanRef, PlanStatus
+from ringi.domain.plan import OPEN, PlanDocument, PlanRef, PlanStatus
 from ringi.errors import Busy, NotFound, PathRefused, RingiError, StorageFailed
 from ringi.patching.file_merge import MergedFile, merge_file
 from ringi.patching.render import Side, is_binary
@@ -32,6 +33,8 @@ from ringi.workspace.tree import Found
 _FOLDER: Final = "revisions"
 _RECORD: Final = "revision.json"
 _MOST_AUTHORS: Final = 3
+_TRAILERS: Final = re.compile(r"(?:\A|\n\s*\n)(?:[A-Za-z-]+: .+(?:\n|\Z))+\Z")
+"""The last paragraph of a message, if it only names people and issues."""
 _LONGEST_REASON: Final = 10_000
 
 
@@ -77,13 +80,14 @@ def _taken(
         base = record.tree  # what was applied is here; what the person dropped from it is not asked again
     if done and base == revision.tree:
         return TakenRevision(revision, Taken(None), done)
-    same = (base, revision.tree) == (record.base, record.tree)
-    if plan and same and plan.status is not PlanStatus.DISCARDED:
-        return TakenRevision(revision, Taken(plan, again=True, new=False))
     found = revisions.difference(revision, base, workspace.services.rules.max_specs)
     difference = _for_checkout(workspace, found)
     if not difference.changes:
         return TakenRevision(revision, Taken(None, difference.left_out), before or done)
+    same = (base, revision.tree) == (record.base, record.tree)
+    overtaken = before is not None and _overtaken(workspace.plan.get(before.id), difference)
+    if plan and same and plan.status is not PlanStatus.DISCARDED and not overtaken:
+        return TakenRevision(revision, Taken(plan, again=True, new=False))
 
     def note(plan_id: str, **more: object) -> None:
         found = msgspec.structs.replace(record, plan_id=plan_id, **more)
@@ -105,6 +109,12 @@ def _taken(
     return TakenRevision(revision, taken)
 
 
+def _overtaken(document: PlanDocument, difference: Difference) -> bool:
+    """Whether the files have some of the plan by now, and the person changed nothing in it."""
+    asked = {path for spec in document.state.action_specs for path in spec.changed_paths}
+    return not amendments(document) and len(difference.changes) < len(asked)
+
+
 def _origin(revision: Revision) -> Origin:
     subjects = [commit.subject for commit in revision.commits]
     authors = list(dict.fromkeys(commit.author for commit in revision.commits if commit.author))
@@ -123,11 +133,11 @@ def _origin(revision: Revision) -> Origin:
 
 def _reason(commits: Sequence[Commit]) -> str:
     """What the commits say, oldest first, without what the title says already."""
+    bodies = [_TRAILERS.sub("", commit.body) for commit in commits]
     if len(commits) == 1:
-        return commits[0].body
-    return "\n· ".join(
-        f"{commit.subject}: {commit.body}" if commit.body else commit.subject for commit in commits[::-1]
-    )
+        return bodies[0]
+    told = zip((commit.subject for commit in commits), bodies, strict=True)
+    return "\n· ".join(f"{subject}: {body}" if body else subject for subject, body in [*told][::-1])
 
 
 # ------------------------------------------------------------------ what is left to do in the checkout

@@ -156,7 +156,8 @@ def test_it_is_what_git_merges(first_commit: Path, ours: list[object], theirs: l
 
 
 def test_a_branch_says_what_it_is(workspace: Workspace) -> None:
-    branch(workspace, {"lines.txt": changed({3: "three"})}, say="Spell three\n\nDigits are hard to read.")
+    said = "Spell three\n\nDigits are hard to read.\n\nSigned-off-by: A <a@b>\nCo-authored-by: B <b@b>"
+    branch(workspace, {"lines.txt": changed({3: "three"})}, say=said)
     head = branch_again(workspace, {"lines.txt": changed({3: "three", 4: "four"})}, "fixup! and four")
     found = take(workspace)
     assert found.revision.form is Form.BRANCH
@@ -241,6 +242,17 @@ def test_nothing_to_take(workspace: Workspace) -> None:
     assert take(workspace, "picked").taken.plan is None
     assert take(workspace, "HEAD").taken.plan is None
     assert not workspace.plan.list()
+
+
+def test_a_part_of_it_came_another_way(workspace: Workspace) -> None:
+    first = branch(workspace, {"one.txt": "one\n"})
+    branch_again(workspace, {"two.txt": "two\n"}, "more")
+    waiting = plan(workspace)
+    carry_out(workspace, plan(workspace, first).plan.id)
+    now = plan(workspace)
+    assert (now.plan.id, now.plan.version) == (waiting.plan.id, 2)
+    assert [spec.base.path for spec in now.state.action_specs] == ["two.txt"]
+    assert plan(workspace).plan.version == 2
 
 
 def test_merged_by_hand_while_it_waits(workspace: Workspace) -> None:
