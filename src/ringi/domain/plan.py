@@ -454,15 +454,7 @@ def risk_of(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Ris
     return highest((*risks, document.change.risk.level) if document.change else risks)
 
 
-_DECIDED: Final = frozenset(
-    [
-        PlanStatus.APPROVED,
-        PlanStatus.SCHEDULED,
-        PlanStatus.EXECUTING,
-        PlanStatus.COMPLETED,
-        PlanStatus.ABORTED,
-    ]
-)
+_DECIDED: Final = frozenset([_P.APPROVED, _P.SCHEDULED, _P.EXECUTING, _P.COMPLETED, _P.ABORTED])
 
 
 def change_plan_of(document: PlanDocument) -> ChangePlan | None:
