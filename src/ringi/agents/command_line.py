@@ -32,6 +32,8 @@ class Parsed(NamedTuple):
     options: tuple[str, ...]
     """Without those that are spent; with the files."""
     once: bool
+    message: bool
+    """There is a word that can only be a message: a single one may name one of the agent's own commands."""
 
 
 def parse(line: CommandLine, words: Sequence[str]) -> Parsed:
@@ -55,7 +57,8 @@ def parse(line: CommandLine, words: Sequence[str]) -> Parsed:
             once = once or word in line.once
         else:
             others.append(word)
-    return Parsed((*kept, *others) if line.files else tuple(kept), once)
+    message = not line.files and any(" " in word for word in others)
+    return Parsed((*kept, *others) if line.files else tuple(kept), once, message)
 
 
 def _values(line: CommandLine, option: str, rest: Sequence[str]) -> Sequence[str]:
@@ -78,6 +81,8 @@ class Resume(NamedTuple):
     """Names the last conversation in the folder."""
     named: tuple[str, ...] = ()
     """Comes before the name of a conversation."""
+    alone: tuple[str, ...] = ()
+    """Comes before all other words so that it answers a first message and ends; empty if nothing does."""
 
 
 def resumed(
@@ -99,6 +104,12 @@ def resumed(
     }
     words = resume.once if parsed.once or not terminal else resume.screen
     return (argv[0], *(part for word in words for part in filled.get(word, (word,))))
+
+
+def without_screen(resume: Resume, argv: Sequence[str]) -> tuple[str, ...]:
+    """The same first message, but so that the agent ends by itself: nobody can type."""
+    parsed = parse(resume.line, argv[1:])
+    return tuple(argv) if parsed.once or not parsed.message else (argv[0], *resume.alone, *argv[1:])
 
 
 class OwnSandbox(NamedTuple):

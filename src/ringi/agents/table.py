@@ -121,6 +121,7 @@ _CLAUDE: Final = Agent(
         # The message comes before the options: one that takes several values would swallow it.
         screen=(CONVERSATION, MESSAGE, OPTIONS),
         once=("--print", CONVERSATION, MESSAGE, OPTIONS),
+        alone=("--print",),
         last=("--continue",),
         named=("--resume",),
     ),
@@ -214,6 +215,7 @@ _CODEX: Final = Agent(
         _CODEX_LINE,
         screen=(OPTIONS, "resume", CONVERSATION, MESSAGE),
         once=("exec", OPTIONS, "resume", CONVERSATION, MESSAGE),
+        alone=("exec",),
         last=("--last",),
     ),
     own_sandbox=OwnSandbox(

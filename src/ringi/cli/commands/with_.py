@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 from msgspec import UNSET
 
+from ringi.agents.command_line import without_screen
+from ringi.agents.table import agent_of
 from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
@@ -112,7 +114,7 @@ class _Session:
             _tell_copy(ui, copy, sandboxed=self._sandbox.bwrap is not None)
             took = round(time.monotonic() - started, 1)
             ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
-            return self._work(copy, argv, command, checks, None)
+            return self._work(copy, _for_nobody(ui, argv), command, checks, None)
 
     def go_on(self, plan: str, more: Sequence[str], checks: Sequence[str]) -> int:
         workspace = self._app.workspace
@@ -220,6 +222,19 @@ class _Session:
             output = ui.out.fileno() if os.isatty(ui.out.fileno()) else None
             notify(how, words, environment=app.environment, output=output)
         return taken
+
+
+def _for_nobody(ui: Ui, argv: Sequence[str]) -> Sequence[str]:
+    """Without a terminal, an agent with a screen would wait for keys that nobody types."""
+    resume = agent_of(argv).resume
+    if os.isatty(0) or resume is None:
+        return argv
+    words = without_screen(resume, argv)
+    if len(words) > len(argv):
+        added = " ".join(resume.alone)
+        line = Text("There is no terminal: {agent} answers and ends ({words}).", agent=argv[0], words=added)
+        ui.line(line, style="dim")
+    return words
 
 
 def _start(here: Path, root: Path) -> str:
