@@ -2,7 +2,11 @@ import os
 import sys
 
 # `python -m` lets the current folder answer for every import, and that is somebody's project.
-sys.path[:] = [place for place in sys.path if place not in {"", os.getcwd()}]  # noqa: PTH109  # before anything else is loaded
+try:
+    here = os.getcwd()  # noqa: PTH109  # before anything else is loaded
+except FileNotFoundError:  # the folder is gone
+    here = ""
+sys.path[:] = [place for place in sys.path if place not in {"", here}]
 
 from ringi.cli import main  # noqa: E402  # after the line above
 

@@ -282,3 +282,13 @@ def test_the_language_can_be_configured(desk: Desk, isolated: Path) -> None:
     assert japanese != desk.run("list", "--lang", "en").stdout
     assert japanese == desk.run("list", "--lang", "ja").stdout
     assert desk.run("list", RINGI_LANGUAGE="en").stdout == desk.run("list", "--lang", "en").stdout
+
+
+def test_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *RINGI], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "ringi init" in done.stderr
+    assert "Traceback" not in done.stderr

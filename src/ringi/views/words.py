@@ -123,7 +123,9 @@ def decided(decision: Decision | None, who: str) -> Text:
 
 
 def merged(lines: int) -> Text:
-    """With what the person wrote meanwhile."""
+    """With what the person wrote meanwhile; 0 if they only took lines out or decided for the other's."""
+    if not lines:
+        return Text("merged with your changes")
     return (
         Text("merged with your 1 line") if lines == 1 else Text("merged with your {count} lines", count=lines)
     )
