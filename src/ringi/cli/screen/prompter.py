@@ -221,9 +221,10 @@ class ScreenPrompter:
         if error is not None:
             self.fail(error)
         self._idle.begin_again()
-        if view.undecided and not undecided(plan):
+        if undecided(plan):  # looking for one reads every file
+            to_conflict(view)
+        elif view.undecided:
             view.cursor, view.top = beginning(view, 0), FIRST
-        to_conflict(view)
         self._draw(asks=True)
 
     def show_delta(self, found: PlanComparison) -> None:
