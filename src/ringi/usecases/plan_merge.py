@@ -14,7 +14,6 @@ from ringi.plans.merge import OpenConflict, changed_files, merged_specs, open_co
 from ringi.plans.propose import set_specs
 from ringi.text import Text
 from ringi.usecases import edits
-from ringi.usecases.patches import propose_again
 from ringi.usecases.plan_prompter import PlanPrompter
 from ringi.usecases.review import Choice, ReviewAct
 from ringi.usecases.reviewed_plan import ReviewedPlan, undecided
@@ -92,6 +91,9 @@ def update(plan: ReviewedPlan) -> Text:
 
 def _carry_over(plan: ReviewedPlan) -> Text:
     """A change plan gets no other version: a new plan takes its place, and the review goes on with it."""
+    # It needs the dependencies of the whole project; other reviews open sooner without.
+    from ringi.usecases.patches import propose_again  # noqa: PLC0415
+
     before = plan.name
     try:
         plan.plan_id = _successor(plan) or propose_again(plan.workspace, plan.plan_id, plan.decisions)
