@@ -94,7 +94,7 @@ def test_who_keeps_editing_the_same_file_needs_no_key_for_it(day: Day) -> None:
     day.desk.agent(ALL_SIX)
     day.edit("src/part3.py", "line40 = 40\n", "line40 = 40  # mine\n")
     screen = day.begin("review")
-    assert "Merged with 1 line of yours" in screen.wait(r"\[a\]pply")
+    assert "merged with your 1 line" in screen.wait(r"\[a\]pply")
     day.press("a")
     assert screen.exit_code == 0
     assert "# mine" in day.text("src/part3.py")

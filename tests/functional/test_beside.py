@@ -225,7 +225,7 @@ def test_a_file_that_changed_while_the_agent_worked_is_named(
     assert "README.md changed since the proposer saw it" in shown
     terminal = desk.terminal("review", "--plain", name)
     terminal.answer(MENU, "a")
-    terminal.read("no longer fits")
+    terminal.read("Decide it first")
     terminal.answer(MENU, "q")
     terminal.end()
     assert target.read_text() == "mine\n"

@@ -132,8 +132,8 @@ class Trust(NamedTuple):
     """Whether the text of that file says so of the project's path."""
     lines: Callable[[str], tuple[str, ...]]
     """What to add to it for the project's path."""
-    note: Text
-    """With {file}."""
+    note: Callable[[str], Text]
+    """What the person should do, given that file."""
 
 
 class Presence(NamedTuple):

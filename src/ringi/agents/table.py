@@ -250,9 +250,10 @@ _CODEX: Final = Agent(
         State(".codex/config.toml", "CODEX_HOME", below="config.toml"),
         _codex_trusts,
         lambda root: (f"[projects.{json.dumps(root, ensure_ascii=False)}]", 'trust_level = "trusted"'),
-        Text(
+        lambda file: Text(
             "Codex reads .codex/config.toml only in projects that it trusts. Start codex here and say yes,"
-            " or add to {file}:"
+            " or add to {file}:",
+            file=file,
         ),
     ),
 )  # fmt: skip

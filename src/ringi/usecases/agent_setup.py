@@ -125,7 +125,7 @@ def missing(agent: Agent, root: Path, environment: Mapping[str, str]) -> Missing
         text = ""
     if trust.holds(text, str(root)):
         return None
-    return Missing(Text(trust.note.template, file=str(file)), trust.lines(str(root)))
+    return Missing(trust.note(str(file)), trust.lines(str(root)))
 
 
 def _text_of(tree: Tree, file: str) -> str:
