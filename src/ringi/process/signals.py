@@ -5,11 +5,21 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any, Final, Protocol, Self
 
 STOPPING: Final = frozenset([signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+
+
+@contextlib.contextmanager
+def held_back(numbers: Iterable[int]) -> Iterator[None]:
+    """Delivers these signals to this thread only after the block; what is started in it inherits that."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class HasDescriptor(Protocol):

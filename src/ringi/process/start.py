@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.process.signals import STOPPING, held_back
 from ringi.process.supervisor import (
     END,
     END_AT_ONCE,
@@ -222,16 +223,18 @@ def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> Comman
         ours.callback(os.close, report)
         theirs.callback(os.close, said)
         stdin, stdout, stderr = streams
-        supervisor = subprocess.Popen(
-            [*_SUPERVISOR, str(control), str(said)],
-            cwd=cwd,
-            env={name: os.environ[name] for name in _LIBRARIES if name in os.environ},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            pass_fds=(control, said),
-            start_new_session=True,
-        )
+        # Ctrl-C reaches it until it has its own session; the supervisor unblocks the signals.
+        with held_back(STOPPING):
+            supervisor = subprocess.Popen(
+                [*_SUPERVISOR, str(control), str(said)],
+                cwd=cwd,
+                env={name: os.environ[name] for name in _LIBRARIES if name in os.environ},
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=(control, said),
+                start_new_session=True,
+            )
         ours.pop_all()
         return Command(supervisor, told, report, mark)
 

@@ -151,6 +151,7 @@ class Command:
             # ignores the last two.
             for number in (*heard, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _NOT_HEARD)
             if at_terminal:
                 os.login_tty(0)
             else:

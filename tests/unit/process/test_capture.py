@@ -69,6 +69,31 @@ with open(sys.argv[1] + ".part", "w") as file:
 os.rename(sys.argv[1] + ".part", sys.argv[1])
 time.sleep(1000)
 """
+# Somebody presses Ctrl-C all the time while commands are started.
+_INTERRUPTED_STARTS = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from ringi.errors import Interrupted
+from ringi.process.capture import last, run
+from ringi.process.signals import StopSignals
+
+PRESSING = '''
+import os, signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+while os.getppid() == {parent}:
+    os.killpg(0, signal.SIGINT)
+    time.sleep(0.0002)
+'''
+with StopSignals():
+    subprocess.Popen([sys.executable, "-c", PRESSING.format(parent=os.getpid())])
+    for _ in range(40):
+        try:
+            run(["sleep", "600"], cwd=Path("."), env=os.environ, timeout_sec=600, output=last(100))
+        except Interrupted:
+            continue
+        sys.exit("it was not interrupted")
+    os._exit(0)
+"""
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
@@ -384,6 +409,12 @@ class TestSignals:
         assert driver.wait(PATIENCE) == 0
         said = bench.said()
         assert (said["signal"], said["exit_code"]) == (None, 6)
+
+    def test_ctrl_c_at_any_moment_of_the_start_is_an_interruption(self, tmp_path: Path) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", _INTERRUPTED_STARTS], cwd=tmp_path, start_new_session=True, check=False
+        )
+        assert done.returncode == 0
 
     @beside_threads
     def test_handlers_and_the_subreaper_flag_are_put_back(self, tmp_path: Path) -> None:
