@@ -55,7 +55,7 @@ class Driver:
     def close(self) -> None:
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=90)
 
 
 class Victim:

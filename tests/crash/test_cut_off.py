@@ -124,7 +124,7 @@ def test_interrupted_it_has_an_end(tmp_path: Path):
             break
         time.sleep(0.05)
     child.terminate()
-    assert child.wait(30) != 0
+    assert child.wait(60) != 0
     (root / "go.txt").touch()
     with open_scratch(tmp_path, RINGI_RUN_SANDBOX="off") as workspace:
         (result,) = workspace.recovered

@@ -83,6 +83,6 @@ def _attached(pid: int, options: list[str]) -> Iterator[str]:
         try:
             yield "" if "attached" in said else f"strace cannot attach here: {said.strip()}"
             # The traced process has ended, and strace follows it.
-            strace.wait(timeout=30)
+            strace.wait(timeout=90)
         finally:
             strace.kill()

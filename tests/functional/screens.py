@@ -80,11 +80,11 @@ class Screen:
         cursor = self._screen.cursor
         return None if cursor.hidden else (cursor.y, cursor.x)
 
-    def wait(self, pattern: str, timeout: float = 30) -> str:
+    def wait(self, pattern: str, timeout: float = 90) -> str:
         """Until the pattern stands on the screen; answers with the screen."""
         return self._until(lambda text: re.search(pattern, text, re.MULTILINE), f"no {pattern!r}", timeout)
 
-    def wait_gone(self, pattern: str, timeout: float = 30) -> str:
+    def wait_gone(self, pattern: str, timeout: float = 90) -> str:
         return self._until(
             lambda text: not re.search(pattern, text, re.MULTILINE), f"still {pattern!r}", timeout
         )
@@ -103,7 +103,7 @@ class Screen:
         edge = "+" + "-" * self._screen.columns + "+"
         return "\n".join([edge, *(f"|{line}" for line in self.lines), edge])
 
-    def settle(self, timeout: float = 20) -> str:
+    def settle(self, timeout: float = 60) -> str:
         """Until the program has taken every key and waits for the next one; answers with the screen."""
         until, last, seen_waiting = time.monotonic() + timeout, time.monotonic(), False
         while time.monotonic() < until:
@@ -196,7 +196,7 @@ class Screen:
     @property
     def exit_code(self) -> int:
         """After waiting for the end; 128 + n after a death by signal n."""
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while self.child.isalive() and time.monotonic() < until:
             self._take(0.05)
         assert not self.child.isalive(), f"it still runs:\n{self.framed()}"
@@ -210,7 +210,7 @@ class Screen:
         terminal = self.child.ptyproc
         terminal.fileobj.close()
         terminal.closed = self.child.closed = True
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while self.child.isalive():
             assert time.monotonic() < until, "it still runs"
             time.sleep(0.01)

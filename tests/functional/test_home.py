@@ -132,7 +132,7 @@ def test_a_proposer_may_have_a_long_name(desk: Desk) -> None:
             "a plan", [ActionSpec(SpecKind.CREATE, "x.txt", "x\n")], proposer="稟" * 60_000
         )
     with Screen.ringi(desk.root) as screen:
-        assert "稟…" in screen.wait("ringi review", timeout=10)
+        assert "稟…" in screen.wait("ringi review")
 
 
 def test_a_line_fits_the_terminal(desk: Desk) -> None:

@@ -175,7 +175,7 @@ def running_command(client: RawClient, repo: Path, script: str) -> int:
     person.type(person.wanted())
     assert person.end()[0] == 0
     number = client.begin("plan_execute", plan_id=name)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not (repo / "begun").exists() and time.monotonic() < end:
         time.sleep(0.02)
     return number
@@ -212,7 +212,7 @@ def test_a_client_that_asks_again_and_again_rings_once_and_a_stuck_desktop_holds
     for _ in range(3):
         client.fine("plan_request_approval", plan_id=name)
     other = client.waiting_plan()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while (not rung.exists() or len(rung.read_text().splitlines()) < 2) and time.monotonic() < until:
         time.sleep(0.02)
     over.touch()
@@ -227,7 +227,7 @@ def test_a_signal_ends_it_in_order(talk, repo: Path):
     client.begin("plan_wait", plan_id=name, seconds=300)
     running_command(client, repo, "sleep 100")
     client.process.send_signal(signal.SIGTERM)
-    assert client.process.wait(10) == 0
+    assert client.process.wait(60) == 0
     assert subprocess.run(["pgrep", "-f", "touch begun; sleep 100"], check=False).returncode == 1
     log = Desk(repo).run("--json", "log").stdout
     assert "command_started" in log
@@ -254,7 +254,7 @@ def test_inside_a_sandbox_it_is_only_a_pipe(repo: Path, tmp_path: Path):
         env=environment,
         input=b"x" * 300_000 + b"\nlast\n",
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert done.stdout == b"heard " + b"x" * 300_000 + b"\nheard last\n"
@@ -263,7 +263,7 @@ def test_inside_a_sandbox_it_is_only_a_pipe(repo: Path, tmp_path: Path):
         assert heavy not in done.stderr
     listener.close()
     gone = subprocess.run(
-        [*RINGI, "mcp"], env=environment, cwd=repo, input=b"", capture_output=True, timeout=20, check=False
+        [*RINGI, "mcp"], env=environment, cwd=repo, input=b"", capture_output=True, timeout=60, check=False
     )
     assert gone.returncode == 1
     assert str(path).encode() in gone.stderr
@@ -286,7 +286,7 @@ def test_a_client_that_does_not_listen_is_not_waited_for(repo: Path):
             process.stdin.write(json.dumps(asked).encode() + b"\n")
         time.sleep(0.5)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
 
 
 def test_the_greeting_does_not_wait_for_the_sdk(talk, tmp_path: Path):
@@ -299,11 +299,11 @@ def test_the_greeting_does_not_wait_for_the_sdk(talk, tmp_path: Path):
     client = talk(PYTHONPATH=places)
     assert client.greet()["serverInfo"]["name"] == "ringi"
     (slow / "gate").write_text("")
-    assert client.process.wait(20) == 7
+    assert client.process.wait(60) == 7
     client = talk(PYTHONPATH=places)
     client.greet()
     client.process.send_signal(signal.SIGTERM)
-    assert client.process.wait(20) == 0
+    assert client.process.wait(60) == 0
 
 
 def test_an_early_end_and_a_greeting_that_is_not_the_first_message(talk):

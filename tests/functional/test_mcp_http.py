@@ -53,7 +53,7 @@ class Served:
             f"Content-Length: {length or len(body)}",
             "Connection: close",
         ]
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body.encode())
             answer = b""
             while data := connection.recv(65536):
@@ -77,7 +77,7 @@ def served(repo: Path) -> Iterator[Served]:
     server = Served(repo)
     yield server
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(10) == 0
+    assert server.process.wait(60) == 0
     assert server.process.stdout
     assert server.process.stderr
     assert server.process.stdout.read() == ""

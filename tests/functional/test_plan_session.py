@@ -587,7 +587,7 @@ def test_nobody_approves_what_is_shown_to_nobody(room: Room) -> None:
     name = room.desk.short_id()
     room.desk.step("--resume", name, "--answers", str(all_recommended(room)))
     script = f"{shlex.join([*RINGI, '--json', 'plan', '--resume', name, '--approve'])} 2>errors"
-    child = pexpect.spawn("sh", ["-c", script], cwd=str(room.desk.root), encoding="utf-8", timeout=30)
+    child = pexpect.spawn("sh", ["-c", script], cwd=str(room.desk.root), encoding="utf-8", timeout=90)
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 3

@@ -188,7 +188,7 @@ def test_an_editor_that_is_stopped_gives_the_shell_back(shop: Desk, tmp_path: Pa
         screen.type(" ".join([*RINGI, "review", name]), enter=True)
         screen.wait(r"\[a\]pply")
         screen.press("E")
-        screen.wait(r"Stopped[\s\S]*shell>$", timeout=5)
+        screen.wait(r"Stopped[\s\S]*shell>$")
         screen.type("fg", enter=True)
         screen.wait("1 line edited")
         screen.press("q")
@@ -223,7 +223,7 @@ def processes() -> str:
 
 
 def holds_soon(condition: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 15
+    until = time.monotonic() + 60
     while not (held := condition()) and time.monotonic() < until:
         time.sleep(0.1)
     return held

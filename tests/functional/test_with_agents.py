@@ -166,7 +166,7 @@ def say(message):
     bridge.stdin.write(json.dumps(message).encode() + b"\\n"); bridge.stdin.flush()
 say(first); print(bridge.stdout.readline()[:40]); say(ready); say(call)
 print(bridge.stdout.readline()[:200])
-bridge.stdin.close(); print("ended", bridge.wait(30))
+bridge.stdin.close(); print("ended", bridge.wait(60))
 """
     done = desk.process("with", "--", sys.executable, "-c", client)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -101,7 +101,7 @@ def test_a_counter_says_how_far_it_is_and_goes(found, words):
         return found
 
     with Counter(a_ui(), Count(Text("Copying files"), look), out=out, pace=QUICK):
-        assert looked.wait(30)
+        assert looked.wait(60)
     shown = out.getvalue()
     assert words in shown
     assert shown.rpartition(words)[2].endswith(f"\r{' ' * len(words)}\r")

@@ -84,7 +84,7 @@ def test_bell_goes_to_the_terminal_of_the_process_if_the_output_is_none(terminal
         preexec_fn=lambda: os.dup2(written, 3),
         pass_fds=(3,),
         start_new_session=True,
-        timeout=30,
+        timeout=90,
         check=True,
     )
     assert done.stdout == b""
@@ -101,7 +101,7 @@ def test_nobody_to_tell_is_no_error(output: int | None):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         start_new_session=True,
-        timeout=30,
+        timeout=90,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -13,7 +13,7 @@ import ringi
 from ringi.process import ancestors
 from ringi.process.ancestors import process_start
 
-PATIENCE = 30
+PATIENCE = 90
 SOURCES = str(Path(ringi.__file__).parents[1])
 # Nothing of what the tests themselves may run below.
 ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": SOURCES, "LC_ALL": "C"}

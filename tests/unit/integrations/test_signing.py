@@ -29,7 +29,7 @@ from tests.helpers import ROOT
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 
 MESSAGE = b'{"act":"approve","digest":"00"}'
-PATIENCE = 30
+PATIENCE = 90
 
 
 class Keys:

@@ -118,7 +118,7 @@ class Counting(Worker):
 
 
 def request(port: int, body: str, session: str = "") -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     lines = [
         "POST /mcp HTTP/1.1",
         f"Host: 127.0.0.1:{port}",

@@ -213,7 +213,7 @@ def test_a_call_that_was_cancelled_before_its_turn_never_runs(tmp_path: Path):
 
     def slow(_: Workspace) -> None:
         began.set()
-        go_on.wait(10)
+        go_on.wait(60)
 
     async def main() -> None:
         first = worker.begin(slow)

@@ -191,7 +191,7 @@ def test_two_who_let_the_model_work_at_once_pay_once(tmp_path: Path):
 
     def slowly(_: Any) -> Any:
         begun.set()
-        assert go.wait(10)
+        assert go.wait(60)
         return ScriptedModel().words[Purpose.DISCOVERY]
 
     def working_on(wait_sec: float) -> Any:
@@ -209,7 +209,7 @@ def test_two_who_let_the_model_work_at_once_pay_once(tmp_path: Path):
     ]
     for thread in threads:
         thread.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     with pytest.raises(Busy, match="planning") as caught:
         hasty.tool.go_on(session_id)
     assert not isinstance(caught.value, SessionRace)

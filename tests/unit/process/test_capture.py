@@ -23,7 +23,7 @@ from ringi.process.supervisor import end_group, read_stat
 from ringi.process.terminal import discard_pending_input, run_in_terminal
 from tests.functional.desk import ended
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 ENV = {
     **os.environ,
     "PYTHONPATH": str(Path(ringi.__file__).parents[1]),

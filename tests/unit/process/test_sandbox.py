@@ -70,7 +70,7 @@ def test_nothing_but_what_is_named_can_be_written(base: Path):
 
 def run(chosen: tuple[Mount, ...], folder: Path, script: str) -> str:
     argv = [*for_check(BWRAP or "", chosen, folder, "c1"), "sh", "-c", script]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False).stdout
+    return subprocess.run(argv, capture_output=True, text=True, timeout=90, check=False).stdout
 
 
 @walled

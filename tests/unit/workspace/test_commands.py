@@ -23,7 +23,7 @@ from ringi.process.supervisor import read_stat
 from ringi.workspace.commands import CommandSettings, WorkspaceCommands
 from tests.helpers import python
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Place:

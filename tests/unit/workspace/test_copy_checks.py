@@ -140,10 +140,11 @@ def test_a_formatter_does_not_make_the_next_check_pass(places: Places, rewriting
 
 @pytest.mark.req("PT-16")
 def test_a_check_that_takes_too_long_is_ended(places: Places, tmp_path: Path):
-    (result,) = run(places, f"echo begun; sleep 60; touch {tmp_path}/late", "true", timeout=0.5)
-    assert (result.exit_code, result.output, result.timeout_sec) == (124, "begun\n", 0.5)
-    assert str(words.check(result)).startswith("stopped after 0.5 s (checks.timeout_sec): echo begun;")
-    assert str(result.ended) == "was stopped after 0.5 s (checks.timeout_sec)"
+    (result,) = run(places, f"echo begun; sleep 60; touch {tmp_path}/late", "true", timeout=1.5)
+    assert (result.exit_code, result.timeout_sec) == (124, 1.5)
+    assert "begun\n".startswith(result.output)  # a busy machine may not have come so far
+    assert str(words.check(result)).startswith("stopped after 1.5 s (checks.timeout_sec): echo begun;")
+    assert str(result.ended) == "was stopped after 1.5 s (checks.timeout_sec)"
 
 
 def test_a_command_may_end_with_the_same_code_by_itself(places: Places):
