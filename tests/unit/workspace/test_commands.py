@@ -114,9 +114,9 @@ def test_what_was_left_behind_is_ended(place: Place):
 @pytest.mark.req("PT-7")
 def test_the_whole_family_has_one_time(place: Place):
     script = "trap '' TERM; setsid sleep 1000 & echo $! > pid; echo begun; while :; do sleep 1; done"
-    ran = place.sh(script, timeout_sec=0.5)
+    ran = place.sh(script, timeout_sec=3)
     assert (ran.exit_code, ran.timed_out, ran.output) == (124, True, "begun\n")
-    assert 0.5 <= ran.duration_sec < PATIENCE
+    assert 3 <= ran.duration_sec < PATIENCE
     assert gone(int((place.root / "pid").read_text()))
 
 
