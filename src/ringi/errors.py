@@ -593,8 +593,10 @@ class NotTogether(Refused):
 
 class NoSandbox(Refused):
     code = "no_sandbox"
-    message = "The command must run in a sandbox, and bubblewrap cannot be used: {why}"
-    hint = "Install bubblewrap (bwrap), or set run.sandbox and with.sandbox in your own file to auto or off."
+    message = "The command must run in a sandbox, and there is none: {why}"
+    hint = (
+        "To get one, see ringi doctor; or set run.sandbox and with.sandbox in your own file to auto or off."
+    )
 
 
 class NoCommit(Refused):

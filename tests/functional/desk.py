@@ -29,6 +29,8 @@ MENU = r"\[q\]uit"
 class Desk:
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.world: tuple[str, ...] = ()
+        """Words before the program in a process of its own; see `worlds`."""
 
     def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Without a terminal."""
@@ -51,7 +53,7 @@ class Desk:
     def process(self, *words: str, below: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
         """As `run`, in a process of its own; `below` is a subfolder to start it in."""
         return subprocess.run(
-            [*RINGI, *words],
+            [*self.world, *RINGI, *words],
             cwd=self.root / below,
             env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,

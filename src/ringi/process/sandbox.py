@@ -9,12 +9,13 @@ import functools
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.process.environment import WITH_VARIABLE
+from ringi.process.environment import SYSTEM_PATH, WITH_VARIABLE
 from ringi.process.start import JOB
 from ringi.text import Text
 
@@ -29,6 +30,14 @@ _RESOLVERS: Final = (Path("/run/systemd/resolve"), Path("/run/nscd"))
 _MOST_LAID: Final = 2000
 """Entries of a home folder; bwrap accepts 9,000 arguments."""
 _RESOLVER_FILE: Final = Path("/etc/resolv.conf")
+# By its presence, the one that installs packages here.
+_INSTALL: Final = {"apt": "install", "dnf": "install", "pacman": "-S", "apk": "add", "zypper": "install"}
+# Settings of the kernel: the value that keeps bwrap from making namespaces, and one that does not.
+_REFUSING: Final = {
+    "kernel.unprivileged_userns_clone": ("0", "1"),
+    "user.max_user_namespaces": ("0", "10000"),
+    "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
+}
 _TMP: Final = Path("/tmp")  # noqa: S108  # the sandbox has one of its own
 
 
@@ -200,6 +209,31 @@ def find(path: str) -> str | None:
     return shutil.which("bwrap", path=path)
 
 
+class Lack(NamedTuple):
+    """There is no sandbox: why, and how to get one."""
+
+    why: Text
+    mend: Text | str
+
+
+def usable(path: str) -> str | Lack:
+    """The bwrap found on this path, if it works."""
+    bwrap = find(path)
+    if sys.platform != "linux":
+        return Lack(Text("bubblewrap exists on Linux only"), "")
+    if bwrap is None:
+        return Lack(Text("bubblewrap is not installed"), to_install("bubblewrap"))
+    why = trouble(bwrap)
+    return bwrap if why is None else Lack(why, _to_allow())
+
+
+def to_install(package: str) -> Text | str:
+    for manager, words in _INSTALL.items():
+        if shutil.which(manager, path=SYSTEM_PATH):
+            return f"sudo {manager} {words} {package}"
+    return Text("install the package {package}", package=package)
+
+
 @functools.cache
 def trouble(bwrap: str) -> Text | None:
     """Why bwrap does not work here: many containers and some systems forbid it. Tried once."""
@@ -209,10 +243,30 @@ def trouble(bwrap: str) -> Text | None:
             argv, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SEC, check=False
         )
     except subprocess.TimeoutExpired:
-        return Text("it did not end within {seconds} seconds", seconds=int(_PROBE_SEC))
+        return Text("bubblewrap did not end within {seconds} seconds", seconds=int(_PROBE_SEC))
     except OSError as error:
-        return Text("it cannot be started: {why}", why=error.strerror or str(error))
+        return Text("bubblewrap cannot be started: {why}", why=error.strerror or str(error))
     if tried.returncode == 0:
         return None
-    said = tried.stderr.decode("utf-8", "replace").strip()[:_MAX_SHOWN]
-    return Text("it ended with exit code {code}: {said}", code=tried.returncode, said=said)
+    said = tried.stderr.decode("utf-8", "replace").strip().removeprefix("bwrap: ")
+    # The first sentence says what the system refused; the others are about one distribution.
+    said = said.partition("\n")[0].partition(". ")[0][:_MAX_SHOWN]
+    return Text("bubblewrap ended with exit code {code}: {said}", code=tried.returncode, said=said)
+
+
+def _to_allow() -> Text | str:
+    """What lets bubblewrap make its namespaces here, as far as the system shows it."""
+    for setting, (refusing, allowing) in _REFUSING.items():
+        if _read(Path("/proc/sys", *setting.split("."))) == refusing:
+            return f"sudo sysctl {setting}={allowing}"
+    if "\nSeccomp:\t2" in _read(Path("/proc/self/status")):
+        options = "--security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+        return Text("allow user namespaces in this container (Docker: {options})", options=options)
+    return Text("allow user namespaces on this system")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

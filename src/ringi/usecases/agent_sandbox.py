@@ -13,7 +13,7 @@ from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.process import layers, sandbox
 from ringi.process.environment import SYSTEM_PATH
 from ringi.process.program import program_of
-from ringi.process.sandbox import AgentPlaces
+from ringi.process.sandbox import AgentPlaces, Lack
 from ringi.text import Text
 from ringi.usecases.agent_state import AgentState, state_places
 from ringi.usecases.workspace import OpenWorkspace
@@ -44,6 +44,8 @@ class AgentSandbox(NamedTuple):
     setsid: str = ""
     why: Text | None = None
     """Why there is none."""
+    mend: Text | str = ""
+    """How to get one; empty if somebody switched it off."""
 
 
 def agent_sandbox(workspace: OpenWorkspace, *, path: str = SYSTEM_PATH) -> AgentSandbox:
@@ -51,16 +53,14 @@ def agent_sandbox(workspace: OpenWorkspace, *, path: str = SYSTEM_PATH) -> Agent
     wanted = workspace.settings.beside.sandbox
     if wanted == "off":
         return AgentSandbox(None, why=Text("with.sandbox is off"))
-    bwrap, setsid = sandbox.find(path), shutil.which("setsid", path=path)
-    if bwrap is None:
-        why: Text | None = Text("bubblewrap is not installed")
-    elif setsid is None:
-        why = Text("setsid is not installed")
-    else:
-        why = sandbox.trouble(bwrap)
-    if why is not None and wanted == "required":
-        raise NoSandbox(why=why)
-    return AgentSandbox(None, why=why) if why else AgentSandbox(bwrap, setsid or "")
+    found, setsid = sandbox.usable(path), shutil.which("setsid", path=path)
+    if setsid is None and isinstance(found, str):
+        found = Lack(Text("setsid is not installed"), sandbox.to_install("util-linux"))
+    if isinstance(found, str):
+        return AgentSandbox(found, setsid or "")
+    if wanted == "required":
+        raise NoSandbox(why=found.why)
+    return AgentSandbox(None, why=found.why, mend=found.mend)
 
 
 def enclosed(

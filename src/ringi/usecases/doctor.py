@@ -12,6 +12,8 @@ from typing import NamedTuple
 from ringi.errors import LedgerCorrupt, RingiError
 from ringi.fs import OsFileSystem
 from ringi.ports import LedgerFiles
+from ringi.process import sandbox
+from ringi.process.environment import SYSTEM_PATH
 from ringi.text import Text
 from ringi.usecases.agent_copies import abandoned, kept, remove_settled, size_of
 from ringi.usecases.restore import restore_plans, restore_sessions
@@ -132,6 +134,11 @@ def _tools() -> Iterator[Finding]:
         yield Finding(Mark.GOOD, Text("git is installed"))
     else:
         yield Finding(Mark.BAD, Text("git is not installed"), "apt install git / brew install git")
+    found = sandbox.usable(SYSTEM_PATH)
+    if isinstance(found, str):
+        yield Finding(Mark.GOOD, Text("agents and checks can run in a sandbox"))
+    else:
+        yield Finding(Mark.NOTE, Text("there is no sandbox: {why}", why=found.why), found.mend)
 
 
 def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ class PlanChecks:
         if not commands_of(self._plan.document):
             return
         if not self._sandboxed():
-            self._prompter.tell_checks(Span(Text("tests not run: no sandbox"), Style.WARNING))
+            self._prompter.tell_checks(Span(Text("tests not run: no sandbox (ringi doctor)"), Style.WARNING))
             return
         self._running = self._start(self._plan.plan_id)
         try:

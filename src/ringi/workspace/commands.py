@@ -108,11 +108,12 @@ class WorkspaceCommands:
     def _bwrap(self) -> str | None:
         if self._settings.sandbox == "off":
             return None
-        found = sandbox.find(self._sandbox_path)
-        why = Text("it is not installed") if found is None else sandbox.trouble(found)
-        if why is not None and self._settings.sandbox == "required":
-            raise NoSandbox(why=why)
-        return None if why else found
+        found = sandbox.usable(self._sandbox_path)
+        if isinstance(found, str):
+            return found
+        if self._settings.sandbox == "required":
+            raise NoSandbox(why=found.why)
+        return None
 
     def _folder(self, folder: str) -> Path:
         # Checked again now: it may have become a link since it was approved.

@@ -27,7 +27,7 @@ from ringi.workspace.copy_mounts import mounts_of_copy
 from ringi.workspace.copy_renewal import imprint_of, renewed
 from ringi.workspace.difference import Difference
 from ringi.workspace.imprint import Imprint
-from ringi.workspace.leads_back import results_doubt
+from ringi.workspace.leads_back import Doubt, no_doubt, results_doubt
 from ringi.workspace.places import Places
 from ringi.workspace.tree import Tree
 
@@ -76,11 +76,11 @@ class CopyRun:
         environment: Mapping[str, str],
         difference: Difference | None = None,
         enclosing: Enclosing = _as_it_is,
-        doubt: str = "",
+        doubt: Doubt = no_doubt,
     ) -> None:
         """`difference` is what the copy contains now; by default, what the workspace contained then.
 
-        `doubt` names what leads commands to the workspace's own files, see `leads_back`.
+        `doubt` names what leads a command to the workspace's own files, see `leads_back`.
         """
         self.copy = copy
         self.difference = difference or Difference(copy.base, copy.base, (), ())
@@ -127,7 +127,7 @@ class CopyRun:
     def check(self, command: str, timeout_sec: float, phase: CheckPhase | UnsetType = UNSET) -> CheckResult:
         ran = self.run(command, timeout_sec=timeout_sec, output=last(_KEPT_OUTPUT))
         took, limit = round(ran.duration_sec, 3), timeout_sec if ran.timed_out else UNSET
-        doubt = self._doubt or UNSET
+        doubt = self._doubt(command) or UNSET
         return CheckResult(command, ran.exit_code, took, self.tree, ran.text, phase, limit, doubt)
 
     def run_in_terminal(
@@ -187,7 +187,7 @@ class ScratchCopies:
         carry: Sequence[str] = (),
         files: Files | None = None,
         enclosing: Callable[[WorkCopy], Enclosing] = lambda _: _as_it_is,
-        doubt: str = "",
+        doubt: Doubt = no_doubt,
         keep_for: Supervisor | None = None,
         on_progress: Progress = lambda _: None,
     ) -> None:
@@ -327,7 +327,7 @@ class CopyChecks:
             files=files,
             enclosing=self._sandbox if inside else lambda _: _as_it_is,
             # Before and after an execution the workspace itself has these bytes: nothing leads astray.
-            doubt=self._doubt(sandboxed=inside) if phase is CheckPhase.DRY else "",
+            doubt=self._doubt(sandboxed=inside) if phase is CheckPhase.DRY else no_doubt,
             keep_for=Supervisor.of(reviewer) if inside and reviewer else None,
             on_progress=self._on_progress,
         ) as copies:
@@ -339,7 +339,7 @@ class CopyChecks:
                     break
         return tuple(results)
 
-    def _doubt(self, *, sandboxed: bool) -> str:
+    def _doubt(self, *, sandboxed: bool) -> Doubt:
         return results_doubt(self._places.root, self._environment, sandboxed=sandboxed)
 
     def _sandbox(self, copy: WorkCopy) -> Enclosing:

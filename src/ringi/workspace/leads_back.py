@@ -7,7 +7,7 @@ search path with the project's folder is imported instead of the copy.
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -17,15 +17,26 @@ _SEARCHED: Final = ("PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB", "CLASSPATH
 _LARGEST: Final = 1_000_000
 
 
-def results_doubt(root: Path, environment: Mapping[str, str], *, sandboxed: bool) -> str:
-    """What may lead a check to the project's own files; empty if nothing does. `root` is a real path.
+Doubt = Callable[[str], str]
+"""What may lead this check to the project's own files; empty if nothing does."""
+
+
+def no_doubt(_: str) -> str:
+    return ""
+
+
+def results_doubt(root: Path, environment: Mapping[str, str], *, sandboxed: bool) -> Doubt:
+    """`root` is a real path.
 
     A copy cannot stand in for a home folder: there a sandbox does not help.
     """
     home = Path(environment.get("HOME", ""))
     if home.is_absolute() and Path(os.path.realpath(home)).is_relative_to(root):
-        return str(home)
-    return "" if sandboxed else leads_back(root, environment)
+        return lambda _: str(home)
+    if sandboxed:
+        return no_doubt
+    found = leads_back(root, environment)
+    return lambda command: found or (str(root) if str(root) in command else "")
 
 
 def leads_back(root: Path, environment: Mapping[str, str]) -> str:

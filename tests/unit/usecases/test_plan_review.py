@@ -586,7 +586,7 @@ def test_without_a_sandbox_no_check_runs(workspace: Workspace, plan_id: str, san
     with_checks(workspace, plan_id)
     sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), sandboxed=sandboxed)
     sitting.run()
-    assert sitting.prompter.said[-1] == "tests not run: no sandbox"
+    assert sitting.prompter.said[-1] == "tests not run: no sandbox (ringi doctor)"
 
 
 def test_why_no_check_could_run(workspace: Workspace, plan_id: str) -> None:

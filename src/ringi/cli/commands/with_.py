@@ -271,6 +271,8 @@ def _tell_sandbox(ui: Ui, sandbox: AgentSandbox, writable: Sequence[Path]) -> No
             why=sandbox.why or "",
         )
         ui.line(line, style="yellow")
+        if sandbox.mend:
+            ui.line(Text("To get one: {mend}", mend=sandbox.mend), style="yellow", indent=2)
     elif writable:
         places = words.some([str(path) for path in writable], 6)
         ui.line(Text("In a sandbox: it can write to its copy, a /tmp of its own, {places}.", places=places))
