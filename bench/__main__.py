@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import dependencies, desk, patching, planning, plans, snapshots
+from bench import dependencies, desk, growth, patching, planning, plans, snapshots
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
@@ -100,6 +100,7 @@ def main() -> int:
         dependencies.figures,
         desk.figures,
         planning.figures,
+        growth.figures,
     )
     for job in jobs:
         for figure in job():

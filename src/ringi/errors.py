@@ -4,8 +4,10 @@ RingiError                    code, message, hint, exit code; message and hint a
 ├── Failed              1     the attempt failed
 │   ├── StorageFailed         the ledger or a file could not be written
 │   │   ├── Unreadable        a file could not be read
+│   │   ├── HalfWritten       an execution stopped in the middle, and could not take back
 │   │   └── InTheWay          a link or a file in place of a folder of ours
 │   ├── LedgerCorrupt         the ledger is damaged
+│   ├── LedgerOlder           the ledger is an older copy of itself
 │   ├── NewerVersion          written by a later version of the program
 │   ├── LedgerUpgraded        a later version migrated the ledger that this process has open
 │   ├── CopyFailed            the work copy could not be made or read
@@ -13,6 +15,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── CommitFailed          the files are written, but not committed
 │   ├── RevertFailed          the files are restored, but the plan's commit is not reverted
 │   ├── SigningFailed         no signature could be made
+│   ├── SignatureUnchecked    whether a signature counts could not be found out
 │   ├── NoPort                a port that cannot be used
 │   ├── NotProven             what was carried out is not what was approved
 │   ├── LogBroken             the log was changed
@@ -46,6 +49,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── Conflicting           a person and a proposer changed the same
 │   └── NoChannel             nobody can be asked here
 ├── Stale               4     the workspace changed since
+│   ├── EffectsUnknown        a command was cut off, and no undo knows what it changed
 │   ├── UndoStale             what somebody wrote since conflicts with the undo
 │   ├── UndoChanged           files changed between the question and the answer
 │   ├── PlanChanged           the plan is not what the person was shown
@@ -147,6 +151,12 @@ class Unreadable(StorageFailed):
     hint = "Fix its permissions or close the program that writes to it, then run the same command again."
 
 
+class HalfWritten(StorageFailed):
+    code = "half_written"
+    message = "Stopped with {done} of {total} files written: {why}"
+    hint = "Once this is mended, run: ringi recover (it finishes or takes back the rest)."
+
+
 class InTheWay(StorageFailed):
     code = "in_the_way"
     message = "{what} cannot be used: {why}"
@@ -157,6 +167,12 @@ class LedgerCorrupt(Failed):
     code = "ledger_corrupt"
     message = "The ledger {path} is damaged: {why}"
     hint = "Run: ringi doctor --repair (it keeps the damaged file under another name)."
+
+
+class LedgerOlder(Failed):
+    code = "ledger_older"
+    message = "The ledger is an older copy: event {seq} was committed and is not in it."
+    hint = "If you restored a backup, run: ringi doctor --accept-backup. If not, somebody replaced it."
 
 
 class NewerVersion(Failed):
@@ -412,6 +428,12 @@ class Stale(RingiError):
     hint = "Look at the difference and decide again: ringi review {plan}"
 
 
+class EffectsUnknown(Stale):
+    code = "effects_unknown"
+    message = "Not undone: what these commands of {plan} changed, because they were cut off: {commands}"
+    hint = "See what differs with git status and restore it by hand. Another plan: ringi undo PLAN"
+
+
 class UndoStale(Stale):
     code = "undo_stale"
     message = "These files of {plan} are left alone, because they were changed since: {paths}"
@@ -554,6 +576,12 @@ class WrongAnswer(Refused):
     code = "wrong_answer"
     message = "The answer does not count: {why}"
     hint = "Nothing was approved. Look at it again and answer what is shown."
+
+
+class SignatureUnchecked(Failed):
+    code = "signature_unchecked"
+    message = "The signature could not be checked: {why}"
+    hint = "The approval stays as it is. Mend this, then run the same command again."
 
 
 class SignatureRefused(Refused):

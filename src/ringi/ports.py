@@ -161,7 +161,7 @@ class Signer(NamedTuple):
 
 class Signatures(Protocol):
     def signer(self, message: bytes, signature: str) -> Signer:
-        """Who signed. Raises UnlistedKey, WrongNamespace or BadSignature."""
+        """Who signed. Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked."""
 
 
 class CheckRunner(Protocol):
@@ -343,6 +343,9 @@ class Store(Log, Protocol):
     """The ledger. Reads see the last commit, and inside a transaction what it has written so far."""
 
     def transaction(self) -> AbstractContextManager[Transaction]: ...
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Everything read inside is of one moment."""
+
     def find(self, name: str) -> str:
         """The id of the plan with this name: p7, an id, or the beginning of one."""
 
@@ -370,7 +373,7 @@ class Store(Log, Protocol):
     def granted(self, grant_id: str) -> tuple[Approval, ...]:
         """The approvals that this standing approval was used for."""
 
-    def forget_bytes(self, before: str) -> None: ...
+    def forget_bytes(self, now: str) -> None: ...
     def current(self) -> str | None:
         """The plan that was proposed last, until it is carried out."""
 
@@ -386,14 +389,23 @@ class Upkeep(Protocol):
     def breaks(self) -> list[Text]:
         """Every place where the ledger was changed."""
 
+    def is_older(self) -> bool:
+        """Whether the ledger is an older copy of itself."""
+
+    def accept_older(self) -> None:
+        """From here on it counts."""
+
     def flush(self) -> None:
         """Writes pending changes to `.agent/` now."""
 
     def problem(self) -> RingiError | None:
         """Why the last write to `.agent/` failed."""
 
-    def differences(self) -> list[str]:
-        """Files in `.agent/` that differ from the ledger."""
+    def differences(self, subject_id: str = "") -> list[str]:
+        """Files in `.agent/` that differ from the ledger; only those of the subject if one is given."""
+
+    def foreign(self) -> list[str]:
+        """Plans and sessions in `.agent/` that the ledger does not know."""
 
     def write_anew(self) -> None: ...
     def written_plans(self) -> list[Path]:
@@ -420,3 +432,5 @@ class WorkspaceLock(Protocol):
     """Held by whoever is changing the workspace."""
 
     def __call__(self, what: str) -> AbstractContextManager[None]: ...
+    def is_held(self) -> bool:
+        """Whether somebody has it just now; does not wait."""

@@ -18,6 +18,7 @@ WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py", "src/
 LONG_MODULES: Final = ("src/ringi/errors.py",)
 
 OURS: Final = "ringi"
+PREPARES: Final = "src/ringi/domain/base.py"
 BOUNDARY: Final = "src/ringi/cli/main.py"
 SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/")
 # Beside the wiring: who starts a program hands its environment on, less what would steer it.
@@ -41,6 +42,7 @@ _WRITING: Final = re.compile(
 )
 # Only names that no string and no port of ours has: `replace` and `rename` mean too many things.
 _WRITING_METHODS: Final = frozenset({"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to"})
+_DECODING: Final = re.compile(r"msgspec\.(?:\w+\.decode|convert)")
 # Where a path begins, not in the middle of a longer one.
 _MACHINE_PATH: Final = re.compile(r"(?<![\w.}~…-])/(?:root|work|Users)/")
 
@@ -131,6 +133,19 @@ def writing(source: str, name: str) -> Iterator[str]:
                 yield f"{name}:{node.lineno}: .{call}()"
             case ast.Call(func=ast.Name(id="open") | ast.Attribute(attr="open")) if _mode(node) & set("wax+"):
                 yield f"{name}:{node.lineno}: open for writing"
+
+
+def unprepared(source: str, name: str) -> Iterator[str]:
+    """A type is first decoded by one thread at a time, or msgspec crashes."""
+    if name == PREPARES:
+        return
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute() as function) if _DECODING.fullmatch(ast.unparse(function)):
+                kinds = [keyword.value for keyword in node.keywords if keyword.arg == "type"]
+                for kind in kinds or node.args[1:]:
+                    if not ast.unparse(kind).startswith("prepared("):
+                        yield f"{name}:{node.lineno}: {ast.unparse(kind)} is not prepared"
 
 
 def _mode(call: ast.Call) -> set[str]:

@@ -41,7 +41,15 @@ def assert_none(found: Iterable[str]) -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    [rules.sizes, rules.talking, rules.reaching, rules.environment, rules.broad_except, rules.writing],
+    [
+        rules.sizes,
+        rules.talking,
+        rules.reaching,
+        rules.environment,
+        rules.broad_except,
+        rules.writing,
+        rules.unprepared,
+    ],
 )
 def test_sources_keep(rule: Rule):
     assert_kept(rule, SOURCES)
@@ -118,6 +126,8 @@ MANY_METHODS = "class C:\n" + "".join(f"    def m{n}(self): ...\n" for n in rang
         (rules.writing, HERE, "path.write_text('x')"),
         (rules.writing, HERE, "open(path, 'w')"),
         (rules.writing, HERE, "path.open(mode='ab')"),
+        (rules.unprepared, HERE, "msgspec.json.decode(data, type=Plan)"),
+        (rules.unprepared, HERE, "msgspec.convert(raw, Plan)"),
         (rules.patched, HERE, "from ringi.plans import execute\nm.setattr(execute, 'covering', f)"),
         (
             rules.patched,
@@ -159,6 +169,8 @@ def test_rule_finds(rule: Rule, name: str, source: str):
         (rules.broad_except, HERE, "try: f()\nexcept BaseException:\n    g()\n    raise"),
         (rules.writing, "src/ringi/fs/calls.py", "os.rename(a, b)"),
         (rules.writing, HERE, "open(path)\npath.open('rb')\ntext.replace('a', 'b')\nos.fspath(x)"),
+        (rules.unprepared, HERE, "msgspec.json.decode(data)\nmsgspec.convert(raw, type=prepared(Plan))"),
+        (rules.unprepared, rules.PREPARES, "msgspec.convert(raw, kind)"),
         (rules.patched, HERE, "import os\nfrom ringi import x\nm.setattr(os, 'read', f)\ntool.x = x"),
         (rules.patched, HERE, "m.setattr('tempfile.tempdir', '/t')\nsetattr(kind, 'x', 1)"),
         (rules.unproven, HERE, "def test_x():\n    with pytest.raises(ValueError): f()"),

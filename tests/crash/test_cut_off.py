@@ -12,17 +12,19 @@ import pytest
 
 from ringi.domain.execution import OpStatus
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
-from ringi.errors import NoChannel, NotFound, UnknownCommand
+from ringi.errors import EffectsUnknown, NoChannel, NotFound, UnknownCommand
 from ringi.text import Text
+from tests.functional.desk import RINGI
 from tests.helpers import (
+    FILES,
     Person,
+    answer,
     approved,
     assert_whole,
     create,
     environment_of,
     fingerprint,
     open_scratch,
-    undo,
     write,
 )
 
@@ -42,8 +44,8 @@ def run(script: str) -> ActionSpec:
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """Killed in the middle of its command."""
+def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path, str]]:
+    """In the middle of its command."""
     with open_scratch(tmp_path, RINGI_RUN_SANDBOX="off") as workspace:
         root = workspace.places.root
         specs = [write("README.md", "x\n"), run(WAITS), create("last.txt", "last\n")]
@@ -54,10 +56,31 @@ def plan(tmp_path: Path) -> Iterator[tuple[Path, str]]:
         if (root / "began.txt").exists():
             break
         time.sleep(0.05)
+    yield child, root, plan_id
+    (root / "go.txt").touch()
+    child.wait()
+
+
+@pytest.fixture
+def plan(running: tuple[subprocess.Popen[bytes], Path, str]) -> tuple[Path, str]:
+    """Killed in the middle of its command."""
+    child, root, plan_id = running
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    yield root, plan_id
-    (root / "go.txt").touch()
+    return root, plan_id
+
+
+@pytest.mark.req("PT-12")
+@pytest.mark.parametrize("command", ["list", "status", "show", "log"])
+def test_reading_does_not_wait_for_it(
+    running: tuple[subprocess.Popen[bytes], Path, str], tmp_path: Path, command: str
+):
+    child, root, plan_id = running
+    words = [*RINGI, command, *([plan_id] if command == "show" else [])]
+    environment = environment_of(tmp_path, RINGI_LOCK_WAIT_SEC="600", PYTHONPATH=str(REPOSITORY / "src"))
+    done = subprocess.run(words, cwd=root, env=environment, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert child.poll() is None
 
 
 @pytest.mark.req("PT-12")
@@ -94,7 +117,27 @@ def test_a_person_settles_it(plan: tuple[Path, str], tmp_path: Path, done: bool)
         assert workspace.plan.get_state(plan_id).status is PlanStatus.COMPLETED
         assert (root / "began.txt").read_text() == ("began\n" if done else "began\nbegan\n")
         _, found = workspace.plan.ask_undo(plan_id)
-        assert any("began.txt" in command for command in found.beyond), "what it did at first is not known"
+        assert any("began.txt" in command for command in found.unknown), "what it did at first is not known"
+        assert_whole(workspace)
+
+
+@pytest.mark.req("PT-12")
+@pytest.mark.parametrize("done", [True, False])
+def test_an_undo_says_that_it_is_not_whole(plan: tuple[Path, str], tmp_path: Path, done: bool):
+    """What the command changed before it was cut off is in no record."""
+    root, plan_id = plan
+    with open_scratch(tmp_path, RINGI_RUN_SANDBOX="off") as workspace:
+        workspace.plan.settle(plan_id, "s2", done=done)
+        request, found = workspace.plan.ask_undo(plan_id)
+        assert [change.path for change in found.changes] == ["README.md"]
+        result = workspace.plan.undo(plan_id, "hanako", answer(request))
+        assert not result.overall_success
+        assert not workspace.plan.ref(plan_id).undone
+        assert (root / "README.md").read_text() == FILES["README.md"]
+        assert (root / "began.txt").exists()
+        with pytest.raises(EffectsUnknown, match=r"began\.txt") as caught:
+            workspace.plan.ask_undo(plan_id)
+        assert caught.value.exit_code == 4
         assert_whole(workspace)
 
 
@@ -163,7 +206,9 @@ def test_what_a_command_made_of_earlier_units_stays(tmp_path: Path):
         assert (root / "README.md").read_text() == "x\nformatted\n"
         assert not (root / "tmp.sql").exists()
         assert (root / "c.txt").read_text() == "b\n"
-        undo(workspace, plan_id)
+        request, _ = workspace.plan.ask_undo(plan_id)
+        undone = workspace.plan.undo(plan_id, "hanako", answer(request))
+        assert not undone.overall_success, "nobody knows what the last command changed"
         assert (root / "README.md").read_text() == "# Sample\n"
         assert not (root / "c.txt").exists()
         assert_whole(workspace)

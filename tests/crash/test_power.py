@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ringi.domain.plan import ActionSpec, PlanStatus
+from ringi.store.head import Head
 from ringi.store.integrity import verify
 from tests.crash import scenarios
 from tests.crash.scenarios import Picture, Scenario
@@ -62,6 +63,8 @@ class Bench:
         state = self._folder / "state"
         shutil.rmtree(state, ignore_errors=True)
         shutil.copytree(self._template, state)
+        # What is noted beside it goes back too: this is another machine, not an older copy.
+        shutil.copy(Head(self._template).path, Head(state).path)
         power = Power(cut)
         fs = self._fs.after_power_loss(everything)
         return self.on(self._system(power, fs.root))

@@ -27,7 +27,7 @@ class MadeUpKeys:
         if namespace != NAMESPACE:
             raise WrongNamespace(found=namespace, wanted=NAMESPACE)
         if key not in self.listed:
-            raise UnlistedKey(key=key)
+            raise UnlistedKey(key=key, lists=("the list",))
         if mark != _mark(key, namespace, message):
             raise BadSignature(why=Text("something else was signed"))
         return Signer(self.listed[key], f"made-up {key}", "the list")

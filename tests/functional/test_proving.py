@@ -3,10 +3,12 @@
 import json
 import os
 import pwd
+import resource
 import signal
 import sqlite3
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -64,6 +66,70 @@ def carried_out(desk: Desk, plan: str, key: RealKey, *options: str) -> None:
 def ledger() -> Path:
     [found] = Path(os.environ["XDG_STATE_HOME"]).glob("ringi/*/ringi.db")
     return found
+
+
+# --- whether a signature counts could not be found out ----------------------------------------------
+
+
+def few_descriptors(free: int) -> Callable[[], None]:
+    """As in a shell with a low limit."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, free))
+
+    return limit
+
+
+@pytest.mark.req("PT-8", "PT-9")
+def test_another_configuration_folder_voids_nothing(desk: Desk, listed: RealKey, tmp_path: Path) -> None:
+    plan = desk.agent(TWO)
+    assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+    other = tmp_path / "elsewhere"
+    (other / "ringi").mkdir(parents=True)
+    for keys in (None, "", f"{USER} ssh-ed25519 AAAA\n"):
+        if keys is not None:
+            (other / "ringi/allowed_signers").write_text(keys)
+            (other / "ringi/allowed_signers").chmod(0o600)
+        done = desk.run("execute", plan, XDG_CONFIG_HOME=str(other))
+        assert done.returncode == 1, done.stderr
+        assert "could not be checked" in done.stderr
+        assert str(signers()) in done.stderr
+        assert "The approval stays as it is" in done.stderr
+        assert desk.json("list")[0]["status"] == "approved"
+    assert desk.run("execute", plan).returncode == 0
+
+
+@pytest.mark.req("PT-8", "PT-9")
+def test_a_shortage_of_descriptors_voids_nothing(desk: Desk, listed: RealKey) -> None:
+    plan = desk.agent(TWO)
+    assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+    codes = set()
+    for free in range(8, 40):
+        done = subprocess.run(
+            [*RINGI, "execute", plan],
+            cwd=desk.root,
+            capture_output=True,
+            preexec_fn=few_descriptors(free),
+            timeout=60,
+            check=False,
+        )
+        codes.add(done.returncode)
+        status = desk.json("list")[0]["status"]
+        if status == "completed":
+            break
+        assert status == "approved", (free, done.stderr)
+    assert codes <= {0, 1}
+    assert (desk.root / "one.txt").exists()
+
+
+@pytest.mark.req("PT-8")
+def test_a_key_that_was_taken_off_the_list_does_not_count(desk: Desk, listed: RealKey) -> None:
+    plan = desk.agent(TWO)
+    assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+    signers().write_text("")
+    done = desk.run("execute", plan)
+    assert done.returncode == 6
+    assert desk.json("list")[0]["status"] == "pending_review"
 
 
 # --- verify ---------------------------------------------------------------------------------------

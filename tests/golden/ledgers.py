@@ -379,7 +379,7 @@ def _kill_between(place: Place, plan_id: str) -> None:
 
 
 def _keep(place: Place, folder: Path, manifest: Mapping[str, Any]) -> None:
-    [state] = place.states.iterdir()
+    [state] = filter(Path.is_dir, place.states.iterdir())
     with contextlib.closing(sqlite3.connect(state / DATABASE)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         database.execute("PRAGMA journal_mode = DELETE")

@@ -29,6 +29,7 @@ import pytest
 from ringi.domain.execution import OpStatus
 from ringi.domain.plan import PlanStatus, SpecKind
 from ringi.fs import FileSystem
+from ringi.store.head import Head
 from ringi.store.integrity import verify
 from tests.crash import scenarios
 from tests.crash.scenarios import Picture, Scenario, laid_out, taken
@@ -87,6 +88,7 @@ class Site:
     def clear(self) -> None:
         for folder in (self.root, self.state):
             shutil.rmtree(folder, ignore_errors=True)
+        Head(self.state).path.unlink(missing_ok=True)
 
     def sync(self) -> None:
         for disk in self._disks:

@@ -12,7 +12,7 @@ from ringi.domain.grant import Grant, GrantScope, GrantSubject
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk, highest
 from ringi.domain.subject import Subject, SubjectKind
-from ringi.errors import NotFound, SignatureRefused, UnlistedKey
+from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey
 from ringi.policy.globs import within
 from ringi.ports import Signatures, Store
 from ringi.text import Text
@@ -100,7 +100,7 @@ def _signature(facts: Facts, record: ProofRecord, wanted: tuple[SignedAct, str, 
         signer = facts.signatures.signer(statement.encode(), signature)
     except UnlistedKey as error:
         yield Text("the key that signed is not listed any more: {key}", key=error.details["key"])
-    except SignatureRefused as error:
+    except (SignatureRefused, SignatureUnchecked) as error:
         yield Text(error.message, **error.details)
     else:
         if signer.key != record.key:

@@ -40,6 +40,7 @@ from ringi.errors import (
     NoChannel,
     NotFound,
     SignatureRefused,
+    SignatureUnchecked,
 )
 from ringi.policy.globs import within
 from ringi.ports import Commands, NewEvent, Store, StoredGrant, StoredPlan
@@ -136,7 +137,7 @@ class Grants:
         for standing in reversed(self._services.store.grants()):
             try:
                 _require_cover(self._services, stored, standing)
-            except GrantRefused:
+            except (GrantRefused, SignatureUnchecked):
                 continue
             return standing.grant
         return None
@@ -151,6 +152,11 @@ class Grants:
                 _require_cover(self._services, stored, standing)
             except GrantRefused as error:
                 reasons.append(error)
+            except SignatureUnchecked as error:
+                why = Text(error.message, **error.details)
+                reasons.append(
+                    GrantRefused(grant=standing.grant.id[:_SHOWN], plan=f"p{stored.number}", why=why)
+                )
         return tuple(reasons)
 
     def approve(self, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes) -> Approval:

@@ -17,7 +17,7 @@ from ringi.domain.approval import (
 )
 from ringi.domain.events import FIRST_PREVIOUS
 from ringi.domain.risk import Risk
-from ringi.errors import BadDocument, BadSignature, NoChannel, WrongAnswer
+from ringi.errors import BadDocument, BadSignature, NoChannel, SignatureUnchecked, UnlistedKey, WrongAnswer
 from ringi.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer
 from ringi.text import Text
 
@@ -178,7 +178,14 @@ def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
         raise BadSignature(why=Text("there is none"))
     if _read(record.statement).digest != digest:
         raise BadSignature(why=Text("it was made for something else"))
-    return services.signatures.signer(record.statement.encode(), record.signature)
+    try:
+        return services.signatures.signer(record.statement.encode(), record.signature)
+    except UnlistedKey as error:
+        lists = error.details["lists"]
+        if isinstance(lists, tuple) and record.channel in lists:
+            raise
+        why = Text("its key was listed in {list}, which is not read here", list=record.channel)
+        raise SignatureUnchecked(why=why) from None
 
 
 def _read(text: str) -> Statement:

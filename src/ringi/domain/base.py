@@ -20,13 +20,19 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     """One for each kind of document.
 
     Making it completes what msgspec knows about the kind. That crashes the interpreter if two threads do it
-    at once, so whatever decodes or converts has to come here first.
+    at once, so whatever decodes or converts comes here first.
     """
     found = _decoders.get(kind)
     if found is None:
         with _making:
             found = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
     return found
+
+
+def prepared(kind: type[T]) -> type[T]:
+    """The same kind, for whatever decodes or converts without its decoder."""
+    decoder(kind)
+    return kind
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
-from ringi.domain.base import KNOWN_VERSION, decoder
+from ringi.domain.base import KNOWN_VERSION, decoder, prepared
 from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
 
@@ -90,9 +90,8 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
     except _Unfit as error:
         raise BadDocument(what=what, why=error.why) from None
     _check_version(raw, what)
-    decoder(kind)
     try:
-        return msgspec.convert(raw, type=kind)
+        return msgspec.convert(raw, type=prepared(kind))
     except (msgspec.ValidationError, RecursionError) as error:
         raise BadDocument(what=what, why=str(error)) from None
 

@@ -107,6 +107,8 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     steps: tuple[Step, ...] | UnsetType = UNSET
     refused: tuple[str, ...] | UnsetType = UNSET
     """Files that an undo leaves as they are, because somebody wrote to them since."""
+    unknown: tuple[str, ...] | UnsetType = UNSET
+    """Commands whose effects nobody recorded, so that an undo cannot be whole."""
     commits: bool | UnsetType = UNSET
     """Whether a commit follows an undo."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ringi.domain.base import CamelDocument
+from ringi.domain.base import CamelDocument, prepared
 from ringi.domain.codec import foreign
 from ringi.errors import BadDocument
 
@@ -96,6 +96,7 @@ def read_workspace_edit(data: bytes, what: str = "WorkspaceEdit") -> WorkspaceEd
 
 def _change(raw: dict[str, Any]) -> DocumentChange:
     if "kind" in raw:
-        operation: FileOperation = msgspec.convert(raw, type=FileOperation)
+        kinds: Any = FileOperation
+        operation: FileOperation = msgspec.convert(raw, type=prepared(kinds))
         return operation
-    return msgspec.convert(raw, type=TextDocumentEdit)
+    return msgspec.convert(raw, type=prepared(TextDocumentEdit))

@@ -18,8 +18,8 @@ from ringi.domain.approval import NAMESPACE
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
+    SignatureUnchecked,
     SigningFailed,
-    StorageFailed,
     UnlistedKey,
     WrongNamespace,
 )
@@ -86,24 +86,23 @@ class SshSignatures:
             raise WrongNamespace(found=found, wanted=NAMESPACE)
         program = shutil.which("ssh-keygen", path=self._path)
         if program is None:
-            raise SignatureRefused(why=Text("ssh-keygen is not installed"))
+            raise SignatureUnchecked(why=Text("ssh-keygen is not installed"))
         try:
             with _checking(program, message, envelope) as check:
                 return self._asked(check, envelope)
         except OSError as error:
-            raise StorageFailed(
-                what=error.filename or "allowed_signers", why=error.strerror or str(error)
-            ) from None
+            raise SignatureUnchecked(why=error.strerror or str(error)) from None
 
     def _asked(self, check: "_Check", envelope: Envelope) -> Signer:
-        listed = ""
-        for entry in self._lists():
+        listed, lists = "", self._lists()
+        for entry in lists:
             for line in _lines(entry.data, envelope):
                 listed = listed or entry.where
                 if principal := check.principal(line):
                     return Signer(principal, envelope.key_text, entry.where)
         if not listed:
-            raise UnlistedKey(key=f"{envelope.key_type} {envelope.fingerprint}")
+            key = f"{envelope.key_type} {envelope.fingerprint}"
+            raise UnlistedKey(key=key, lists=tuple(entry.where for entry in lists))
         if not check.genuine():
             raise BadSignature(why=Text("something else was signed, or it was changed since"))
         raise SignatureRefused(
@@ -268,10 +267,14 @@ class _Check:
             )
         except OSError as error:
             why = Text("ssh-keygen cannot be started: {why}", why=error.strerror or str(error))
-            raise SignatureRefused(why=why) from None
+            raise SignatureUnchecked(why=why) from None
         except subprocess.TimeoutExpired:
             why = Text("ssh-keygen did not end within {seconds} seconds", seconds=int(_CHECK_SEC))
-            raise SignatureRefused(why=why) from None
+            raise SignatureUnchecked(why=why) from None
+        if asked.returncode < 0:
+            raise SignatureUnchecked(
+                why=Text("ssh-keygen ended with exit code {code}", code=asked.returncode)
+            )
         return asked.stdout if asked.returncode == 0 else None
 
 

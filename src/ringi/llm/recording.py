@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ringi.domain import codec
-from ringi.domain.base import Document, Versioned, decoder
+from ringi.domain.base import Document, Versioned, prepared
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.domain.session import TokenUsage
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
@@ -195,9 +195,8 @@ class Replay:
             error = self._error(found.error)
             error.exchanges, error.usage = exchanges, found.usage
             raise error
-        decoder(kind)
         try:
-            value = msgspec.convert(found.answer, type=kind)
+            value = msgspec.convert(found.answer, type=prepared(kind))
         except msgspec.ValidationError as problem:
             raise BadDocument(what=str(self._path), why=str(problem)) from None
         return ModelAnswer(value, found.usage or TokenUsage(), exchanges, found.model)

@@ -41,10 +41,13 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.errors import (
+    Expired,
     GrantRefused,
     InvalidSpecs,
     LostRace,
     NotFound,
+    SignatureRefused,
+    SignatureUnchecked,
     Stale,
 )
 from ringi.plans.change import refuse_superseded, require_valid
@@ -97,7 +100,7 @@ def request(
     grants = Grants(services)
     if record.granting and selection.all and (standing := grants.covering(stored)):
         # It was used up, revoked or overtaken just now: the request stays open for a person.
-        with contextlib.suppress(GrantRefused, LostRace):
+        with contextlib.suppress(GrantRefused, LostRace, SignatureUnchecked):
             grants.approve(stored, standing, asked, data)
     return asked
 
@@ -187,6 +190,17 @@ def approve(
         reason = "; ".join(filter(None, [note, left_out]))
         transaction.save_plan(stored, document, NewEvent(EventKind.APPROVED, Actor.USER, reason, approval))
     return ApprovedPlan(approval)
+
+
+def approved_already(services: Services, plan_id: str, selection: SpecSelection) -> ApprovedPlan | None:
+    """None if it is not approved, for another selection, or not any more."""
+    record = services.store.record(plan_id)
+    if record.plan.document.state.status is not PlanStatus.APPROVED:
+        return None
+    with contextlib.suppress(Expired, GrantRefused, SignatureRefused):
+        found = covering(services, record)
+        return ApprovedPlan(found) if found and found.selection == selection else None
+    return None
 
 
 def _left_out(document: PlanDocument, selection: SpecSelection) -> str:

@@ -17,7 +17,7 @@ from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
 from ringi.domain.plan import PLAN_MACHINE, ExecutionLink, FileState, PlanStatus, with_state
-from ringi.errors import LostRace, PathRefused, StorageFailed
+from ringi.errors import HalfWritten, LostRace, PathRefused, StorageFailed
 from ringi.plans.services import Services
 from ringi.plans.steps import take_step
 from ringi.plans.units import Unit, segments, stops
@@ -35,6 +35,7 @@ _EVENTS: Final = {
     (Act.UNDO, False): EventKind.UNDO_ABORTED,
 }
 WRITTEN_SINCE: Final = "somebody wrote to it since"
+NOT_RECORDED: Final = "nobody knows what it changed"
 
 
 class Progress:
@@ -80,7 +81,7 @@ def record(
     begun: StoredPlan | None = None,
 ) -> ExecutionResult:
     """`begun` is the plan as the execution saved it; None if a crash cut it off since."""
-    refused = intent.refused or ()
+    refused, unknown = intent.refused or (), intent.unknown or ()
     ended = [
         (change.unit or 0, bool(change.optional), progress.of_change(change)) for change in intent.changes
     ]
@@ -89,11 +90,12 @@ def record(
         execution_id=intent.id,
         plan_id=intent.plan_id,
         kind=intent.kind,
-        overall_success=not refused
+        overall_success=not (refused or unknown)
         and all(optional or outcome.status is OpStatus.DONE for _, optional, outcome in ended),
         results=(
             *(outcome for _, _, outcome in sorted(ended, key=lambda one: one[0])),
             *(FileOpOutcome("", path, OpStatus.CONFLICT, WRITTEN_SINCE) for path in refused),
+            *(FileOpOutcome("", command, OpStatus.UNKNOWN, NOT_RECORDED) for command in unknown),
         ),
         started_at=intent.started_at,
         finished_at=services.clock.now(),
@@ -207,6 +209,23 @@ class Stages:
     def saved_bytes(self, sha256: str) -> bytes:
         return verified(sha256, self._services.store.get_bytes(sha256))
 
+    @contextlib.contextmanager
+    def counted(self, intent: ExecutionIntent) -> Iterator[None]:
+        """If the storage fails once the intent is in the ledger, the error says how far it came."""
+        try:
+            yield
+        except (OSError, StorageFailed) as error:
+            if not intent.changes or self._services.store.intent(intent.id) is None:
+                raise
+            why = why_failed(error) if isinstance(error, OSError) else Text(error.message, **error.details)
+            raise HalfWritten(done=self._written(intent), total=len(intent.changes), why=why) from None
+
+    def _written(self, intent: ExecutionIntent) -> int | str:
+        try:
+            return sum(self.now(change) == change.after for change in intent.changes)
+        except (OSError, StorageFailed):
+            return "?"
+
 
 def settle(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
     """Syncs what is done."""
@@ -256,7 +275,8 @@ class Executor:
         """`contents` has the bytes before and after; `begin` saves the plan with the intent."""
         stage = self._stages.stage(intent.id)
         # A command may delete our stage; then it is made again.
-        with stage.held() if intent.changes and not intent.steps else contextlib.nullcontext():
+        held = stage.held() if intent.changes and not intent.steps else contextlib.nullcontext()
+        with self._stages.counted(intent), held:
             try:
                 begun = self._commit(stage, intent, contents, begin)
             except BaseException:
@@ -267,7 +287,7 @@ class Executor:
             if not self._stages.others and not intent.steps:
                 stage.drop(known_to(intent.changes))
                 return record(self._services, intent, progress, tuple(stage.kept), begun=begun)
-        return record(self._services, intent, progress, self._stages.clear(intent), begun=begun)
+            return record(self._services, intent, progress, self._stages.clear(intent), begun=begun)
 
     def _commit(
         self,

@@ -117,13 +117,13 @@ def propose_whole(
         document = with_state(document, from_model=marked)
     bases, kept_until = _bases(services, validated, seen)
     with services.store.transaction() as transaction:
+        transaction.show_diffs(plan.id, diff_files(validated))
         transaction.add_plan(
             document,
             NewEvent(EventKind.PLAN_PROPOSED, actor, plan.proposer),
             *events,
             NewEvent(EventKind.SPECS_SET, actor, reason),
         )
-        transaction.show_diffs(plan.id, diff_files(validated))
         for data in bases:
             transaction.put_bytes(data, kept_until)
     return plan.id
@@ -195,8 +195,8 @@ def set_specs(
         document = with_state(document, from_model=marked or UNSET, merged_lines=lines)
         if marked and not reason:
             reason = f"by the model: {', '.join(marked)}"
-        transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         transaction.show_diffs(plan_id, diff_files(validated))
+        transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         for data in bases:
             transaction.put_bytes(data, kept_until)
     return validated
@@ -339,8 +339,8 @@ def save_version(
     services: Services, stored: StoredPlan, document: PlanDocument, validated: Validated, *events: NewEvent
 ) -> None:
     with services.store.transaction() as transaction:
-        transaction.save_plan(stored, with_specs(services, document, validated), *events)
         transaction.show_diffs(document.plan.id, diff_files(validated))
+        transaction.save_plan(stored, with_specs(services, document, validated), *events)
 
 
 def _planned_checks(services: Services) -> PlannedChecks | UnsetType:

@@ -33,6 +33,10 @@ class Recovery:
         return results
 
     def _one(self, intent: ExecutionIntent) -> ExecutionResult:
+        with self._stages.counted(intent):
+            return self._settled(intent)
+
+    def _settled(self, intent: ExecutionIntent) -> ExecutionResult:
         progress = Progress()
         go_on = True
         started, before_it = self._last_started(intent)

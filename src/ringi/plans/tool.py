@@ -175,6 +175,10 @@ class PlanTool:
         """How the newest request ended; None while a person can still answer, or if there was none."""
         return outcome(self._services, self._id(plan_id))
 
+    def approved_already(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> ApprovedPlan | None:
+        """The approval that a call gave before, if it still covers exactly this."""
+        return approve.approved_already(self._services, self._id(plan_id), selection)
+
     def reject(self, plan_id: str, feedback: str) -> Declined:
         """Feedback is never approval: the plan goes back to whoever proposed it."""
         return approve.reject(self._services, self._id(plan_id), feedback)

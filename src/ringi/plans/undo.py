@@ -28,7 +28,7 @@ from ringi.domain.approval import (
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import FileState, PlanStatus
-from ringi.errors import NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
+from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
 from ringi.plans import commit
 from ringi.plans.commit_revert import revert_subject, standing
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
@@ -56,6 +56,8 @@ class Undoable(NamedTuple):
     beyond: tuple[str, ...]
     """What commands changed and no undo can restore."""
     emptied: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+    """Commands that were cut off: nobody recorded what they changed."""
     by_commands: frozenset[str] = frozenset()
     """Files that changed while a command ran, most likely because of it."""
     contents: Mapping[str, bytes] = {}
@@ -92,6 +94,7 @@ class _History:
         self._services = services
         self.files: dict[str, _Net] = {}
         self.beyond: list[str] = []
+        self.unknown: list[str] = []
         self.made: set[str] = set()
         self.by_commands: set[str] = set()
         self.newest = ""
@@ -123,7 +126,7 @@ class _History:
     def _effects(self, intent: ExecutionIntent) -> Iterator[tuple[FileChange, str]]:
         for command in self._services.store.commands(intent.id):
             if command.end is None or command.end.settled_by or command.end.exit_code is None:
-                self.beyond.append(" ".join(command.start.argv))
+                self.unknown.append(" ".join(command.start.argv))
                 continue
             self.beyond += command.end.beyond
             for effect in command.end.effects:
@@ -183,10 +186,12 @@ def newest(services: Services) -> str:
 
 
 def _carried_out_at(services: Services, plan_id: str) -> str:
-    """Empty if it changed no files."""
+    """Empty if nothing is left to undo."""
     links = services.store.plan(plan_id).document.state.executions
     done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
-    return max(done) if done and _History(services, plan_id).files else ""
+    history = _History(services, plan_id)
+    open_end = bool(history.unknown) and links[-1].kind == Act.EXECUTE
+    return max(done) if done and (history.files or open_end) else ""
 
 
 def later_changes(services: Services, stored: StoredPlan) -> dict[str, str]:
@@ -203,6 +208,8 @@ def _back(services: Services, stored: StoredPlan, approval: Approval | None = No
     if not history.files:
         if not history.newest:
             raise NothingToUndo(why=Text("plan {plan} was not carried out", plan=name))
+        if history.unknown:
+            raise EffectsUnknown(plan=name, commands=", ".join(history.unknown))
         if stored.document.state.executions[-1].kind != Act.UNDO:
             raise NothingToUndo(why=Text("plan {plan} changed nothing", plan=name))
         raise NothingToUndo(why=Text("plan {plan} is undone already", plan=name))
@@ -227,6 +234,7 @@ def undoable(services: Services, stored: StoredPlan, approval: Approval | None =
         tuple(sorted(found.left)),
         tuple(history.beyond),
         tuple(sorted(emptied)),
+        tuple(history.unknown),
         frozenset(history.by_commands),
         found.contents,
         frozenset(history.files),
@@ -374,6 +382,7 @@ def _carry_out(
         started_at=services.clock.now(),
         emptied=found.emptied,
         refused=found.refused or UNSET,
+        unknown=found.unknown or UNSET,
         commits=True if commit.follows_undo(approval) else UNSET,
     )
 

@@ -2,10 +2,11 @@
 
 import contextlib
 import errno
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from ringi.domain.codec import digest
 from ringi.errors import InTheWay
 from ringi.fs import OsFileSystem, opened, publish
 from ringi.text import Text
@@ -14,6 +15,21 @@ AGENT_FOLDER: Final = ".agent"
 IGNORE_RULES: Final = (
     b"# Written by ringi: everything here but these two can be rebuilt.\n*\n!config.yaml\n!allowed_signers\n"
 )
+
+
+class Sha256(NamedTuple):
+    """Of a file whose bytes the ledger does not have."""
+
+    value: str
+
+
+Expected = Mapping[str, bytes | Sha256 | None]
+"""Files by name; None means that there should be none."""
+
+
+Folder = tuple[str, ...]
+Place = tuple[Folder, Callable[[], Expected]]
+"""A folder, and what should be in it."""
 
 
 class AgentFolder:
@@ -47,16 +63,35 @@ class AgentFolder:
                 publish(folder, ".gitignore", IGNORE_RULES)
             yield folder
 
-    def differing(self, folder: tuple[str, ...], expected: Mapping[str, bytes | None]) -> list[str]:
-        """Names of files that differ from what is expected; None means that there should be no file."""
+    def differing(self, folder: Folder, expected: Expected) -> list[str]:
+        """Names of files that differ from what is expected."""
+        with self._existing(folder) as at:
+            if at is None:
+                return [name for name, data in expected.items() if data is not None]
+            return [name for name, data in expected.items() if not self._is(at, name, data)]
+
+    def names(self, folder: Folder) -> list[str]:
+        """Without the hidden spares of the writer; empty if there is no such folder."""
+        with self._existing(folder) as at:
+            return [] if at is None else [name for name in self._fs.names(at) if not name.startswith(".")]
+
+    @contextlib.contextmanager
+    def _existing(self, folder: Folder) -> Iterator[int | None]:
         with contextlib.ExitStack() as stack:
             at = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
-            for name in folder:
-                try:
+            try:
+                for name in folder:
                     at = stack.enter_context(opened(self._fs, self._fs.open_folder(at, name)))
-                except OSError:
-                    return [name for name, data in expected.items() if data is not None]
-            return [name for name, data in expected.items() if self._found(at, name) != data]
+            except OSError:
+                yield None
+            else:
+                yield at
+
+    def _is(self, at: int, name: str, expected: bytes | Sha256 | None) -> bool:
+        found = self._found(at, name)
+        if isinstance(expected, Sha256):
+            return isinstance(found, bytes) and digest(found) == expected.value
+        return found == expected
 
     def _found(self, at: int, name: str) -> bytes | bool | None:
         """The file's content; None if there is nothing, False if it is not a readable file."""

@@ -207,6 +207,19 @@ class Reader:
         found = self._select(GET_META, key)
         return str(found[0][0]) if found else None
 
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Everything read inside is of one moment, whatever other processes commit."""
+        if self.database.in_transaction:
+            yield
+            return
+        with translated(self.folder):
+            self.database.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self.database.execute("ROLLBACK")
+
     def _select(self, statement: str, *values: object) -> list[Row]:
         with translated(self.folder):
             return self.database.execute(statement, values).fetchall()

@@ -178,9 +178,10 @@ def _logs_break(session_id: object) -> Text:
 
 def verify(ledger: LedgerReader) -> list[Text]:
     """Every break, with its place; an empty list means that everything is consistent."""
-    with translated(ledger.folder):
+    with translated(ledger.folder), ledger.one_moment():
         chain = _Chain(ledger)
         return [
+            *_rolled_back(ledger),
             *chain.breaks(),
             *chain.ends(),
             *chain.documents(),
@@ -378,6 +379,11 @@ class _Chain:
         for (plan_id, _), left in self._requested.items():
             if left > 0:
                 yield Text("plan {plan}: a request for approval is gone", plan=plan_id)
+
+
+def _rolled_back(ledger: LedgerReader) -> Iterator[Text]:
+    if (noted := ledger.noted) and ledger.is_behind(noted):
+        yield Text("the ledger is an older copy: event {seq} was committed and is not in it", seq=noted.seq)
 
 
 def _has_earlier_end(ledger: LedgerReader, hashes: Mapping[str, int]) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import Busy, LedgerUpgraded, StorageFailed
+from ringi.domain.events import EventKind
+from ringi.errors import Busy, LedgerOlder, LedgerUpgraded, StorageFailed
 from ringi.ports import Clock, Ids
 from ringi.store.approvals import Approvals, ApprovalWrites
 from ringi.store.connection import SET_META, require_known_format, translated
@@ -14,11 +15,14 @@ from ringi.store.contents import Contents
 from ringi.store.events import Changed, Events, Known
 from ringi.store.executions import Executions, ExecutionWrites
 from ringi.store.grants import GrantRows, GrantWrites
+from ringi.store.head import Head, Noted
 from ringi.store.plans import Plans, PlanWrites
 from ringi.store.project_state import States, StateWrites
 from ringi.store.runs import Runs, RunWrites
 from ringi.store.sessions import Sessions, SessionWrites
 
+_HASH_OF: Final = "SELECT hash FROM events WHERE seq = ?"
+_STANDING: Final = "SELECT id FROM grants WHERE revoked_at IS NULL ORDER BY at"
 _DROP_META: Final = "DELETE FROM meta WHERE key = ?"
 _ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 
@@ -29,6 +33,29 @@ class LedgerReader(Plans, Sessions, Runs, Approvals, GrantRows, Executions, Stat
     def __init__(self, folder: Path, wait_sec: float) -> None:
         super().__init__(folder, wait_sec)
         self._contents = Contents(folder)
+        self.head = Head(folder)
+        self.noted: Noted | None = None
+        """What was committed at least when the last moment began."""
+
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        if not self.database.in_transaction:
+            # Before it begins: the ledger may be ahead of it, never behind.
+            self.noted = self.head.read()
+        with super().one_moment():
+            yield
+
+    def is_behind(self, noted: Noted) -> bool:
+        """Whether something that was committed is missing. An empty ledger was lost, not rolled back."""
+        with translated(self.folder):
+            found = self.database.execute(_HASH_OF, (noted.seq,)).fetchone()
+            if found is None or found[0] != noted.hash:
+                return self.last_seq() > 0
+            return bool(self.unrevoked(noted))
+
+    def unrevoked(self, noted: Noted) -> list[str]:
+        """Grants that were revoked and are not any more."""
+        return [str(row[0]) for row in self._select(_STANDING) if row[0] in noted.revoked]
 
     def get_bytes(self, sha256: str) -> bytes | None:
         with translated(self.folder):
@@ -68,10 +95,29 @@ class Ledger(LedgerReader):
         self._after_commit = after_commit
         self._known = Known()
         self._workspace_id: str | None = None
-        self._forgot_on = ""
+        self._up_to_date = False
+        """Whether it was found to be no older copy. Nobody can replace it while it is open."""
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
+        with self._transaction() as transaction:
+            if not self._up_to_date:
+                noted = self.head.read()
+                if noted and self.is_behind(noted):
+                    raise LedgerOlder(seq=noted.seq)
+                self._up_to_date = True
+            yield transaction
+
+    def accept_older(self) -> None:
+        """From here on it counts, as after a backup was restored; what was revoked stays revoked."""
+        with self._transaction() as transaction:
+            noted = self.head.read()
+            for grant_id in self.unrevoked(noted) if noted else ():
+                transaction.revoke_grant(grant_id, "again, after the ledger was restored")
+        self.head.note(self.last_seq(), self.last_hash())
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[LedgerTransaction]:
         with translated(self.folder):
             self.database.execute("BEGIN IMMEDIATE")
             transaction = LedgerTransaction(self.database, self._contents, self._clock, self._known)
@@ -86,7 +132,14 @@ class Ledger(LedgerReader):
                 with contextlib.suppress(sqlite3.Error):
                     self.database.execute("ROLLBACK")
                 raise
+        self._note(transaction.changed)
         self._after_commit(self, transaction.changed)
+
+    def _note(self, changed: Changed) -> None:
+        if changed.events:
+            newest = changed.events[-1]
+            ended = [one.event for one in changed.events if one.event.event is EventKind.GRANT_REVOKED]
+            self.head.note(newest.event.seq, newest.hash, [event.subject_id for event in ended])
 
     def checking(self) -> str | None:
         return self.meta("checking")
@@ -103,13 +156,10 @@ class Ledger(LedgerReader):
             self._workspace_id = self.meta("workspace_id") or ""
         return self._workspace_id
 
-    def forget_bytes(self, before: str) -> None:
+    def forget_bytes(self, now: str) -> None:
         """Once a day. Only cleanup: what fails now is done the next time."""
-        day = before[: len("2026-01-31")]
-        if day == self._forgot_on:
-            return
-        self._forgot_on = day
-        failures = (Busy, LedgerUpgraded, StorageFailed, OSError)
-        with contextlib.suppress(*failures), translated(self.folder):
-            require_known_format(self.database, self.folder)
-            self._contents.forget(self.database, before)
+        failures = (Busy, LedgerUpgraded, LedgerOlder, StorageFailed, OSError)
+        with contextlib.suppress(*failures):
+            if before := self._contents.date_to_forget(now):
+                with self.transaction():
+                    self._contents.forget(self.database, before)

@@ -45,6 +45,9 @@ _IDS_FROM: Final = "SELECT id FROM plans WHERE id >= ? AND id < ? ORDER BY id LI
 _REVISION: Final = "SELECT revision FROM plans WHERE id = ?"
 _ALL_IDS: Final = "SELECT id FROM plans ORDER BY number"
 UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
+_ANY_UNFINISHED: Final = (
+    "SELECT 1 FROM executions WHERE result IS NULL UNION ALL SELECT 1 FROM meta WHERE key = 'checking'"
+)
 _SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
 # The statuses of OPEN_SESSIONS: importing the documents takes longer than a list without any session.
 _OPEN_SESSION_REFS: Final = (
@@ -243,4 +246,4 @@ class PlanReader(Reader):
         return [str(row[0]) for row in self._select(_ALL_IDS)]
 
     def any_unfinished(self) -> bool:
-        return bool(self._select(UNFINISHED))
+        return bool(self._select(_ANY_UNFINISHED))

@@ -65,6 +65,8 @@ def name_last_events(database: sqlite3.Connection) -> None:
         database.execute(f"UPDATE {table} SET last_event = COALESCE({newest}, '')")  # noqa: S608  # as above
 
 
+_NUMBERED: Final = ("requests", "approvals", "executions", "commands", "grants")
+
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     (
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -219,5 +221,11 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE plans ADD COLUMN current BOOLEAN NOT NULL DEFAULT FALSE",
         "UPDATE plans SET current = TRUE WHERE id = (SELECT value FROM meta WHERE key = 'current')",
         "DELETE FROM meta WHERE key = 'current'",
+    ),
+    (
+        # The hashes of the diffs in `.agent/`, as JSON by file name.
+        "ALTER TABLE specs ADD COLUMN previews TEXT",
+        # The next number of a row is one more than the largest.
+        *(f"CREATE INDEX {table}_at ON {table} (at)" for table in _NUMBERED),
     ),
 )

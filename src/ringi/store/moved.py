@@ -10,6 +10,7 @@ from ringi.domain import codec
 from ringi.domain.base import Versioned
 from ringi.errors import NothingToAdopt, RingiError
 from ringi.store.connection import DATABASE, GET_META, SET_META
+from ringi.store.head import Head
 from ringi.store.projection import IDENTITY
 
 _ANY_EVENT: Final = "SELECT seq FROM events LIMIT 1"
@@ -54,6 +55,7 @@ class MovedLedger:
             # Made by a first look at the moved workspace; it is still empty.
             own.rename(_free(own.with_name(f"{own.name}.empty")))
         earlier.state.rename(own)
+        _take_along(Head(earlier.state).path, Head(own).path)
         with contextlib.closing(sqlite3.connect(own / DATABASE)) as database, database:
             database.execute(SET_META, ("workspace", str(self._root)))
         return earlier.path
@@ -62,11 +64,17 @@ class MovedLedger:
         """Renames the damaged database and its files."""
         kept = []
         stamp = time.strftime("%Y%m%dT%H%M%S")
+        _take_along(Head(self._state).path, _free(self._state / f"head.damaged-{stamp}"))
         for suffix in ("", "-wal", "-shm"):
             path = self._state / f"{DATABASE}{suffix}"
             if path.exists():
                 kept.append(path.rename(_free(self._state / f"{DATABASE}.damaged-{stamp}{suffix}")))
         return kept
+
+
+def _take_along(path: Path, to: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        path.rename(to)
 
 
 def _free(path: Path) -> Path:

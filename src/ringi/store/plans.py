@@ -42,12 +42,17 @@ _SAVE_PLAN: Final = (
     " last_event = ? WHERE id = ? AND revision = ?"
 )
 _SAVE_SPECS: Final = (
-    "INSERT INTO specs (plan_id, version, document) VALUES (?, ?, ?)"
-    " ON CONFLICT (plan_id, version) DO UPDATE SET document = excluded.document"
+    "INSERT INTO specs (plan_id, version, document, previews) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (plan_id, version) DO UPDATE"
+    " SET document = excluded.document, previews = excluded.previews"
 )
 _OPEN_CHANGE: Final = (
     "INSERT INTO open_changes (plan_id, snapshot_id) VALUES (?, ?)"
     " ON CONFLICT (plan_id) DO UPDATE SET snapshot_id = excluded.snapshot_id"
+)
+_PREVIEWS: Final = (
+    "SELECT s.previews FROM plans p JOIN specs s ON s.plan_id = p.id AND s.version = p.version"
+    " WHERE p.id = ? AND s.previews IS NOT NULL"
 )
 _CLOSE_CHANGE: Final = "DELETE FROM open_changes WHERE plan_id = ?"
 
@@ -60,6 +65,11 @@ class Plans(PlanReader):
     def current(self) -> str | None:
         found = self._select(_CURRENT)
         return str(found[0][0]) if found and found[0][1] not in ENDED else None
+
+    def previews(self, plan_id: str) -> dict[str, str] | None:
+        """The hash of each diff in `.agent/`, by file name; None if an earlier version wrote them."""
+        found = self._select(_PREVIEWS, plan_id)
+        return codec.trusted(as_bytes(found[0][0]), dict[str, str], "previews") if found else None
 
     def record(self, plan_id: str) -> PlanRecord:
         """With its requests, approvals, events and executions, read in one query."""
@@ -86,7 +96,7 @@ class PlanWrites(EventLog):
         return load_plan(self._database, plan_id)
 
     def add_plan(self, document: PlanDocument, *events: NewEvent, current: bool = True) -> StoredPlan:
-        document = _write_specs(self._database, document, None)
+        document = self._write_specs(document, None)
         now, text = self._clock.now(), _without_specs(document)
         hash_ = self._add_plan_events(document, text, now, events)
         try:
@@ -108,7 +118,7 @@ class PlanWrites(EventLog):
         return stored
 
     def save_plan(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan:
-        document = _write_specs(self._database, document, stored.document)
+        document = self._write_specs(document, stored.document)
         text, now, read = _without_specs(document), self._clock.now(), stored.revision
         stored = StoredPlan(document, read + 1, stored.number)
         hash_ = self._add_plan_events(document, text, now, events)
@@ -129,6 +139,20 @@ class PlanWrites(EventLog):
         self.changed.plans[stored.document.plan.id] = stored
         return stored
 
+    def _write_specs(self, document: PlanDocument, earlier: PlanDocument | None) -> PlanDocument:
+        """The specs have a row of their own, so that a change of status does not write them again.
+
+        A plan that was only proposed has none yet.
+        """
+        specs, plan = document.state.action_specs, document.plan
+        if earlier and specs is earlier.state.action_specs and plan.version == earlier.plan.version:
+            return document
+        data = codec.canonical(specs)
+        if specs or earlier:
+            previews = _hashes(self.changed.diffs.get(plan.id))
+            self._database.execute(_SAVE_SPECS, (plan.id, plan.version, data.decode(), previews))
+        return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
+
     def clear_current(self) -> None:
         self._database.execute(_CLEAR_CURRENT)
 
@@ -139,28 +163,18 @@ class PlanWrites(EventLog):
         self.changed.held_back = True
 
 
+def _hashes(diffs: Mapping[str, bytes] | None) -> str | None:
+    if diffs is None:
+        return None
+    return codec.canonical({name: codec.digest(data) for name, data in diffs.items()}).decode()
+
+
 def _about(document: PlanDocument, text: str) -> About:
     state = document.state
     paths = {spec.base.path for spec in state.action_specs if spec.base.path}
     counts = Counts(files=len(paths), specs=len(state.action_specs))
     risk_score = state.previews.risk_score if state.previews else 0.0
     return About(subject.plan(document.plan.id), text, counts, risk_score)
-
-
-def _write_specs(
-    database: sqlite3.Connection, document: PlanDocument, earlier: PlanDocument | None
-) -> PlanDocument:
-    """The specs have a row of their own, so that a change of status does not write them again.
-
-    A plan that was only proposed has none yet.
-    """
-    specs, version = document.state.action_specs, document.plan.version
-    if earlier and specs is earlier.state.action_specs and version == earlier.plan.version:
-        return document
-    data = codec.canonical(specs)
-    if specs or earlier:
-        database.execute(_SAVE_SPECS, (document.plan.id, version, data.decode()))
-    return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
 
 
 def _note_change(database: sqlite3.Connection, document: PlanDocument) -> None:

@@ -4,6 +4,8 @@ import contextlib
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +13,10 @@ from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import PlanDocument, PlanPage, change_plan_of
-from ringi.domain.subject import Subject, SubjectKind
+from ringi.domain.subject import SESSION_PREFIX, Subject, SubjectKind
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, publish
-from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
+from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place, Sha256
 from ringi.store.events import Changed
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import wait_for
@@ -26,6 +28,7 @@ IDENTITY: Final = (AGENT_FOLDER, "workspace.json")
 RECENT: Final = 100
 PAGE_SIZE: Final = 100
 _EVENTS: Final = "events.jsonl"
+_INDEX: Final = "index.json"
 _PREVIEW: Final = "preview"
 _SOMETIMES: Final = frozenset(["change-plan.json", "approval.json", "result.json"])
 """Optional files."""
@@ -40,6 +43,58 @@ _WAIT_SEC: Final = 10.0
 """Far longer than writing takes; a process that holds it longer was suspended."""
 
 
+class _Comparison:
+    """What should be in `.agent/`, and what is there."""
+
+    def __init__(self, agent: AgentFolder, sessions: SessionFiles) -> None:
+        self._agent = agent
+        self._sessions = sessions
+
+    def foreign(self, ledger: LedgerReader) -> list[str]:
+        """Plans and sessions in `.agent/` that the ledger does not know, as paths below the workspace."""
+        # The files first: what is written was committed before.
+        plans, sessions = self._agent.names(PLANS), self._sessions.names()
+        ids = ledger.plan_ids()
+        known = {*ids, _INDEX, _HISTORY}
+        # A ledger without any was lost: they are what comes back.
+        found = ["/".join((*PLANS, name)) for name in plans if ids and name not in known]
+        return sorted(found) + self._sessions.foreign(ledger, sessions)
+
+    def differing(
+        self, ledger: LedgerReader, subject_id: str, among: Collection[Folder] = ()
+    ) -> Iterator[tuple[Folder, str]]:
+        if subject_id.startswith(SESSION_PREFIX):
+            places = self._sessions.places_of(ledger, subject_id)
+        elif subject_id:
+            places = self._places_of(ledger, subject_id)
+        else:
+            places = chain(self._plan_places(ledger), self._sessions.places(ledger))
+        for folder, expected in places:
+            if not among or folder in among:
+                yield from ((folder, name) for name in self._agent.differing(folder, expected()))
+
+    def _plan_places(self, ledger: LedgerReader) -> Iterator[Place]:
+        for plan_id in ledger.plan_ids():
+            yield from self._places_of(ledger, plan_id)
+        if count := ledger.count():
+            yield PLANS, lambda: {_INDEX: _index(ledger)}
+            pages = range(1, _page_of(count - RECENT) + 1)
+            yield (*PLANS, _HISTORY), lambda: {_page_name(page): _page(ledger, page) for page in pages}
+
+    def _places_of(self, ledger: LedgerReader, plan_id: str) -> Iterator[Place]:
+        folder = (*PLANS, plan_id)
+        yield folder, partial(_expected, ledger, plan_id)
+        yield (*folder, _PREVIEW), partial(self.previews, ledger, plan_id)
+
+    def previews(self, ledger: LedgerReader, plan_id: str) -> Expected:
+        """Those that are there: the ledger has their hashes, so it cannot write them again."""
+        known = ledger.previews(plan_id)
+        if known is None:  # of an earlier version
+            return {}
+        names = self._agent.names((*PLANS, plan_id, _PREVIEW))
+        return {name: Sha256(known[name]) if name in known else None for name in names}
+
+
 class Projection:
     def __init__(self, root: Path, lock: Path) -> None:
         self._root = root
@@ -47,6 +102,7 @@ class Projection:
         self._fs = OsFileSystem()
         self._agent = AgentFolder(root)
         self._sessions = SessionFiles(self._agent)
+        self._comparison = _Comparison(self._agent, self._sessions)
         self._identity_written = False
         self.problem: RingiError | None = None
         """The last write error; the ledger has everything all the same."""
@@ -56,12 +112,7 @@ class Projection:
             return
         try:
             with self._locked() as marker:
-                since = list(ledger.events(after=_marked(marker))) or changed.events
-                if not self._identity_written:
-                    self._write_identity(ledger)
-                self._show(ledger, changed, {logged.event.subject for logged in since})
-                if since:
-                    _mark(marker, since[-1].event.seq)
+                self._write_since(ledger, marker, changed)
         except RingiError as error:
             self.problem = error
         except OSError as error:
@@ -69,12 +120,20 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             )
 
+    def _write_since(self, ledger: LedgerReader, marker: int, changed: Changed) -> None:
+        since = list(ledger.events(after=_marked(marker))) or changed.events
+        if not self._identity_written:
+            self._write_identity(ledger)
+        self._show(ledger, changed, {logged.event.subject for logged in since})
+        if since:
+            _mark(marker, since[-1].event.seq)
+
     def _show(self, ledger: LedgerReader, changed: Changed, since: Collection[Subject]) -> None:
         """Also writes what a process committed before it died."""
         missed = {name for kind, name in since if kind is SubjectKind.PLAN} - changed.plans.keys()
         if changed.plans or missed:
             with self._agent.folder(*PLANS) as plans:
-                if self._fs.entry(plans, "index.json") is None and ledger.count() > len(changed.plans):
+                if self._fs.entry(plans, _INDEX) is None and ledger.count() > len(changed.plans):
                     self._write_all(ledger, changed.diffs)
                 else:
                     self._write_changed(ledger, plans, changed, missed)
@@ -89,6 +148,7 @@ class Projection:
         for plan_id in missed:
             found = ledger.plan(plan_id)
             self._write_plan(ledger, plans, found.document, None)
+            self._drop_altered_previews(ledger, plan_id)  # of an earlier version of the plan
             self._write_pages(ledger, plans, found.number, new=True)
 
     def rebuild(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
@@ -103,29 +163,20 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             ) from None
 
-    def differences(self, ledger: LedgerReader) -> list[str]:
+    def differences(self, ledger: LedgerReader, subject_id: str = "") -> list[str]:
         """Files that are missing or differ from the ledger, as paths below the workspace."""
-        found = []
-        base = "/".join(PLANS)
-        for plan_id in ledger.plan_ids():
-            expected = _plan_files(ledger, ledger.plan(plan_id).document)
-            expected[_EVENTS] = _event_lines(ledger, plan_id, after=0)
-            found += [
-                f"{base}/{plan_id}/{name}" for name in self._agent.differing((*PLANS, plan_id), expected)
-            ]
-            folder = self._root.joinpath(*PLANS, plan_id)
-            unknown = [name for name in sorted(_SOMETIMES - {*expected}) if os.path.lexists(folder / name)]
-            found += [f"{base}/{plan_id}/{name}" for name in unknown]
-        if ledger.count():
-            found += [
-                f"{base}/{name}" for name in self._agent.differing(PLANS, {"index.json": _index(ledger)})
-            ]
-        for page in range(1, _page_of(ledger.count() - RECENT) + 1):
-            expected = {_page_name(page): _page(ledger, page)}
-            found += [
-                f"{base}/{_HISTORY}/{name}" for name in self._agent.differing((*PLANS, _HISTORY), expected)
-            ]
-        return found + self._sessions.differences(ledger)
+        with ledger.one_moment():
+            found = list(self._comparison.differing(ledger, subject_id))
+        if not found:
+            return []
+        # Other processes commit and write meanwhile: look again at these while nobody writes.
+        with contextlib.suppress(Busy, OSError), self._locked() as marker, ledger.one_moment():
+            self._write_since(ledger, marker, Changed())
+            found = list(self._comparison.differing(ledger, subject_id, {folder for folder, _ in found}))
+        return ["/".join((*folder, name)) for folder, name in found]
+
+    def foreign(self, ledger: LedgerReader) -> list[str]:
+        return self._comparison.foreign(ledger)
 
     def _write_all(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         self._write_identity(ledger)
@@ -135,6 +186,7 @@ class Projection:
                 with self._agent.subfolder(plans, plan_id) as folder, contextlib.suppress(FileNotFoundError):
                     self._fs.remove(folder, _EVENTS)
                 self._write_plan(ledger, plans, stored.document, (diffs or {}).get(plan_id))
+                self._drop_altered_previews(ledger, plan_id)
             for page in range(1, _page_of(ledger.count() - RECENT) + 1):
                 self._write_page(ledger, plans, page)
             self._write_index(ledger, plans)
@@ -157,6 +209,14 @@ class Projection:
                         self._fs.remove(preview, name)
                     for name, data in diffs.items():
                         publish(preview, name, data)
+
+    def _drop_altered_previews(self, ledger: LedgerReader, plan_id: str) -> None:
+        place = (*PLANS, plan_id, _PREVIEW)
+        altered = self._agent.differing(place, self._comparison.previews(ledger, plan_id))
+        if altered:
+            with self._agent.folder(*place) as preview:
+                for name in altered:
+                    self._fs.remove(preview, name)
 
     def _append_events(self, ledger: LedgerReader, folder: int, plan_id: str) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -181,7 +241,7 @@ class Projection:
             self._identity_written = True
 
     def _write_index(self, ledger: LedgerReader, plans: int) -> None:
-        publish(plans, "index.json", _index(ledger))
+        publish(plans, _INDEX, _index(ledger))
 
     def _write_pages(self, ledger: LedgerReader, plans: int, number: int, *, new: bool) -> None:
         """The plan's own page once it is no longer among the newest; a new plan pushes another one out."""
@@ -268,6 +328,11 @@ def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes
         # If the ledger lost them, verifying the log reports it.
         files |= {"result.json": codec.pretty(results[-1])} if results else {}
     return files
+
+
+def _expected(ledger: LedgerReader, plan_id: str) -> Expected:
+    files = _plan_files(ledger, ledger.plan(plan_id).document)
+    return {**dict.fromkeys(sorted(_SOMETIMES)), **files, _EVENTS: _event_lines(ledger, plan_id, after=0)}
 
 
 def _index(ledger: LedgerReader) -> bytes:

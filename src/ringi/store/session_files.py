@@ -2,7 +2,8 @@
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from ringi.domain import codec
@@ -10,7 +11,7 @@ from ringi.domain.session import PlanningSession, SessionStatus
 from ringi.domain.subject import Subject, SubjectKind
 from ringi.fs import OsFileSystem, open_own, publish
 from ringi.ports import StoredSession
-from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder
+from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Place
 from ringi.store.ledger import LedgerReader
 from ringi.store.sessions import LOG_PHASES
 
@@ -59,15 +60,21 @@ class SessionFiles:
                         with contextlib.suppress(FileNotFoundError):
                             self._fs.remove(folder, name)
 
-    def differences(self, ledger: LedgerReader) -> list[str]:
-        """Files that are missing or differ from the ledger, as paths below the workspace."""
-        found = []
+    def places(self, ledger: LedgerReader) -> Iterator[Place]:
         for session_id in ledger.session_ids():
-            session = {file_name(session_id): codec.pretty(ledger.session(session_id).session)}
-            found += _below(SESSIONS, self._agent.differing(SESSIONS, session))
-            logs, place = _expected(_logs(ledger, session_id)), (*LOGS, session_id)
-            found += _below(place, self._agent.differing(place, logs))
-        return found
+            yield from self.places_of(ledger, session_id)
+
+    def places_of(self, ledger: LedgerReader, session_id: str) -> Iterator[Place]:
+        yield SESSIONS, partial(_session_file, ledger, session_id)
+        yield (*LOGS, session_id), partial(_log_files, ledger, session_id)
+
+    def names(self) -> list[str]:
+        return self._agent.names(SESSIONS)
+
+    def foreign(self, ledger: LedgerReader, names: Collection[str]) -> list[str]:
+        """Those of the names that the ledger does not know, as paths below the workspace."""
+        known = {file_name(session_id) for session_id in ledger.session_ids()}
+        return ["/".join((*SESSIONS, name)) for name in sorted(names) if known and name not in known]
 
     def _write(self, session: PlanningSession) -> None:
         with self._agent.folder(*SESSIONS) as folder:
@@ -100,8 +107,12 @@ def _expected(logs: Mapping[str, bytes]) -> dict[str, bytes | None]:
     return {log_name(phase): logs.get(log_name(phase)) for phase in LOG_PHASES}
 
 
-def _below(folder: tuple[str, ...], names: list[str]) -> list[str]:
-    return ["/".join((*folder, name)) for name in names]
+def _session_file(ledger: LedgerReader, session_id: str) -> Expected:
+    return {file_name(session_id): codec.pretty(ledger.session(session_id).session)}
+
+
+def _log_files(ledger: LedgerReader, session_id: str) -> Expected:
+    return _expected(_logs(ledger, session_id))
 
 
 def _append(ledger: LedgerReader, folder: int, session_id: str, phase: SessionStatus) -> None:

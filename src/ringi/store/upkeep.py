@@ -4,17 +4,20 @@ import contextlib
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from ringi.domain.session import SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.store.connection import DATABASE, SET_META, translated
 from ringi.store.integrity import verify
-from ringi.store.ledger import Ledger
+from ringi.store.ledger import Ledger, LedgerReader
 from ringi.store.projection import PLANS, Projection
 from ringi.store.session_files import LOGS, SESSIONS, log_name
 from ringi.store.sessions import LOG_PHASES
 from ringi.text import Text
+
+_WAIT_SEC: Final = 10.0
 
 
 class LedgerUpkeep:
@@ -48,15 +51,31 @@ class LedgerUpkeep:
     def breaks(self) -> list[Text]:
         return verify(self._ledger)
 
+    def is_older(self) -> bool:
+        noted = self._ledger.head.read()
+        return noted is not None and self._ledger.is_behind(noted)
+
+    def accept_older(self) -> None:
+        self._ledger.accept_older()
+
     def flush(self) -> None:
         self._flush()
 
     def problem(self) -> RingiError | None:
         return self._projection.problem
 
-    def differences(self) -> list[str]:
+    def differences(self, subject_id: str = "") -> list[str]:
         self._flush()
-        return self._projection.differences(self._ledger)
+        with self._reader() as reader:
+            return self._projection.differences(reader, subject_id)
+
+    def foreign(self) -> list[str]:
+        with self._reader() as reader:
+            return self._projection.foreign(reader)
+
+    def _reader(self) -> contextlib.closing[LedgerReader]:
+        """A connection of its own: the caller may be looking at one moment."""
+        return contextlib.closing(LedgerReader(self._ledger.folder, _WAIT_SEC))
 
     def write_anew(self) -> None:
         self._projection.rebuild(self._ledger)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import NamedTuple
 
-from ringi.errors import LedgerCorrupt, RingiError
+from ringi.errors import LedgerCorrupt, NoChannel, RingiError
 from ringi.fs import OsFileSystem
 from ringi.ports import LedgerFiles
 from ringi.process import sandbox
@@ -23,6 +23,7 @@ from ringi.workspace.places import Places
 
 REPAIR = "ringi doctor --repair"
 ADOPT = "ringi doctor --adopt"
+ACCEPT = "ringi doctor --accept-backup"
 _SHOWN = 5
 
 
@@ -104,6 +105,14 @@ class Doctor:
         earlier = self._ledger_files.adopt()
         return Text("the ledger of {path} now belongs to this workspace", path=str(earlier))
 
+    def accept_backup(self) -> Text:
+        with self._opened() as workspace:
+            if refusal := workspace.person.refusal():
+                raise NoChannel(why=refusal, command=ACCEPT)
+            workspace.upkeep.accept_older()
+            workspace.upkeep.write_anew()
+        return Text("the ledger counts as it is; what was revoked stays revoked")
+
     def _settings(self) -> Iterator[Finding]:
         try:
             found = self._configuration()
@@ -148,15 +157,19 @@ def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:
         name = workspace.plan_name(result.plan_id)
         text = Text("an interrupted execution of {plan} was finished or rolled back", plan=name)
         yield Finding(Mark.NOTE, text, f"ringi show {name}")
+    if workspace.upkeep.is_older():
+        text = Text("the ledger is an older copy of itself; nothing is written to it")
+        yield Finding(Mark.BAD, text, ACCEPT)
     breaks = workspace.verify_log()
     if breaks:
         yield Finding(Mark.BAD, Text("the log is broken: {first}", first=breaks[0]), "ringi log --verify")
     else:
         yield Finding(Mark.GOOD, Text("the log is unbroken"))
-    if not workspace.plan.list(limit=1) and (lost := len(workspace.upkeep.written_plans())):
+    # The files first: what another process commits meanwhile is in the ledger before it is written.
+    if (lost := len(workspace.upkeep.written_plans())) and not workspace.plan.list(limit=1):
         text = Text("the ledger has no plan, but .agent has {count}", count=lost)
         yield Finding(Mark.BAD, text, REPAIR)
-    if not workspace.sessions.session_ids() and (lost := len(workspace.upkeep.written_sessions())):
+    if (lost := len(workspace.upkeep.written_sessions())) and not workspace.sessions.session_ids():
         text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
         yield Finding(Mark.BAD, text, REPAIR)
 
@@ -171,6 +184,9 @@ def _projections(workspace: OpenWorkspace) -> Iterator[Finding]:
         )
     if len(wrong) > _SHOWN:
         yield Finding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)
+    for path in workspace.upkeep.foreign():
+        text = Text("{path} is not from this ledger; ringi does not rely on it", path=path)
+        yield Finding(Mark.BAD, text, f"rm -r {shlex.quote(path)}")
 
 
 def _file_system(workspace: OpenWorkspace) -> Iterator[Finding]:

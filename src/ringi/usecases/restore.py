@@ -11,10 +11,10 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
 from ringi.domain.session import LogEntry, PlanningSession, ProjectFacts, SessionStatus
 from ringi.domain.subject import is_plan_id
-from ringi.errors import BadDocument, NotFound, RingiError, SessionRace, Unreadable
+from ringi.errors import BadDocument, RingiError, SessionRace, Unreadable
 from ringi.planning.save import with_paths
 from ringi.planning.take_in import read_session, taken
-from ringi.ports import NewEvent, Store
+from ringi.ports import NewEvent
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 
@@ -22,49 +22,50 @@ _LARGEST = codec.MAX_DOCUMENT_BYTES
 
 
 def restore_plans(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
-    """How many plans were restored, and why others were not. Leaves plans in the ledger alone."""
+    """How many plans were restored, and why others were not. None if the ledger has any: it is not lost."""
     root, store = workspace.places.root, workspace.services.store
     taken, problems = [], []
-    for path in workspace.upkeep.written_plans():
+    for path in [] if store.refs(limit=1, discarded=True) else workspace.upkeep.written_plans():
         try:
             document = _read(path)
         except RingiError as error:
             problems.append(_problem(root, path, error))
             continue
         named = document.plan.id == path.parent.name and is_plan_id(document.plan.id)
-        if named and not _known(store, document.plan.id):
+        if named:
             taken.append(document)
-    for document in sorted(taken, key=lambda document: document.plan.created_at):
+    if taken:
+        event = NewEvent(EventKind.TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such plan")
         with store.transaction() as transaction:
-            event = NewEvent(EventKind.TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such plan")
-            transaction.add_plan(document, event, current=False)
+            for document in sorted(taken, key=lambda document: document.plan.created_at):
+                transaction.add_plan(document, event, current=False)
     return len(taken), problems
 
 
 def restore_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
-    """How many planning sessions were restored, and why others were not. Leaves those in the ledger alone."""
+    """How many planning sessions were restored, and why others were not. None if the ledger has any."""
     root, sessions = workspace.places.root, workspace.sessions
-    known = set(sessions.session_ids())
-    found, problems, count = [], [], 0
-    for path in workspace.upkeep.written_sessions():
-        if path.stem not in known:
-            try:
-                found.append(_read_session(path))
-            except RingiError as error:
-                problems.append(_problem(root, path, error))
-    for session in sorted(found, key=lambda session: session.created_at):
-        logs = _read_logs(workspace.upkeep.written_logs(session.session_id))
-        state = with_paths(taken(session, ProjectFacts()), logs)
-        reason = "from .agent, as the ledger had no such session"
-        event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, reason)
+    found, problems = [], []
+    for path in [] if sessions.session_ids() else workspace.upkeep.written_sessions():
         try:
-            with sessions.transaction() as transaction:
+            found.append(_read_session(path))
+        except RingiError as error:
+            problems.append(_problem(root, path, error))
+    if not found:
+        return 0, problems
+    event = NewEvent(
+        EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such session"
+    )
+    try:
+        with sessions.transaction() as transaction:
+            for session in sorted(found, key=lambda session: session.created_at):
+                logs = _read_logs(workspace.upkeep.written_logs(session.session_id))
+                state = with_paths(taken(session, ProjectFacts()), logs)
                 transaction.add_session(state.session, state.facts, event, logs)
-        except SessionRace:
-            # Another process has just restored it.
-            continue
-        count += 1
-    return count, problems
+    except SessionRace:
+        # Another process has just restored them.
+        return 0, problems
+    return len(found), problems
 
 
 def _problem(root: Path, path: Path, error: RingiError) -> Text:
@@ -118,11 +119,3 @@ def _read(path: Path) -> PlanDocument:
         superseded = msgspec.structs.replace(document.change, superseded_at=document.plan.created_at)
         document = msgspec.structs.replace(document, change=superseded)
     return msgspec.structs.replace(document, approval=None, result=None)
-
-
-def _known(store: Store, plan_id: str) -> bool:
-    try:
-        store.ref(plan_id)
-    except NotFound:
-        return False
-    return True

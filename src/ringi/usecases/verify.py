@@ -8,6 +8,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
@@ -19,7 +20,7 @@ from ringi.domain import subject as subjects
 from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, SessionSubject
 from ringi.domain.events import EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionIntent, OpStatus
-from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, SpecKind
+from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
 from ringi.domain.subject import Subject
 from ringi.domain.verdict import (
     FileStanding,
@@ -72,13 +73,15 @@ class SessionVerdict(NamedTuple):
 
 
 def verify_plan(workspace: OpenWorkspace, plan_id: str) -> Proven:
-    return Examination(workspace).plan(plan_id).document
+    with workspace.one_moment():
+        return Examination(workspace).plan(plan_id).document
 
 
 class Examination:
-    """Reads the whole ledger once, then verifies any of its plans."""
+    """Reads the whole ledger once, then verifies any of its plans. To be used inside `one_moment`."""
 
-    def __init__(self, workspace: OpenWorkspace) -> None:
+    def __init__(self, workspace: OpenWorkspace, *, every: bool = False) -> None:
+        """`every` if all of them are to be verified: then the files in `.agent/` are compared once."""
         services = workspace.services
         self._workspace = workspace
         self._store = services.store
@@ -87,10 +90,20 @@ class Examination:
         self._commits = services.commits
         self._breaks = workspace.verify_log()
         self._histories: dict[str, _History] = {}
+        self._writes = _Writes(self._store, self._history)
+        self._differences = self._differing_files() if every else None
+        self.foreign = tuple(workspace.upkeep.foreign())
+        """Plans and sessions in `.agent/` that the ledger does not know."""
+
+    def _differing_files(self, subject_id: str = "") -> list[str]:
         try:
-            self._forged = workspace.upkeep.differences()
+            return self._workspace.upkeep.differences(subject_id)
         except _UNREADABLE:  # the log check reports unreadable rows
-            self._forged = []
+            return []
+
+    def _forged(self, subject_id: str) -> tuple[str, ...]:
+        found = self._differing_files(subject_id) if self._differences is None else self._differences
+        return tuple(path for path in found if subject_id in path)
 
     def carried_out(self) -> Iterator[str]:
         """The ids of plans that were carried out, at least in part or possibly; newest first."""
@@ -117,7 +130,7 @@ class Examination:
                 problems += doubts(facts, approval)
             problems += _Held(facts, approvals).doubts(executions)
             history = self._history(plan_id)
-            files = self._files(plan_id, history)
+            files = self._files(history)
             commit = _commit(self._store.events(plan_id), approvals, executions, self._commits)
             problems += commit.doubts
         except _UNREADABLE as error:
@@ -135,7 +148,7 @@ class Examination:
             unrecorded=tuple(history.unrecorded),
             log_ok=not self._breaks,
             problems=tuple(map(str, problems)),
-            forged=tuple(path for path in self._forged if f"/{plan_id}/" in path),
+            forged=self._forged(plan_id),
             commit=commit.document,
         )
         return Verdict(document, tuple(problems), commit)
@@ -176,7 +189,7 @@ class Examination:
             approval=given,
             log_ok=not self._breaks,
             problems=tuple(map(str, problems)),
-            forged=tuple(path for path in self._forged if session_id in path),
+            forged=self._forged(session_id),
         )
         return SessionVerdict(document, tuple(problems))
 
@@ -190,10 +203,10 @@ class Examination:
             self._histories[plan_id] = _History(self._store, self._store.executions(plan_id))
         return self._histories[plan_id]
 
-    def _files(self, plan_id: str, history: "_History") -> list[ProvenFile]:
+    def _files(self, history: "_History") -> list[ProvenFile]:
         standing = {path: one for path, one in history.files.items() if not one.undone}
         changed = set(self._differing({path: one.after for path, one in standing.items()}))
-        since = self._since(plan_id, {path: standing[path].at for path in changed}) if changed else {}
+        since = self._since({path: standing[path].at for path in changed}) if changed else {}
         found = []
         for path, one in history.files.items():
             status = FileStanding.UNDONE if one.undone else FileStanding.AS_APPROVED
@@ -205,18 +218,11 @@ class Examination:
     def _differing(self, expected: Mapping[str, FileState | None]) -> list[str]:
         return differing(self._tree, [FileChange("", path, state, None) for path, state in expected.items()])
 
-    def _since(self, plan_id: str, times: Mapping[str, str]) -> dict[str, str]:
+    def _since(self, times: Mapping[str, str]) -> dict[str, str]:
         """The plans that wrote the current content, by path."""
-        newest: dict[str, tuple[str, str, FileState | None]] = {}
-        earliest = min(times.values())
-        for ref in self._store.refs(discarded=True):
-            if ref.id == plan_id or ref.updated_at <= earliest:
-                continue
-            for path, one in self._history(ref.id).files.items():
-                if path in times and one.at > max(times[path], newest.get(path, ("",))[0]):
-                    newest[path] = one.at, ref.name, one.after
-        others = set(self._differing({path: state for path, (_, _, state) in newest.items()}))
-        return {path: name for path, (_, name, _) in newest.items() if path not in others}
+        newest = self._writes.after(times)
+        others = set(self._differing({path: one.after for path, (_, one) in newest.items()}))
+        return {path: name for path, (name, _) in newest.items() if path not in others}
 
 
 class _Written(NamedTuple):
@@ -227,6 +233,28 @@ class _Written(NamedTuple):
     at: str
     undone: bool
     command: str
+
+
+class _Writes:
+    """The last plan that wrote each file. Reads each plan once, the newest first, and no more than needed."""
+
+    def __init__(self, store: Store, history: "Callable[[str], _History]") -> None:
+        self._store = store
+        self._history = history
+        self._left: list[PlanRef] | None = None
+        self._newest: dict[str, tuple[str, _Written]] = {}
+
+    def after(self, times: Mapping[str, str]) -> dict[str, tuple[str, _Written]]:
+        """By path, the name of the plan and what it wrote, if that was later than the given time."""
+        if self._left is None:
+            self._left = sorted(self._store.refs(discarded=True), key=attrgetter("updated_at"))
+        while self._left and self._left[-1].updated_at > min(times.values()):
+            ref = self._left.pop()
+            for path, one in self._history(ref.id).files.items():
+                if path not in self._newest or one.at > self._newest[path][1].at:
+                    self._newest[path] = ref.name, one
+        found = {path: self._newest[path] for path in times if path in self._newest}
+        return {path: (name, one) for path, (name, one) in found.items() if one.at > times[path]}
 
 
 class _History:

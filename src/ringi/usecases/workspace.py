@@ -9,7 +9,7 @@ from ringi.approvals.grant import Grants
 from ringi.domain.events import LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.session import is_session
-from ringi.errors import Busy, NotFound
+from ringi.errors import Busy, LedgerOlder, NotFound
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
@@ -95,6 +95,10 @@ class OpenWorkspace:
                     return find(name)
             raise
 
+    def one_moment(self) -> contextlib.AbstractContextManager[None]:
+        """What is read from the ledger inside is of one moment, whatever other processes commit."""
+        return self.services.store.one_moment()
+
     def verify_log(self) -> list[Text]:
         """Every place where the ledger was altered; empty if it is sound."""
         return self.upkeep.breaks()
@@ -105,6 +109,8 @@ class OpenWorkspace:
 
     def recover_if_needed(self) -> None:
         if self.services.store.unfinished() or self.services.store.checking():
-            # Busy: not interrupted, somebody is carrying it out right now.
-            with contextlib.suppress(Busy):
+            if self.services.lock.is_held():
+                return  # not interrupted: somebody is carrying it out right now
+            # An older ledger is only read.
+            with contextlib.suppress(Busy, LedgerOlder):
                 self.recovered = tuple(self.plan.recover())

@@ -31,7 +31,7 @@ def _users(root: Path, environment: Mapping[str, str]) -> SignerList | None:
         data = users_bytes(place)
     except (OSError, InTheWay):
         return None
-    return SignerList(str(file), data) if data else None
+    return None if data is None else SignerList(str(file), data)
 
 
 def _projects(root: Path, environment: Mapping[str, str]) -> SignerList | None:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Self
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.domain.base import prepared
 from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
@@ -270,7 +271,7 @@ def _taken_up(path: Path) -> Imprint | None:
     try:
         data = path.read_bytes()
         path.unlink()
-        return msgspec.msgpack.decode(data, type=Imprint)
+        return msgspec.msgpack.decode(data, type=prepared(Imprint))
     except (OSError, msgspec.MsgspecError):
         return None
 

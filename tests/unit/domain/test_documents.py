@@ -80,7 +80,7 @@ FIELDS: dict[type[Document], str] = {
     approval.NoChannelFound: "why",
     execution.FileOpOutcome: "spec_id path status detail exit_code output later_lines",
     execution.ExecutionIntent: "schema_version id kind plan_id plan_version approval_id changes"
-    " new_folders started_at emptied steps refused commits",
+    " new_folders started_at emptied steps refused unknown commits",
     execution.ExecutionResult: "schema_version execution_id plan_id kind overall_success results"
     " started_at finished_at recovered kept commit",
     events.Counts: "files specs",

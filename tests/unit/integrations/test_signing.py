@@ -18,6 +18,7 @@ from ringi.domain.approval import NAMESPACE
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
+    SignatureUnchecked,
     SigningFailed,
     UnlistedKey,
     WrongNamespace,
@@ -257,7 +258,7 @@ def test_other_line_ends_and_widths_are_the_same_signature(keys: Keys, genuine: 
 
 def test_without_ssh_keygen_nothing_counts(keys: Keys, genuine: str, tmp_path: Path):
     lists = [SignerList("mine", f"hanako {public(keys.mine)}\n".encode())]
-    with pytest.raises(SignatureRefused, match="ssh-keygen is not installed"):
+    with pytest.raises(SignatureUnchecked, match="ssh-keygen is not installed"):
         SshSignatures(lambda: lists, str(tmp_path)).signer(MESSAGE, genuine)
     with pytest.raises(SigningFailed, match="ssh-keygen is not installed"):
         sign(keys.mine, MESSAGE, {"PATH": str(tmp_path)})

@@ -28,8 +28,21 @@ from ringi.store.contents import Contents
 from ringi.store.lists import PlanReader
 from ringi.store.migrations import MIGRATIONS
 from ringi.wiring.system import SystemClock
-from tests.helpers import approved, assert_whole, kinds, ledger_of, open_scratch, proposed, undo, write
+from tests.helpers import (
+    FILES,
+    approved,
+    assert_whole,
+    create,
+    kinds,
+    ledger_of,
+    open_scratch,
+    proposed,
+    set_clock,
+    undo,
+    write,
+)
 
+DAY = 86400
 FAR = "9999-01-01T00:00:00.000000Z"
 TABLES = {"meta", "plans", "specs", "events", "requests", "approvals", "executions", "contents"}
 STATE = ProjectState(
@@ -103,7 +116,7 @@ def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
     before = path.read_bytes()
-    with pytest.raises(NewerVersion, match="format 99, this one knows 5") as caught:
+    with pytest.raises(NewerVersion, match="format 99, this one knows 6") as caught:
         open_scratch(tmp_path)
     assert caught.value.exit_code == 1
     assert path.read_bytes() == before
@@ -132,7 +145,8 @@ def test_old_bytes_of_an_upgraded_ledger_are_kept(ws):
     with ledger.transaction() as transaction:
         transaction.put_bytes(b"old", "2026-01-01")
     migrated(ledger.folder, "CREATE TABLE later (x TEXT)")
-    ledger.forget_bytes(FAR)
+    ledger.forget_bytes("2026-02-01T00:00:00Z")
+    ledger.forget_bytes("2026-02-03T00:00:00Z")
     assert ledger.get_bytes(codec.digest(b"old")) == b"old"
 
 
@@ -338,11 +352,53 @@ def test_what_is_no_longer_to_be_kept_is_forgotten(ws):
         transaction.put_bytes(b"longer", clock.after(10))
         transaction.put_bytes(b"longer", clock.after(-10))
     ledger.forget_bytes(clock.now())
+    assert ledger.get_bytes(codec.digest(large)) == large, "this may be a wrong clock"
+    ledger.forget_bytes(clock.after(2 * DAY))
     assert ledger.get_bytes(codec.digest(large)) is None
     assert ledger.get_bytes(codec.digest(small)) is None
     assert ledger.get_bytes(codec.digest(b"kept")) == b"kept"
     assert ledger.get_bytes(codec.digest(b"longer")) == b"longer"
     assert list((ledger.folder / "contents").iterdir()) == []
+
+
+def test_a_file_that_a_crash_left_behind_goes(ws):
+    ledger, clock, large = ledger_of(ws), SystemClock(), os.urandom(1024 * 1024 + 1)
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(large, FAR)
+    left = ledger.folder / "contents" / codec.digest(b"never committed")
+    left.write_bytes(b"never committed")
+    ledger.forget_bytes(clock.now())
+    ledger.forget_bytes(clock.after(2 * DAY))
+    assert not left.exists()
+    assert ledger.get_bytes(codec.digest(large)) == large
+
+
+@pytest.mark.req("PT-9")
+def test_one_wrong_clock_costs_nothing(tmp_path: Path):
+    """An execution forty days ahead, and right again after it."""
+    with open_scratch(tmp_path) as ws:
+        set_clock(ws)
+        plan_id = approved(ws, write("README.md", "x\n"))
+        ws.plan.execute(plan_id)
+    for days in (40, 0, 40, 1, 2, 41):
+        with open_scratch(tmp_path) as ws:
+            set_clock(ws).pass_by(days * DAY)
+            ws.plan.execute(approved(ws, create(f"{days}-{os.urandom(4).hex()}.txt", "x\n")))
+    with open_scratch(tmp_path) as ws:
+        set_clock(ws)
+        undo(ws, plan_id)
+        assert (ws.places.root / "README.md").read_text() == FILES["README.md"]
+
+
+def test_a_file_of_the_right_length_and_other_bytes_is_written_anew(ws):
+    ledger, data = ledger_of(ws), os.urandom(1024 * 1024 + 1)
+    path = ledger.folder / "contents" / codec.digest(data)
+    path.parent.mkdir()
+    path.write_bytes(bytes(len(data)))
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(data, FAR)
+    assert path.read_bytes() == data
+    assert ledger.get_bytes(codec.digest(data)) == data
 
 
 def test_large_bytes_that_cannot_be_written_are_told(tmp_path: Path):

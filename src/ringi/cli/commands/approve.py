@@ -12,7 +12,7 @@ from ringi.cli.arguments import require_text
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, show_comparison
-from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, TypedAnswer
+from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, ProofKind, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
 from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
@@ -42,9 +42,10 @@ class _Chosen(click.ParamType[SpecSelection]):
 class _Asked(NamedTuple):
     name: str
     document: PlanDocument
-    request: ApprovalRequest
-    standing: ApprovedPlan | None
-    """Set if a standing approval covered it at once."""
+    request: ApprovalRequest | None
+    """None if it was approved before."""
+    given: ApprovedPlan | None
+    """Set if it was approved before, or a standing approval covered it at once."""
 
     @property
     def plan_id(self) -> str:
@@ -76,14 +77,21 @@ def approve(
     ids = [tool.find(plan) for plan in plans]
     if len(set(ids)) != len(ids):
         raise click.UsageError(_("A plan is named twice"))
-    if sign is None:
+    before = {plan_id: tool.approved_already(plan_id, selection) for plan_id in ids}
+    if sign is None and not all(before.values()):
         require_terminal(app, approve_command([tool.ref(plan_id).name for plan_id in ids], selection))
     documents = [app.workspace.plan.get(plan_id) for plan_id in ids]
     if len(documents) > 1:
         _require_together(app, documents)
-    asked = [_show_and_ask(app, document, selection, diff=diff) for document in documents]
-    proofs = _answers(app, [one for one in asked if one.standing is None], selection, sign, note)
-    given = [one.standing or _approved(app, one, selection, proofs[one.plan_id], note) for one in asked]
+    asked = [
+        _Asked(tool.ref(document.plan.id).name, document, None, known)
+        # As after a command that was killed before it could say so.
+        if (known := before[document.plan.id])
+        else _show_and_ask(app, document, selection, diff=diff)
+        for document in documents
+    ]
+    proofs = _answers(app, asked, selection, sign, note)
+    given = [one.given or _approved(app, one, selection, proofs[one.plan_id], note) for one in asked]
     if app.ui.as_json:
         app.ui.document(given if len(given) > 1 else given[0])
     for one, approved in zip(asked, given, strict=True):
@@ -128,34 +136,37 @@ def _show_and_ask(app: App, document: PlanDocument, selection: SpecSelection, *,
 def _answers(
     app: App, asked: Sequence[_Asked], selection: SpecSelection, key: Path | None, note: str
 ) -> dict[str, Proof]:
-    """One for each plan; a no ends the command."""
-    if not asked:
+    """One for each plan that waits for it; a no ends the command."""
+    waiting = [(one, one.request) for one in asked if one.request and not one.given]
+    if not waiting:
         return {}
     if key is not None:
         tool, who = app.workspace.plan, app.workspace.person.user()
-        return {one.plan_id: signed(app, key, tool.statement(one.request, who, note)) for one in asked}
+        return {one.plan_id: signed(app, key, tool.statement(request, who, note)) for one, request in waiting}
     try:
-        typed = _typed(app, asked, selection)
+        typed = _typed(app, waiting, selection)
     except EOFError:
         typed = {}
     if not typed:
-        for one in asked:
+        for one, _request in waiting:
             app.ui.line(Text("Nothing was decided; {plan} still waits.", plan=one.name))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     return typed
 
 
-def _typed(app: App, asked: Sequence[_Asked], selection: SpecSelection) -> dict[str, Proof]:
+def _typed(
+    app: App, asked: Sequence[tuple[_Asked, ApprovalRequest]], selection: SpecSelection
+) -> dict[str, Proof]:
     """Empty if the person said no."""
-    [first, *others] = asked
+    [(first, request), *others] = asked
     prompter = LinePrompter(app)
     if not others and risk_of(first.document, selection) is Risk.HIGH:
-        typed = typed_digest(prompter, first.request.digest)
+        typed = typed_digest(prompter, request.digest)
         return {} if typed is None else {first.plan_id: typed}
     answer = prompter.answer(Text("Approve all {count}? [y/n]", count=len(asked)) if others else APPROVE)
     if not is_yes(answer):
         return {}
-    return {one.plan_id: TypedAnswer(one.request.digest, answer) for one in asked}
+    return {one.plan_id: TypedAnswer(request.digest, answer) for one, request in asked}
 
 
 def _approved(app: App, asked: _Asked, selection: SpecSelection, given: Proof, note: str) -> ApprovedPlan:
@@ -170,7 +181,7 @@ def _approved(app: App, asked: _Asked, selection: SpecSelection, given: Proof, n
 
 def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
     ui, approval = app.ui, given.approval
-    if asked.standing:
+    if approval.proof.kind is ProofKind.GRANT:
         tell_standing(app, asked.name, given)
     else:
         ui.line(Text("✓ {plan} is approved, until {when} UTC",

@@ -19,10 +19,13 @@ _MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("�
 @click.command()
 @click.option("--repair", is_flag=True, help="Fix what can be fixed.")
 @click.option("--adopt", is_flag=True, help="Take over the ledger after the project was moved.")
+@click.option("--accept-backup", is_flag=True, help="Go on with an older copy of the ledger.")
 @pass_app
-def doctor(app: App, repair: bool, adopt: bool) -> None:
+def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool) -> None:
     """Check that everything is well; each ✗ shows the fix."""
     helper = doctor_of(app.root, app.environment)
+    if accept_backup:
+        app.ui.line(helper.accept_backup(), style="green")
     if adopt:
         app.ui.line(helper.adopt(), style="green")
     if repair:

@@ -32,8 +32,9 @@ def log(app: App, plan: str | None, verify: bool) -> None:
 
 
 def _verify_log(app: App) -> None:
-    breaks = app.workspace.verify_log()
-    count = sum(1 for _ in app.workspace.log()) if not breaks else 0
+    with app.workspace.one_moment():
+        breaks = app.workspace.verify_log()
+        count = sum(1 for _ in app.workspace.log()) if not breaks else 0
     if app.ui.as_json:
         app.ui.document({"ok": not breaks, "breaks": [str(place) for place in breaks]})
     if breaks:

@@ -18,7 +18,7 @@ from ringi.domain.approval import (
     SignedAct,
 )
 from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.errors import ExecutionAborted, NoCommit, RevertFailed, UndoStale
+from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, RevertFailed, UndoStale
 from ringi.plans.commit_revert import standing
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
@@ -106,7 +106,7 @@ def _show(app: App, found: Undoable, name: str) -> None:
         ui.line(line, style="yellow", indent=2)
     if found.left:
         ui.next_step(f"ringi show {name} --since")
-    for what in found.beyond:
+    for what in (*found.unknown, *found.beyond):
         ui.line(Text("! {what} cannot be brought back", what=what), style="yellow", indent=2)
     if found.commit:
         ui.line(words.commit(found.commit), indent=2)
@@ -129,7 +129,7 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
     failed = [
         outcome
         for outcome in result.results
-        if outcome.status is not OpStatus.DONE and outcome.path not in found.refused
+        if outcome.status is not OpStatus.DONE and outcome.path not in {*found.refused, *found.unknown}
     ]
     if failed:
         app.ui.show(result_lines(result, {}, files=False))
@@ -146,13 +146,15 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
 
 def _tell_restored(app: App, found: Undoable, name: str) -> None:
     ui = app.ui
-    if not (found.merged or found.left or found.by_commands or found.beyond):
+    if not (found.merged or found.left or found.by_commands or found.beyond or found.unknown):
         ui.line(Text("✓ restored byte for byte"), style="green")
         return
     for line in _restored(found):
         ui.line(line, style="green")
     if found.left:
         app.fail(UndoStale(plan=name, paths=", ".join(found.refused)))
+    if found.unknown:
+        app.fail(EffectsUnknown(plan=name, commands=", ".join(found.unknown)))
     if found.by_commands or found.beyond:
         line = Text("Not undone: what its commands did to links, ignored files or outside the workspace.")
         ui.line(line, style="yellow", indent=2)

@@ -30,21 +30,32 @@ def verify(app: App, plan: str | None, every: bool) -> None:
     """
     if plan and every:
         raise click.UsageError(_("Choose one: PLAN or --all"))
-    looked = Examination(app.workspace)
     if plan and is_session(plan):
         require_long(plan)
-        verdicts, sessions = [], [looked.session(plan)]
-    else:
-        names = list(looked.carried_out()) if every else [plan or next(looked.carried_out(), "")]
-        sessions = [] if plan else [looked.session(name) for name in looked.approved_sessions()]
-        if not every and not names[0] and not sessions:
-            raise NotFound(what=Text("plan"), name=Text("that was carried out"))
-        verdicts = [looked.plan(name) for name in names if name]
+    with app.workspace.one_moment():
+        looked = Examination(app.workspace, every=every)
+        verdicts, sessions = _verdicts(looked, plan, every=every)
     if app.ui.as_json:
         app.ui.document(_documents(verdicts, sessions, one=not every))
     if not verdicts and not sessions:
         app.ui.line(Text("No plan was carried out yet."))
+    for path in looked.foreign:
+        app.ui.line(
+            Text("! {path} is not from this ledger; ringi does not rely on it", path=path), style="yellow"
+        )
     _tell_all(app, verdicts, sessions)
+
+
+def _verdicts(
+    looked: Examination, plan: str | None, *, every: bool
+) -> tuple[list[Verdict], list[SessionVerdict]]:
+    if plan and is_session(plan):
+        return [], [looked.session(plan)]
+    names = list(looked.carried_out()) if every else [plan or next(looked.carried_out(), "")]
+    sessions = [] if plan else [looked.session(name) for name in looked.approved_sessions()]
+    if not every and not names[0] and not sessions:
+        raise NotFound(what=Text("plan"), name=Text("that was carried out"))
+    return [looked.plan(name) for name in names if name], sessions
 
 
 def _documents(verdicts: Sequence[Verdict], sessions: Sequence[SessionVerdict], *, one: bool) -> object:

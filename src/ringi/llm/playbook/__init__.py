@@ -4,7 +4,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from ringi.domain.base import Document, decoder
+from ringi.domain.base import Document, prepared
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.domain.session import Brief, Purpose, TokenUsage
 from ringi.llm.playbook.questions import decisions, questions
@@ -28,8 +28,7 @@ class Playbook:
         """Reads the brief, not the prompt; needs no time and no tokens."""
         del budget, on_progress
         document = _document(prompt)
-        decoder(kind)
-        value = msgspec.convert(document, kind)
+        value = msgspec.convert(document, type=prepared(kind))
         exchange = Exchange(f"playbook: {prompt.purpose}", msgspec.json.encode(document).decode())
         return ModelAnswer(value, TokenUsage(requests=1), (exchange,), self.name)
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ringi.domain.base import Document
+from ringi.domain.base import Document, prepared
 from ringi.domain.session import QuestionType
 
 CONTENT: Final = Path(__file__).parent / "content"
@@ -294,7 +294,7 @@ def _english(folder: Path) -> Book:
 
 
 def _read(path: Path, kind: type[T]) -> T:
-    return msgspec.toml.decode(path.read_bytes(), type=kind)
+    return msgspec.toml.decode(path.read_bytes(), type=prepared(kind))
 
 
 def _qualified(kind: Kind, chapter: Chapter) -> Chapter:

@@ -20,6 +20,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 
 import msgspec
 
+from ringi.domain.base import prepared
 from ringi.text import Text
 from ringi.workspace.dependencies.references import GIVEN_UP, Extract, Found, Source, missing_extra, why
 
@@ -143,7 +144,7 @@ class _Child:
         size = self._answers.readline()
         answer = self._answers.read(int(size)) if size.endswith(b"\n") else b""
         try:
-            return msgspec.msgpack.decode(answer, type=Found)
+            return msgspec.msgpack.decode(answer, type=prepared(Found))
         except msgspec.DecodeError:
             return None
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from ringi.domain.base import prepared
 from ringi.domain.codec import blob_id
 from ringi.fs import replace_file
 from ringi.process.installation import extending_command
@@ -143,7 +144,7 @@ def _read(path: Path) -> _Kept | None:
     if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != hashlib.sha256(payload).digest():
         return None
     try:
-        return msgspec.msgpack.decode(payload, type=_Kept)
+        return msgspec.msgpack.decode(payload, type=prepared(_Kept))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
