@@ -5,12 +5,16 @@ git's limits and its way to shift a change among equal lines), not the one that 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import count, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, compress, count, pairwise
+from operator import ne
 from typing import Final, NamedTuple
 
 Lines = Sequence[bytes]
 _Run = tuple[int, int]
+_Place = tuple[int, int]
+_Known = dict[int, _Run]
+_Text = Sequence[object]
 
 # Lines that occur this often in the other text, or as often as its size suggests, are frequent.
 _MOST_FREQUENT: Final = 1024
@@ -23,13 +27,21 @@ _COSTLY: Final = 256
 # So many equal lines in a row make a path promising.
 _LONG_SNAKE: Final = 20
 _PROMISING: Final = 4
-# Compared one by one up to here, then in ever larger pieces.
-_STEPS: Final = 16
+# Lines are compared one by one, then in ever larger pieces.
+_FEW: Final = 2
+_FIRST_PIECE: Final = 16
+_LAST_PIECE: Final = 1024
+# So many equal lines in a row are remembered.
+_LONG_RUN: Final = 16
 _FAR: Final = 1 << 62
 # More steps would take seconds.
 _PATIENCE: Final = 40_000_000
 _LONG_SEARCH: Final = 20_000
 _NO_RUN: Final = (0, 0)
+# How far to look at first for equal lines behind two that differ.
+_NEAR: Final = 8
+# A quick look goes over no more of the text than one line in so many.
+_QUICK_SHARE: Final = 8
 
 
 class Change(NamedTuple):
@@ -48,13 +60,17 @@ def line_changes(old: Lines, new: Lines, in_old: Counter[bytes] | None = None) -
     `in_old` counts the lines of `old`, if somebody did that already.
     """
     shorter = min(len(old), len(new))
-    head = _equal_ahead(old, new, 0, 0, shorter)
-    tail = _equal_behind(old, new, len(old), len(new), shorter - head)
+    head = _equal_lines(old, new, 0, 0, shorter)
+    tail = _equal_lines(old[::-1], new[::-1], 0, 0, shorter - head)
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
     a_runs, b_runs = [(0, len(a))] if a else [], [(0, len(b))] if b else []
     if a and b:
-        a_runs = _not_compared(a, Counter(new), _root(len(old)))
-        b_runs = _not_compared(b, in_old or Counter(old), _root(len(new)))
+        a_apart, b_apart = _apart(a, b)
+        in_old = Counter(old) if in_old is None else in_old
+        few = sum(high - low for low, high in a_apart + b_apart) < len(new) // 2
+        in_new = _counted(in_old, _within(a, a_apart), _within(b, b_apart)) if few else Counter(new)
+        a_runs = _not_compared(a, a_apart, in_new, _root(len(old)))
+        b_runs = _not_compared(b, b_apart, in_old, _root(len(new)))
         a_left, b_left = _without(a, a_runs), _without(b, b_runs)
         if a_left != b_left:
             search = _Search(a_left, b_left)
@@ -74,51 +90,62 @@ def _root(number: int) -> int:
     return 1 << (number.bit_length() + 1) // 2
 
 
-def _equal_ahead(a: Sequence[object], b: Sequence[object], at: int, other: int, limit: int) -> int:
+def _equal_lines(a: _Text, b: _Text, at: int, other: int, limit: int) -> int:
     """How many lines are equal from here on, at most `limit`."""
-    found, size = 0, _STEPS
-    while found < limit and a[at + found] == b[other + found]:
-        found += 1
-        if found >= _STEPS:
-            break
-    else:
-        return found
+    found, size = 0, _FIRST_PIECE
     while found < limit:
         size = min(size, limit - found)
         low, high = at + found, other + found
-        if a[low : low + size] == b[high : high + size]:
-            found += size
-            size *= 2
-        else:
-            limit = found + size - 1
-            size = max(1, size // 2)
+        one, two = a[low : low + size], b[high : high + size]
+        if one != two:
+            return found + next(compress(count(), map(ne, one, two)))
+        found += size
+        size = min(2 * size, _LAST_PIECE)
     return found
 
 
-def _equal_behind(a: Sequence[object], b: Sequence[object], at: int, other: int, limit: int) -> int:
-    """How many lines before these two are equal, at most `limit`."""
-    found, size = 0, _STEPS
-    while found < limit and a[at - found - 1] == b[other - found - 1]:
-        found += 1
-        if found >= _STEPS:
-            break
-    else:
-        return found
-    while found < limit:
-        size = min(size, limit - found)
-        low, high = at - found, other - found
-        if a[low - size : low] == b[high - size : high]:
-            found += size
-            size *= 2
-        else:
-            limit = found + size - 1
-            size = max(1, size // 2)
-    return found
+def _apart(a: Lines, b: Lines) -> tuple[list[_Run], list[_Run]]:
+    """Outside of these each line has its equal in the other text: a quick look, so that few need a search."""
+    a_apart: list[_Run] = []
+    b_apart: list[_Run] = []
+    at = there = 0
+    near, patience = _NEAR, len(b) // _QUICK_SHARE
+    while at < len(a) and there < len(b) and patience > 0:
+        skipped, facing = _next_equal(a[at : at + near], b[there : there + near])
+        _add(a_apart, at, at + skipped)
+        _add(b_apart, there, there + facing)
+        at, there = at + skipped, there + facing
+        size = _equal_lines(a, b, at, there, min(len(a) - at, len(b) - there))
+        at, there = at + size, there + size
+        patience -= near
+        near = _NEAR if size else 2 * near
+    _add(a_apart, at, len(a))
+    _add(b_apart, there, len(b))
+    return a_apart, b_apart
 
 
-def _not_compared(lines: Lines, there: Counter[bytes], limit: int) -> list[_Run]:
+def _next_equal(a: Lines, b: Lines) -> _Place:
+    """Where two equal lines follow each other in both, or the end of both."""
+    places = {line: at for at, line in enumerate(b)}
+    for at, line in enumerate(a):
+        there = places.get(line)
+        if there is not None and a[at + 1 : at + 2] == b[there + 1 : there + 2]:
+            return at, there
+    return len(a), len(b)
+
+
+def _counted(before: Counter[bytes], gone: Iterable[bytes], come: Iterable[bytes]) -> Counter[bytes]:
+    now = Counter(before)
+    now.subtract(gone)
+    now.update(come)
+    return now
+
+
+def _not_compared(lines: Lines, apart: list[_Run], there: Counter[bytes], limit: int) -> list[_Run]:
     """Lines that are known to have changed without a search."""
-    kept = bytearray(map(there.__contains__, lines))
+    kept = bytearray(b"\1") * len(lines)
+    for low, high in apart:
+        kept[low:high] = bytes(map(bool, map(there.get, lines[low:high])))
     limit = min(limit, _MOST_FREQUENT)
     runs = _runs(kept)
     dropped: list[int] = []
@@ -165,6 +192,10 @@ def _runs(kept: bytearray) -> list[_Run]:
     return runs
 
 
+def _within(lines: Lines, runs: list[_Run]) -> Iterator[bytes]:
+    return chain.from_iterable(lines[low:high] for low, high in runs)
+
+
 def _without(lines: Lines, runs: list[_Run]) -> list[bytes]:
     left: list[bytes] = []
     at = 0
@@ -194,7 +225,9 @@ def _together(runs: list[_Run], among: list[_Run]) -> list[_Run]:
 
 
 def _add(runs: list[_Run], low: int, high: int) -> None:
-    """Runs that touch are one."""
+    """Runs that touch are one, and an empty one is none."""
+    if low == high:
+        return
     if runs and runs[-1][1] == low:
         low = runs.pop()[0]
     runs.append((low, high))
@@ -272,40 +305,33 @@ class _Split(NamedTuple):
 
 
 class _Search:
-    """Which lines of two texts changed, by paths from both corners that meet in the middle.
-
-    A diagonal is the place in `a` less the place in `b`; it may be negative, and so may an index of a list.
-    """
+    """Which lines of two texts changed, by paths from both corners that meet in the middle."""
 
     def __init__(self, a: Lines, b: Lines) -> None:
-        self._a: Sequence[object] = a
-        self._b: Sequence[object] = b
+        self._a_size, self._b_size = len(a), len(b)
+        known, known_turned = _Known(), _Known()
+        self._down = _Paths(a, b, known, known_turned, turned=False)
+        self._up = _Paths(a[::-1], b[::-1], known_turned, known, turned=True)
         self._numbered = False
-        self._known: dict[int, _Run] = {}
         self.a_runs: list[_Run] = []
         self.b_runs: list[_Run] = []
-        size = len(a) + len(b) + 3
-        self._down, self._up = [0] * size, [0] * size
-        self._most = max(_COSTLY, _root(size))
+        self._most = max(_COSTLY, _root(len(a) + len(b) + 3))
         self._patience = _PATIENCE
-        self._long_snake = False
 
     def run(self) -> bool:
         """False if it would take too long."""
-        boxes = [_Box(0, len(self._a), 0, len(self._b), False)]
+        boxes = [_Box(0, self._a_size, 0, self._b_size, False)]
         while boxes:
             a, a_end, b, b_end, exact = boxes.pop()
-            if a < a_end and b < b_end:
-                stop = self._ahead(a, a - b, min(a_end, b_end + a - b))
-                a, b = stop, stop - a + b
-            if a < a_end and b < b_end:
-                stop = self._behind(a_end, a_end - b_end, max(a, b + a_end - b_end))
-                a_end, b_end = stop, stop - a_end + b_end
+            if limit := min(a_end - a, b_end - b):
+                equal = self._down.equal_lines(a, b, limit)
+                a, b = a + equal, b + equal
+            if limit := min(a_end - a, b_end - b):
+                equal = self._up.equal_lines(self._a_size - a_end, self._b_size - b_end, limit)
+                a_end, b_end = a_end - equal, b_end - equal
             if a == a_end or b == b_end:
-                if a < a_end:
-                    _add(self.a_runs, a, a_end)
-                if b < b_end:
-                    _add(self.b_runs, b, b_end)
+                _add(self.a_runs, a, a_end)
+                _add(self.b_runs, b, b_end)
                 continue
             if self._patience < _PATIENCE - _LONG_SEARCH and not self._numbered:
                 self._number()
@@ -319,179 +345,155 @@ class _Search:
     def _number(self) -> None:
         """For a long search: numbers are compared faster than lines."""
         numbers = defaultdict[object, int](count().__next__)
-        self._a = list(map(numbers.__getitem__, self._a))
-        self._b = list(map(numbers.__getitem__, self._b))
+        for paths in (self._down, self._up):
+            paths.a = list(map(numbers.__getitem__, paths.a))
+            paths.b = list(map(numbers.__getitem__, paths.b))
         self._numbered = True
 
     def _split(self, box: _Box) -> _Split | None:
         """Where to divide a box in two; None if the patience is over."""
-        lowest, highest = box.a - box.b_end, box.a_end - box.b
-        first, last = box.a - box.b, box.a_end - box.b_end
-        odd = bool((first - last) & 1)
-        down, up = (first, first), (last, last)
-        self._down[first], self._up[last] = box.a, box.a_end
+        a, a_end, b, b_end, exact = box
+        down, up = self._down, self._up
+        down.begin(box)
+        up.begin(_Box(self._a_size - a_end, self._a_size - a, self._b_size - b_end, self._b_size - b, exact))
+        odd = bool((a_end - a - b_end + b) & 1)
         cost = 0
         while self._patience > 0:
             cost += 1
-            self._long_snake = False
-            down = _widened(self._down, down, lowest, highest, -1)
-            self._step_down(box, down)
-            if odd and (found := self._met(down, down, up, self._down)):
-                return found
-            up = _widened(self._up, up, lowest, highest, _FAR)
-            self._step_up(box, up)
-            if not odd and (found := self._met(up, down, up, self._up)):
-                return found
-            self._patience -= down[1] - down[0] + up[1] - up[0]
-            if box.exact:
+            promising = down.step()
+            if odd and (at := self._met(down)):
+                return _Split(*at)
+            promising = up.step() or promising
+            if not odd and (at := self._met(up)):
+                return _Split(*at)
+            self._patience -= down.high - down.low + up.high - up.low
+            if exact:
                 continue
-            if (
-                self._long_snake
-                and cost > _COSTLY
-                and (found := self._promising_down(box, down, cost) or self._promising_up(box, up, cost))
-            ):
-                return found
+            if promising and cost > _COSTLY:
+                if at := down.promising(cost):
+                    return _Split(*at, exact_after=False)
+                if at := up.promising(cost):
+                    return _Split(*self._turned(at), exact_before=False)
             if cost >= self._most:
-                return self._furthest(box, down, up)
+                # Wherever a path came furthest.
+                (ahead, at), (behind, from_end) = down.furthest(), up.furthest()
+                if behind < ahead:
+                    return _Split(*at, exact_after=False)
+                return _Split(*self._turned(from_end), exact_before=False)
         return None
 
-    def _ahead(self, at: int, diagonal: int, stop: int) -> int:
-        """Where equal lines end; a long run is remembered, since every box asks again."""
-        a, b = self._a, self._b
-        if a[at] != b[at - diagonal]:
-            return at
-        low, high = self._known.get(diagonal, _NO_RUN)
-        if low <= at < high:
-            if high >= stop:
-                return stop
-            if a[high] != b[high - diagonal]:
-                return high
-        else:
-            low = high = at
-        end = high + _equal_ahead(a, b, high, high - diagonal, stop - high)
-        if end - low > _STEPS:
-            self._known[diagonal] = low, end
-        return end
-
-    def _behind(self, at: int, diagonal: int, stop: int) -> int:
-        a, b = self._a, self._b
-        if a[at - 1] != b[at - 1 - diagonal]:
-            return at
-        low, high = self._known.get(diagonal, _NO_RUN)
-        if low < at <= high:
-            if low <= stop:
-                return stop
-            if a[low - 1] != b[low - 1 - diagonal]:
-                return low
-        else:
-            low = high = at
-        end = low - _equal_behind(a, b, low, low - diagonal, low - stop)
-        if high - end > _STEPS:
-            self._known[diagonal] = end, high
-        return end
-
-    def _step_down(self, box: _Box, span: _Run) -> None:
-        """One more change on every path from the top."""
-        a, b, reach = self._a, self._b, self._down
-        _, a_end, _, b_end, _ = box
-        low, high = span
-        right = reach[high + 1]
-        for diagonal in range(high, low - 1, -2):
-            left = reach[diagonal - 1]
-            at = left + 1 if left >= right else right
-            if at < a_end and at - diagonal < b_end and a[at] == b[at - diagonal]:
-                limit = b_end + diagonal
-                end = self._ahead(at, diagonal, min(a_end, limit))
-                if end - at > _LONG_SNAKE:
-                    self._long_snake = True
-                at = end
-            reach[diagonal] = at
-            right = left
-
-    def _step_up(self, box: _Box, span: _Run) -> None:
-        a, b, reach = self._a, self._b, self._up
-        start, _, b_start, _, _ = box
-        low, high = span
-        right = reach[high + 1]
-        for diagonal in range(high, low - 1, -2):
-            left = reach[diagonal - 1]
-            at = left if left < right else right - 1
-            if at > start and at - diagonal > b_start and a[at - 1] == b[at - diagonal - 1]:
-                limit = b_start + diagonal
-                end = self._behind(at, diagonal, max(start, limit))
-                if at - end > _LONG_SNAKE:
-                    self._long_snake = True
-                at = end
-            reach[diagonal] = at
-            right = left
-
-    def _met(self, stepped: _Run, down: _Run, up: _Run, reach: list[int]) -> _Split | None:
+    def _met(self, stepped: "_Paths") -> _Place | None:
         """Where a path that just took a step meets one from the other corner."""
-        high = min(down[1], up[1])
-        for diagonal in range(high - (stepped[1] - high) % 2, max(down[0], up[0]) - 1, -2):
-            if self._up[diagonal] <= self._down[diagonal]:
-                return _Split(reach[diagonal], reach[diagonal] - diagonal)
+        down, up, size = self._down, self._up, self._a_size
+        last = size - self._b_size
+        high = min(down.high, last - up.low)
+        odd = (high - (down.high if stepped is down else last - up.low)) % 2
+        ahead, behind = down.reach, up.reach
+        for diagonal in range(high - odd, max(down.low, last - up.high) - 1, -2):
+            if ahead[diagonal] + behind[last - diagonal] >= size:
+                at = ahead[diagonal] if stepped is down else size - behind[last - diagonal]
+                return at, at - diagonal
         return None
 
-    def _promising_down(self, box: _Box, span: _Run, cost: int) -> _Split | None:
-        """The furthest path that came far for its cost and ends with many equal lines."""
-        best, found = _PROMISING * cost, None
-        for diagonal in range(span[1], span[0] - 1, -2):
-            at = self._down[diagonal]
-            there = at - diagonal
-            worth = at - box.a + there - box.b - abs(diagonal - box.a + box.b)
-            if (
-                worth > best
-                and box.a + _LONG_SNAKE <= at < box.a_end
-                and box.b + _LONG_SNAKE <= there < box.b_end
-                and self._a[at - _LONG_SNAKE : at] == self._b[there - _LONG_SNAKE : there]
-            ):
-                best, found = worth, _Split(at, there, exact_after=False)
+    def _turned(self, place: _Place) -> _Place:
+        return self._a_size - place[0], self._b_size - place[1]
+
+
+class _Paths:
+    """How far paths come from the first corner of a box; turned texts have the last corner there.
+
+    A diagonal is the place in `a` less the place in `b`; it may be negative, and so may an index of a list.
+    """
+
+    def __init__(self, a: _Text, b: _Text, known: _Known, known_turned: _Known, *, turned: bool) -> None:
+        self.a, self.b = a, b
+        self._turned = turned
+        self._known, self._known_turned = known, known_turned
+        self.reach = [0] * (len(a) + len(b) + 3)
+        self._box = _Box(0, 0, 0, 0, False)
+        self.low = self.high = 0
+
+    def begin(self, box: _Box) -> None:
+        self._box = box
+        self.low = self.high = box.a - box.b
+        self.reach[self.low] = box.a
+
+    def equal_lines(self, at: int, other: int, limit: int) -> int:
+        """How many are equal from here on; a long run is remembered, since every box asks again."""
+        a, b = self.a, self.b
+        low, high = self._known.get(at - other, _NO_RUN)
+        if low <= at < high:
+            if high - at >= limit:
+                return limit
+            if a[high] != b[high - at + other]:
+                return high - at
+        else:
+            low = high = at
+        high += _equal_lines(a, b, high, high - at + other, at + limit - high)
+        if high - low > _LONG_RUN:
+            self._known[at - other] = low, high
+            self._known_turned[len(a) - len(b) - at + other] = len(a) - high, len(a) - low
+        return high - at
+
+    def step(self) -> bool:
+        """One more change on every path; whether one came to many equal lines."""
+        a, b, reach = self.a, self.b, self.reach
+        low, high, (start, a_end, b_start, b_end, _) = self.low, self.high, self._box
+        # One more diagonal on either side, or one less where the box ends.
+        if low > start - b_end:
+            low -= 1
+            reach[low - 1] = -1
+        else:
+            low += 1
+        if high < a_end - b_start:
+            high += 1
+            reach[high + 1] = -1
+        else:
+            high -= 1
+        self.low, self.high = low, high
+        found = False
+        right = reach[high + 1]
+        for diagonal in range(high, low - 1, -2):
+            left = reach[diagonal - 1]
+            at = start = left + 1 if left >= right else right
+            while at < a_end and at - diagonal < b_end and a[at] == b[at - diagonal]:
+                at += 1
+                if at > start + _FEW:
+                    at += self.equal_lines(at, at - diagonal, min(a_end - at, b_end - at + diagonal))
+                    found = found or at > start + _LONG_SNAKE
+                    break
+            reach[diagonal] = at
+            right = left
         return found
 
-    def _promising_up(self, box: _Box, span: _Run, cost: int) -> _Split | None:
+    def promising(self, cost: int) -> _Place | None:
+        """Where the furthest path ends that came far for its cost, over many equal lines."""
+        a, a_end, b, b_end, _ = self._box
         best, found = _PROMISING * cost, None
-        for diagonal in range(span[1], span[0] - 1, -2):
-            at = self._up[diagonal]
+        for diagonal in self._diagonals():
+            at = self.reach[diagonal]
             there = at - diagonal
-            worth = box.a_end - at + box.b_end - there - abs(diagonal - box.a_end + box.b_end)
+            worth = at - a + there - b - abs(diagonal - a + b)
             if (
                 worth > best
-                and box.a < at <= box.a_end - _LONG_SNAKE
-                and box.b < there <= box.b_end - _LONG_SNAKE
-                and self._a[at : at + _LONG_SNAKE] == self._b[there : there + _LONG_SNAKE]
+                and a + _LONG_SNAKE <= at < a_end
+                and b + _LONG_SNAKE <= there < b_end
+                and self.a[at - _LONG_SNAKE : at] == self.b[there - _LONG_SNAKE : there]
             ):
-                best, found = worth, _Split(at, there, exact_before=False)
+                best, found = worth, (at, there)
         return found
 
-    def _furthest(self, box: _Box, down: _Run, up: _Run) -> _Split:
-        """It cost too much: wherever a path came furthest."""
-        ahead, ahead_a = -1, -1
-        for diagonal in range(down[1], down[0] - 1, -2):
-            at = min(self._down[diagonal], box.a_end, box.b_end + diagonal)
-            if ahead < 2 * at - diagonal:
-                ahead, ahead_a = 2 * at - diagonal, at
-        behind, behind_a = _FAR, _FAR
-        for diagonal in range(up[1], up[0] - 1, -2):
-            at = max(self._up[diagonal], box.a, box.b + diagonal)
-            if 2 * at - diagonal < behind:
-                behind, behind_a = 2 * at - diagonal, at
-        if box.a_end + box.b_end - behind < ahead - box.a - box.b:
-            return _Split(ahead_a, ahead - ahead_a, exact_after=False)
-        return _Split(behind_a, behind - behind_a, exact_before=False)
+    def furthest(self) -> tuple[int, _Place]:
+        """How many lines the path took that took most, and where it ends."""
+        a, a_end, b, b_end, _ = self._box
+        best, found = -1, (a, b)
+        for diagonal in self._diagonals():
+            at = min(self.reach[diagonal], a_end, b_end + diagonal)
+            taken = at - a + at - diagonal - b
+            if taken > best:
+                best, found = taken, (at, at - diagonal)
+        return best, found
 
-
-def _widened(reach: list[int], span: _Run, lowest: int, highest: int, nowhere: int) -> _Run:
-    """One more diagonal on either side, or one less where the box ends."""
-    low, high = span
-    if low > lowest:
-        low -= 1
-        reach[low - 1] = nowhere
-    else:
-        low += 1
-    if high < highest:
-        high += 1
-        reach[high + 1] = nowhere
-    else:
-        high -= 1
-    return low, high
+    def _diagonals(self) -> range:
+        """From high to low in the texts as they were: of equally good paths the first counts."""
+        return range(self.low, self.high + 1, 2) if self._turned else range(self.high, self.low - 1, -2)

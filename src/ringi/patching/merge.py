@@ -181,7 +181,8 @@ def _regions(base: Lines, ours: Lines, theirs: Lines) -> Regions:
         if o < o_low:
             regions.append(_same(ours[o:o_low], Place(b, o, t)))
         was, mine_now, theirs_now = base[b_low:b_high], ours[o_low:o_high], theirs[t_low:t_high]
-        new = tuple(compress(range(o_high - o_low), written[o_low:o_high]))
+        theirs_alone = kind is RegionKind.THEIRS
+        new = () if theirs_alone else tuple(compress(range(o_high - o_low), written[o_low:o_high]))
         regions.append(Region(kind, was, mine_now, theirs_now, Place(b_low, o_low, t_low), new))
         b, o, t = b_high, o_high, t_high
     if o < len(ours):
