@@ -34,6 +34,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── Ambiguous             more than one plan is meant
 │   ├── NoSuchProgram         the command to run does not exist
 │   ├── NothingToResume       no copy in which an agent could continue
+│   ├── NothingToDo           an agent without a message and without a terminal
 │   ├── Unreviewable          a branch, commit or worktree that cannot become a plan
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
@@ -324,6 +325,12 @@ class NothingToResume(Usage):
     code = "nothing_to_resume"
     message = "There is nothing to resume: {why}"
     hint = "Start a new one: ringi with AGENT"
+
+
+class NothingToDo(Usage):
+    code = "nothing_to_do"
+    message = "{agent} got no message, and there is no terminal to type one."
+    hint = "Start it in a terminal, or say what it should do: {command}"
 
 
 class Unreviewable(Usage):

@@ -31,6 +31,8 @@ class Case(NamedTuple):
     """Writes what the agent needs to its home; gives the variables."""
     tests: bool = True
     """Whether it runs commands by itself."""
+    screen: tuple[str, ...] = ()
+    """The same start as a person at a terminal types it; empty if a message always makes it end."""
 
     @property
     def program(self) -> Path:
@@ -136,6 +138,8 @@ CLAUDE = Case(
     ],
     lambda root: [Call("Write", {"file_path": f"{root}/NOTES.md", "content": _NOTES}), Say(NOTED)],
     _claude,
+    screen=("claude", "--model", "two", ASKED, "--permission-mode", "acceptEdits",
+            "--allowedTools", "Bash(python3:*)"),
 )  # fmt: skip
 CODEX = Case(
     "codex",
@@ -148,6 +152,7 @@ CODEX = Case(
     ],
     lambda _: [Call("exec_command", {"cmd": "echo notes > NOTES.md"}), Say(NOTED)],
     _codex,
+    screen=("codex", "--no-alt-screen", "-m", "two", ASKED, "-a", "never", "-s", "workspace-write"),
 )
 OPENCODE = Case(
     "opencode",
@@ -161,6 +166,7 @@ OPENCODE = Case(
     ],
     lambda root: [Call("write", {"filePath": f"{root}/NOTES.md", "content": _NOTES}), Say(NOTED)],
     _opencode,
+    screen=("opencode", "-m", "scripted/two", "--prompt", ASKED, "--mini"),
 )
 GEMINI = Case(
     "gemini",
@@ -174,6 +180,7 @@ GEMINI = Case(
     ],
     lambda root: [Call("write_file", {"file_path": f"{root}/NOTES.md", "content": _NOTES}), Say(NOTED)],
     _gemini,
+    screen=("gemini", "-m", "gemini-two", "-i", ASKED, "--approval-mode", "yolo"),
 )  # fmt: skip
 AIDER = Case(
     "aider",

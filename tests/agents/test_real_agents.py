@@ -1,16 +1,19 @@
 """`ringi with` and real agents: they edit and test in a copy, and continue with what a person said."""
 
+import itertools
+import re
 from pathlib import Path
 
 import pytest
 
+from ringi.agents.table import AGENTS
 from tests.agents.agent_desk import AgentDesk, agent_desk
 from tests.agents.cases import ASKED, CASES, CLAUDE, CODEX, SAID, Case, installed
 from tests.functional.beside_desk import walled
 
 
-def _work(desk: AgentDesk) -> None:
-    told = desk.ringi("with", *desk.case.start)
+def _work(desk: AgentDesk, start: tuple[str, ...] = ()) -> None:
+    told = desk.ringi("with", *(start or desk.case.start))
     assert "ringi review p1" in told, told + str(desk.model.asked)
     assert (desk.root / "app/hello.py").read_text().endswith("'hello'\n"), "the project itself is untouched"
     diff = desk.ringi("show", "p1", "--diff")
@@ -72,3 +75,59 @@ def test_each_copy_has_its_own_conversation(case: Case, base: Path) -> None:
         desk.ringi("with", "--resume", "p1")
         assert SAID in desk.model.turns[before].whole
         assert "says another" not in desk.model.turns[before].whole
+
+
+@walled
+@pytest.mark.parametrize("case", [case for case in CASES if case.screen], ids=lambda case: case.name)
+def test_without_a_terminal_the_start_of_a_screen_answers_and_ends(case: Case, base: Path) -> None:
+    with agent_desk(installed(case), base) as desk:
+        _work(desk, case.screen)
+        desk.comment("p1", "app/hello.py", 2, "write down why")
+        _resume(desk, expected="p1 is now version 2")
+        assert "+notes" in desk.ringi("show", "p1", "--diff")
+
+
+@walled
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_without_a_terminal_and_a_message_it_is_not_started(case: Case, base: Path) -> None:
+    with agent_desk(installed(case), base) as desk:
+        done = desk.run("with", case.name)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert f"ringi with {case.name} " in done.stderr
+        assert not desk.model.asked
+        passed = desk.run("with", case.name, "--version")
+        assert passed.returncode == 0, passed.stdout + passed.stderr
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.screen], ids=lambda case: case.name)
+def test_the_table_knows_the_commands_and_flags_of_its_help(case: Case, base: Path) -> None:
+    with agent_desk(installed(case), base) as desk:
+        resume = AGENTS[case.name].resume
+        assert resume
+        line, told = resume.line, desk.agent(case.name, "--help")
+        shown = told.stdout or told.stderr
+        assert commands_of(case.name, shown) - {case.name} <= line.modes | line.own
+        assert flags_of(shown)
+        assert flags_of(shown) <= line.flags | line.outer
+
+
+def commands_of(name: str, shown: str) -> set[str]:
+    """The words that name a command, in what commander, clap and yargs print."""
+    found: set[str] = set()
+    _, _, rest = shown.partition("\nCommands:\n")
+    for text in itertools.takewhile(str.strip, rest.splitlines()):
+        if match := re.match(rf"  (?:{name} )?([a-z][\w|-]*)(?= |$)", text):
+            found |= {*match[1].split("|")}
+        found |= {
+            alias.strip() for part in re.findall(r"\[aliases: ([^\]]+)\]", text) for alias in part.split(",")
+        }
+    return found
+
+
+def flags_of(shown: str) -> set[str]:
+    """Options without a value."""
+    _, _, rest = shown.partition("Options:\n")
+    yargs = "[boolean]" in rest
+    kind = r"(?s:(?:(?!\n +-).)*?)\[boolean\]" if yargs else r"(?=\n|  )"
+    found = re.findall(rf"^ +(?:-\w, )?(--[a-z][\w-]*){kind}", rest, re.MULTILINE)
+    return {*found}

@@ -117,8 +117,8 @@ def test_one_lost_copy_does_not_keep_others_from_being_saved(
     desk: Desk, isolated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RINGI_WITH_SANDBOX", "off")  # in one it cannot reach its supervisor
-    # Above it: the leader of its session, its supervisor, ringi.
-    kill = 'up() { ps -o ppid= -p $1 | tr -d " "; }; kill -9 $(up $(up $PPID)); sleep 1'
+    # Above it: its supervisor, ringi.
+    kill = 'kill -9 $(ps -o ppid= -p $PPID | tr -d " "); sleep 1'
     desk.process("with", "--", "sh", "-c", f"echo lost > work.txt; {kill}")
     desk.process("with", "--", "sh", "-c", f"echo precious > work.txt; {kill}")
     written = (isolated / "cache").rglob("tree/work.txt")

@@ -161,7 +161,7 @@ def test_settings_of_the_agent_are_read_only_and_conversations_are_shared(editab
         echo done > done
         """,
     )
-    done = editable.process("with", "claude")
+    done = editable.process("with", "claude", "-p", "go on")
     assert done.returncode == 0, done.stderr
     assert "wrote" not in editable.run("show").stdout
     assert (home / ".claude/projects/a/one.jsonl").read_text() == "talk\n"

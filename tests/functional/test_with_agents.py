@@ -54,7 +54,7 @@ def test_a_file_of_state_that_is_replaced_by_renaming(outside: HomeDesk) -> None
     (desk.home / "existing").write_text("mine")
     (desk.home / "link").symlink_to("existing")
     for count in (1, 2):
-        done = desk.process("with", "claude")
+        done = desk.process("with", "claude", "-p", "go on")
         assert done.returncode == 0, done.stdout
         assert json.loads((desk.home / ".claude.json").read_text()) == {"runs": count}
     assert (desk.home / ".claude" / "history").read_text() == "said\n"
@@ -101,7 +101,7 @@ def test_what_an_agent_leaves_for_itself_is_no_change(outside: HomeDesk) -> None
     desk = outside
     ignored = "git check-ignore .aider && touch .aider.chat.history.md .aiderx && echo x > x"
     desk.program("aider", f"#!/bin/sh\n{ignored}\n")
-    assert desk.process("with", "aider").returncode == 0
+    assert desk.process("with", "aider", "--message", "go on").returncode == 0
     assert desk.json("show")["state"]["previews"]["files"] == ["x"]
 
 
@@ -124,14 +124,19 @@ def test_a_sandbox_that_is_required_and_not_there(outside: HomeDesk) -> None:
 def test_three_at_once_have_names_doors_and_copies_of_their_own(outside: HomeDesk) -> None:
     desk = outside
     script = '#!/bin/sh\nme=$(basename $0); echo "$RINGI_MCP_SOCKET" > door-$me; echo $me > same; sleep 1\n'
-    names = ("codex", "gemini", "opencode")
+    starts = {"codex": ("exec", "go on"), "gemini": ("-p", "go on"), "opencode": ("run", "go on")}
+    names = tuple(starts)
     for name in names:
         desk.program(name, script)
     started = [
         subprocess.Popen(
-            [*RINGI, "with", name], cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+            [*RINGI, "with", name, *words],
+            cwd=desk.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        for name in names
+        for name, words in starts.items()
     ]
     told = [process.communicate(timeout=120)[0] for process in started]
     plans = {ref["proposer"]: ref for ref in desk.json("list")}

@@ -1,7 +1,9 @@
 """What an agent does to its copy, and where a project can be: nothing of the project's own is touched."""
 
 import contextlib
+import json
 import os
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.beside_desk import HomeDesk, home_desk
-from tests.functional.desk import Desk
+from tests.functional.desk import RINGI, Desk
 from tests.helpers import untouched
 from tests.unit.workspace.test_copy_checks import sandbox_trouble
 
@@ -113,16 +115,76 @@ def test_a_project_on_another_file_system(home: HomeDesk) -> None:
         subprocess.run(["rm", "-rf", str(root)], check=True)
 
 
-def test_without_a_terminal_an_agent_with_a_message_answers_and_ends(home: HomeDesk) -> None:
-    home.program("claude", '#!/bin/sh\nprintf "%s\\n" "$@" > words.txt\n')
-    for words, expected in (
-        (["say good day"], "--print\nsay good day\n"),
-        (["-p", "say good day"], "-p\nsay good day\n"),
-        (["doctor"], "doctor\n"),
-    ):
-        done = home.process("--json", "with", "claude", *words)
-        assert done.returncode == 0, told(done)
-        assert ("There is no terminal" in done.stderr) == expected.startswith("--print")
-        name = "p" + str(home.json("list")[0]["number"])
-        shown = home.run("show", name, "--diff").stdout
-        assert all(f"+{line}" in shown for line in expected.splitlines())
+_NOTED = '#!/bin/sh\nprintf "%s\\n" "$(basename $0)" "$@" > words.txt; cat; read word < /dev/tty\n'
+_OFF = ("-c", "sandbox_mode=danger-full-access")  # added for Codex if the tests run as root
+_AGENTS = ("claude", "codex", "gemini", "opencode", "aider")
+
+
+def _ran(home: HomeDesk) -> list[str]:
+    """The words of the command that made the newest plan."""
+    name = "p" + str(home.json("list")[0]["number"])
+    lines = [line.strip() for line in home.run("show", name, "--diff").stdout.splitlines()]
+    added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")]
+    return [line for line in added if line not in _OFF]
+
+
+@pytest.mark.parametrize(
+    ("typed", "ran"),
+    [
+        (["claude", "say good day"], ["claude", "--print", "--", "say good day"]),
+        (["claude", "fix", "--model", "two"], ["claude", "--print", "--model", "two", "--", "fix"]),
+        (["claude", "-p", "fix"], ["claude", "-p", "fix"]),
+        (["claude", "doctor"], ["claude", "doctor"]),
+        (["codex", "--search", "fix"], ["codex", "--search", "exec", "--", "fix"]),
+        (["gemini", "-i", "fix"], ["gemini", "--prompt=fix"]),
+        (["opencode", "--prompt", "fix"], ["opencode", "run", "--", "fix"]),
+        (["aider", "-m", "fix", "a.py"], ["aider", "-m", "fix", "a.py"]),
+        (["agent", "-i", "fix"], ["agent", "-i", "fix"]),
+    ],
+    ids=" ".join,
+)
+def test_without_a_terminal_an_agent_answers_and_ends(
+    home: HomeDesk, typed: list[str], ran: list[str]
+) -> None:
+    home.program(typed[0], _NOTED)
+    # Nobody writes to this pipe, and nobody closes it.
+    reading, writing = os.pipe()
+    try:
+        done = subprocess.run(
+            [*RINGI, "--json", "with", *typed],
+            cwd=home.root,
+            stdin=reading,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert _ran(home) == ran, told(done)
+    assert ("There is no terminal, so this runs: " in done.stderr) == (ran != typed)
+
+
+@pytest.mark.parametrize("name", _AGENTS)
+def test_without_a_terminal_and_a_message_an_agent_is_not_started(home: HomeDesk, name: str) -> None:
+    home.program(name, _NOTED)
+    done = home.process("--json", "with", name, "--model", "two")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["code"] == "nothing_to_do"
+    assert not (home.home / ".cache").exists()  # nothing was copied for it
+    # What the hint says is what can be done.
+    said = home.process("with", name).stderr
+    words = shlex.split(said[said.index("ringi with") :])[2:]
+    assert home.process("with", *words).returncode in {0, 1}
+    assert _ran(home) == words
+
+
+@pytest.mark.parametrize("name", _AGENTS)
+def test_at_a_terminal_an_agent_starts_as_it_was_typed(home: HomeDesk, name: str) -> None:
+    home.program(name, _NOTED.partition(";")[0] + "; echo what now; read word; echo $word >> words.txt\n")
+    terminal = home.terminal("with", name, "--model", "two")
+    terminal.answer("what now", "fix it")
+    code, rest = terminal.end()
+    assert code == 0, rest
+    assert _ran(home) == [name, "--model", "two", "fix it"]

@@ -26,7 +26,7 @@ print("agent at work:", json.dumps(sys.argv[1:])[:60])
 target = pathlib.Path("app/hello.py")
 test = [sys.executable, "-c", "import app.hello as h; assert h.hello() == 'good day', h.hello()"]
 if "--continue" in sys.argv:
-    said = sys.argv[sys.argv.index("--continue") + 1]
+    said = sys.argv[sys.argv.index("--" if "--print" in sys.argv else "--continue") + 1]
     print("it was told:", *said.splitlines(), sep="\\n| ")
     told = pathlib.Path(os.environ["HOME"], ".claude", "told")
     told.parent.mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ def test_an_agent_edits_tests_fails_fixes_and_continues_with_feedback(outside: H
 
 def test_what_the_person_dropped_edited_and_said_comes_to_the_agent(outside: HomeDesk) -> None:
     desk = outside
-    assert desk.process("with", "claude").returncode == 0
+    assert desk.process("with", "claude", "-p", "go on").returncode == 0
     with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
         plan = workspace.plan
         plan.comment("p1", "app/hello.py", 2, "two words here", side=Side.NEW)

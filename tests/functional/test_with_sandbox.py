@@ -106,7 +106,7 @@ def test_a_workspace_among_the_agents_own_places_stays_read_only(outside: HomeDe
     for command in (["init", "-q"], ["add", "mine", "link"], ["commit", "-q", "-m", "first"]):
         subprocess.run(["git", *command], cwd=root, check=True)
     outside.program("claude", f"#!/bin/sh\necho x > '{root}/mine'; echo y > '{root}/new'; echo z > done\n")
-    done = Desk(root).process("with", "claude")
+    done = Desk(root).process("with", "claude", "-p", "go on")
     assert "p1" in done.stdout, done.stdout
     assert (root / "mine").read_text() == "mine\n"
     assert not (root / "new").exists()
@@ -119,7 +119,7 @@ def test_homes_that_are_full_or_have_links_to_nowhere(outside: HomeDesk) -> None
         (outside.home / f"file{number}").touch()
     (outside.home / ".claude").symlink_to("/nowhere/claude")
     outside.program("claude", "#!/bin/sh\necho {} > ~/.claude.json; echo z > done\n")
-    done = outside.process("with", "claude")
+    done = outside.process("with", "claude", "-p", "go on")
     assert done.returncode == 0, done.stdout
     assert "p1" in done.stdout
     assert f"{outside.home}/.claude," not in done.stdout

@@ -1,14 +1,19 @@
 """An agent's command line: which words are its options, and how it continues a conversation with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 MESSAGE: Final = "\0message"
-"""Placeholder for the message to the agent; people never type it."""
+"""Placeholder for the message to the agent; people never type it. It may be part of a word."""
 OPTIONS: Final = "\0options"
 """Placeholder for the options that the agent was started with."""
+OUTER: Final = "\0outer"
+"""Placeholder for those that only its screen knows; without it they are dropped."""
+WORDS: Final = "\0words"
+"""Placeholder for the words without an option: the message, as one word or as it was typed."""
 CONVERSATION: Final = "\0conversation"
-"""Placeholder for the words that name the conversation."""
+"""Placeholder for what names the conversation, or, if it begins, belongs to its first message only."""
 
 
 class CommandLine(NamedTuple):
@@ -20,45 +25,93 @@ class CommandLine(NamedTuple):
     """Options that take all words up to the next option."""
     spent: frozenset[str] = frozenset()
     """Options that belong to one message or one conversation, so that the next start does without them."""
-    commands: frozenset[str] = frozenset()
+    outer: frozenset[str] = frozenset()
+    """Options that only its screen knows."""
+    message: frozenset[str] = frozenset()
+    """Options whose value is a message, or the file with it."""
+    modes: frozenset[str] = frozenset()
     """Words that name a mode of the agent instead of a message."""
     once: frozenset[str] = frozenset()
-    """Options and commands with which it answers and ends, without a screen."""
-    files: bool = False
-    """Words without an option are files to work on, not a message."""
+    """Options and modes with which it answers and ends, without a screen."""
+    own: frozenset[str] = frozenset()
+    """Options and commands that need no message: they print something and end, or manage the agent."""
+    files: str | None = None
+    """None if words without an option are a message. Otherwise they are files, unless there is a mode;
+    a mode needs this before each name."""
 
 
 class Parsed(NamedTuple):
     options: tuple[str, ...]
-    """Without those that are spent; with the files."""
+    """With the files; without those that are `spent` or `outer`, and without the message."""
+    spent: tuple[str, ...]
+    """With a mode that does not answer and end."""
+    outer: tuple[str, ...]
+    words: tuple[str, ...]
+    """Without an option."""
+    message: str
     once: bool
-    message: bool
-    """There is a word that can only be a message: a single one may name one of the agent's own commands."""
+    own: bool
+
+
+class _Item(NamedTuple):
+    name: str
+    """Of an option; otherwise empty."""
+    words: tuple[str, ...]
+    """An option with its values; one other word; or -- and all that follows it."""
+
+    @property
+    def value(self) -> str:
+        return " ".join(self.words[1:]) or self.words[0].removeprefix(self.name).removeprefix("=")
 
 
 def parse(line: CommandLine, words: Sequence[str]) -> Parsed:
-    kept: list[str] = []
-    others: list[str] = []
-    once = False
-    rest = [*words]
+    items = [*_items(line, words)]
+    plain = [word for item in items if not item.name for word in item.words]
+    modes = [*takewhile(lambda word: word in line.modes | line.own, plain)]
+    plain = plain[len(modes) :]
+    if "--" in plain:
+        plain.remove("--")
+    names = {*modes, *(item.name for item in items)}
+    files: list[str] = []
+    if line.files is not None and not names & line.modes:
+        files, plain = [line.files + word for word in plain], []
+    # A single - is standard input, which the agent does not get.
+    said = [item.value for item in items if item.name in line.message] + [
+        word for word in plain if word != "-"
+    ]
+    elsewhere = line.outer | line.spent | line.message | {""}
+    return Parsed(
+        options=(*_words(item for item in items if item.name not in elsewhere), *files),
+        spent=(*(word for word in modes if word not in line.once), *_named(items, line.spent)),
+        outer=_named(items, line.outer),
+        words=tuple(plain),
+        message=" ".join(said).strip(),
+        once=bool(names & line.once),
+        own=bool(names & line.own),
+    )
+
+
+def _named(items: Iterable[_Item], names: frozenset[str]) -> tuple[str, ...]:
+    return _words(item for item in items if item.name in names)
+
+
+def _words(items: Iterable[_Item]) -> tuple[str, ...]:
+    return tuple(word for item in items for word in item.words)
+
+
+def _items(line: CommandLine, words: Sequence[str]) -> Iterator[_Item]:
+    rest = tuple(words)
     while rest:
-        word = rest.pop(0)
+        word = rest[0]
         if word == "--":
-            others += rest
-            break
-        if word.startswith("-") and len(word) > 1:
-            values = _values(line, word, rest)
-            name = word.partition("=")[0]
-            del rest[: len(values)]
-            once = once or name in line.once
-            if name not in line.spent:
-                kept += [word, *values]
-        elif word in line.commands and not others:
-            once = once or word in line.once
+            item = _Item("", rest)
+        elif word.startswith("-") and word != "-":
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            item = _Item(name, (word, *_values(line, word, rest[1:])))
         else:
-            others.append(word)
-    message = not line.files and any(" " in word for word in others)
-    return Parsed((*kept, *others) if line.files else tuple(kept), once, message)
+            item = _Item("", (word,))
+        yield item
+        rest = rest[len(item.words) :]
 
 
 def _values(line: CommandLine, option: str, rest: Sequence[str]) -> Sequence[str]:
@@ -70,19 +123,17 @@ def _values(line: CommandLine, option: str, rest: Sequence[str]) -> Sequence[str
 
 
 class Resume(NamedTuple):
-    """How an agent continues a conversation in a folder, with a message."""
+    """How an agent is started with a message, as words with placeholders."""
 
     line: CommandLine
     screen: tuple[str, ...]
-    """Its words, with placeholders, if a person can type."""
+    """To continue a conversation if a person can type."""
     once: tuple[str, ...]
-    """If it shall answer and end."""
+    """To continue or begin one without a screen: it answers and ends."""
     last: tuple[str, ...] = ()
     """Names the last conversation in the folder."""
     named: tuple[str, ...] = ()
     """Comes before the name of a conversation."""
-    alone: tuple[str, ...] = ()
-    """Comes before all other words so that it answers a first message and ends; empty if nothing does."""
 
 
 def resumed(
@@ -97,19 +148,35 @@ def resumed(
     """Without a terminal, an agent with a screen would wait for keys that nobody types."""
     parsed = parse(resume.line, argv[1:])
     named = (*resume.named, conversation) if conversation else resume.last
-    filled: Mapping[str, tuple[str, ...]] = {
-        MESSAGE: (message,),
-        OPTIONS: (*parsed.options, *more),
-        CONVERSATION: named,
-    }
-    words = resume.once if parsed.once or not terminal else resume.screen
-    return (argv[0], *(part for word in words for part in filled.get(word, (word,))))
+    parts = {OPTIONS: (*parsed.options, *more), OUTER: parsed.outer, CONVERSATION: named, WORDS: (message,)}
+    template = resume.once if parsed.once or not terminal else resume.screen
+    return (argv[0], *_filled(template, message, parts))
 
 
-def without_screen(resume: Resume, argv: Sequence[str]) -> tuple[str, ...]:
-    """The same first message, but so that the agent ends by itself: nobody can type."""
+def without_terminal(resume: Resume, argv: Sequence[str]) -> tuple[str, ...] | None:
+    """The same start, but so that the agent answers and ends. None if it has nothing to do."""
     parsed = parse(resume.line, argv[1:])
-    return tuple(argv) if parsed.once or not parsed.message else (argv[0], *resume.alone, *argv[1:])
+    if parsed.own or (parsed.once and parsed.message):
+        return tuple(argv)
+    if not parsed.message:
+        return None
+    named, words = parsed.spent, parsed.words
+    parts = {OPTIONS: parsed.options, OUTER: parsed.outer, CONVERSATION: named, WORDS: words}
+    return (argv[0], *_filled(resume.once, parsed.message, parts))
+
+
+def with_message(resume: Resume, program: str, message: str) -> tuple[str, ...]:
+    """As people write it."""
+    words = _filled(resume.once, message, {WORDS: (message,)})
+    return (program, *(word for word in words if word != "--"))
+
+
+def _filled(template: Sequence[str], message: str, parts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for word in template:
+        if word in {OPTIONS, OUTER, WORDS, CONVERSATION}:
+            yield from parts.get(word, ())
+        else:
+            yield word.replace(MESSAGE, message)
 
 
 class OwnSandbox(NamedTuple):
@@ -123,17 +190,7 @@ class OwnSandbox(NamedTuple):
 
 
 def without_sandbox(own: OwnSandbox, line: CommandLine, argv: Sequence[str]) -> tuple[str, ...]:
-    kept: list[str] = []
-    rest = [*argv[1:]]
-    while rest:
-        word = rest.pop(0)
-        if word == "--":
-            return (argv[0], *own.off, *kept, word, *rest)
-        values = _values(line, word, rest) if word.startswith("-") else ()
-        del rest[: len(values)]
-        name, _, value = word.partition("=")
-        if name not in own.option:
-            kept += [word, *values]
-        elif (value or "".join(values)) in own.kept:
-            return tuple(argv)
-    return (argv[0], *own.off, *kept)
+    items = [*_items(line, argv[1:])]
+    if any(item.name in own.option and item.value in own.kept for item in items):
+        return tuple(argv)
+    return (argv[0], *own.off, *_words(item for item in items if item.name not in own.option))

@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ringi.agents.command_line import CONVERSATION, MESSAGE, OPTIONS, CommandLine, OwnSandbox, Resume
+from ringi.agents.command_line import (
+    CONVERSATION,
+    MESSAGE,
+    OPTIONS,
+    OUTER,
+    WORDS,
+    CommandLine,
+    OwnSandbox,
+    Resume,
+)
 from ringi.agents.output import claude_said, codex_said, dict_at, gemini_said, plain
 from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, Settings, State, Trust
 from ringi.text import Text
@@ -117,11 +126,15 @@ _CLAUDE: Final = Agent(
                 "--worktree --tmux --file --replay-user-messages"
             ),
             once=_words("-p --print"),
+            own=_words(
+                "-h --help -v --version --bg --background --cloud --desktop agents attach auth auto-mode "
+                "doctor gateway import install logs mcp plugin plugins purge respawn rm setup-token stop "
+                "kill ultrareview update upgrade"
+            ),
         ),
-        # The message comes before the options: one that takes several values would swallow it.
+        # An option that takes several values would swallow a message that follows it.
         screen=(CONVERSATION, MESSAGE, OPTIONS),
-        once=("--print", CONVERSATION, MESSAGE, OPTIONS),
-        alone=("--print",),
+        once=("--print", CONVERSATION, OPTIONS, "--", WORDS),
         last=("--continue",),
         named=("--resume",),
     ),
@@ -196,8 +209,17 @@ _CODEX_LINE: Final = CommandLine(
     ),
     several=_words("-i --image"),
     spent=_words("-i --image --last --all --worktree --thread-source"),
-    commands=_words("exec e resume fork"),
+    # Before `exec` it knows these, after it not.
+    outer=_words(
+        "-a --ask-for-approval --search --no-alt-screen --no-daemon --remote --remote-auth-token-env"
+    ),
+    modes=_words("exec e resume fork"),
     once=_words("exec e"),
+    own=_words(
+        "-h --help -V --version agents review login logout mcp plugin app-server remote-control completion "
+        "update doctor sandbox debug apply a queue archive delete migrate-rollouts migrate-nfs-db unarchive "
+        "cloud exec-server features help"
+    ),
 )  # fmt: skip
 _CODEX: Final = Agent(
     name="codex",
@@ -213,10 +235,10 @@ _CODEX: Final = Agent(
     conversations="sessions/*/*/*/rollout-*.jsonl",
     resume=Resume(
         _CODEX_LINE,
-        screen=(OPTIONS, "resume", CONVERSATION, MESSAGE),
-        once=("exec", OPTIONS, "resume", CONVERSATION, MESSAGE),
-        alone=("exec",),
-        last=("--last",),
+        screen=(OUTER, OPTIONS, CONVERSATION, MESSAGE),
+        once=(OUTER, "exec", OPTIONS, CONVERSATION, "--", WORDS),
+        last=("resume", "--last"),
+        named=("resume",),
     ),
     own_sandbox=OwnSandbox(
         option=_words("-s --sandbox --approve-for-me"),
@@ -301,11 +323,16 @@ _GEMINI: Final = Agent(
                 "--list-extensions -l --list-sessions --screen-reader --raw-output "
                 "--accept-raw-output-risk -v --version -h --help"
             ),
-            spent=_words("-p --prompt -i --prompt-interactive -r --resume -w --worktree --session-id"),
+            spent=_words("-r --resume -w --worktree --session-id"),
+            message=_words("-p --prompt -i --prompt-interactive"),
             once=_words("-p --prompt"),
+            own=_words(
+                "-h --help -v --version -l --list-extensions --list-sessions --delete-session --acp "
+                "--experimental-acp mcp extensions extension skills skill hooks hook gemma"
+            ),
         ),
         screen=(OPTIONS, CONVERSATION, "--prompt-interactive", MESSAGE),
-        once=(OPTIONS, CONVERSATION, "--prompt", MESSAGE),
+        once=(OPTIONS, CONVERSATION, f"--prompt={MESSAGE}"),
         last=("--resume", "latest"),
         named=("--resume",),
     ),
@@ -351,17 +378,20 @@ _OPENCODE: Final = Agent(
                 "--dangerously-skip-permissions --mdns --mini --no-replay -h --help -v --version"
             ),
             several=_words("-f --file --cors"),
-            # The last ones only its screen knows.
-            spent=_words(
-                "-c --continue -s --session --fork --title --command -f --file -i --interactive --prompt "
-                "--mini --no-replay --replay-limit --hostname --mdns --mdns-domain --cors"
-            ),
-            commands=_words("run"),
+            spent=_words("-c --continue -s --session --fork --title --command -f --file -i --interactive"),
+            outer=_words("--mini --no-replay --replay-limit --hostname --mdns --mdns-domain --cors"),
+            message=_words("--prompt"),
+            modes=_words("run"),
             once=_words("run"),
+            own=_words(
+                "-h --help -v --version --command completion acp mcp attach debug providers auth agent "
+                "upgrade uninstall serve web models stats export import github pr session plugin plug db"
+            ),
+            files="--dir=",
         ),
         # Its screen drops a message that comes together with --continue.
-        screen=("run", CONVERSATION, OPTIONS, MESSAGE),
-        once=("run", CONVERSATION, OPTIONS, MESSAGE),
+        screen=("run", CONVERSATION, OPTIONS, "--", MESSAGE),
+        once=("run", CONVERSATION, OPTIONS, "--", MESSAGE),
         last=("--continue",),
         named=("--session",),
     ),
@@ -389,14 +419,19 @@ _AIDER: Final = Agent(
     state=(State(".aider"),),
     resume=Resume(
         CommandLine(
-            spent=_words(
-                "-m --message --msg -f --message-file --restore-chat-history --no-restore-chat-history --load"
-            ),
+            spent=_words("--restore-chat-history --no-restore-chat-history --load"),
+            message=_words("-m --message --msg -f --message-file"),
             once=_words("-m --message --msg -f --message-file"),
-            files=True,
+            own=_words(
+                "-h --help --version --list-models --models --just-check-update --install-main-branch "
+                "--upgrade --update --commit --lint --test --apply --apply-clipboard-edits --exit "
+                "--show-repo-map --show-prompts --shell-completions --gui --browser --load"
+            ),
+            files="",
         ),
-        screen=("--restore-chat-history", "--message", MESSAGE, OPTIONS),
-        once=("--restore-chat-history", "--message", MESSAGE, OPTIONS),
+        screen=(CONVERSATION, "--message", MESSAGE, OPTIONS),
+        once=(CONVERSATION, "--message", MESSAGE, OPTIONS),
+        last=("--restore-chat-history",),
     ),
     ignored=(".aider*",),
 )

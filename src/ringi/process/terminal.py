@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import struct
+import subprocess
 import termios
 import time
 import tty
@@ -64,8 +65,9 @@ def run_in_terminal(
 ) -> Ended:
     """Runs the command in a pseudo-terminal of its own and shows what it prints on `output`.
 
-    If standard input is a terminal, what is typed there goes to the command; otherwise the command sees a
-    terminal at which nobody types. SIGHUP, SIGINT and SIGTERM end the command and are reported, not raised.
+    If standard input is a terminal, what is typed there goes to the command. Otherwise the command can read
+    nothing, and its terminal is only for what it prints: it must not wait for keys that nobody types.
+    SIGHUP, SIGINT and SIGTERM end the command and are reported, not raised.
     `takes_terminal` says that the command takes control of the terminal itself. See `started` for `mark` and
     for what is raised if the command cannot be started.
     """
@@ -78,17 +80,17 @@ def run_in_terminal(
         # Kept open until the end, so that a command that closes its terminal does not hang it up.
         held = stack.enter_context(contextlib.ExitStack())
         held.callback(os.close, slave)
-        keyboard = 0 if os.isatty(0) else None
+        keyboard = 0 if somebody_types() else None
         _dress(slave, keyboard, output)
         command = stack.enter_context(
             started(
                 argv,
                 cwd=cwd,
                 env=env,
-                stdin=slave,
+                stdin=subprocess.DEVNULL if keyboard is None else slave,
                 stdout=slave,
                 stderr=slave,
-                at_terminal=not takes_terminal,
+                at_terminal=keyboard is not None and not takes_terminal,
                 mark=mark,
             )
         )
@@ -111,6 +113,10 @@ def run_in_terminal(
         if os.isatty(output) and env.get("TERM", "dumb") != "dumb":
             _Flow(None, output, _SCREEN_RESET).finish(signals)
         return Ended(command.exit_code or 0, duration, leftovers, signals.stop, survivors)
+
+
+def somebody_types() -> bool:
+    return os.isatty(0)
 
 
 def discard_pending_input(fd: int = 0) -> None:

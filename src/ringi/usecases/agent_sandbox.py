@@ -14,6 +14,7 @@ from ringi.process import layers, sandbox
 from ringi.process.environment import SYSTEM_PATH
 from ringi.process.program import program_of
 from ringi.process.sandbox import AgentPlaces, Lack
+from ringi.process.terminal import somebody_types
 from ringi.text import Text
 from ringi.usecases.agent_state import AgentState, state_places
 from ringi.usecases.workspace import OpenWorkspace
@@ -95,14 +96,15 @@ def enclosed(
         if not sandbox.sees(chosen, path):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
     folder = stands.folder / copy.folder_of_commands.relative_to(copy.tree)
-    if terminal:
+    takes_terminal = terminal and somebody_types()
+    if takes_terminal:
         words = sandbox.for_agent(box.bwrap, box.setsid, chosen, folder, copy.id)
     else:
         words = sandbox.for_check(box.bwrap, chosen, folder, copy.id)
     inside = {name: value for name, value in env.items() if name not in _LEADING_OUT and name != "TMPDIR"}
     inside |= {"PWD": str(folder), **state.variables}
     whole = layers.command(state.layers, [*words, str(started), *argv[1:]])
-    return Invocation(tuple(whole), inside, takes_terminal=terminal)
+    return Invocation(tuple(whole), inside, takes_terminal=takes_terminal)
 
 
 def _in_ours(argv: tuple[str, ...]) -> tuple[str, ...]:

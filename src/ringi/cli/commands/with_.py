@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from msgspec import UNSET
 
-from ringi.agents.command_line import without_screen
+from ringi.agents.command_line import with_message, without_terminal
 from ringi.agents.table import agent_of
 from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
@@ -19,10 +19,10 @@ from ringi.cli.plan_names import PLAN
 from ringi.cli.taken import document_of, tell_left_out, tell_plan
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanStatus
-from ringi.errors import CheckFailed, Interrupted, NoSuchProgram
+from ringi.errors import CheckFailed, Interrupted, NoSuchProgram, NothingToDo
 from ringi.integrations.notify import notify
 from ringi.process.program import from_here, in_copy, program_of
-from ringi.process.terminal import Ended
+from ringi.process.terminal import Ended, somebody_types
 from ringi.text import Text
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, plan_of, remove_settled
@@ -106,6 +106,7 @@ class _Session:
         workspace, here = self._app.workspace, Path.cwd()
         program_of(command, here, self._app.environment)
         argv = from_here(command, here, workspace.places.root)
+        words = argv if somebody_types() else _for_nobody(argv)
         ui, started = self._ui, time.monotonic()
         ui.line(Text("Making a copy of the project …"), style="dim")
         begin = _start(here, workspace.places.root)
@@ -114,7 +115,9 @@ class _Session:
             _tell_copy(ui, copy, sandboxed=self._sandbox.bwrap is not None)
             took = round(time.monotonic() - started, 1)
             ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
-            return self._work(copy, _for_nobody(ui, argv), command, checks, None)
+            if words != argv:
+                ui.line(Text("There is no terminal, so this runs: {command}", command=shlex.join(words)))
+            return self._work(copy, words, command, checks, None)
 
     def go_on(self, plan: str, more: Sequence[str], checks: Sequence[str]) -> int:
         workspace = self._app.workspace
@@ -125,7 +128,7 @@ class _Session:
             own = workspace.places.root / copy.record.start
             argv = in_copy(copy.record.command, copy.folder_of_commands, own)
             program_of(argv, copy.folder_of_commands, self._app.environment)
-            resumption = resume_in(workspace, copy, more, terminal=os.isatty(0))
+            resumption = resume_in(workspace, copy, more, terminal=somebody_types())
             _tell_resumption(self._ui, copy, resumption)
             known: Sequence[str] = ()
             if copy.record.plan_id:
@@ -146,7 +149,7 @@ class _Session:
             own = workspace.places.root / fresh.record.start
             argv = in_copy(command, fresh.folder_of_commands, own)
             program_of(argv, fresh.folder_of_commands, self._app.environment)
-            resumption = resume_from(workspace, before, fresh, more, terminal=os.isatty(0))
+            resumption = resume_from(workspace, before, fresh, more, terminal=somebody_types())
             _tell_resumption(ui, fresh, resumption)
             return self._work(fresh, resumption.argv, command, checks, resumption)
 
@@ -224,16 +227,15 @@ class _Session:
         return taken
 
 
-def _for_nobody(ui: Ui, argv: Sequence[str]) -> Sequence[str]:
-    """Without a terminal, an agent with a screen would wait for keys that nobody types."""
+def _for_nobody(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """An agent with a screen would wait for keys that nobody types."""
     resume = agent_of(argv).resume
-    if os.isatty(0) or resume is None:
+    if resume is None:
         return argv
-    words = without_screen(resume, argv)
-    if len(words) > len(argv):
-        added = " ".join(resume.alone)
-        line = Text("There is no terminal: {agent} answers and ends ({words}).", agent=argv[0], words=added)
-        ui.line(line, style="dim")
+    words = without_terminal(resume, argv)
+    if words is None:
+        command = ("ringi", "with", *with_message(resume, argv[0], "…"))
+        raise NothingToDo(agent=argv[0], command=shlex.join(command))
     return words
 
 
