@@ -31,6 +31,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
+│   ├── NoCurrentPlan         no plan was named, and none is current
+│   ├── NameTaken             another program has the name
 │   ├── Ambiguous             more than one plan is meant
 │   ├── NoSuchProgram         the command to run does not exist
 │   ├── NothingToResume       no copy in which an agent could continue
@@ -98,6 +100,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   └── ChangeRefused         a rule of change plans
 │       ├── NoBasis           no reason given
 │       ├── NoDiagnostics     it claims an error but names none
+│       ├── UnknownDiagnostic it names an error that nothing reports
 │       ├── NoDiff            it changes nothing
 │       ├── ScopeMismatch     it names other files than it changes
 │       ├── PathMismatch      a diff names another file
@@ -304,6 +307,18 @@ class LogBroken(Failed):
 class Usage(RingiError):
     code = "usage"
     exit_code = 2
+
+
+class NoCurrentPlan(Usage):
+    code = "no_current_plan"
+    message = "There is no current plan."
+    hint = "See the plans, and name one: ringi list"
+
+
+class NameTaken(Usage):
+    code = "name_taken"
+    message = "There is a program of this name already: {path}"
+    hint = "Choose another name: ringi init --alias NAME"
 
 
 class NotFound(Usage):
@@ -728,6 +743,12 @@ class NoDiagnostics(ChangeRefused):
     code = "no_diagnostics"
     message = "A change plan against an error must name the error."
     hint = "Name at least one: --diagnostic FILE:LINE:MESSAGE"
+
+
+class UnknownDiagnostic(ChangeRefused):
+    code = "unknown_diagnostic"
+    message = "No checker and no editor reports this about {file}: {message}"
+    hint = "See what they report: ringi state show. Checkers are named in diagnostics.commands."
 
 
 class NoDiff(ChangeRefused):

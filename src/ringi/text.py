@@ -36,6 +36,8 @@ _DECEIVING: Final = frozenset(
         *range(0xE0000, 0xE0200),
     ]
 )
+_MOST_MARKS: Final = 4
+"""Over one letter: no language needs more, and a long run draws over other lines."""
 _FIRST_ESCAPED_BYTE: Final = 0xDC80
 _LAST_ESCAPED_BYTE: Final = 0xDCFF
 _LAST_OF_ONE_BYTE: Final = 0xFF
@@ -52,7 +54,29 @@ def visible(text: str, *, keep: str = "\t") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in keep or not deceiving(c) else _code(c) for c in text)
+    shown, marks = [], _MOST_MARKS  # a mark without a letter would change what is printed before it
+    for c in text:
+        fine = c in keep or not deceiving(c)
+        marks = marks + 1 if is_mark(c) else 0 if fine and c not in keep else _MOST_MARKS
+        shown.append(c if fine and marks <= _MOST_MARKS else _code(c))
+    return "".join(shown)
+
+
+def is_mark(character: str) -> bool:
+    """Whether a terminal draws it over the character before it."""
+    return not character.isascii() and unicodedata.category(character) in {"Mn", "Me"}
+
+
+def escaped(document: str) -> str:
+    """A JSON document that says the same, without characters that could fool a terminal or a reader."""
+    if document.isascii() and "\x7f" not in document:
+        return document
+    return "".join(c if c == "\n" or not deceiving(c) else _json_code(c) for c in document)
+
+
+def _json_code(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
 
 
 def deceiving(character: str) -> bool:

@@ -1,5 +1,6 @@
 """The MCP server over HTTP: this machine only, the right names only, for whoever holds the token."""
 
+import contextlib
 import os
 import re
 import signal
@@ -151,3 +152,35 @@ def test_over_http_two_clients_a_person_and_nobody_else(served: Served):
     anyio.run(main)
     check_guard(served)
     check_own_token(served)
+
+
+def ended(connection: socket.socket) -> bool:
+    """Waits until the server ends it."""
+    connection.settimeout(60)
+    try:
+        while connection.recv(65_536):
+            pass
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("said", [b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\nX-Slow: "], ids=["nothing", "half"])
+def test_whoever_does_not_say_what_they_want_is_cut_off(served: Served, said: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(said)
+        assert ended(connection)
+    assert served.raw(f"Host: 127.0.0.1:{served.port}", f"Authorization: Bearer {served.token}")[0] == 200
+
+
+def test_connections_are_counted(served: Served) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=60))
+        open_now = len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
+        last = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=60))
+        assert ended(last)
+        assert open_now < 300
+    assert served.raw(f"Host: 127.0.0.1:{served.port}", f"Authorization: Bearer {served.token}")[0] == 200

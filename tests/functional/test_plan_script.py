@@ -111,6 +111,18 @@ def test_a_file_and_a_key_need_nobody(room: Room) -> None:
     assert room.desk.json("status")["planning"] == []
 
 
+@pytest.mark.req("IP-7")
+def test_what_is_signed_is_shown(room: Room) -> None:
+    words = ("plan", "Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
+    done = room.desk.run(*words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "approved"
+    summary = room.desk.session()["designSummary"]
+    assert summary
+    for line in filter(None, summary.splitlines()):
+        assert line.strip("#* ") in done.stderr
+
+
 def test_a_key_that_nobody_listed(room: Room) -> None:
     RealKey(room.folder, "other")
     answers = room.file(ANSWERS)

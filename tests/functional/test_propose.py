@@ -1,7 +1,10 @@
 """`ringi propose`, `ringi state` and the forms of `ringi show`, as scripts and people use them."""
 
 import json
+import os
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,13 +128,72 @@ def test_each_refusal_has_its_code_and_a_next_step(shop: Desk, tmp_path: Path) -
     assert shop.json("list") == []
 
 
+def _code(shop: Desk, *words: str) -> str:
+    return str(json.loads(shop.run("--json", *words).stdout)["error"]["code"])
+
+
 @pytest.mark.req("CP-2")
 def test_an_error_with_its_diagnostic(shop: Desk, tmp_path: Path) -> None:
+    """It is found by running the trusted checker; one that nobody reports is refused."""
+    settings = "diagnostics:\n  commands: ['echo \"lib/core.py:2: returns: 1\"']\n"
+    (shop.root / ".agent").mkdir(exist_ok=True)
+    (shop.root / ".agent/config.yaml").write_text(settings)
     words = ("--trigger", "error", "--diagnostic", "lib/core.py:2: returns: 1")
-    made = shop.json("propose", "--patch", str(tmp_path / "change.patch"), *words)
+    patch = str(tmp_path / "change.patch")
+    assert _code(shop, "propose", "--patch", patch, *words) == "state_incomplete"
+    (shop.root / ".agent/config.yaml").unlink()
+    own = Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "config.yaml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(settings)
+    wrong = ("--trigger", "error", "--diagnostic", "lib/core.py:2: returns: 2")
+    assert _code(shop, "propose", "--patch", patch, *wrong) == "unknown_diagnostic"
+    assert shop.json("list") == []
+    made = shop.json("propose", "--patch", patch, *words)
     view = shop.json("show", str(made["id"]), "--as", "change-plan")
     expected = [{"file": "lib/core.py", "line": 2, "message": "returns: 1"}]
     assert view["basis"]["relatedDiagnostics"] == expected
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that keeps what it is asked, and answers with what is in the other file."""
+    asked, said = tmp_path / "asked", tmp_path / "said.json"
+    program = tmp_path / "model.py"
+    program.write_text(
+        f"import sys\nopen({str(asked)!r}, 'w').write(sys.stdin.read())\nprint(open({str(said)!r}).read())\n"
+    )
+    monkeypatch.setenv("RINGI_MODEL", f"command:{shlex.join([sys.executable, str(program)])}")
+    said.write_text(json.dumps({"summary": "core returns 2.", "details": "Look at report."}))
+    return asked
+
+
+@pytest.mark.req("CP-1", "CP-7")
+def test_the_model_explains_what_its_proposer_does_not(shop: Desk, tmp_path: Path, model: Path) -> None:
+    patch = tmp_path / "change.patch"
+    patch.write_text(PATCH.replace("return 2", "return 2  # password=hunter2secret"))
+    made = change_plan(shop, tmp_path)
+    view = shop.json("show", str(made["id"]), "--as", "change-plan")
+    assert view["explanation"] == {"summary": "core returns 2.", "details": "Look at report."}
+    assert "+    return 2" in model.read_text()
+    assert "hunter2secret" not in model.read_text()
+    shown = shop.run("show", "p1").stdout
+    assert "says: core returns 2." in shown
+    assert "its proposer says" not in shown
+    model.unlink()
+    assert change_plan(shop, tmp_path, "--explain", "mine")["status"] == "pending_review"
+    assert not model.exists()
+    assert "its proposer says: mine" in shop.run("show", "p2").stdout
+
+
+@pytest.mark.req("CP-7")
+def test_a_model_that_fails_costs_only_the_explanation(shop: Desk, tmp_path: Path, model: Path) -> None:
+    (tmp_path / "said.json").write_text("I would rather not.")
+    done = shop.run("propose", "--patch", str(tmp_path / "change.patch"), "--trigger", "refactor")
+    assert done.returncode == 0
+    assert "! no explanation:" in done.stdout
+    assert model.exists()
+    view = shop.json("show", "p1", "--as", "change-plan")
+    assert view["explanation"] == {"summary": "", "details": ""}
 
 
 def test_files_that_are_not_text_become_a_plan(shop: Desk, tmp_path: Path) -> None:

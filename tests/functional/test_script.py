@@ -466,6 +466,29 @@ def test_delta_shows_only_what_changed_since_the_approval(desk: Desk, quick: Qui
     assert desk.run("show", name, "--delta", "--diff").returncode == 2
 
 
+@pytest.mark.req("PT-8")
+def test_approve_shows_that_another_file_is_replaced(desk: Desk, quick: Quick, key: str) -> None:
+    name = propose(desk, README)
+    assert quick("approve", name, "--sign", key)[0] == 0
+    (desk.root / "README.md").write_text("mine, written meanwhile\n")
+    assert quick("specs", name, "--file", specs_file(desk, README))[0] == 0
+    shown = desk.run("show", name, "--delta").stdout
+    assert "! README.md: it replaces another file than before" in shown
+    assert "+mine, written meanwhile" in shown
+    terminal = desk.terminal("approve", name)
+    assert "it replaces another file than before" in terminal.answer(YES, "n")
+
+
+@pytest.mark.parametrize("sign", ["\x7f", "\x9b", "\u202e", "\u2066"])
+def test_json_holds_no_sign_that_a_terminal_obeys(desk: Desk, sign: str) -> None:
+    name = propose(desk, spec("create", "notes.txt", content=f"a{sign}b\n"))
+    for words in (("show", name), ("show", name, "--diff"), ("specs", name)):
+        shown = desk.run("--json", *words).stdout
+        assert sign not in shown
+        assert f"\\u{ord(sign):04x}" in shown
+        assert f"a{sign}b" in json.dumps(json.loads(shown), ensure_ascii=False) or sign == "\x7f"
+
+
 @pytest.mark.req("PT-4", "PT-15")
 def test_versions(desk: Desk, quick: Quick) -> None:
     name = propose(desk, NOTES)
@@ -518,6 +541,40 @@ def test_unknown_and_empty_names(desk: Desk, quick: Quick, command: str) -> None
     for name in ("p9", "", "nonsense"):
         code, said = quick(command, name)
         assert (code, said["error"]["code"]) == (2, "not_found"), name
+
+
+@pytest.mark.req("PT-9")
+def test_execute_without_a_name_takes_the_current_plan(desk: Desk, quick: Quick, key: str) -> None:
+    code, said = quick("execute")
+    assert (code, said["error"]["code"]) == (2, "no_current_plan")
+    other = propose(desk, README)
+    assert quick("approve", other, "--sign", key)[0] == 0
+    name = propose(desk, NOTES)
+    code, said = quick("execute")
+    assert (code, said["error"]["code"]) == (3, "not_approved")
+    assert not (desk.root / "notes.txt").exists()
+    assert quick("approve", name, "--sign", key)[0] == 0
+    assert quick("execute")[1]["overall_success"]
+    assert (desk.root / "notes.txt").exists()
+
+
+@pytest.mark.req("PT-4")
+def test_what_is_said_about_a_plan_is_kept(desk: Desk, quick: Quick) -> None:
+    sources = ("--source", "m1@2026-01-02T03:04:05Z", "--source", "m2")
+    said = ("--rationale", "users asked", "--tag", "docs", "--tag", "small", *sources)
+    new = desk.root.parent / "new.txt"
+    new.write_text("x\n")
+    specs = specs_file(desk, NOTES)
+    for way in (("--file", f"a.txt={new}"), ("--specs", specs), ()):
+        code, ref = quick("propose", *way, "--title", "A plan", *said)
+        assert code == 0, ref
+        plan = quick("show", f"p{ref['number']}")[1]["plan"]
+        assert (plan["rationale"], plan["tags"]) == ("users asked", ["docs", "small"])
+        assert plan["sources"] == [
+            {"message_id": "m1", "timestamp": "2026-01-02T03:04:05Z"},
+            {"message_id": "m2", "timestamp": ""},
+        ]
+    assert quick("propose", "--title", "x", "--source", "@now")[0] == 2
 
 
 # --- executing ------------------------------------------------------------------------------------
@@ -664,3 +721,31 @@ def test_every_command_is_found_in_the_groups_of_the_help() -> None:
         "revert", "compare", "pending", "current",
     ]  # fmt: skip
     assert (list(INSPECT), list(PROVE), list(CARE)) == (["state", "schema"], ["verify", "log"], ["recover"])
+
+
+def test_an_alias_has_a_name_that_is_free(desk: Desk) -> None:
+    for name, code in {"sh": "name_taken", "../x": "usage", "a b": "usage", "": "usage"}.items():
+        done = desk.run("--json", "init", "--alias", name)
+        assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, code), name
+
+
+@pytest.mark.req("PT-8")
+def test_specs_left_out_are_asked_for_later(desk: Desk, tmp_path: Path) -> None:
+    specs = [{"kind": "create", "path": name, "content": "1\n"} for name in ("x", "y")]
+    (tmp_path / "specs.json").write_text(json.dumps(specs))
+    desk.json("propose", "--specs", str(tmp_path / "specs.json"))
+    terminal = desk.terminal("approve", "p1", "--only", "s1")
+    terminal.answer(YES, "y")
+    code, seen = terminal.end()
+    assert code == 0, seen
+    assert "ringi approve p1 --only s2" in seen
+    assert desk.run("execute", "p1").returncode == 0
+    asked = desk.run("request", "p1", "--only", "s2")
+    assert "p2 holds what was left out when p1 was approved." in asked.stdout
+    terminal = desk.terminal("approve", "p1", "--only", "s2")
+    terminal.answer(YES, "y")
+    code, seen = terminal.end()
+    assert code == 0, seen
+    assert desk.run("execute", "p2").returncode == 0
+    assert (desk.root / "y").read_text() == "1\n"
+    assert len(desk.json("list")) == 2

@@ -1,6 +1,7 @@
 """The one filter for text from outside, and sentences that are translated late."""
 
 import ast
+import json
 import string
 import sys
 import unicodedata
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringi
-from ringi.text import Text, deceiving, visible
+from ringi.text import Text, deceiving, escaped, is_mark, visible
 
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"}
 ESCAPES = [
@@ -131,3 +132,49 @@ def test_every_text_is_made_with_what_it_names():
                         wrong.append(f"{path.name}:{node.lineno}: {template}")
     assert wrong == []
     assert count > 100
+
+
+MARK = "\u0301"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"e{MARK}", f"e{MARK}"),
+        (f"e{MARK * 4}x", f"e{MARK * 4}x"),
+        (f"e{MARK * 6}x", f"e{MARK * 4}\\u0301\\u0301x"),
+        (f"{MARK}x", "\\u0301x"),  # it would change the sign of a diff's line
+        (f"\t{MARK}x", "\t\\u0301x"),
+        (f"\x1b{MARK}x", "\\x1b\\u0301x"),
+        ("हिन्दी ภาษาไทย tiếng Việt", "हिन्दी ภาษาไทย tiếng Việt"),
+    ],
+)
+def test_a_long_run_of_marks_is_written_out(text: str, shown: str):
+    assert visible(text) == shown
+
+
+@given(st.text(st.sampled_from("ae\t\x1b\u0301\u0338\u20dd日"), max_size=40))
+def test_no_mark_stands_alone_and_no_run_is_long(text: str):
+    shown = visible(text)
+    assert visible(shown) == shown
+    marks = 4
+    for character in shown:
+        marks = marks + 1 if is_mark(character) else 4 if character == "\t" else 0
+        assert marks <= 4
+
+
+@given(
+    st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=9)
+)
+def test_an_escaped_document_says_the_same_and_hides_nothing(value: object):
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    shown = escaped(text)
+    assert json.loads(shown) == value
+    assert not any(deceiving(character) for character in shown.replace("\n", ""))
+
+
+@pytest.mark.parametrize(
+    "sign", ["\x7f", "\x9b", "\x85", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041"]
+)
+def test_no_program_prints_such_a_sign_from_a_document(sign: str):
+    assert escaped(json.dumps(sign, ensure_ascii=False)).isascii()

@@ -375,8 +375,10 @@ def _subject(grant: Grant) -> GrantSubject:
 
 def _use_of(stored: StoredPlan) -> _Use:
     totals = stored.document.state.previews
+    if not totals:
+        return _Use(1, 0)
     # A command alone has no known files; but no use is free.
-    return _Use(max(len(totals.files), 1), totals.added + totals.removed) if totals else _Use(1, 0)
+    return _Use(max(len(totals.files), 1), max(totals.weight or 0, totals.added + totals.removed))
 
 
 def _refuse(grant_id: str, why: Text, plan: str = "") -> NoReturn:

@@ -20,6 +20,7 @@ from ringi.cli.app import App
 from ringi.cli.examples import epilog
 from ringi.cli.ui import Ui, error_document, usage_document
 from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed
+from ringi.fs import read_bounded
 from ringi.process.counting import Count, watched
 from ringi.text import Text
 from ringi.workspace.places import find_root, project_file, user_file
@@ -322,6 +323,9 @@ def _end_of_ours(arguments: Sequence[str]) -> int:
     return len(arguments)
 
 
+_LARGEST_FILE: Final = 1024 * 1024
+
+
 def _configured_language(environment: Mapping[str, str]) -> str:
     """A quick look at the files for this one key; mistakes in them are reported later."""
     files = [user_file(environment)]
@@ -329,7 +333,7 @@ def _configured_language(environment: Mapping[str, str]) -> str:
         files.insert(0, project_file(find_root(Path())))
     for path in files:
         try:
-            text = path.read_text(encoding="utf-8") if path and path.is_file() else ""
+            text = read_bounded(path, _LARGEST_FILE).decode() if path else ""
         except (OSError, UnicodeDecodeError):
             continue
         if found := re.search(r"""^language:\s*["']?(\w+)""", text, re.MULTILINE):
@@ -339,12 +343,14 @@ def _configured_language(environment: Mapping[str, str]) -> str:
 
 def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     """Choose the language before any output: --lang, RINGI_LANGUAGE, the files, then the locale."""
-    chosen = environment.get("RINGI_LANGUAGE", "") or _configured_language(environment)
+    chosen = environment.get("RINGI_LANGUAGE", "")
     for index, word in enumerate(arguments[: _end_of_ours(arguments)]):
         if word.startswith("--lang="):
             chosen = word.removeprefix("--lang=")
         elif word == "--lang" and index + 1 < len(arguments):
             chosen = arguments[index + 1]
+    if arguments != ["--version"]:  # which reads no file of the project
+        chosen = chosen or _configured_language(environment)
     if chosen in LANGUAGES:
         # Only for gettext; commands that we start get the original environment.
         os.environ["LANGUAGE"] = chosen

@@ -13,7 +13,7 @@ from typing import Any, Final, TextIO
 import click
 
 from ringi.errors import RingiError
-from ringi.text import Text, visible
+from ringi.text import Text, escaped, is_mark, visible
 from ringi.views.lines import Line, Span, Style, prose
 
 _LONGEST_LINE: Final = 1000
@@ -131,7 +131,7 @@ class Ui:
         """The answer for programs."""
         from ringi.domain import codec  # noqa: PLC0415  # not needed to show help
 
-        sys.stdout.write(codec.pretty(document).decode())
+        sys.stdout.write(escaped(codec.pretty(document).decode()))
 
     def patch(self, patch: bytes) -> None:
         """The exact bytes if a program reads them; filtered text on a terminal."""
@@ -259,12 +259,10 @@ def error_document(error: RingiError) -> dict[str, Any]:
 
 
 def width(words: str) -> int:
-    """Columns on a terminal: Japanese characters take two, combining ones none."""
+    """Columns on a terminal: Japanese characters take two, nonspacing and enclosing marks none."""
     if words.isascii():
         return len(words)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in words
-    )
+    return sum(0 if is_mark(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in words)
 
 
 def cut(text: str, room: int) -> str:

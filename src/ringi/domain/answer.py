@@ -32,6 +32,8 @@ class Difference(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"
+    BASIS = "basis"
+    """The file that it replaces is another one."""
 
 
 class SpecDifference(Document, frozen=True):

@@ -4,6 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from ringi.domain.base import CamelDocument, Document
 from ringi.domain.risk import Risk
 
@@ -50,6 +52,15 @@ class PlanExplanation(CamelDocument, frozen=True):
     details: str
 
 
+class UnknownUsers(Document, frozen=True):
+    """Files whose own dependencies are not known: they may depend on the change."""
+
+    count: int
+    first: str
+    why: str
+    """Why the first could not be analysed."""
+
+
 class ChangeFacts(Document, frozen=True):
     """What makes a plan a change plan; the rest of the document is the plan itself."""
 
@@ -62,6 +73,10 @@ class ChangeFacts(Document, frozen=True):
     explanation: PlanExplanation
     superseded_at: str | None = None
     """When a newer project state made it void."""
+    explained_by: str | UnsetType = UNSET
+    """The model that wrote the explanation, if not the proposer did."""
+    unknown_users: UnknownUsers | UnsetType = UNSET
+    """If there are any, the affected files may not be all."""
 
 
 class ChangeApproval(StrEnum):

@@ -55,6 +55,17 @@ def trusted(data: bytes, kind: type[T], what: str) -> T:
         raise BadDocument(what=what, why=str(error)) from None
 
 
+def require(value: object, kind: type[msgspec.Struct], what: str) -> None:
+    """Refuses what is no valid document of the kind: Python checks no types of fields."""
+    if not isinstance(value, kind):
+        why = Text("it is {found}, not {wanted}", found=type(value).__name__, wanted=kind.__name__)
+        raise BadDocument(what=what, why=why)
+    try:
+        msgspec.convert(msgspec.to_builtins(value), prepared(kind))
+    except (msgspec.ValidationError, TypeError) as error:
+        raise BadDocument(what=what, why=str(error)) from None
+
+
 def foreign(data: bytes, kind: type[T], what: str) -> T:
     """Decode a document from outside: bounded in size and depth, no key twice, no unknown field."""
     import json  # noqa: PLC0415  # `ringi` alone reads none, and starts sooner

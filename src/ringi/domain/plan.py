@@ -215,6 +215,8 @@ class DiffTotals(Document, frozen=True):
     added: int
     removed: int
     risk_score: float
+    weight: int | UnsetType = UNSET
+    """Lines as budgets count them, if there are more: at least one for every 100 bytes that change."""
 
 
 class CheckPhase(StrEnum):

@@ -125,6 +125,11 @@ class NewSummary(Document, frozen=True):
             raise ValueError("the summary is empty")
 
 
+class NewExplanation(Document, frozen=True):
+    summary: Annotated[str, Meta(max_length=300)]
+    details: Annotated[str, Meta(max_length=2000)] = ""
+
+
 _Path = Annotated[str, Meta(max_length=300)]
 _Words = Annotated[tuple[Annotated[str, Meta(max_length=1000)], ...], Meta(max_length=64)]
 

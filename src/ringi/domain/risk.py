@@ -18,18 +18,28 @@ class RiskCode(StrEnum):
     LARGE_OVERWRITE = "large_overwrite"
     LARGE_REWRITE = "large_rewrite"
     """Few or no lines, but many bytes."""
+    EMPTIED = "emptied"
+    """The file stays, but most of what was in it goes."""
     YOUR_LINES = "your_lines"
     """It deletes lines that the person wrote meanwhile; 0: all of a file that is not text."""
     CRITICAL_FILE = "critical_file"
     MUTABLE_STATE = "mutable_state"
     """A database or another file that a running program writes."""
     MANY_FILES = "many_files"
+    UNKNOWN_USERS = "unknown_users"
+    """How many files may depend on a change plan's, because they could not be analysed."""
     SECRET = "secret"  # noqa: S105
     HIDDEN_CHARACTERS = "hidden_characters"
+    LOOKALIKES = "lookalikes"
+    """A word with letters that look like those of another alphabet."""
+    MIXED_SCRIPTS = "mixed_scripts"
+    """A word with letters of alphabets that no language mixes."""
     HIDDEN_NAME = "hidden_name"
     """The file's name contains characters that hide something."""
     UNSHOWN = "unshown"
     """It is not text, but it is a program or was text before: its content is not shown."""
+    BINARY = "binary"
+    """Not text, and nothing says that it is a program: nobody has seen its content."""
     CRITICAL_SOURCE = "critical_source"
     """A critical file is renamed or copied."""
     COMMAND = "command"
@@ -50,6 +60,8 @@ class Category(StrEnum):
     BUILD = "build"
     OBEYED = "obeyed"
     """It makes tools run code, or agents obey."""
+    PROGRAM = "program"
+    """Compiled or packed: it runs, and no review can judge it."""
     CONFIGURED = "configured"
 
 
@@ -60,6 +72,7 @@ CATEGORY: Final = {
     Category.CREDENTIALS: Text("a file for credentials"),
     Category.BUILD: Text("a build or deploy file"),
     Category.OBEYED: Text("a file that makes tools run code or agents obey"),
+    Category.PROGRAM: Text("code that no review can read"),
     Category.CONFIGURED: Text("critical by configuration"),
 }
 

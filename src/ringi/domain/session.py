@@ -258,6 +258,7 @@ class Purpose(StrEnum):
     DESIGN = "design"
     REVIEW = "review"
     EXTRACTION = "extraction"
+    EXPLANATION = "explanation"
 
 
 class QuestionPending(CamelDocument, frozen=True, tag="question", tag_field="kind"):

@@ -3,6 +3,7 @@
 Everything is named by an open folder and one name in it, never by a path, and nothing follows a link.
 """
 
+from ringi.fs.bounded import TooLarge, read_bounded
 from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
 from ringi.fs.replace import open_own, publish, replace_file
 
@@ -13,8 +14,10 @@ __all__ = [
     "Kind",
     "NotRegular",
     "OsFileSystem",
+    "TooLarge",
     "open_own",
     "opened",
     "publish",
+    "read_bounded",
     "replace_file",
 ]

@@ -1,5 +1,6 @@
 """Streamable HTTP on a local address, for clients that hold the user's token."""
 
+import asyncio
 import hmac
 import ipaddress
 import os
@@ -15,6 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ringi.errors import NoPort, NotLocal, StorageFailed
 from ringi.mcp.server import Settings, serve
@@ -66,6 +68,9 @@ def listen(host: str, port: int) -> tuple[socket.socket, Address]:
 
 
 _MOST_CLIENTS: Final = 64
+_MOST_CONNECTIONS: Final = 4 * _MOST_CLIENTS
+"""Clients may have several, and whoever has no token is answered too."""
+_HEADER_SEC: Final = 10.0
 _TOKEN_BYTES: Final = 32
 _FORBIDDEN, _UNAUTHORIZED, _MISDIRECTED = 403, 401, 421
 
@@ -155,6 +160,48 @@ def _lowered(header: bytes) -> bytes:
     return scheme.lower() + b" " + value.strip()
 
 
+class _Connection(H11Protocol):
+    """Bounded in number and in the time that it may take to say what it wants."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        if len(self.connections) > _MOST_CONNECTIONS:
+            transport.abort()
+        else:
+            self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        if self._idle and self._waiting is None:
+            self._wait()
+        super().data_received(data)
+        if not self._idle:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    @property
+    def _idle(self) -> bool:
+        """No request has a complete header."""
+        return not self.cycle or self.cycle.response_complete  # type: ignore[truthy-bool]  # None at first
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(_HEADER_SEC, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if self._idle:
+            self.transport.abort()
+
+
 def talking(server: Server[Any], listening: socket.socket, address: Address, token: str) -> Talk:
     names = address.authorities
     app = server.streamable_http_app(
@@ -167,6 +214,7 @@ def talking(server: Server[Any], listening: socket.socket, address: Address, tok
     )
     config = uvicorn.Config(
         Guard(app, address, token),
+        http=_Connection,
         log_config=None,
         log_level="critical",
         access_log=False,

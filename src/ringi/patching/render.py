@@ -3,6 +3,7 @@
 Patience matching first, so that diffs follow what people moved and kept.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -157,6 +158,9 @@ def _joined(blocks: list[Block]) -> list[Block]:
 
 _CONTEXT: Final = 3
 _BINARY_PROBE: Final = 8000
+_BYTES_OF_A_LINE: Final = 100
+"""In a budget: otherwise one line could hold a whole program."""
+_LONG_LINE: Final = re.compile(rb"^[+-](.{%d,})" % (_BYTES_OF_A_LINE + 1), re.MULTILINE)
 
 
 class Side(NamedTuple):
@@ -170,6 +174,8 @@ class Rendered(NamedTuple):
     added: int
     removed: int
     binary: bool
+    weight: int = 0
+    """Lines as a budget counts them: a long one is several, and so is what has no lines."""
 
 
 class Changed(NamedTuple):
@@ -214,14 +220,24 @@ def render_change(change: Changed) -> Rendered:
     if any(side and is_binary(side.data) for side in (old, new)):
         changed = (old and old.data) != (new and new.data)
         note = b"Binary files %s and %s differ\n" % sides(file) if changed else b""
-        return Rendered(b"".join(header(file)) + note, 0, 0, binary=True)
+        weight = sum(counted_lines(len(side.data)) for side in (old, new) if side and changed)
+        return Rendered(b"".join(header(file)) + note, 0, 0, binary=True, weight=weight)
     a, b = (lines_of(side.data if side else b"") for side in (old, new))
     hunks = tuple(_hunks(a, b)) if a != b else ()
     added = sum(hunk.body.startswith(b"+") + hunk.body.count(b"\n+") for hunk in hunks)
     removed = sum(hunk.body.startswith(b"-") + hunk.body.count(b"\n-") for hunk in hunks)
     if file.kind in {Kind.RENAMED, Kind.COPIED}:
         file = file._replace(likeness=b"similarity index %d%%" % _likeness(old, new, hunks))
-    return Rendered(b"".join(written(file._replace(hunks=hunks))), added, removed, binary=False)
+    long = (line for hunk in hunks for line in _LONG_LINE.finditer(hunk.body))
+    weight = added + removed + sum(counted_lines(len(line[1])) - 1 for line in long)
+    return Rendered(
+        b"".join(written(file._replace(hunks=hunks))), added, removed, binary=False, weight=weight
+    )
+
+
+def counted_lines(size: int) -> int:
+    """How many lines of a budget so many bytes take."""
+    return -(-size // _BYTES_OF_A_LINE)
 
 
 def render_move(old_path: str, path: str, old: Side, new: Side, *, copy: bool = False) -> Rendered:

@@ -128,7 +128,7 @@ def _together(
         for spec in specs
         if spec.id in amended and not spec.validated
     ]
-    problems += misfits([spec for spec in specs if spec.validated], len(specs), services.rules)
+    problems += misfits([spec for spec in specs if spec.validated], len(specs), services.rules, services.tree)
     issues = tuple(str(problem) for problem in problems)
     report = ValidationReport(ok=not problems, issues=issues, normalized=specs)
     return Validated(report, tuple(problems), tuple(rendered for _, rendered in kept))
@@ -244,7 +244,8 @@ def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: 
 
 
 def _validated(services: Services, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
-    validated = validate([base], services.tree, services.rules, {}, since_of(services, [spec]))
+    since = since_of(services, [spec])
+    validated = validate([base], services.tree, services.rules, {}, since, actor=Actor.USER)
     found = msgspec.structs.replace(validated.report.normalized[0], id=spec.id)
     # Somebody may have written to it in the meantime.
     seen = {file.path: file.before for file in spec.touched}

@@ -112,7 +112,7 @@ def _require_fit(services: Services, stored: StoredPlan, selection: SpecSelectio
     require_valid(services, stored, selection)
     specs = selected(stored.document.state.action_specs, selection)
     _require_ids(stored, selection)
-    if problems := misfits(specs, len(specs), services.rules):
+    if problems := misfits(specs, len(specs), services.rules, services.tree):
         raise InvalidSpecs(plan=name, issues=problems[0])
     if torn := _torn_group(stored.document.state.action_specs, specs):
         raise InvalidSpecs(plan=name, issues=Text("the specs of group {group} go together", group=torn))

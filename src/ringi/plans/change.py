@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.domain.change_plan import (
     ChangeFacts,
+    DiagnosticRef,
     FileDiff,
     PlanBasis,
     PlanExplanation,
@@ -15,6 +16,7 @@ from ringi.domain.change_plan import (
     PlanScope,
     PlanValidations,
     Trigger,
+    UnknownUsers,
 )
 from ringi.domain.codec import blob_id
 from ringi.domain.events import Actor, EventKind
@@ -28,7 +30,7 @@ from ringi.domain.plan import (
     selected,
     with_state,
 )
-from ringi.domain.project_state import ProjectState, why
+from ringi.domain.project_state import Diagnostic, ProjectState, why
 from ringi.errors import (
     ChangeRefused,
     NoBasis,
@@ -41,13 +43,14 @@ from ringi.errors import (
     ScopeMismatch,
     StateIncomplete,
     Superseded,
+    UnknownDiagnostic,
 )
 from ringi.patching.parse import parse_patch
 from ringi.patching.workspace_edit import EditedFile, workspace_edit
-from ringi.plans.effects import Effect, Invalid, content_of, effects_of
+from ringi.plans.effects import Effect, Invalid, content_of, effects_of, rendering
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
-from ringi.plans.propose import new_plan, propose_whole
+from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole
 from ringi.plans.services import Services
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
@@ -67,23 +70,42 @@ class Change(NamedTuple):
     basis: PlanBasis
     explanation: PlanExplanation = PlanExplanation("", "")
     proposer: str = ""
-    rationale: str = ""
     actor: Actor = Actor.AI
+    remarks: Remarks = NO_REMARKS
     merged: MergedSpecs | None = None
     """If its diffs are those of an earlier plan, merged with the project as it is now."""
     forked_from: str | UnsetType = UNSET
     """That plan."""
 
 
-Dependents = Callable[[Sequence[str]], tuple[str, ...]]
-"""The files that use these, directly or not."""
+class Explained(NamedTuple):
+    words: PlanExplanation = PlanExplanation("", "")
+    model: str = ""
+    """Whose words they are, if not the proposer's."""
 
 
-def propose_change(services: Services, change: Change, state: ProjectState, dependents: Dependents) -> str:
-    """Applies rules CP-2 to CP-6, each with its own error; stores nothing if one is broken."""
-    _require_basis(change.basis, state)
+class Affected(NamedTuple):
+    files: tuple[str, ...]
+    """Which use the changed ones, directly or not."""
+    unknown: UnknownUsers | None = None
+
+
+def propose_change(
+    services: Services,
+    change: Change,
+    state: ProjectState,
+    affected_by: Callable[[Sequence[str]], Affected],
+    explain: Callable[[Change], Explained] | None = None,
+) -> str:
+    """Applies rules CP-2 to CP-6, each with its own error; stores nothing if one is broken.
+
+    `explain` is asked if the proposer says nothing, and last: an answer may cost money.
+    """
+    _require_basis(change.basis)
     if not state.complete:
         raise StateIncomplete(why=why(state.gaps[0]) if state.gaps else Text("nothing says why"))
+    _require_reported(change.basis, state)
+    change = change._replace(diffs=_without_renames(services, change.diffs))
     effects = _effects(services, change.diffs)
     specs = [
         ActionSpec(SpecKind.PATCH, file, diff.diff, group=GROUP)
@@ -92,20 +114,28 @@ def propose_change(services: Services, change: Change, state: ProjectState, depe
     _require_edit(services, [found for _, found in effects])
     _require_state([effect for _, found in effects for effect in found], state)
     merged = change.merged
-    validated = validate(specs, services.tree, services.rules, {}, merged.since if merged else {})
+    since = merged.since if merged else {}
+    validated = validate(specs, services.tree, services.rules, {}, since, actor=change.actor)
     if validated.problems:
         raise ChangeRefused(why=validated.problems[0])
     _require_unchanged(validated.report.normalized, [found for _, found in effects])
     targets = paths_of(validated.report.normalized)
+    affected = affected_by(targets)
+    unknown = affected.unknown or UNSET
+    said = Explained(change.explanation)
+    if explain and not any(msgspec.structs.astuple(change.explanation)):
+        said = explain(change)
     facts = ChangeFacts(
         snapshot_id=state.snapshot_id,
         basis=change.basis,
-        scope=PlanScope(targets, dependents(targets)),
+        scope=PlanScope(targets, affected.files),
         validations=PlanValidations(project_state_complete=True, no_conflict_files=targets),
-        risk=_risk(services, targets),
-        explanation=change.explanation,
+        risk=_risk(services, targets, unknown),
+        explanation=said.words,
+        explained_by=said.model or UNSET,
+        unknown_users=unknown,
     )
-    plan = new_plan(services, change.content, rationale=change.rationale, proposer=change.proposer)
+    plan = new_plan(services, change.content, proposer=change.proposer, **change.remarks._asdict())
     origin = msgspec.structs.replace(plan.plan, forked_from=change.forked_from)
     document = msgspec.structs.replace(plan, plan=origin, change=facts)
     if merged:
@@ -113,18 +143,51 @@ def propose_change(services: Services, change: Change, state: ProjectState, depe
     return propose_whole(services, document, validated, actor=change.actor, reason=state.snapshot_id)
 
 
-def _require_basis(basis: PlanBasis, state: ProjectState | None) -> None:
+def _require_basis(basis: PlanBasis) -> None:
     if not isinstance(basis.trigger, Trigger):
         raise NoBasis(found=str(basis.trigger))
     if basis.trigger is Trigger.ERROR and not basis.related_diagnostics:
         raise NoDiagnostics
-    if state is None:
-        return
+
+
+def _require_reported(basis: PlanBasis, state: ProjectState) -> None:
+    """Requires that a trusted checker or an editor reports what the basis names."""
     files = {file.path for file in state.files}
     for diagnostic in basis.related_diagnostics:
         if diagnostic.file not in files:
             why = Text("{path}, which a diagnostic names, is not a file of the project", path=diagnostic.file)
             raise ChangeRefused(why=why)
+        if basis.trigger is Trigger.ERROR and not any(says(found, diagnostic) for found in state.diagnostics):
+            raise UnknownDiagnostic(file=diagnostic.file, message=diagnostic.message)
+
+
+def says(found: Diagnostic, named: DiagnosticRef) -> bool:
+    """Whether this is the one that is named, with or without its code, however it is spaced."""
+    message, code = found.message, found.code
+    forms = {message} | (
+        {f"{code} {message}", f"{code}: {message}", f"{message} [{code}]"} if code else set()
+    )
+    return (
+        found.file == named.file
+        and named.line in {None, found.line}
+        and " ".join(named.message.split()) in {" ".join(form.split()) for form in forms}
+    )
+
+
+def _without_renames(services: Services, diffs: Sequence[FileDiff]) -> list[FileDiff]:
+    """A rename as a deletion and a new file, a copy as a new file: one diff for every file that changes."""
+    plain = []
+    for diff, (file, effects) in zip(diffs, _effects(services, diffs), strict=True):
+        if len(effects) == 1:
+            plain.append(FileDiff(file, diff.diff))
+            continue
+        for effect in effects:
+            if effect.before != effect.after:
+                try:
+                    plain.append(FileDiff(effect.path, rendering([effect]).diff.decode()))
+                except UnicodeDecodeError:
+                    raise NotAnEdit(path=effect.path, why=Text("it is not UTF-8")) from None
+    return plain
 
 
 def _effects(services: Services, diffs: Sequence[FileDiff]) -> list[tuple[str, tuple[Effect, ...]]]:
@@ -196,9 +259,10 @@ def _require_unchanged(specs: Sequence[ActionSpecExt], effects: Sequence[tuple[E
                 raise ChangeRefused(why=Text("{path} changed while the plan was made", path=file.path))
 
 
-def _risk(services: Services, targets: Sequence[str]) -> PlanRisk:
+def _risk(services: Services, targets: Sequence[str], unknown: UnknownUsers | UnsetType) -> PlanRisk:
     thresholds = services.rules.thresholds
-    level, reasons = change_risk(targets, thresholds.critical, thresholds.mutable)
+    count = unknown.count if unknown else 0
+    level, reasons = change_risk(targets, thresholds.critical, thresholds.mutable, count)
     return PlanRisk(level, tuple(risk_words(reason) for reason in reasons))
 
 
@@ -216,13 +280,13 @@ def require_valid(services: Services, stored: StoredPlan, selection: SpecSelecti
     specs = stored.document.state.action_specs
     if selected(specs, selection) != specs:
         raise PartialChange(plan=name)
-    _require_basis(facts.basis, None)
+    _require_basis(facts.basis)
     _require_diffs(specs)
     if (targets := paths_of(specs)) != facts.scope.target_files:
         raise ScopeMismatch(why=", ".join(sorted({*targets} ^ {*facts.scope.target_files})))
     if facts.validations.no_conflict_files != targets:
         raise ScopeMismatch(why=", ".join(facts.validations.no_conflict_files))
-    if _risk(services, targets) != facts.risk:
+    if _risk(services, targets, facts.unknown_users) != facts.risk:
         raise RiskMismatch(plan=name)
     snapshot_id = services.snapshot_id()
     if snapshot_id != facts.snapshot_id:

@@ -17,6 +17,7 @@ from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Kind
 from ringi.patching.render import Rendered, Side, render, render_move
 from ringi.plans.services import Rules
+from ringi.policy.files import UNJUDGED
 from ringi.text import Text
 from ringi.workspace.paths import normalise
 from ringi.workspace.tree import Tree
@@ -176,14 +177,33 @@ def _of_outcome(
 
 
 def _require_allowed(path: str, data: bytes, rules: Rules) -> None:
-    name = path.rsplit("/", 1)[-1].lower()
-    for extension in rules.forbidden_extensions:
-        if name.endswith(extension):
-            raise Invalid(Text("files ending in {extension} are forbidden", extension=extension))
+    extension = _forbidden(path, rules)
+    if extension and extension not in UNJUDGED:
+        raise Invalid(Text("files ending in {extension} are forbidden", extension=extension))
     if len(data) > rules.max_file_bytes:
         raise Invalid(
             Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=rules.max_file_bytes)
         )
+
+
+def require_judged(effects: Sequence[Effect], rules: Rules) -> None:
+    """An agent adds no file that no review can judge. One that is there may be moved."""
+    known = {(effect.old, _forbidden(effect.path, rules)) for effect in effects}
+    for effect in effects:
+        extension = _forbidden(effect.path, rules)
+        if extension and effect.new is not None and (effect.new, extension) not in known:
+            raise Invalid(
+                Text(
+                    "no review can judge a {extension} file, so no agent may add one; propose it yourself"
+                    " with ringi propose --file, or take it out of limits.forbidden_extensions",
+                    extension=extension,
+                )
+            )
+
+
+def _forbidden(path: str, rules: Rules) -> str | None:
+    name = path.rsplit("/", 1)[-1].lower()
+    return next((extension for extension in rules.forbidden_extensions if name.endswith(extension)), None)
 
 
 def _state(spec: ActionSpec, found: Seen | None, data: bytes | None, rules: Rules) -> FileState | None:

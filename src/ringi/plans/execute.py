@@ -45,6 +45,7 @@ from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.steps import end_command
 from ringi.plans.units import numbered
+from ringi.plans.validate import embedded
 from ringi.ports import NewEvent, PlanRecord, StoredCommand, StoredIntent, StoredPlan, Transaction
 from ringi.text import Text
 from ringi.workspace.stage import emptied_by
@@ -207,6 +208,9 @@ def _contents(services: Services, stored: StoredPlan, specs: Sequence[ActionSpec
         wrong = ", ".join(differing(services.tree, files))
         _send_to_review(services, stored, EventKind.FOUND_STALE)
         raise Stale(plan=name, paths=wrong)
+    # Another plan may have written the rest of a repository since it was approved.
+    if problem := next(embedded(specs, services.tree), None):
+        raise InvalidSpecs(plan=name, issues=problem)
     try:
         return contents | _after_bytes(services, specs, known=contents)
     except Invalid as error:

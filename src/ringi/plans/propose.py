@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -129,6 +129,17 @@ def propose_whole(
     return plan.id
 
 
+class Remarks(NamedTuple):
+    """What a proposer says about a plan besides its text."""
+
+    rationale: str = ""
+    tags: Sequence[str] = ()
+    sources: Sequence[MessageRef] = ()
+
+
+NO_REMARKS: Final = Remarks()
+
+
 def propose_specs(
     services: Services,
     content: str,
@@ -136,13 +147,14 @@ def propose_specs(
     *,
     proposer: str,
     actor: Actor,
+    remarks: Remarks = NO_REMARKS,
     merged: MergedSpecs | None = None,
 ) -> str:
     """`merged` says what they were merged with."""
-    document = new_plan(services, content, proposer=proposer)
+    document = new_plan(services, content, proposer=proposer, **remarks._asdict())
     basis, since = (merged.basis, merged.since) if merged else ({}, {})
     specs = with_renames(specs, services.tree, services.rules, basis)
-    validated = validate(specs, services.tree, services.rules, basis, since)
+    validated = validate(specs, services.tree, services.rules, basis, since, actor=actor)
     if validated.problems:
         raise UnfitSpecs(why=validated.problems[0])
     if merged:
@@ -173,7 +185,8 @@ def set_specs(
     since = merged.since if merged else {}
     if not from_model:  # which counts them
         specs = with_renames(specs, services.tree, services.rules, basis)
-    validated = validate(specs, services.tree, services.rules, basis, since)
+    author = author_of(services, plan_id, actor)
+    validated = validate(specs, services.tree, services.rules, basis, since, actor=author)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
         return validated
     bases, kept_until = _bases(services, validated, seen)
@@ -200,6 +213,12 @@ def set_specs(
         for data in bases:
             transaction.put_bytes(data, kept_until)
     return validated
+
+
+def author_of(services: Services, plan_id: str, actor: Actor) -> Actor:
+    """Whose plan it is: updating what an agent proposed does not make it a person's own."""
+    first = next((logged.event for logged in services.store.events(plan_id)), None)
+    return actor if first is not None and first.actor is Actor.USER else Actor.AI
 
 
 def _bases(
@@ -351,11 +370,15 @@ def _planned_checks(services: Services) -> PlannedChecks | UnsetType:
 
 def totals_of(validated: Validated) -> DiffTotals:
     normalized = validated.report.normalized
+    added = sum(rendered.added for rendered in validated.diffs)
+    removed = sum(rendered.removed for rendered in validated.diffs)
+    weight = sum(rendered.weight for rendered in validated.diffs)
     return DiffTotals(
         files=paths_of(normalized),
-        added=sum(rendered.added for rendered in validated.diffs),
-        removed=sum(rendered.removed for rendered in validated.diffs),
+        added=added,
+        removed=removed,
         risk_score=score(normalized),
+        weight=weight if weight > added + removed else UNSET,
     )
 
 

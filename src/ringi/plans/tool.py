@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ringi.approvals.request import outcome
+from ringi.domain import codec
 from ringi.domain.answer import Amendment, PlanAnswer
 from ringi.domain.approval import (
     ApprovalOutcome,
@@ -44,6 +45,7 @@ from ringi.plans import (
     undo,
 )
 from ringi.plans.merge import MergedSpecs
+from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
 from ringi.ports import StoredPlan
@@ -71,6 +73,8 @@ class PlanTool:
         actor: Actor = Actor.AI,
     ) -> str:
         """`proposer` is a label for people; `requester` is set only by whoever started the proposer."""
+        for source in sources:
+            codec.require(source, MessageRef, "source")
         return propose.propose(
             self._services,
             content,
@@ -90,14 +94,23 @@ class PlanTool:
         *,
         proposer: str = "",
         actor: Actor = Actor.AI,
+        remarks: Remarks = NO_REMARKS,
         merged: MergedSpecs | None = None,
     ) -> str:
         """A plan together with its specs; stores nothing if one of them is invalid.
 
         `merged` is for specs that were merged with files that changed meanwhile.
         """
+        for spec in specs:
+            codec.require(spec, ActionSpec, "spec")
         return propose.propose_specs(
-            self._services, content, specs, proposer=proposer, actor=actor, merged=merged
+            self._services,
+            content,
+            specs,
+            proposer=proposer,
+            actor=actor,
+            remarks=remarks,
+            merged=merged,
         )
 
     def set_action_specs(
@@ -114,6 +127,8 @@ class PlanTool:
         Invalid specs do not replace others. `from_model` says which of them, counted from 0, a language model
         extracted from the plan's text.
         """
+        for spec in specs:
+            codec.require(spec, ActionSpec, "spec")
         return propose.set_specs(
             self._services,
             self._id(plan_id),

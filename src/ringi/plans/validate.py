@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from ringi.domain.events import Actor
 from ringi.domain.plan import (
     CHANGING,
     ActionSpec,
@@ -31,14 +32,15 @@ from ringi.plans.effects import (
     looking,
     numbered,
     rendering,
+    require_judged,
     your_lines,
 )
 from ringi.plans.services import Rules
 from ringi.policy.files import critical_category
-from ringi.policy.risk import Facts, allowed, assess, is_unshown
+from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown
 from ringi.text import Text
 from ringi.workspace.paths import normalise
-from ringi.workspace.tree import Tree
+from ringi.workspace.tree import Tree, repositories
 
 _FREE: Final = frozenset(["kind", "description", "optional", "group", "path"])
 _FIELDS: Final = {
@@ -129,12 +131,18 @@ class Validated(NamedTuple):
 
 
 def validate(
-    specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: Basis, since: Mapping[str, SeenBefore] = {}
+    specs: Sequence[ActionSpec],
+    tree: Tree,
+    rules: Rules,
+    basis: Basis,
+    since: Mapping[str, SeenBefore] = {},
+    *,
+    actor: Actor = Actor.AI,
 ) -> Validated:
     checked = []
     coming: dict[str, str | None] = {}
     for number, spec in enumerate(specs, 1):
-        checked.append(_check_one(f"s{number}", spec, tree, rules, basis, since, coming))
+        checked.append(_check_one(f"s{number}", spec, tree, rules, basis, since, coming, actor))
         ext = checked[-1][0]
         # In a group folders are made first.
         made = ext.base.path in coming and not (ext.base.group and coming[ext.base.path] == ext.base.group)
@@ -143,7 +151,7 @@ def validate(
             checked[-1] = (*checked[-1][:2], late)
         coming |= dict.fromkeys(_made_by(ext), ext.base.group)
     problems = [problem for _, _, problem in checked if problem]
-    problems += misfits([ext for ext, _, problem in checked if not problem], len(specs), rules)
+    problems += misfits([ext for ext, _, problem in checked if not problem], len(specs), rules, tree)
     report = ValidationReport(
         ok=not problems,
         issues=tuple(str(problem) for problem in problems),
@@ -166,6 +174,7 @@ def _check_one(
     basis: Basis,
     since: Since,
     coming: Collection[str],
+    actor: Actor,
 ) -> tuple[ActionSpecExt, Rendered, Text | None]:
     try:
         spec = normalised(spec, rules)
@@ -173,6 +182,8 @@ def _check_one(
             return _of_no_file(spec_id, spec, tree, rules, coming), NOTHING, None
         effects = effects_of(spec, looking(tree, spec.kind), rules, based=spec.path in basis)
         _require_basis(spec, effects, basis)
+        if actor is not Actor.USER:
+            require_judged(effects, rules)
     except (Invalid, PathRefused, BadPatch, PatchMismatch, StorageFailed, OSError) as error:
         why = why_of(error)
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
@@ -251,6 +262,8 @@ def _risk(
     spec: ActionSpec, effects: Sequence[Effect], rendered: Rendered, rules: Rules, lost: tuple[int, ...]
 ) -> tuple[Risk, tuple[RiskReason, ...]]:
     own, *others = effects
+    # A copy leaves its source as it is.
+    old = own.old if own.old is not None else next((other.old for other in others if not other.after), None)
     facts = Facts(
         SpecKind.DELETE if own.after is None and spec.kind is not SpecKind.MOVE else spec.kind,
         own.path,
@@ -260,6 +273,8 @@ def _risk(
         # At its new path every line of a moved or copied file is new.
         added=tuple(numbered(own.new or b"") if others else added_lines(rendered.diff)),
         unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
+        binary=rendered.binary and own.new is not None and own.new != own.old,
+        emptied=is_emptied(old, own.new),
         your_lines=lost,
     )
     risk, reasons = assess(facts, rules.thresholds)
@@ -292,7 +307,7 @@ def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSp
     )
 
 
-def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Text]:
+def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules, tree: Tree) -> list[Text]:
     """Problems between specs that are valid by themselves."""
     problems = []
     if not count:
@@ -301,7 +316,16 @@ def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules) -> list[Te
         problems.append(
             Text("there are {count} specs, {limit} are allowed", count=count, limit=rules.max_specs)
         )
-    return [*problems, *_clashes(specs), *_group_problems(specs)]
+    return [*problems, *_clashes(specs), *_group_problems(specs), *embedded(specs, tree)]
+
+
+def embedded(specs: Sequence[ActionSpecExt], tree: Tree) -> Iterator[Text]:
+    """Files removed by the same specs count as still there: a person may select only some of them."""
+    written = [
+        file.path for spec in specs for file in spec.touched if file.after and file.after != file.before
+    ]
+    for folder in repositories(tree, written) if written else ():
+        yield Text("{path}: with HEAD, objects and refs in it, git obeys it as a repository", path=folder)
 
 
 def _clashes(specs: Sequence[ActionSpecExt]) -> Iterator[Text]:

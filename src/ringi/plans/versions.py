@@ -12,13 +12,17 @@ from ringi.domain.answer import Difference, PlanComparison, SpecDifference
 from ringi.domain.approval import Act, ApprovalSubject
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
+    ALL_SPECS,
     CHANGING,
     ActionSpecExt,
     FileState,
     PlanDocument,
+    PlanStatus,
     SpecKind,
+    SpecSelection,
     Touched,
     ValidationReport,
+    selected,
     with_state,
 )
 from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
@@ -26,6 +30,7 @@ from ringi.patching.render import Side, render
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.preview import after_bytes, effects_now
 from ringi.plans.propose import (
+    author_of,
     by_person,
     new_plan,
     next_version,
@@ -48,6 +53,10 @@ _SAID: Final = frozenset(
 _FOLDER_MODE: Final = "040000"
 
 
+_RECENT: Final = 100
+_APPROVED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.COMPLETED, PlanStatus.ABORTED])
+
+
 class Versions:
     """Plans are named as for the plan tool."""
 
@@ -63,6 +72,7 @@ class Versions:
         requester: str = "",
         actor: Actor = Actor.AI,
         again: bool = False,
+        only: SpecSelection = ALL_SPECS,
     ) -> str:
         """A new plan with the specs of a version (by default the newest), based on the current files.
 
@@ -73,6 +83,10 @@ class Versions:
         plan = stored.document.plan
         version = plan.version if version is None else version
         specs = _specs(services, stored, version)
+        if unknown := set(only.ids) - {spec.id for spec in specs}:
+            see = f"ringi show p{stored.number}"
+            raise NotFound(what=Text("spec"), name=", ".join(sorted(unknown)), see=see)
+        specs = selected(specs, only)
         bases = [spec.base for spec in specs]
         document = new_plan(
             services,
@@ -92,7 +106,7 @@ class Versions:
             # A patch is for the file as it is: it keeps what somebody wrote elsewhere in it.
             based = [spec for spec in specs if again and spec.base.kind is not SpecKind.PATCH]
             basis = {file.path: file.before for spec in based for file in spec.touched}
-            validated = validate(bases, services.tree, services.rules, basis)
+            validated = validate(bases, services.tree, services.rules, basis, actor=actor)
             if validated.problems:
                 raise UnfitSpecs(why=validated.problems[0])
             document = with_state(document, check_commands=stored.document.state.check_commands)
@@ -100,6 +114,26 @@ class Versions:
         with services.store.transaction() as transaction:
             transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
         return forked.id
+
+    def left_out(self, plan_id: str, selection: SpecSelection, *, actor: Actor = Actor.AI) -> str | None:
+        """A plan with these specs if all of them were left out when the plan was approved; the same if asked
+        again.
+        """
+        services = self._services
+        stored = services.store.plan(plan_id_of(services, plan_id))
+        state = stored.document.state
+        if selection.all or state.status not in _APPROVED:
+            return None
+        known = {spec.id for spec in state.action_specs}
+        given = {spec.id for one in state.approvals for spec in selected(state.action_specs, one.selection)}
+        if not known - given >= set(selection.ids):
+            return None
+        source, bases = stored.document.plan.id, [one.base for one in selected(state.action_specs, selection)]
+        for ref in services.store.refs(limit=_RECENT):
+            other = services.store.plan(ref.id).document
+            if other.plan.forked_from == source and [one.base for one in other.state.action_specs] == bases:
+                return ref.id
+        return self.fork(source, actor=actor, again=True, only=selection)
 
     def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:
         """A new version with the specs of an earlier one.
@@ -115,8 +149,10 @@ class Versions:
         if actor is Actor.USER:
             document = _taken_back(stored.document, document, version)
             basis = {file.path: file.before for spec in specs for file in spec.touched}
-        since = since_of(services, specs)
-        validated = validate([spec.base for spec in specs], services.tree, services.rules, basis, since)
+        since, author = since_of(services, specs), author_of(services, stored.document.plan.id, actor)
+        validated = validate(
+            [spec.base for spec in specs], services.tree, services.rules, basis, since, actor=author
+        )
         if validated.report.ok:
             marked = still_from_model(stored.document, validated.report.normalized)
             document = with_state(document, from_model=marked)
@@ -216,6 +252,8 @@ def _differences(
             what = Difference.ADDED if one is None else Difference.REMOVED
             yield SpecDifference(place.name, what, _diff(services, place, one, two))
             continue
+        if one.file and two.file and not _alike(one.file.before, two.file.before):
+            yield SpecDifference(place.name, Difference.BASIS, _basis_diff(services, place, one, two))
         if not _same(one, two):
             yield SpecDifference(place.name, Difference.CHANGED, _diff(services, place, one, two))
         if place.kind == _FILE and _terms(one) != _terms(two):
@@ -252,9 +290,12 @@ def _done_by(spec: ActionSpecExt) -> Iterator[tuple[str, str, Touched | None]]:
 def _same(one: _Deed, two: _Deed) -> bool:
     if one.file is None or two.file is None:
         return one.file is two.file and _told(one.spec) == _told(two.spec)
-    a, b = one.file.after, two.file.after
+    return _alike(one.file.after, two.file.after)
+
+
+def _alike(one: FileState | None, two: FileState | None) -> bool:
     # The permission bits of a folder are not compared.
-    return a == b or bool(a and b and a.folder and b.folder)
+    return one == two or bool(one and two and one.folder and two.folder)
 
 
 def _terms(deed: _Deed) -> dict[str, object]:
@@ -280,6 +321,15 @@ def _diff(services: Services, place: _Place, one: _Deed | None, two: _Deed | Non
     except _Unknown:
         texts = (_told(deed.spec) if deed else None for deed in (one, two))
         return _text_diff(place.name, *texts, named=place.kind == _FILE)
+    return _shown(render(place.name, old, new).diff)
+
+
+def _basis_diff(services: Services, place: _Place, one: _Deed, two: _Deed) -> str:
+    """Empty if the bytes of one are not kept any more."""
+    try:
+        old, new = _side(services, one, after=False), _side(services, two, after=False)
+    except _Unknown:
+        return ""
     return _shown(render(place.name, old, new).diff)
 
 

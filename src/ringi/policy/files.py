@@ -6,6 +6,10 @@ from typing import Final
 from ringi.domain.risk import Category
 from ringi.policy.globs import globs
 
+UNJUDGED: Final = (
+    ".exe", ".dll", ".so", ".dylib", ".pyc", ".class", ".jar", ".whl", ".node", ".wasm",
+)  # fmt: skip
+"""Extensions of programs that no review can judge."""
 CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
     Category.LOCK: (
         "*.lock", "*.lockb", "*.lockfile", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml",
@@ -49,7 +53,18 @@ CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
         "*.config.js", "*.config.cjs", "*.config.mjs", "*.config.ts", "*.config.cts", "*.config.mts",
         "*.conf.js", ".eslintrc*", ".babelrc*", ".prettierrc*", ".stylelintrc*", ".mocharc*", "nodemon.json",
         "gulpfile*", "gruntfile*", ".yarnrc*", ".yarn/**", ".pnpmfile.*", ".pnp.*", ".rspec", ".irbrc",
-        ".pryrc", ".rubocop*.yml", "phpunit.xml*", ".php-cs-fixer*.php", "rector.php",
+        ".pryrc", ".rdbgrc", ".byebugrc", ".rubocop*.yml", "phpunit.xml*", ".php-cs-fixer*.php", "rector.php",
+        ".user.ini", "php.ini", ".htaccess", "web.config", ".mongorc.js", ".mongoshrc.js",
+        # Start-up files of other interpreters and programs
+        ".rprofile", ".rprofile.site", ".renviron", ".rdata", ".ghci", ".iex.exs", ".erlang", ".ocamlinit",
+        ".octaverc", "startup.m", ".gnuplot", ".latexmkrc", "latexmkrc", "texmf.cnf", ".ackrc", ".ctags",
+        ".ctags.d/**", ".emacs", ".emacs.d/**", ".vim/**", ".nvim/**", ".ipython/**", ".jupyter/**",
+        ".direnvrc", ".bash_login", ".bash_logout", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
+        ".login", ".logout", "config.fish",
+        # Other version control
+        ".hg/**", ".hgrc", ".jj/**", ".sl/**", ".bzr/**", ".svn/**",
+        # Installed commands
+        ".venv/**", "venv/bin/**", "venv/scripts/**", "env/bin/**", "pyvenv.cfg", "node_modules/.bin/**",
     ),
     Category.CI: (
         ".github/**", "*.gitlab-ci.y*ml", ".gitlab/**", ".circleci/**", ".ci/**", "azure-pipelines*.y*ml",
@@ -111,6 +126,15 @@ CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
         "firebase.json", ".firebaserc", "amplify.y*ml", "samconfig.*", "cdk.json", "pulumi*.y*ml",
         "ansible.cfg", "ansible/**", "playbook*.y*ml", "playbooks/**", "Vagrantfile", "*.service", "*.timer",
         "crontab*", "*.cron", "nginx*.conf", "supervisord.conf",
+    ),
+    Category.PROGRAM: (
+        *(f"*{extension}" for extension in UNJUDGED),
+        "*.scr", "*.msi", "*.ko", "*.so.*", "*.a", "*.o", "*.lib", "*.rlib",
+        "*.pyo", "*.pyd", "*.egg", "*.pyz", "*.pyzw", "*.pex", "*.pkl", "*.pickle", "*.joblib", "*.dill",
+        "*.marshal", "*.ckpt", "*.rds", "*.rdata", "*.war", "*.ear", "*.aar", "*.jmod", "*.dex",
+        "*.apk", "*.ipa", "*.beam", "*.elc", "*.luac", "*.phar", "*.swf", "*.bc", "*.mexa64", "*.xll",
+        "*.gem", "*.nupkg", "*.vsix", "*.xpi", "*.crx", "*.deb", "*.rpm", "*.appimage",
+        "*.flatpak", "*.dmg", "*.pkg", "*.cab", "*.docm", "*.xlsm", "*.pptm",
     ),
 }  # fmt: skip
 

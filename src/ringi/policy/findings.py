@@ -1,4 +1,4 @@
-"""What added lines should not contain: secrets, and characters that hide something (PT-7).
+"""What added lines should not contain: secrets, characters that hide something, lookalikes (PT-7).
 
 A finding says what was found and where. It never repeats a secret.
 """
@@ -12,6 +12,7 @@ from typing import Final
 
 from ringi.domain.risk import RiskCode, RiskReason
 from ringi.policy.leaks import secrets
+from ringi.policy.scripts import CODES, strange_words
 from ringi.text import Text
 
 Lines = Sequence[tuple[int, bytes]]
@@ -30,10 +31,11 @@ def findings(added: Lines) -> tuple[RiskReason, ...]:
     ends = list(accumulate(len(line) + 1 for line in contents))
     text = b"\n".join(contents)
     return tuple(
-        RiskReason(code, str(_located(kind, sorted({numbers[index] for index in indices}))))
+        RiskReason(CODES.get(kind, code), str(_located(kind, sorted({numbers[index] for index in indices}))))
         for code, found in (
             (RiskCode.SECRET, secrets(text)),
             (RiskCode.HIDDEN_CHARACTERS, hidden(text, numbers[0])),
+            (RiskCode.LOOKALIKES, strange_words(text)),
         )
         for kind, indices in _lines_of(found, ends).items()
     )

@@ -1,8 +1,7 @@
 """Masks secrets in what is written to a log (PP-17).
 
-A finding in a plan must be worth a person's time; a log is read by many and kept for long. So this masks
-more than `leaks` reports: headers, addresses, and values that only partly look like placeholders. A complete
-placeholder stays readable: masking it would hide a mistake and suggest a secret.
+The shapes are those of `leaks`, the unsure ones too. A complete placeholder stays readable: masking it would
+hide a mistake and suggest a secret.
 """
 
 import json
@@ -15,13 +14,10 @@ from urllib.parse import quote, unquote
 from ringi.policy.leaks import KINDS, leaks
 from ringi.text import Text
 
-_A_HEADER: Final = Text("a key in a header")
-_AN_ADDRESS: Final = Text("a key in an address")
-_A_VALUE: Final = Text("a password or another secret")
 _A_KEY: Final = Text("a key")
 _CONFIGURED: Final = Text("a configured secret")
 _ALL_OF_IT: Final = Text("all of it, because a pattern of logs.mask took too long")
-_OWN: Final = (_A_HEADER, _AN_ADDRESS, _A_VALUE, _A_KEY, _CONFIGURED, _ALL_OF_IT)
+_OWN: Final = (_A_KEY, _CONFIGURED, _ALL_OF_IT)
 _SHORTEST_KEY: Final = 8
 """Shorter values are dummies for services without a key; masking them would tear words apart."""
 _ROUNDS: Final = 4
@@ -146,8 +142,7 @@ _GLUED: Final = re.compile(rb"[A-Za-z0-9_+/=~-]*")
 
 def _built_in(text: str) -> list[_Span]:
     data = text.encode("utf-8", "surrogatepass")
-    found = [_Span(leak.start, _glued(data, leak.end), leak.kind) for leak in leaks(data)]
-    found += _in_logs(data)
+    found = [_Span(leak.start, _glued(data, leak.end), leak.kind) for leak in leaks(data, unsure=True)]
     if not found or len(data) == len(text):
         return found
     return _in_characters(data, found)
@@ -167,155 +162,3 @@ def _in_characters(data: bytes, spans: Iterable[_Span]) -> list[_Span]:
         characters += len(data[last:at].decode("utf-8", "surrogatepass"))
         places[at], last = characters, at
     return [_Span(places[span.start], places[span.end], span.kind) for span in spans]
-
-
-_QUOTE: Final = rb"(?:\\{0,4}[\"'`])?"
-_SEPARATOR: Final = rb"\\{0,4}[\"'`]?\]?[ \t]{0,8}(?::=|=>|[:=,])[ \t]{0,8}b?" + _QUOTE
-_SCHEME: Final = rb"(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,4}"
-_PAIR: Final = rb"[\w.-]{1,64}=[!#-&(-:<-\[\]-_a-~]{6,4096}+"
-# What follows is prose, unless it looks like the characters of a key.
-_JAPANESE_SEPARATOR: Final = "(?:[:=]|\uff1a|\uff1d|は|が)(?:[ \t]|\u3000|「|『){0,4}".encode() + _QUOTE
-_SHOWN: Final = rb"[a-z0-9._~+/=!*-]"
-# Up to the next address: concatenated ones are judged one by one.
-_IN_ADDRESS: Final = rb"(?:[^\s&#\"'`<>{}()\[\]\\:]|:(?!//))"
-
-
-class _Shape(NamedTuple):
-    kind: Text
-    anchor: bytes
-    expression: bytes
-    """For lower-case text; group 1 is the value. Compiled when its anchor is found: few texts need many."""
-    digits: bool
-    """Without a digit it may just as well be a word."""
-
-
-def _shape(kind: Text, anchor: bytes, rest: bytes, *, digits: bool = True) -> _Shape:
-    return _Shape(kind, anchor, re.escape(anchor) + rest, digits)
-
-
-_SHAPES: Final = (
-    _shape(_A_HEADER, b"authorization", _SEPARATOR + _SCHEME + rb"(" + _SHOWN + rb"{6,}+)", digits=False),
-    _shape(_A_HEADER, b"authorization", _SEPARATOR + rb"(" + _SHOWN + rb"{8,}+)"),
-    _shape(_A_HEADER, b"bearer", rb"[ \t]{1,4}(" + _SHOWN + rb"{16,}+)"),
-    *(
-        _shape(_A_HEADER, name, _SEPARATOR + rb"(" + _SHOWN + rb"{6,}+)")
-        for name in (
-            b"api-key",
-            b"auth-token",
-            b"private-token",
-            b"access-token",
-            b"security-token",
-            b"x-auth",
-        )
-    ),
-    _shape(_A_HEADER, b"cookie", _SEPARATOR + rb"(" + _PAIR + rb"(?:;[ \t]?" + _PAIR + rb")*+)"),
-    *(
-        _shape(_A_VALUE, name.encode(), _JAPANESE_SEPARATOR + rb"([!#-&(-_a-~]{8,}+)")
-        for name in ("パスワード", "トークン", "シークレット", "キー", "秘密鍵", "暗証番号")
-    ),
-    *(
-        _shape(_AN_ADDRESS, name + b"=", rb"(?<=[?&;]" + name + rb"=)(" + _IN_ADDRESS + rb"{6,}+)")
-        for name in (b"key", b"sig", b"signature", b"code", b"auth", b"credential")
-    ),
-    *(
-        _shape(_AN_ADDRESS, name + b"=", rb"(?<![ \t]" + name + rb"=)(" + _IN_ADDRESS + rb"{8,}+)")
-        for name in (
-            b"api_key",
-            b"apikey",
-            b"access_token",
-            b"auth_token",
-            b"client_secret",
-            b"x-amz-signature",
-        )
-    ),
-    *(_shape(_AN_ADDRESS, sign + b"token=", rb"(" + _IN_ADDRESS + rb"{6,}+)") for sign in (b"?", b"&")),
-    _shape(
-        _AN_ADDRESS,
-        b"://",
-        rb"[a-z0-9._%+-]{0,64}:([^\s\"'`/@:<>{}$()\\\[\]]{3,256})@[a-z0-9\[]",
-        digits=False,
-    ),
-    _shape(_AN_ADDRESS, b"://", rb"([a-z0-9._~-]{20,256})@[a-z0-9\[]"),
-)
-_NAMES: Final = (
-    b"password",
-    b"passwd",
-    b"passphrase",
-    b"pwd",
-    b"secret",
-    b"token",
-    b"api_key",
-    b"api-key",
-    b"apikey",
-    b"access_key",
-    b"accesskey",
-    b"secret_key",
-    b"secretkey",
-    b"private_key",
-    b"signing_key",
-    b"encryption_key",
-    b"master_key",
-    b"auth_key",
-)
-
-
-def _assignment(name: bytes) -> bytes:
-    start = re.escape(name)
-    # Take a value to its end, then judge it; the search continues after it either way.
-    return (
-        start
-        + rb"[0-9]?\\{0,4}[\"'`]?\]?(?:[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}|(?<=--"
-        + start
-        + rb")[ \t]{1,4})"
-        + rb"(?:[rbuf](?=\\{0,4}[\"'`]))?"
-        + rb"(?:(\\{0,4}[\"'`])([^\s\"'`\\]{6,}+)\1|((?:[^\s\"'`\\,;()\[\]{}<>:]|:(?!//)){8,}+))"
-    )
-
-
-def _in_logs(data: bytes) -> Iterator[_Span]:
-    lowered = data.lower()
-    for shape in _SHAPES:
-        if shape.anchor not in lowered:
-            continue
-        for match in re.finditer(shape.expression, lowered):
-            if _real(match[1], digits=shape.digits):
-                yield _Span(*match.span(1), shape.kind)
-    for name in _NAMES:
-        if name not in lowered:
-            continue
-        for match in re.finditer(_assignment(name), lowered):
-            group = 2 if match[2] else 3
-            start, end = match.span(group)
-            if match[3] and (_LOOKED_UP.fullmatch(match[3]) or lowered[end : end + 1] in _CALLS):
-                continue
-            if _real(match[group], digits=True):
-                yield _Span(start, end, _A_VALUE)
-
-
-# Code, not a value: config.db.token2, make_token2(), tokens[1].
-_LOOKED_UP: Final = re.compile(rb"[a-z_]\w*(?:\.[a-z_]\w*)+")
-_CALLS: Final = frozenset([b"(", b"[", b"{", b"<"])
-_MADE_UP: Final = re.compile(
-    rb"examples?|samples?|placeholder|change.?me|changeit|dummy|fake|mock|tests?|todo|fixme|redacted|masked|your|my"
-    rb"|xx+|foo|bar|baz|12345\d*|abc(?:def)?\w{0,8}|passwords?|passwd|secrets?|tokens?|api|keys?|insert|replace|here"
-    rb"|null|none|undefined|default|environ|getenv|hunter2|letmein|qwerty|lorem|value|string|user|admin|some|the"
-    rb"|access|client|auth|env|config|settings|args|self|str|optional|required|basic|bearer|credentials?|authentication|headers?"
-)
-_FILLED_IN: Final = re.compile(
-    rb"\$\{|\$\(|\{\{|<[^>]*>|%\(|%[sd]|\{[\w.]*\}|\A\$\w+\Z|\A%\w+%\Z|://|\A[./~@]"
-)
-_FEWEST_LEFT: Final = 4
-_FEWEST_DIFFERENT: Final = 4
-
-
-_DIGIT: Final = re.compile(rb"\d")
-_LETTER: Final = re.compile(rb"[a-z\x80-\xff]")
-_SIGNS: Final = re.compile(rb"[^a-z0-9\x80-\xff]")
-
-
-def _real(value: bytes, *, digits: bool) -> bool:
-    if digits and not (_DIGIT.search(value) and _LETTER.search(value)):
-        return False
-    if _FILLED_IN.search(value) or len(set(value)) < _FEWEST_DIFFERENT:
-        return False
-    return len(_SIGNS.sub(b"", _MADE_UP.sub(b"", value))) >= _FEWEST_LEFT

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
 from ringi.errors import CopyFailed, Unsupported
-from ringi.fs import replace_file
+from ringi.fs import NotRegular, TooLarge, read_bounded, replace_file
 from ringi.process.counting import counting, is_watched
 from ringi.text import Text
 
 TIME_LIMIT: Final = 900.0
+_MOST_ALTERNATES: Final = 100
+"""Git follows five levels; a file that names more is none of its own."""
 _READ_LIMIT: Final = 16 * 1024 * 1024
 ABSENT: Final = "000000"
 """The mode of a file that is not there."""
@@ -216,12 +218,18 @@ class Repository(NamedTuple):
         """Its object folder, and those it borrows from."""
         found: dict[Path, None] = {}
         waiting = [self.common / "objects"]
-        while waiting:
+        while waiting and len(found) < _MOST_ALTERNATES:
             folder = waiting.pop(0)
             if folder in found:
                 continue
+            try:
+                lines = read_bounded(folder / "info" / "alternates", _READ_LIMIT).splitlines()
+            except (NotRegular, TooLarge):  # git would wait for it, for ever
+                continue
+            except OSError:
+                lines = []
             found[folder] = None
-            lines = read_small(folder / "info" / "alternates").splitlines()
+            lines = lines[:_MOST_ALTERNATES]
             named = [os.fsdecode(_unquoted(line)) for line in lines if line and not line.startswith(b"#")]
             waiting += (Path(os.path.normpath(folder / name)) for name in named)
         return tuple(found)
@@ -311,12 +319,9 @@ def keep(path: Path, data: bytes) -> None:
 
 
 def read_small(path: Path) -> bytes:
-    """A small optional file. Anything but a regular file counts as absent: reading it could block."""
+    """A small optional file. Anything but a regular file of a usual size counts as absent."""
     try:
-        if not path.is_file():
-            return b""
-        with path.open("rb") as file:
-            return file.read(_READ_LIMIT)
+        return read_bounded(path, _READ_LIMIT)
     except OSError:
         return b""
 

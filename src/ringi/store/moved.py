@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from ringi.domain import codec
 from ringi.domain.base import Versioned
 from ringi.errors import NothingToAdopt, RingiError
+from ringi.fs import read_bounded
 from ringi.store.connection import DATABASE, GET_META, SET_META
 from ringi.store.head import Head
 from ringi.store.projection import IDENTITY
@@ -86,13 +87,16 @@ def _free(path: Path) -> Path:
     return free
 
 
+_LARGEST_IDENTITY: Final = 65_536
+
+
 class Identity(Versioned, frozen=True, kw_only=True):
     workspace_id: str
 
 
 def _identity(root: Path) -> str | None:
     try:
-        data = root.joinpath(*IDENTITY).read_bytes()
+        data = read_bounded(root.joinpath(*IDENTITY), _LARGEST_IDENTITY)
         return codec.foreign(data, Identity, IDENTITY[-1]).workspace_id
     except (OSError, RingiError):
         return None

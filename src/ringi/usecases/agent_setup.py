@@ -1,6 +1,7 @@
 """`ringi init` sets agents up to use ringi: an ordinary plan changes their own files in the project."""
 
 import os
+import shlex
 import shutil
 import sys
 import sysconfig
@@ -12,11 +13,12 @@ from ringi.agents import entries
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.domain.plan import ActionSpec
-from ringi.errors import BadDocument, InTheWay, PathRefused, StorageFailed
+from ringi.errors import BadDocument, InTheWay, NameTaken, PathRefused, StorageFailed
+from ringi.fs import Entry, Kind
 from ringi.text import Text, why_failed
 from ringi.usecases import patches
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.tree import Found, Tree
+from ringi.workspace.tree import Tree
 
 LARGEST: Final = 1024 * 1024
 _BOM: Final = "\ufeff"
@@ -80,6 +82,27 @@ def _own_launcher(launcher: str) -> Path | None:
     return next((place for place in places if place.is_file() and os.access(place, os.X_OK)), None)
 
 
+def make_alias(name: str, environment: Mapping[str, str], launcher: str = "") -> Path:
+    """A program that starts this installation under another name, beside ringi; overwrites nothing."""
+    if taken := shutil.which(name, path=environment.get("PATH", os.defpath)):
+        raise NameTaken(path=taken)
+    own = _own_launcher(launcher)
+    home = Path(environment.get("HOME") or Path.home())
+    folder = own.parent if own and os.access(own.parent, os.W_OK) else home / ".local" / "bin"
+    words = [str(own)] if own else [sys.executable, "-P", "-m", _PROGRAM]
+    made = folder / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with made.open("x", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        made.chmod(0o755)
+    except FileExistsError:
+        raise NameTaken(path=str(made)) from None
+    except OSError as error:
+        raise StorageFailed(what=str(made), why=why_failed(error)) from None
+    return made
+
+
 def offer(workspace: OpenWorkspace, agent: Agent, words: Sequence[str]) -> Offer:
     """`words` is the command that starts ringi."""
     root, files, problems = workspace.places.root, {}, {}
@@ -131,6 +154,11 @@ def missing(agent: Agent, root: Path, environment: Mapping[str, str]) -> Missing
 def _text_of(tree: Tree, file: str) -> str:
     """Empty if there is no file. Raises InTheWay if we must not write to it."""
     try:
+        with tree.open_root() as root:
+            entry = tree.entry_of(file, root)
+        # Before it is read.
+        if entry and entry.kind is Kind.FILE and (refusal := _refusal(entry)):
+            raise InTheWay(what=file, why=refusal)
         found = tree.look(file)
     except (PathRefused, StorageFailed) as error:
         raise InTheWay(what=file, why=error.details["why"]) from None
@@ -138,8 +166,6 @@ def _text_of(tree: Tree, file: str) -> str:
         raise InTheWay(what=file, why=why_failed(error)) from None
     if found is None:
         return ""
-    if refusal := _refusal(found):
-        raise InTheWay(what=file, why=refusal)
     try:
         return found.data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -147,12 +173,12 @@ def _text_of(tree: Tree, file: str) -> str:
         raise InTheWay(what=file, why=why) from None
 
 
-def _refusal(found: Found) -> Text | None:
-    if found.entry.size > LARGEST:
-        return Text("it has {size} bytes, {limit} are allowed", size=found.entry.size, limit=LARGEST)
-    if not found.entry.mode & 0o200:
+def _refusal(entry: Entry) -> Text | None:
+    if entry.size > LARGEST:
+        return Text("it has {size} bytes, {limit} are allowed", size=entry.size, limit=LARGEST)
+    if not entry.mode & 0o200:
         return Text("it is read-only")
-    if found.entry.owner != os.geteuid() and os.geteuid():
+    if entry.owner != os.geteuid() and os.geteuid():
         return Text("it belongs to another user")
     return None
 

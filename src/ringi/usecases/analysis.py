@@ -17,7 +17,7 @@ from ringi.domain.risk import Category
 from ringi.errors import NotFound, PathRefused, StorageFailed
 from ringi.policy.files import critical_category
 from ringi.text import Text
-from ringi.workspace.dependencies import SourceFile, dependents
+from ringi.workspace.dependencies import SourceFile, dependents, unknown_users
 from ringi.workspace.dependencies import analyse as analyse_dependencies
 from ringi.workspace.places import Places
 from ringi.workspace.snapshot import Snapshot, Snapshots
@@ -98,6 +98,8 @@ class FileAnalysis(Document, frozen=True, omit_defaults=True, kw_only=True):
     used_by: UsedBy
     not_analysed: str = ""
     """Why the list may be incomplete."""
+    may_use_it: int = 0
+    """Files that could not be analysed, and so are missing in `used_by` if they do."""
 
 
 class Amount(Document, frozen=True):
@@ -172,6 +174,7 @@ def _file(places: Places, tree: Tree, path: str, found: Found, critical: Sequenc
         uses=_names(dependencies.uses.get(path, ())),
         used_by=UsedBy(_names(direct), _names(dependents(dependencies, [path], known))),
         not_analysed=unknown.get(path, ""),
+        may_use_it=missing.count if (missing := unknown_users(dependencies, [path], known)) else 0,
     )
 
 

@@ -1,12 +1,14 @@
 """Make a plan or a change plan from a patch, new contents or a tree."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ringi.domain.change_plan import FileDiff
+from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.domain.project_state import LINK_MODE
+from ringi.domain.prompt import OnProgress
 from ringi.errors import (
     ChangeRefused,
     Conflicting,
@@ -21,32 +23,55 @@ from ringi.patching.parse import parse_patch
 from ringi.patching.patch import PLAIN_MODE, Patch, dump
 from ringi.patching.render import Changed, Side, render_patch
 from ringi.plans import change as change_plans
-from ringi.plans.change import GROUP, Change
+from ringi.plans.change import GROUP, Affected, Change, Explained
 from ringi.plans.effects import effects_of, git_mode, mode_after, packed, rendering
+from ringi.plans.explain import explain
 from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
+from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.text import Text
 from ringi.usecases.project import Progress, state_now
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.dependencies import dependents
+from ringi.workspace.dependencies import dependents, unknown_users
 from ringi.workspace.paths import normalise as normalise_path
 from ringi.workspace.snapshot import Snapshots
 
 
-def propose_patch(workspace: OpenWorkspace, content: str, patch: bytes, *, proposer: str = "") -> str:
+def propose_patch(
+    workspace: OpenWorkspace,
+    content: str,
+    patch: bytes,
+    *,
+    proposer: str = "",
+    actor: Actor = Actor.AI,
+    remarks: Remarks = NO_REMARKS,
+) -> str:
     """An ordinary plan with one group; nothing is saved if one of the patches does not apply."""
     specs = [_spec(path, data) for path, data in split(patch)]
-    return workspace.plan.propose_specs(content, specs, proposer=proposer)
+    return workspace.plan.propose_specs(content, specs, proposer=proposer, actor=actor, remarks=remarks)
 
 
-def propose_change(workspace: OpenWorkspace, change: Change, on_progress: Progress = lambda _: None) -> str:
+def propose_change(
+    workspace: OpenWorkspace,
+    change: Change,
+    on_progress: Progress = lambda _: None,
+    explain: Callable[[Change], Explained] | None = None,
+) -> str:
     """A change plan on the project as it is now."""
     state = state_now(workspace, on_progress)
-    return change_plans.propose_change(
-        workspace.services,
-        change,
-        state,
-        lambda targets: dependents(state.dependencies, targets, [file.path for file in state.files]),
-    )
+    files = [file.path for file in state.files]
+
+    def affected_by(targets: Sequence[str]) -> Affected:
+        return Affected(
+            dependents(state.dependencies, targets, files),
+            unknown_users(state.dependencies, targets, files),
+        )
+
+    return change_plans.propose_change(workspace.services, change, state, affected_by, explain)
+
+
+def explained(workspace: OpenWorkspace, change: Change, on_progress: OnProgress) -> Explained:
+    """In the words of the model, if one is set."""
+    return explain(workspace.services, change, on_progress)
 
 
 def propose_again(workspace: OpenWorkspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
@@ -70,13 +95,13 @@ def propose_again(workspace: OpenWorkspace, plan_id: str, decisions: Decisions =
         plan.content,
         _diffs_now(workspace, merged),
         document.change.basis,
-        document.change.explanation,
-        plan.proposer,
-        plan.rationale,
+        proposer=plan.proposer,
+        remarks=Remarks(plan.rationale),
         merged=known,
         forked_from=plan.id,
     )
-    return propose_change(workspace, change)
+    said = Explained(document.change.explanation, document.change.explained_by or "")
+    return propose_change(workspace, change, explain=lambda _: said)
 
 
 def _diffs_now(workspace: OpenWorkspace, merged: MergedSpecs) -> tuple[FileDiff, ...]:
@@ -171,13 +196,19 @@ def patch_of(changes: Sequence[Changed]) -> bytes:
 
 
 def propose_contents(
-    workspace: OpenWorkspace, content: str, changes: Sequence[Changed], *, proposer: str = ""
+    workspace: OpenWorkspace,
+    content: str,
+    changes: Sequence[Changed],
+    *,
+    proposer: str = "",
+    actor: Actor = Actor.AI,
+    remarks: Remarks = NO_REMARKS,
 ) -> str:
     """An ordinary plan with whole files, which need not be text."""
     specs = specs_of(workspace, changes)
     if not specs:
         raise NoDiff
-    return workspace.plan.propose_specs(content, specs, proposer=proposer)
+    return workspace.plan.propose_specs(content, specs, proposer=proposer, actor=actor, remarks=remarks)
 
 
 def specs_of(workspace: OpenWorkspace, changes: Sequence[Changed]) -> list[ActionSpec]:

@@ -12,6 +12,7 @@ from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
 from ringi.domain.session import LogEntry, PlanningSession, ProjectFacts, SessionStatus
 from ringi.domain.subject import is_plan_id
 from ringi.errors import BadDocument, RingiError, SessionRace, Unreadable
+from ringi.fs import TooLarge, read_bounded
 from ringi.planning.save import with_paths
 from ringi.planning.take_in import read_session, taken
 from ringi.ports import NewEvent
@@ -92,8 +93,11 @@ def _read_logs(files: Mapping[SessionStatus, Path]) -> list[LogEntry]:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(_LARGEST + 1)
+        return read_bounded(path, _LARGEST)
+    except TooLarge:
+        size = path.stat().st_size
+        why = Text("it has {size} bytes, {limit} are allowed", size=size, limit=_LARGEST)
+        raise Unreadable(what=path.name, why=why) from None
     except OSError as error:
         raise Unreadable(what=path.name, why=error.strerror or str(error)) from None
 

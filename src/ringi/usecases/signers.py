@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ringi.domain.approval import NAMESPACE
 from ringi.errors import InTheWay, NotFound, SigningFailed, StorageFailed, Unreadable
-from ringi.fs import OsFileSystem, opened, replace_file
+from ringi.fs import OsFileSystem, TooLarge, opened, read_bounded, replace_file
 from ringi.ports import Locks
 from ringi.text import Text, deceiving
 from ringi.workspace.pins import SIGNERS
@@ -127,11 +127,12 @@ def _public(path: Path) -> Path:
 def _key(path: Path) -> str:
     """Only the type and the base64; the rest of the line is not ours to list."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_KEY_BYTES + 1)
+        data = read_bounded(path, _MAX_KEY_BYTES)
+    except TooLarge:
+        data = b""
     except OSError as error:
         raise Unreadable(what=str(path), why=error.strerror or str(error)) from None
     found = _PUBLIC_KEY.fullmatch(data.decode("utf-8", "replace").strip()[:_MAX_KEY_BYTES])
-    if len(data) > _MAX_KEY_BYTES or found is None or b"\n" in data.strip() or "-cert-v01@" in found[1]:
+    if found is None or b"\n" in data.strip() or "-cert-v01@" in found[1]:
         raise SigningFailed(key=str(path), why=Text("it does not hold exactly one public key"))
     return f"{found[1]} {found[2]}"

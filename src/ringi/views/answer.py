@@ -56,4 +56,6 @@ def _change(one: SpecDifference) -> Text:
         return Text("The person added {path}:", path=one.path)
     if one.what is Difference.REMOVED:
         return Text("The person dropped {path}:", path=one.path)
+    if one.what is Difference.BASIS:
+        return Text("{path} changed in the project meanwhile:", path=one.path)
     return Text("The person edited {path}:", path=one.path)

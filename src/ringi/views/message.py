@@ -25,6 +25,7 @@ _CHANGED: Final = {
     Difference.ADDED: "added",
     Difference.REMOVED: "dropped",
     Difference.CHANGED: "edited",
+    Difference.BASIS: "changed meanwhile",
 }
 CUT_OFF: Final = (
     "You were interrupted while working in this folder. Your changes are still here. Continue where you"

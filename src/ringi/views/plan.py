@@ -54,6 +54,7 @@ DIFFERENCE_STYLE: Final = {
     Difference.ADDED: Style.GOOD,
     Difference.REMOVED: Style.BAD,
     Difference.CHANGED: Style.WARNING,
+    Difference.BASIS: Style.WARNING,
 }
 
 
@@ -183,6 +184,7 @@ def difference_span(difference: SpecDifference) -> Span:
         Difference.ADDED: Text("+ {path}: only in the later one", path=difference.path),
         Difference.REMOVED: Text("- {path}: only in the earlier one", path=difference.path),
         Difference.CHANGED: Text("~ {path}", path=difference.path),
+        Difference.BASIS: Text("! {path}: it replaces another file than before", path=difference.path),
     }
     return Span(marked[difference.what], DIFFERENCE_STYLE[difference.what])
 
@@ -226,20 +228,36 @@ def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
     yield line(Text("change plan: {why}", why=words.TRIGGER[change.basis.trigger]), indent=2)
     for found in change.basis.related_diagnostics:
         yield line(words.diagnostic(found), indent=4)
-    if affected := change.scope.affected_files:
-        yield line(Text("files that depend on it: {files}", files=words.some(affected)), indent=2)
-    else:
-        yield line(Text("no other file depends on it"), indent=2)
+    yield from _affected_lines(change)
     level = change.risk.level
     risk = Text("risk by the rules of change plans: {risk}", risk=words.RISK[level])
     yield line(risk, words.RISK_STYLE[level], indent=2)
     for reason in change.risk.reasons:
         yield line(Text("{reason}", reason=reason), indent=4)
     for given in filter(None, [change.explanation.summary, change.explanation.details]):
-        yield line(Text("its proposer says: {words}", words=given), Style.FAINT, indent=2)
+        said = Text("its proposer says: {words}", words=given)
+        if change.explained_by:
+            said = Text("{model} says: {words}", model=change.explained_by, words=given)
+        yield line(said, Style.FAINT, indent=2)
     if change.superseded_at:
         yield line(Text("! superseded: the project changed since"), Style.WARNING, indent=2)
         yield step(f"ringi propose --again {ref.name}")
+
+
+def _affected_lines(change: ChangeFacts) -> Iterator[Line]:
+    affected, unknown = change.scope.affected_files, change.unknown_users
+    if affected:
+        yield line(Text("files that depend on it: {files}", files=words.some(affected)), indent=2)
+    elif unknown:
+        yield line(Text("no file is known to depend on it"), indent=2)
+    else:
+        yield line(Text("no other file depends on it"), indent=2)
+    if unknown:
+        text = Text("! not complete: {count} files could not be analysed", count=unknown.count)
+        if unknown.count == 1:
+            text = Text("! not complete: 1 file could not be analysed")
+        yield line(text, Style.WARNING, indent=2)
+        yield line(Text("{path}: {why}", path=unknown.first, why=unknown.why), indent=4)
 
 
 def _standing_lines(document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:

@@ -1,7 +1,7 @@
 """How documents are put into words: statuses, risks, reasons, one line for a plan."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -21,6 +21,7 @@ from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
 from ringi.errors import NoSandbox
 from ringi.patching.merge import Choice as Taken
 from ringi.patching.merge import Decision
+from ringi.policy.scripts import CODES
 from ringi.text import Text
 from ringi.views.lines import Style
 
@@ -48,38 +49,46 @@ RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Te
 RISK_STYLE: Final = {Risk.LOW: Style.GOOD, Risk.MEDIUM: Style.WARNING, Risk.HIGH: Style.BAD}
 
 
-def reason(path: str, given: RiskReason) -> Text:
-    if given.code in {RiskCode.LARGE_OVERWRITE, RiskCode.LARGE_REWRITE, RiskCode.YOUR_LINES}:
-        return _counted(path, given)
-    if given.code is RiskCode.DELETE:
-        return Text("{path} is deleted", path=path)
-    if given.code is RiskCode.MUTABLE_STATE:
-        return Text("{path} is a database or a file of state", path=given.subject)
-    if given.code is RiskCode.MANY_FILES:
-        return Text("{count} files change", count=given.subject)
-    if given.code is RiskCode.HIDDEN_NAME:
-        return Text("the name {path} holds characters that hide something", path=given.subject)
-    if given.code is RiskCode.UNSHOWN:
-        return Text("{path} is not text, so its content is not shown", path=path)
-    if given.code is RiskCode.CRITICAL_SOURCE:
-        return Text("{path} is critical, and is renamed or copied", path=given.subject)
-    if given.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}:
-        return Text("{path} gets {what}", path=path, what=_finding(given.subject))
-    if given.code in {RiskCode.COMMAND, RiskCode.FOREIGN_COMMAND, RiskCode.TOOL_CALL}:
-        return _beyond_files(given)
-    return Text("{path} is {what}", path=path, what=CATEGORY[Category(given.subject)])
-
-
-def _counted(path: str, given: RiskReason) -> Text:
-    if given.code is RiskCode.LARGE_OVERWRITE:
-        return Text("{path} changes in {count} lines", path=path, count=given.subject)
-    if given.code is RiskCode.LARGE_REWRITE:
-        return Text("{path} changes in {count} bytes", path=path, count=given.subject)
-    if given.subject == "0":
+def _your_lines(path: str, count: str) -> Text:
+    if count == "0":
         return Text("{path}: your own version of it is replaced", path=path)
-    if given.subject == "1":
+    if count == "1":
         return Text("{path} loses 1 line you wrote meanwhile", path=path)
-    return Text("{path} loses {count} lines you wrote meanwhile", path=path, count=given.subject)
+    return Text("{path} loses {count} lines you wrote meanwhile", path=path, count=count)
+
+
+# Each of a path and of the reason's subject, which for some is the path they are about: of a move, the other.
+_REASONS: Final[Mapping[RiskCode, Callable[[str, str], Text]]] = {
+    RiskCode.LARGE_OVERWRITE: lambda path, n: Text("{path} changes in {count} lines", path=path, count=n),
+    RiskCode.LARGE_REWRITE: lambda path, n: Text("{path} changes in {count} bytes", path=path, count=n),
+    RiskCode.DELETE: lambda path, _: Text("{path} is deleted", path=path),
+    RiskCode.EMPTIED: lambda path, _: Text("{path} loses most of its content", path=path),
+    RiskCode.YOUR_LINES: _your_lines,
+    RiskCode.MUTABLE_STATE: lambda _, path: Text("{path} is a database or a file of state", path=path),
+    RiskCode.MANY_FILES: lambda _, n: Text("{count} files change", count=n),
+    RiskCode.HIDDEN_NAME: lambda _, path: Text(
+        "the name {path} holds characters that hide something", path=path
+    ),
+    RiskCode.UNSHOWN: lambda path, _: Text("{path} is not text, so its content is not shown", path=path),
+    RiskCode.BINARY: lambda path, _: Text("{path} is not text: nobody has seen its content", path=path),
+    RiskCode.CRITICAL_SOURCE: lambda _, path: Text("{path} is critical, and is renamed or copied", path=path),
+    RiskCode.COMMAND: lambda _, subject: Text("{subject} runs in your workspace", subject=subject),
+    RiskCode.FOREIGN_COMMAND: lambda _, subject: Text(
+        "{subject} runs in your workspace, and run.allowed does not name it", subject=subject
+    ),
+    RiskCode.TOOL_CALL: lambda _, subject: Text("{subject} changes something outside", subject=subject),
+}
+
+
+def reason(path: str, given: RiskReason) -> Text:
+    subject = given.subject
+    if words := _REASONS.get(given.code):
+        return words(path, subject)
+    if given.code is RiskCode.CRITICAL_FILE:
+        return Text("{path} is {what}", path=path, what=CATEGORY[Category(subject)])
+    if given.code in CODES.values() and not subject.startswith(tuple(map(str, CODES))):
+        return Text("the name {path} mixes letters of several alphabets", path=subject)
+    return Text("{path} gets {what}", path=path, what=_finding(subject))
 
 
 def lost(count: int) -> Text:
@@ -134,16 +143,6 @@ def merged(lines: int) -> Text:
 def conflict(found: Conflict, who: str) -> Text:
     place = f"{found.path}:{found.line}" if found.line else found.path
     return Text("! conflict in {place}: {why}", place=place, why=clash(found.kind, who))
-
-
-def _beyond_files(given: RiskReason) -> Text:
-    if given.code is RiskCode.COMMAND:
-        return Text("{subject} runs in your workspace", subject=given.subject)
-    if given.code is RiskCode.FOREIGN_COMMAND:
-        return Text(
-            "{subject} runs in your workspace, and run.allowed does not name it", subject=given.subject
-        )
-    return Text("{subject} changes something outside", subject=given.subject)
 
 
 def _finding(subject: str) -> Text:

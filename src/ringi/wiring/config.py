@@ -212,12 +212,20 @@ def _order(key: Key) -> Callable[[str | int | float], float]:
     return lambda value: key.choices.index(value) if isinstance(value, str) else value
 
 
+_MOST_ITEMS: Final = 500
+"""Globs and patterns are tried one by one, on every file or every log."""
+
+
 def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
     """`counts` is False for a value from an untrusted project."""
     name, found = key.name, shown(node)
     if isinstance(key.default, tuple):
         if not isinstance(node.value, list):
             wrong(node, Text("{key} must be a list, not {found}", key=name, found=found))
+        if len(node.value) > _MOST_ITEMS:
+            count = len(node.value)
+            wrong(node, Text("{key} has {count} items, {limit} are allowed", key=name, count=count,
+                             limit=_MOST_ITEMS))  # fmt: skip
         return tuple(dict.fromkeys(_item(key, item, counts) for item in node.value))
     if isinstance(key.default, str) and not key.choices:
         return _item(key, node, counts)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from ringi.errors import BadConfiguration
-from ringi.fs import Kind, OsFileSystem, opened
+from ringi.fs import Kind, OsFileSystem, opened, read_bounded
 from ringi.text import Text
 
 MAX_FILE_BYTES: Final = 1024 * 1024
@@ -101,7 +101,7 @@ def _bytes(fs: OsFileSystem, folder: int, name: str, path: Path) -> bytes | None
     if entry.size > MAX_FILE_BYTES:
         problem = Text("it has {size} bytes, {limit} are allowed", size=entry.size, limit=MAX_FILE_BYTES)
         raise BadConfiguration(where=str(path), problem=problem)
-    return fs.read(folder, name)[0]
+    return read_bounded(name, MAX_FILE_BYTES, at=folder, follow=False)
 
 
 _NOT_YAML: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"

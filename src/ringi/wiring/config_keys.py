@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_ar
 
 import msgspec
 
+from ringi.policy.files import UNJUDGED
 from ringi.text import Text
 
 _EXACT: Final = 2**53 - 1  # larger integers are not exact in every JSON parser
@@ -155,7 +156,8 @@ class Risk(Section, frozen=True):
 class Limits(Section, frozen=True):
     max_file_bytes: Annotated[int, Rule(Guard.SMALLER)] = 10_485_760
     max_specs: Annotated[int, Rule(Guard.SMALLER, least=1)] = 10_000
-    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_EXTENSION)] = ()
+    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_EXTENSION)] = UNJUDGED
+    """The built-in ones bind agents, others everybody."""
 
 
 class Lock(Section, frozen=True):

@@ -115,9 +115,11 @@ def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 def mask_of(config: Config, environment: Mapping[str, str]) -> Callable[[str], str]:
     """Removes those, and secrets recognised by built-in and configured patterns (PP-17)."""
+    from ringi.policy.leaks import is_name
     from ringi.policy.masking import masked
 
-    scrub, find = scrub_of(environment), _matcher(config.logs.mask)
+    patterns = tuple(pattern for pattern in config.logs.mask if not is_name(pattern))
+    scrub, find = scrub_of(environment), _matcher(patterns)
     return lambda text: masked(scrub(text), find)
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from ringi.fs import read_bounded
+
 _SEARCHED: Final = ("PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB", "CLASSPATH", "LUA_PATH")
 _LARGEST: Final = 1_000_000
 
@@ -72,8 +74,7 @@ def _site_packages(root: Path, environment: Mapping[str, str]) -> Iterator[Path]
 
 def _lines(path: Path) -> list[str]:
     with suppress(OSError):
-        if path.stat().st_size <= _LARGEST:
-            return path.read_text("utf-8", "replace").splitlines()
+        return read_bounded(path, _LARGEST).decode("utf-8", "replace").splitlines()
     return []
 
 

@@ -6,7 +6,6 @@ Exact bytes, through a private git directory, with none of the repository's own 
 import hashlib
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
+from ringi.fs import NotRegular, TooLarge, read_bounded
 from ringi.process.git import (
     TIME_LIMIT,
     Git,
@@ -22,6 +22,7 @@ from ringi.process.git import (
     TreeChange,
     failure,
     index_entries,
+    keep,
     listed,
     names_in,
     read_blobs,
@@ -42,6 +43,8 @@ from ringi.workspace.private_git import (
 )
 
 _SECOND: Final = 1_000_000_000
+_MOST_SHARED: Final = 64
+_LARGEST_INDEX: Final = 256 << 20
 _RULES_NAME: Final = b".gitignore"
 _READING: Final = Text("Reading files")
 
@@ -362,8 +365,11 @@ class Shadow(PrivateGit):
         """All entries of the person's own index."""
         if self.repository is None or not (index := self.repository.git_dir / "index").is_file():
             return b""
-        for shared in index.parent.glob("sharedindex.*"):  # a split index needs its other half beside it
-            shutil.copyfile(shared, self.git_dir / shared.name)
+        # A split index needs its other half beside it: a recent one, among older ones.
+        halves = sorted(index.parent.glob("sharedindex.*"), key=_written_at, reverse=True)
+        for shared in halves[:_MOST_SHARED]:
+            with suppress(NotRegular, TooLarge):
+                keep(self.git_dir / shared.name, read_bounded(shared, _LARGEST_INDEX))
         return Git(self.git_dir, self.work_tree, index=index).run("ls-files", form, "-z")
 
     def _unlearn(self, git: Git, places: IndexPlaces) -> None:
@@ -378,6 +384,10 @@ class Shadow(PrivateGit):
 
     def _tracked_mark(self) -> bytes:
         return signature(self.repository.git_dir / "index" if self.repository else None)
+
+
+def _written_at(path: Path) -> int:
+    return path.lstat().st_mtime_ns
 
 
 def _personal_excludes(found: dict[tuple[str, str], str], folder: Path) -> bytes:

@@ -206,3 +206,27 @@ def differing(tree: Tree, changes: "Sequence[FileChange | Touched]") -> list[str
                 if state != change.before:
                     wrong.append(change.path)
     return wrong
+
+
+def repositories(tree: Tree, paths: Sequence[str]) -> list[str]:
+    """Folders that git would take for a repository if these paths were written.
+
+    It obeys the settings of any such folder, whatever its name, for whoever works in it.
+    """
+    names: dict[tuple[str, ...], set[str]] = {}
+    for parts in map(normalise, paths):
+        for depth, part in enumerate(parts):
+            names.setdefault(parts[:depth], set()).add(part.lower())
+
+    def has(folder: tuple[str, ...], name: str) -> bool:
+        known = name.lower() in names[folder]
+        return known or tree.entry_of("/".join([*folder, name]), root) is not None
+
+    def is_repository(folder: tuple[str, ...]) -> bool:
+        # In a folder with a `commondir`, objects and refs are where it says.
+        return has(folder, "HEAD") and (
+            has(folder, "commondir") or (has(folder, "objects") and has(folder, "refs"))
+        )
+
+    with tree.open_root() as root:
+        return ["/".join(folder) or "." for folder in names if is_repository(folder)]

@@ -1,5 +1,6 @@
 """Standing approvals: signed once, used within their budgets, ended by date, by hand or with their key."""
 
+import base64
 import hashlib
 import json
 import threading
@@ -24,7 +25,7 @@ from ringi.domain.change_plan import (
 )
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.grant import Grant, GrantScope, GrantSubject
-from ringi.domain.plan import ALL_SPECS, ActionSpec, PlanStatus, SpecKind, SpecSelection
+from ringi.domain.plan import ALL_SPECS, ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
 from ringi.domain.subject import grant as subject_named
 from ringi.errors import (
@@ -734,3 +735,15 @@ def assert_proven(ws: Workspace, plan_id: str, folder: Path) -> None:
     changed = json.loads(approval["subject"])["changes"]
     assert len(changed) == proof["used_files"] <= subject["scope"]["files_per_use"]
     assert subject["workspace"] == json.loads(approval["subject"])["workspace"]
+
+
+@pytest.mark.req("PT-8")
+def test_long_lines_and_binaries_spend_the_budget_by_their_bytes(ws, keys):
+    granted(ws, keys, scope(max_risk=Risk.MEDIUM, globs=("**",)))
+    assert status(ws, asked(ws, create("docs/a.md", "x" * 1001))) == "pending_review"
+    packed = base64.b64encode(bytes(1001)).decode()
+    image = ActionSpec(SpecKind.CREATE, "docs/a.png", packed, encoding=Encoding.BASE64)
+    assert status(ws, asked(ws, image)) == "pending_review"
+    plan_id = asked(ws, create("docs/b.md", "x" * 901))
+    assert status(ws, plan_id) == "approved"
+    assert ws.services.store.approvals(plan_id)[-1].proof.used_lines == 10

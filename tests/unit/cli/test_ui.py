@@ -2,11 +2,14 @@
 
 import io
 import re
+import sys
+import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.cli.ui import Ui, folded, shown_lines, width
+from ringi.text import deceiving
 
 WORDS = st.text(
     st.sampled_from("abc de-f.、。稟議です「ー」ｱé\u0301 ")
@@ -67,3 +70,16 @@ def test_without_a_terminal_eighty_columns_are_usual() -> None:
     ui = Ui(as_json=False, environment={})
     ui.out = io.StringIO()
     assert ui.columns == 80
+
+
+def test_only_what_a_terminal_draws_over_another_character_has_no_width():
+    wrong = []
+    for number in range(sys.maxunicode + 1):
+        character = chr(number)
+        if not deceiving(character):
+            nothing = unicodedata.category(character) in {"Mn", "Me"}
+            wide = unicodedata.east_asian_width(character) in "WF"
+            if width(character) != (0 if nothing else 2 if wide else 1):
+                wrong.append(hex(number))
+    assert wrong == []
+    assert [width("\u0903"), width("\u0e31"), width("\u20dd"), width("\u3099")] == [1, 0, 0, 0]

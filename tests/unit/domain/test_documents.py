@@ -49,7 +49,7 @@ FIELDS: dict[type[Document], str] = {
     risk.RiskReason: "code subject",
     plan.SpecSelection: "all ids",
     plan.ApprovalEntry: "approver timestamp selection",
-    plan.DiffTotals: "files added removed risk_score",
+    plan.DiffTotals: "files added removed risk_score weight",
     plan.CheckResult: "command exit_code duration_sec tree output phase timeout_sec doubt",
     feedback.Feedback: "timestamp text kind amended",
     plan.ExecutionLink: "id kind finished_at overall_success",
@@ -105,7 +105,9 @@ FIELDS: dict[type[Document], str] = {
     change_plan.ApprovalState: "status decidedAt decidedBy",
     change_plan.ChangePlan: "version planId createdAt basis scope changes validations risk"
     " explanation approval",
-    change_plan.ChangeFacts: "snapshot_id basis scope validations risk explanation superseded_at",
+    change_plan.ChangeFacts: "snapshot_id basis scope validations risk explanation superseded_at"
+    " explained_by unknown_users",
+    change_plan.UnknownUsers: "count first why",
     approval.Statement: "schema_version act digest after_event approver at note",
     execution.CommandStart: "schema_version execution_id plan_id spec_id argv sandboxed snapshot_id"
     " started_at done",
@@ -176,9 +178,9 @@ VALUES = {
     plan.SpecKind: "create write patch delete move mkdir read analyze run call",
     plan.Encoding: "utf-8 base64",
     risk.Risk: "low medium high",
-    risk.RiskCode: "delete large_overwrite large_rewrite your_lines critical_file mutable_state"
-    " many_files secret hidden_characters hidden_name unshown critical_source"
-    " command foreign_command tool_call",
+    risk.RiskCode: "delete large_overwrite large_rewrite emptied your_lines critical_file mutable_state"
+    " many_files unknown_users secret hidden_characters lookalikes mixed_scripts hidden_name unshown binary"
+    " critical_source command foreign_command tool_call",
     conflict.Clash: "text line_ends binary too_large link kind mode deleted_by_ours deleted_by_theirs",
     approval.Act: "execute undo",
     approval.ProofKind: "typed signed grant",
@@ -198,7 +200,7 @@ VALUES = {
     approval.SignedAct: "approve undo grant",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
-    answer.Difference: "added removed changed",
+    answer.Difference: "added removed changed basis",
     verdict.FileStanding: "as_approved changed_since undone",
     feedback.FeedbackKind: "declined amended not_approved",
     feedback.Side: "old new",

@@ -148,6 +148,7 @@ def test_binary_files_are_named_not_shown():
         0,
         0,
         binary=True,
+        weight=2,
     )
     assert b"\0" not in render("x", old, new).diff
     assert render("x", None, old).diff.endswith(b"Binary files /dev/null and b/x differ\n")

@@ -27,6 +27,7 @@ from ringi.domain.plan import (
     risk_of,
     with_state,
 )
+from ringi.domain.project_state import Diagnostic, EditorState
 from ringi.domain.risk import Risk, RiskCode
 from ringi.errors import (
     BadPatch,
@@ -49,6 +50,7 @@ from ringi.errors import (
     ScopeMismatch,
     StateIncomplete,
     Superseded,
+    UnknownDiagnostic,
     WrongAnswer,
 )
 from ringi.plans.change import Change, propose_change
@@ -56,6 +58,7 @@ from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
 from ringi.usecases import export, patches, project
+from ringi.views.plan import PlanFacts, plan_lines
 from tests.helpers import (
     answer,
     approve,
@@ -155,7 +158,7 @@ def test_it_is_approved_carried_out_and_undone(ws):
 
 
 @pytest.mark.req("CP-3", "CP-4")
-def test_a_rename_has_two_targets_and_moves_the_file(ws):
+def test_a_rename_is_a_deletion_and_a_new_file(ws):
     patch = b"""\
 diff --git a/pkg/base.py b/pkg/bottom.py
 similarity index 50%
@@ -170,8 +173,10 @@ rename to pkg/bottom.py
 """
     plan_id = make(ws, patch)
     view = export.as_change_plan(ws, plan_id)
-    assert [diff.file for diff in view.changes] == ["pkg/bottom.py"]
     assert view.scope.target_files == ("pkg/base.py", "pkg/bottom.py")
+    assert view.scope.target_files == tuple(diff.file for diff in view.changes)
+    assert ["deleted file mode" in diff.diff for diff in view.changes] == [True, False]
+    assert "rename" not in str(view.changes)
     assert view.scope.affected_files == ("pkg/middle.py", "tests/test_middle.py")
     approve(ws, plan_id)
     assert ws.plan.execute(plan_id).overall_success
@@ -180,6 +185,55 @@ rename to pkg/bottom.py
     undo(ws, plan_id)
     assert (ws.places.root / "pkg/base.py").read_text() == FILES["pkg/base.py"]
     assert not (ws.places.root / "pkg/bottom.py").exists()
+
+
+@pytest.mark.req("CP-3", "CP-4")
+def test_a_copy_is_a_new_file(ws):
+    patch = b"""\
+diff --git a/pkg/base.py b/pkg/other.py
+similarity index 100%
+copy from pkg/base.py
+copy to pkg/other.py
+"""
+    view = export.as_change_plan(ws, make(ws, patch))
+    assert view.scope.target_files == tuple(diff.file for diff in view.changes) == ("pkg/other.py",)
+    assert "new file mode 100644" in view.changes[0].diff
+
+
+@pytest.mark.req("CP-2")
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        ("pkg/base.py", 2, "it is raining"),
+        ("pkg/base.py", 1, "returns the wrong number"),
+        ("pkg/middle.py", 2, "returns the wrong number"),
+    ],
+)
+def test_an_error_that_nothing_reports_is_no_basis(ws, file, line, message):
+    project.capture(ws, editor=EditorState(editor="vi", diagnostics=(REPORTED,)))
+    with pytest.raises(UnknownDiagnostic):
+        make(ws, BASE_DIFF.encode(), PlanBasis(Trigger.ERROR, (DiagnosticRef(file, message, line),)))
+    assert ws.plan.list() == []
+
+
+REPORTED = Diagnostic("pkg/base.py", "returns the  wrong number", 2, code="X1")
+
+
+@pytest.mark.req("CP-2", "CP-10")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (2, "returns the wrong number"),
+        (None, "returns the wrong number"),
+        (2, "X1 returns the wrong number"),
+        (2, "X1: returns the wrong number"),
+        (2, "returns the wrong number [X1]"),
+    ],
+)
+def test_an_error_that_is_in_the_project_state_is_a_basis(ws, line, message):
+    project.capture(ws, editor=EditorState(editor="vi", diagnostics=(REPORTED,)))
+    basis = PlanBasis(Trigger.ERROR, (DiagnosticRef("pkg/base.py", message, line),))
+    assert facts_of(ws.plan.get(make(ws, BASE_DIFF.encode(), basis))).basis == basis
 
 
 @pytest.mark.req("CP-6")
@@ -198,6 +252,51 @@ def test_risk_from_the_three_criteria_only(ws, contents, level, reason):
     view = export.as_change_plan(ws, make(ws, patch_of(ws, **contents)))
     assert view.risk.level is level
     assert view.risk.reasons == ((reason,) if reason else ())
+
+
+UNREAD = {
+    "lib/a.rb": "puts 1\n",
+    "lib/b.rb": "require_relative 'a'\n",
+    "odd.py": "def (:\n",
+    "notes.txt": "a\n",
+}
+COUNTED = "files that could not be analysed and may depend on it: 1"
+
+
+@pytest.mark.req("CP-3", "CP-6", "CP-10")
+@pytest.mark.parametrize(
+    ("path", "unknown"),
+    [("lib/a.rb", "lib/b.rb"), ("pkg/base.py", "odd.py"), ("notes.txt", "odd.py"), ("odd.py", None)],
+)
+def test_files_that_cannot_be_analysed_make_the_affected_ones_incomplete(tmp_path, path, unknown):
+    with open_scratch(tmp_path, FILES | UNREAD) as ws:
+        plan_id = make(ws, patch_of(ws, **{path: "x = 1\n"}))
+        facts = facts_of(ws.plan.get(plan_id))
+        preview = ws.plan.preview(plan_id)
+        facts_shown = PlanFacts(ledger_of(ws).ref(plan_id), ws.plan.get(plan_id), preview)
+        page = "\n".join(str(span.text) for line in plan_lines(facts_shown) for span in line.spans)
+        assert facts.risk.level is Risk.LOW
+        if unknown is None:
+            assert facts.unknown_users is msgspec.UNSET
+            assert facts.risk.reasons == ()
+            assert "no other file depends on it" in page
+            return
+        assert (facts.unknown_users.count, facts.unknown_users.first) == (1, unknown)
+        assert facts.risk.reasons == (COUNTED,)
+        assert COUNTED in export.as_change_plan(ws, plan_id).risk.reasons
+        assert "no other file depends on it" not in page
+        assert "not complete: 1 file could not be analysed" in page
+        approve(ws, plan_id)
+        assert ws.plan.execute(plan_id).overall_success
+
+
+@pytest.mark.req("CP-6", "CP-3")
+def test_what_is_not_known_cannot_be_taken_out_of_the_risk(tmp_path):
+    with open_scratch(tmp_path, FILES | UNREAD) as ws:
+        plan_id = make(ws, BASE_DIFF.encode())
+        rewritten(ws, plan_id, unknown_users=msgspec.UNSET)
+        with pytest.raises(RiskMismatch):
+            ws.plan.ask(plan_id)
 
 
 @pytest.mark.req("CP-6", "PT-7")
@@ -259,8 +358,8 @@ def test_refused_when_made_and_nothing_is_kept(ws, kind, doing):
 @pytest.mark.req("CP-2", "CP-3", "CP-4", "CP-5", "CP-6", "CP-9")
 def test_each_rule_has_its_own_code():
     kinds_of_refusal = [
-        NoBasis, NoDiagnostics, NoDiff, PathMismatch, NotAnEdit, StateIncomplete, ScopeMismatch,
-        RiskMismatch, PartialChange, Superseded, PatchMismatch, BadPatch, BinaryPatch,
+        NoBasis, NoDiagnostics, UnknownDiagnostic, NoDiff, PathMismatch, NotAnEdit, StateIncomplete,
+        ScopeMismatch, RiskMismatch, PartialChange, Superseded, PatchMismatch, BadPatch, BinaryPatch,
     ]  # fmt: skip
     assert len({kind.code for kind in kinds_of_refusal}) == len(kinds_of_refusal)
 

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.domain.codec import digest
+from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, Encoding, FileState, PlannedChecks, SpecKind
+from ringi.domain.risk import Risk
 from ringi.fs import OsFileSystem
 from ringi.plans.services import Rules
 from ringi.plans.validate import Validated, validate
+from ringi.policy.files import UNJUDGED
 from ringi.policy.risk import Thresholds
 from ringi.workspace.tree import Tree
 from tests.helpers import create, delete, open_scratch, untouched, write
@@ -42,9 +46,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def checked(root: Path, *specs: ActionSpec, basis=None, rules: Rules = RULES) -> Validated:
+def checked(
+    root: Path, *specs: ActionSpec, basis=None, rules: Rules = RULES, actor: Actor = Actor.AI
+) -> Validated:
     with untouched(root):
-        return validate(specs, Tree(OsFileSystem(), root), rules, basis or {})
+        return validate(specs, Tree(OsFileSystem(), root), rules, basis or {}, actor=actor)
 
 
 def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
@@ -71,8 +77,8 @@ def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
         (ActionSpec(SpecKind.CREATE, "new.txt", mode="0755"), "it has no content"),
         (write("new.txt", "x" * 1001), "it has 1001 bytes, 1000 are allowed"),
         (write("new.txt", "é" * 501), "it has 1002 bytes, 1000 are allowed"),
-        (write("a.exe", "x"), "files ending in .exe are forbidden"),
-        (write("dir/A.EXE", "x"), "files ending in .exe are forbidden"),
+        (write("a.exe", "x"), "no review can judge a .exe file, so no agent may add one"),
+        (write("dir/A.EXE", "x"), "take it out of limits.forbidden_extensions"),
         (write("a.tar.gz", "x"), "files ending in .tar.gz are forbidden"),
         (write("a.txt", "?", encoding=Encoding.BASE64), "its content is not valid base64"),
         (write("a.txt", "QQ", encoding=Encoding.BASE64), "its content is not valid base64"),
@@ -89,7 +95,7 @@ def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
         (ActionSpec(SpecKind.MOVE, "file.txt", target="../x"), "it leaves its folder with .."),
         (ActionSpec(SpecKind.MOVE, "file.txt", target=".agent/x"), "belongs to ringi"),
         (ActionSpec(SpecKind.MOVE, "file.txt", target="file.txt"), "it is moved to where it is"),
-        (ActionSpec(SpecKind.MOVE, "file.txt", target="a.exe"), "files ending in .exe are forbidden"),
+        (ActionSpec(SpecKind.MOVE, "file.txt", target="a.exe"), "no review can judge a .exe file"),
         (ActionSpec(SpecKind.MOVE, "none.txt", target="a.txt"), "there is no such file to move"),
         (ActionSpec(SpecKind.MOVE, "dir", target="a"), "it is a folder"),
         (ActionSpec(SpecKind.MOVE, "file.txt", target="blob"), "blob exists, and nothing is moved onto it"),
@@ -259,3 +265,110 @@ def test_the_configured_limits_are_used(tmp_path: Path):
         with untouched(ws.places.root):
             preview = ws.plan.preview(plan_id)
         assert [bool(diff.diff) for diff in preview.diffs] == [False, False, False, True]
+
+
+REPOSITORY = {
+    "HEAD": "ref: refs/heads/x\n",
+    "config": "[core]\n\tbare = true\n",
+    "objects/x": "",
+    "refs/x": "",
+}
+
+
+def repository(folder: str, left_out: str = "") -> list[ActionSpec]:
+    return [create(f"{folder}/{name}", text) for name, text in REPOSITORY.items() if name != left_out]
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize("left_out", ["", "config", *REPOSITORY])
+def test_a_folder_that_git_takes_for_a_repository_is_refused(root: Path, left_out: str):
+    specs = repository("a/b", left_out)
+    found = issues(root, *specs)
+    for spec in specs:
+        (root / spec.path).parent.mkdir(parents=True, exist_ok=True)
+        (root / spec.path).write_text(spec.content or "")
+    git = [
+        "git",
+        "-c",
+        "safe.bareRepository=all",
+        "-C",
+        str(root / "a/b"),
+        "rev-parse",
+        "--is-bare-repository",
+    ]
+    taken = subprocess.run(git, capture_output=True, text=True, check=False).stdout == "true\n"
+    assert taken is (left_out in {"", "config"})
+    assert bool(found) is taken
+    if found:
+        assert found == ["a/b: with HEAD, objects and refs in it, git obeys it as a repository"]
+
+
+@pytest.mark.req("PT-7")
+def test_one_that_is_there_is_neither_completed_nor_configured(root: Path):
+    (root / "dir/objects").mkdir()
+    (root / "dir/refs").mkdir()
+    assert issues(root, create("dir/HEAD", "x"))
+    assert issues(root, create("dir/Head", "x"), ActionSpec(SpecKind.MKDIR, "dir/REFS"))
+    assert issues(root, ActionSpec(SpecKind.MOVE, "file.txt", target="dir/HEAD"))
+    assert issues(root, create("deep/HEAD", "x"), create("deep/commondir", "../dir"))
+    assert not issues(root, create("dir/head.txt", "x"), create("HEAD", "x"))
+    (root / "dir/HEAD").write_text("ref: refs/heads/x\n")
+    assert issues(root, write("dir/config", "[core]\n\tfsmonitor = evil\n"))
+    assert issues(root, write("dir/hooks/post-commit", "evil"))
+    assert not issues(root, delete("dir/HEAD"))
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize("extension", UNJUDGED)
+def test_no_agent_adds_what_no_review_can_judge(root: Path, extension: str):
+    rules = RULES._replace(forbidden_extensions=(*UNJUDGED, ".pem"))
+    spec = create(f"lib/X{extension.upper()}", "x")
+    (found,) = issues(root, spec, rules=rules)
+    assert "no agent may add one; propose it yourself with ringi propose --file" in found
+    by_person = checked(root, spec, rules=rules, actor=Actor.USER)
+    assert by_person.report.ok
+    assert by_person.report.normalized[0].risk is Risk.HIGH
+    for actor in Actor:
+        assert "forbidden" in checked(root, create("a.pem", "x"), rules=rules, actor=actor).report.issues[0]
+    (root / f"have{extension}").write_bytes(b"x")
+    assert not issues(root, delete(f"have{extension}"), rules=rules)
+    assert not issues(
+        root, ActionSpec(SpecKind.MOVE, f"have{extension}", target=f"a/b{extension}"), rules=rules
+    )
+    (root / "blob2").write_bytes(b"x")
+    assert issues(root, ActionSpec(SpecKind.MOVE, "blob2", target=f"a/b{extension}"), rules=rules)
+
+
+@pytest.mark.req("PT-7")
+def test_a_binary_and_an_emptied_file_are_named(root: Path):
+    image = base64.b64encode(b"\x89PNG" + bytes(20)).decode()
+    (root / "long.txt").write_text("".join(f"{n}\n" for n in range(30)))
+    found = checked(
+        root,
+        ActionSpec(SpecKind.CREATE, "logo.png", image, encoding=Encoding.BASE64),
+        write("long.txt", "0\n"),
+        write("file.txt", ""),
+        ActionSpec(SpecKind.MOVE, "blob", target="blob2"),
+    ).report.normalized
+    assert [(str(spec.risk), [str(one.code) for one in spec.risk_reasons]) for spec in found] == [
+        ("medium", ["binary"]),
+        ("high", ["large_overwrite", "emptied"]),
+        ("high", ["emptied"]),
+        ("high", ["large_rewrite", "binary", "hidden_characters"]),
+    ]
+
+
+@pytest.mark.req("PT-8")
+def test_a_budget_counts_a_line_for_every_hundred_bytes(root: Path):
+    def weight(content: bytes) -> int:
+        packed = base64.b64encode(content).decode()
+        spec = ActionSpec(SpecKind.CREATE, "new", packed, encoding=Encoding.BASE64)
+        return checked(root, spec).diffs[0].weight
+
+    assert [weight(b"x\n" * 3), weight(b"x" * 100), weight(b"x" * 101), weight(b"x" * 950 + b"\ny")] == [
+        3,
+        1,
+        2,
+        11,
+    ]
+    assert weight(bytes(950)) == 10

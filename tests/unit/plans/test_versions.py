@@ -434,6 +434,20 @@ def test_the_delta_to_the_version_approved_last(ws):
 
 
 @pytest.mark.req("PT-8")
+def test_another_file_to_replace_is_a_difference_although_the_result_is_the_same(ws):
+    plan_id = proposed(ws, write("a.txt", "first\n"))
+    before = (ws.places.root / "a.txt").read_text()
+    approve(ws, plan_id)
+    put(ws, "a.txt", before + "mine\n")
+    set_specs(ws, plan_id, write("a.txt", "first\n"))
+    found = ws.versions.delta(plan_id)
+    assert what(found) == [("a.txt", "basis")]
+    assert "\n+mine\n" in found.differences[0].diff
+    set_specs(ws, plan_id, write("a.txt", "second\n"))
+    assert what(ws.versions.delta(plan_id)) == [("a.txt", "basis"), ("a.txt", "changed")]
+
+
+@pytest.mark.req("PT-8")
 def test_what_was_left_out_of_the_approval_counts_as_new(ws):
     plan_id = proposed(ws, write("a.txt", "first\n"), create("new.txt", "n\n"))
     approve(ws, plan_id, SpecSelection(all=False, ids=("s1",)))
@@ -459,3 +473,24 @@ def test_the_time_of_a_comparison_grows_with_the_number_of_specs(tmp_path):
             return taken
 
         assert steps(1500) < 11 * steps(150)
+
+
+@pytest.mark.req("PT-8", "PT-15")
+@pytest.mark.parametrize("executed", [False, True])
+def test_what_an_approval_left_out_can_be_asked_for_later(ws, executed):
+    first, second = (SpecSelection(all=False, ids=(one,)) for one in ("s1", "s2"))
+    plan_id = proposed(ws, create("x", "1\n"), create("y", "2\n"))
+    assert ws.versions.left_out(plan_id, second) is None
+    approve(ws, plan_id, first)
+    if executed:
+        assert ws.plan.execute(plan_id).overall_success
+    assert ws.versions.left_out(plan_id, first) is None
+    rest = ws.versions.left_out(plan_id, second)
+    assert rest not in {None, plan_id}
+    assert ws.versions.left_out(plan_id, second) == rest
+    assert [spec.base.path for spec in ws.plan.get(rest).state.action_specs] == ["y"]
+    approve(ws, rest)
+    assert ws.plan.execute(rest).overall_success
+    assert (ws.places.root / "y").read_text() == "2\n"
+    assert (ws.places.root / "x").exists() is executed
+    assert_whole(ws)

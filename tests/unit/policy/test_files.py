@@ -16,6 +16,9 @@ from ringi.policy.files import (
 from ringi.policy.globs import Globs, matches
 
 CRITICAL_PATHS = {
+    Category.PROGRAM: """
+        x.exe lib/native.so libz.so.1.2 a.dylib pkg/mod.pyc Main.class app.jar dist/x-1.0-py3-none-any.whl
+        build/addon.node game.wasm model.pkl weights.joblib x.o libx.a app.phar a.beam tool.deb book.xlsm""",
     Category.LOCK: """
         uv.lock deep/down/Cargo.lock requirements-dev.txt package-lock.json requirements/core.txt
         a/requirements/dev.in bun.lockb flake.lock go.sum pnpm-lock.yaml gradle.lockfile pylock.toml
@@ -39,6 +42,9 @@ CRITICAL_PATHS = {
         playbook.yml Vagrantfile setup.cfg .cargo/config.toml build.rs configure meson.build app.service
         pnpm-workspace.yaml bunfig.toml deno.jsonc pip.conf chart.yaml""",
     Category.OBEYED: """
+        .Rprofile r/.Rprofile .RData .ghci .iex.exs .erlang .hg/hgrc .jj/repo/config.toml .venv/bin/python
+        venv/bin/pip node_modules/.bin/eslint web/node_modules/.bin/tsc pyvenv.cfg .ocamlinit .octaverc
+        .latexmkrc .user.ini
         tests/conftest.py .vscode/settings.json AGENTS.md docs/CLAUDE.md CLAUDE.local.md .gitattributes
         .gitmodules .husky/pre-commit hooks/pre-push x.pth .envrc .mcp.json .claude/settings.json
         .cursor/mcp.json .github/copilot-instructions.md .github/prompts/x.md .windsurfrules

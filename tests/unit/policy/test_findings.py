@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ringi.domain.risk import RiskCode
 from ringi.policy.findings import findings
+from ringi.policy.scripts import CODES
 
 LETTERS = string.ascii_letters + string.digits
 _SEEDED = random.Random(3)
@@ -251,7 +252,7 @@ def test_lines_may_come_with_or_without_their_ends():
 @given(st.lists(st.binary(max_size=40), max_size=8))
 def test_any_bytes_are_judged(lines: list[bytes]):
     for reason in findings(list(enumerate(lines, 1))):
-        assert reason.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS}
+        assert reason.code in {RiskCode.SECRET, RiskCode.HIDDEN_CHARACTERS, *CODES.values()}
         assert " in line" in reason.subject
 
 

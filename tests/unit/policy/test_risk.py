@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.domain.plan import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.domain.risk import Risk, RiskCode, highest
-from ringi.policy.risk import Facts, Thresholds, assess, is_unshown, score
+from ringi.policy.risk import Facts, Thresholds, assess, is_emptied, is_unshown, score
 
 LIMITS = Thresholds(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 
@@ -129,3 +129,66 @@ def test_what_is_executed_or_read_and_not_shown(path: str, old, new, mode: str, 
     assert is_unshown(path, old, new, mode) is unshown
     found = assess(Facts(SpecKind.WRITE, path, True, 0, 0, unshown=unshown), LIMITS)
     assert (found[0] is Risk.HIGH) is unshown
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        (b"x\n", b"", True),
+        (b"x\n", b"\n\n  \n", True),
+        (b"\n", b"", False),
+        (None, b"", False),
+        (b"x\n", None, False),
+        (b"1\n2\n3\n", b"1\n", False),  # small
+        (b"".join(b"%d\n" % n for n in range(20)), b"".join(b"%d\n" % n for n in range(10)), False),
+        (b"".join(b"%d\n" % n for n in range(20)), b"".join(b"%d\n" % n for n in range(9)), True),
+        (b"".join(b"%d\n" % n for n in range(20)), b"0\n" * 400 + b"\n" * 400, True),  # filled up
+        (b"x" * 5000, b"x", True),  # one long line
+        (bytes(5000), bytes(100), True),
+    ],
+)
+def test_emptying_a_file_counts_like_deleting_it(old: bytes | None, new: bytes | None, lost: bool):
+    assert is_emptied(old, new) is lost
+
+
+@pytest.mark.req("PT-7")
+@given(st.lists(st.binary(max_size=20), max_size=30).map(b"\n".join), st.binary(max_size=30))
+def test_more_content_never_makes_it_emptier(old: bytes, more: bytes):
+    assert not is_emptied(old, old + b"\n" + more)
+    assert not is_emptied(old, old)
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"\x7fELF",
+        b"MZ",
+        b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+        b"\0asm",
+        b"\xa7\r\r\n",
+        b"\x80\x04",
+        b"\x1bLua",
+    ],
+)
+def test_a_program_is_one_whatever_its_name(start: bytes):
+    assert is_unshown("logo.png", None, start + bytes(20), "0644")
+
+
+@pytest.mark.req("PT-7")
+def test_other_binaries_are_unseen_and_at_least_medium():
+    image = b"\x89PNG\r\n\x1a\n" + bytes(20)
+    assert not is_unshown("logo.png", None, image, "0644")
+    risk, reasons = assess(facts(path="logo.png")._replace(binary=True), LIMITS)
+    assert (risk, [str(one.code) for one in reasons]) == (Risk.MEDIUM, ["binary"])
+    # No difference between a binary and a text is shown.
+    assert is_unshown("x", image, b"text now\n", "0644")
+
+
+@pytest.mark.req("PT-7")
+@given(all_facts)
+def test_what_cannot_be_seen_is_never_low(given_: Facts):
+    for more in ({"binary": True}, {"emptied": True}, {"unshown": True}):
+        assert assess(given_._replace(**more), LIMITS)[0] is not Risk.LOW

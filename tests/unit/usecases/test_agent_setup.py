@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,8 @@ import pytest
 from ringi.agents.table import CONFIGURABLE as AGENTS
 from ringi.api import Workspace
 from ringi.domain.plan import PlanStatus
-from ringi.usecases.agent_setup import Offer, missing, offer, present, program, propose
+from ringi.errors import NameTaken
+from ringi.usecases.agent_setup import Offer, make_alias, missing, offer, present, program, propose
 from tests.helpers import approve, make_files, open_scratch, undo
 
 WORDS = ["ringi"]
@@ -275,3 +277,18 @@ def test_an_empty_file_is_filled_and_emptied_again(workspace: Workspace, root: P
     assert "ringi" in json.loads((root / ".mcp.json").read_text(encoding="utf-8-sig"))["mcpServers"]
     undo(workspace, plan_id)
     assert (root / ".mcp.json").read_bytes() == blank
+
+
+def test_an_alias_lies_beside_ringi_and_overwrites_nothing(tmp_path: Path) -> None:
+    own = tmp_path / "some bin" / "ringi"
+    own.parent.mkdir()
+    own.write_text('#!/bin/sh\necho "$@"\n')
+    own.chmod(0o755)
+    made = make_alias("agent", {"PATH": "/nowhere"}, str(own))
+    assert made == own.parent / "agent"
+    assert subprocess.run([made, "a b", "c"], capture_output=True, text=True, check=True).stdout == "a b c\n"
+    before = made.read_bytes()
+    for path in ("/nowhere", str(own.parent)):
+        with pytest.raises(NameTaken):
+            make_alias("agent", {"PATH": path}, str(own))
+    assert made.read_bytes() == before

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import ringi
 from ringi.errors import BadConfiguration
+from ringi.policy.files import UNJUDGED
 from ringi.store.lock import FileLock
 from ringi.wiring import config_keys as module
 from ringi.wiring.config import Loaded, Origin, Source, check_expressions, executable, load
@@ -159,7 +160,7 @@ def test_the_defaults_are_the_promised_ones():
         "model": "playbook",
         "approval": {"expires_sec": 86400, "together": "none"},
         "risk": {"large_overwrite_lines": 300, "large_overwrite_bytes": 65536, "critical": [], "mutable": []},
-        "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": []},
+        "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": [*UNJUDGED]},
         "lock": {"wait_sec": 2.0},
         "checks": {"before": [], "after": [], "on_failure": "undo", "timeout_sec": 600.0},
         "run": {
@@ -249,7 +250,10 @@ def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, na
     value = SAMPLES[name][0]
     place.project.write_text(written({name: value}))
     loaded = place.load()
-    assert KEYS[name].of(loaded.config) == frozen(value)
+    wanted = frozen(value)
+    if KEYS[name].rule.guard.adds:
+        wanted = tuple(dict.fromkeys((*KEYS[name].default, *wanted)))
+    assert KEYS[name].of(loaded.config) == wanted
     assert loaded.sources[name] == Source(Origin.PROJECT, f"{place.project}:{2 if '.' in name else 1}")
     assert not loaded.notes
 
@@ -886,3 +890,12 @@ def test_any_variables_are_read_or_refused(variables: dict[str, str]):
     with contextlib.suppress(BadConfiguration):
         config = load(None, variables).config
         assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
+
+
+@pytest.mark.parametrize("name", ["risk.critical", "logs.mask", "limits.forbidden_extensions"])
+def test_a_list_has_an_end(place: Place, name: str):
+    section, key = name.split(".")
+    place.user.write_text(f"{section}:\n  {key}: [" + ", ".join(f"a{n}" for n in range(501)) + "]\n")
+    assert "has 501 items, 500 are allowed" in str(place.refused())
+    place.user.write_text(f"{section}:\n  {key}: [" + ", ".join(f"a{n}" for n in range(500)) + "]\n")
+    assert len(KEYS[name].of(place.load().config)) == 500

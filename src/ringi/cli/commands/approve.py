@@ -18,6 +18,7 @@ from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
 from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
+from ringi.usecases.session_review import actor_at
 from ringi.views import words
 from ringi.views.approval import proof
 from ringi.views.plan import total_line
@@ -77,6 +78,8 @@ def approve(
     ids = [tool.find(plan) for plan in plans]
     if len(set(ids)) != len(ids):
         raise click.UsageError(_("A plan is named twice"))
+    if not selection.all:
+        ids[0], selection = ask_later(app, ids[0], selection)
     before = {plan_id: tool.approved_already(plan_id, selection) for plan_id in ids}
     if sign is None and not all(before.values()):
         require_terminal(app, approve_command([tool.ref(plan_id).name for plan_id in ids], selection))
@@ -96,6 +99,16 @@ def approve(
         app.ui.document(given if len(given) > 1 else given[0])
     for one, approved in zip(asked, given, strict=True):
         _tell_approved(app, one, approved)
+
+
+def ask_later(app: App, plan_id: str, selection: SpecSelection) -> tuple[str, SpecSelection]:
+    """What to ask for: this, or all of a new plan with the specs that were left out when it was approved."""
+    made = app.workspace.versions.left_out(plan_id, selection, actor=actor_at(app.workspace.person))
+    if made is None:
+        return plan_id, selection
+    new, old = app.workspace.plan_name(made), app.workspace.plan_name(plan_id)
+    app.ui.line(Text("{plan} holds what was left out when {source} was approved.", plan=new, source=old))
+    return made, ALL_SPECS
 
 
 def approve_command(names: Sequence[str], selection: SpecSelection) -> str:
@@ -194,6 +207,9 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
             line = Text("not approved, and the proposer is told: {spec} {action}",
                         spec=spec.id, action=words.action(spec))  # fmt: skip
             ui.line(line, style="yellow", indent=2)
+    if left := tuple(spec.id for spec in specs if spec.id not in chosen):
+        later = approve_command([asked.name], SpecSelection(all=False, ids=left))
+        ui.line(Text("You can approve the rest later: {command}", command=later), indent=2)
     ui.next_step(f"ringi execute {asked.name}")
 
 

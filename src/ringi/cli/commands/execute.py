@@ -4,7 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import PLAN
-from ringi.errors import CommitFailed, Refused
+from ringi.errors import CommitFailed, NoCurrentPlan, Refused
 from ringi.text import Text
 from ringi.views import words
 from ringi.views.result import aborted, end_line, excerpt, files_written, result_lines, said
@@ -32,12 +32,15 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
 
 
 @click.command()
-@click.argument("plan", type=PLAN)
+@click.argument("plan", type=PLAN, required=False)
 @click.option("--dry-run", is_flag=True, help="Only run the checks, on copies; your files stay as they are.")
 @pass_app
-def execute(app: App, plan: str, dry_run: bool) -> None:
-    """Carry out exactly what a person approved, and nothing else."""
-    plan_id = app.workspace.plan.find(plan)
+def execute(app: App, plan: str | None, dry_run: bool) -> None:
+    """Carry out exactly what a person approved, and nothing else.
+
+    Without PLAN, it takes the current one: ringi current.
+    """
+    plan_id = app.workspace.plan.find(plan) if plan is not None else _current(app)
     name = app.workspace.plan_name(plan_id)
     for note in app.workspace.configuration.notes:
         app.ui.line(Text("! {note}", note=note), style="yellow")
@@ -45,6 +48,13 @@ def execute(app: App, plan: str, dry_run: bool) -> None:
         _dry_run(app, plan_id, name)
         return
     carry_out(app, plan_id, name, files=True)
+
+
+def _current(app: App) -> str:
+    ref = app.workspace.plan.get_current()
+    if ref is None:
+        raise NoCurrentPlan
+    return ref.id
 
 
 def _dry_run(app: App, plan_id: str, name: str) -> None:

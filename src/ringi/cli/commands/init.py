@@ -1,5 +1,7 @@
 """`ringi init`."""
 
+import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from gettext import gettext as _
@@ -21,7 +23,7 @@ from ringi.errors import NoChannel, NoExtra, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.process.installation import extending_command
 from ringi.text import Text
-from ringi.usecases.agent_setup import Offer, missing, offer, present, program, propose
+from ringi.usecases.agent_setup import Offer, make_alias, missing, offer, present, program, propose
 from ringi.usecases.doctor import Mark
 from ringi.usecases.prompter import require_person
 from ringi.wiring.setup import initialise, users_signers
@@ -41,8 +43,9 @@ from ringi.wiring.setup import initialise, users_signers
     metavar="NAMES",
     help="Set up these agents only: claude,codex,vscode,gemini,opencode.",
 )
+@click.option("--alias", metavar="NAME", help="Instead, make a program of this name that starts ringi.")
 @click.pass_context
-def init(ctx: click.Context, key: str | None, principal: str, agents: str | None) -> None:
+def init(ctx: click.Context, key: str | None, principal: str, agents: str | None, alias: str | None) -> None:
     """Make this folder a workspace.
 
     Writes a commented configuration if there is none, and checks that all is well. For the agents that
@@ -50,8 +53,11 @@ def init(ctx: click.Context, key: str | None, principal: str, agents: str | None
     ringi undo takes it back.
     """
     app: App = ctx.obj
-    if key is not None and agents is not None:
-        raise click.UsageError(_("Choose one: --key or --agents"))
+    if sum(given is not None for given in (key, agents, alias)) > 1:
+        raise click.UsageError(_("Choose one: --key, --agents or --alias"))
+    if alias is not None:
+        _make_alias(app, alias)
+        return
     if key is not None:
         _list_key(app, key, principal)
         return
@@ -72,6 +78,22 @@ def init(ctx: click.Context, key: str | None, principal: str, agents: str | None
     for finding in bad:
         show_finding(app, finding)
     app.ui.next_step("ringi doctor" if bad else _start(wanted))
+
+
+def _make_alias(app: App, name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name):
+        words = _("{value} is not {form}").format(value=name, form="NAME")
+        raise click.BadParameter(words, param_hint="--alias")
+    made = make_alias(name, app.environment, sys.argv[0])
+    if app.ui.as_json:
+        app.ui.document({"alias": str(made)})
+        return
+    app.ui.line(Text("created {path}", path=str(made)))
+    if shutil.which(name, path=app.environment.get("PATH")) is None:
+        line = Text(
+            "! {folder} is not on your PATH, so {name} is not found yet", folder=str(made.parent), name=name
+        )
+        app.ui.line(line, style="yellow")
 
 
 def _start(agents: Sequence[Agent]) -> str:

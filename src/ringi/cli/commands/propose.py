@@ -4,6 +4,7 @@ import gettext
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,14 +22,17 @@ from ringi.cli.commands.specs import (
 )
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, tell_report
+from ringi.cli.progress import progress_on
 from ringi.domain.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.domain.extraction import Extraction
-from ringi.domain.plan import ActionSpec
-from ringi.errors import NoBasis
+from ringi.domain.plan import ActionSpec, MessageRef
+from ringi.errors import ModelFailed, NoBasis, NoExtra, NoModelKey, UnknownModel
 from ringi.patching.render import Changed
-from ringi.plans.change import Change
+from ringi.plans.change import Change, Explained
+from ringi.plans.propose import Remarks
 from ringi.text import Text
 from ringi.usecases import patches
+from ringi.usecases.session_review import actor_at
 from ringi.usecases.titles import title_of_paths, title_of_specs
 from ringi.views.words import subject
 
@@ -45,6 +49,16 @@ class _Diagnostic(click.ParamType[DiagnosticRef]):
         if found is None:
             self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
         return DiagnosticRef(found["file"], found["message"], int(found["line"]))
+
+
+class _Message(click.ParamType[MessageRef]):
+    name = "ID[@TIME]"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> MessageRef:
+        message, _at, moment = value.rpartition("@") if "@" in value else (value, "", "")
+        if not message.strip() or not value.isprintable():
+            self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
+        return MessageRef(message, moment)
 
 
 class _NewFile(click.ParamType[tuple[str, str]]):
@@ -79,6 +93,11 @@ class _NewFile(click.ParamType[tuple[str, str]]):
 @click.option("--diagnostic", "diagnostics", type=_Diagnostic(), multiple=True, help="The error it is about.")
 @click.option("--title", metavar="TEXT", help="What it is about, if no FILE says so.")
 @click.option("--explain", metavar="TEXT", default="", help="A note for people; it has no effect.")
+@click.option("--rationale", metavar="TEXT", default="", help="Why it is needed.")
+@click.option("--tag", "tags", metavar="WORD", multiple=True, help="A word to find it by.")
+@click.option(
+    "--source", "sources", type=_Message(), multiple=True, help="The message it comes from; @TIME says when."
+)
 @click.option("--as", "proposer", metavar="LABEL", default="", help="Who proposes it.")
 @pass_app
 def propose(
@@ -97,6 +116,9 @@ def propose(
     diagnostics: tuple[DiagnosticRef, ...],
     title: str | None,
     explain: str,
+    rationale: str,
+    tags: tuple[str, ...],
+    sources: tuple[MessageRef, ...],
     proposer: str,
 ) -> None:
     """Propose exact changes; nothing is written before a person approves them.
@@ -110,21 +132,30 @@ def propose(
     require_extract(extract=extract, with_model=with_model)
     of_changes: dict[str, object] = {"--diagnostic": diagnostics, "--explain": explain}
     if again is not None:
-        others = {"--title": title, "--as": proposer, "--trigger": trigger, "FILE": words}
+        others = {
+            "--title": title,
+            "--as": proposer,
+            "--rationale": rationale,
+            "--tag": tags,
+            "--source": sources,
+            "--trigger": trigger,
+            "FILE": words,
+        }
         _refuse(of_changes | others, _("--again takes everything from the plan"))
     elif trigger is None:
         _refuse(of_changes, _("it belongs to a change plan: add --trigger"))
-    require_text(title, explain, proposer, *(found.message for found in diagnostics))
+    require_text(title, explain, rationale, *tags, proposer, *(found.message for found in diagnostics))
+    remarks = Remarks(rationale, tags, sources)
     proposer = proposer or app.workspace.person.user()
     if trigger is not None:
         basis = PlanBasis(trigger_of(trigger), diagnostics)
-        tell(app, _change_plan(app, source, words, title, proposer, basis, explain))
+        tell(app, _change_plan(app, source, words, title, proposer, basis, explain, remarks))
     elif again is not None:
         tell(app, _again(app, again))
     elif extract:
-        _extracted(app, _content(words, title, ""), proposer, with_model=with_model)
+        _extracted(app, _content(words, title, ""), proposer, remarks, with_model=with_model)
     else:
-        tell(app, _plan(app, source, words, title, proposer))
+        tell(app, _plan(app, source, words, title, proposer, remarks))
 
 
 class Source(NamedTuple):
@@ -185,21 +216,29 @@ def _again(app: App, plan: str) -> str:
     return patches.propose_again(app.workspace, app.workspace.plan.find(plan))
 
 
-def _plan(app: App, source: Source, words: str | None, title: str | None, proposer: str) -> str:
+def _plan(
+    app: App, source: Source, words: str | None, title: str | None, proposer: str, remarks: Remarks
+) -> str:
+    workspace, actor = app.workspace, actor_at(app.workspace.person)
     if source.specs is not None:
         given = read_specs(source.specs)
         content = _content(words, title, _title_of(given))
-        return app.workspace.plan.propose_specs(content, given, proposer=proposer)
+        return workspace.plan.propose_specs(content, given, proposer=proposer, actor=actor, remarks=remarks)
     if source.patch is not None:
         patch = _patch(app, source)
         paths = [path for path, _ in patches.split(patch)]
         content = _content(words, title, title_of_paths(paths))
-        return patches.propose_patch(app.workspace, content, patch, proposer=proposer)
+        return patches.propose_patch(
+            workspace, content, patch, proposer=proposer, actor=actor, remarks=remarks
+        )
     if not source.of_bytes:
-        return app.workspace.plan.propose(_content(words, title, ""), proposer=proposer)
+        content = _content(words, title, "")
+        return workspace.plan.propose(content, proposer=proposer, actor=actor, **remarks._asdict())
     changes = _changes(app, source)
     content = _content(words, title, title_of_paths([found.path for found in changes]))
-    return patches.propose_contents(app.workspace, content, changes, proposer=proposer)
+    return patches.propose_contents(
+        workspace, content, changes, proposer=proposer, actor=actor, remarks=remarks
+    )
 
 
 def _title_of(specs: Sequence[ActionSpec]) -> str:
@@ -208,10 +247,12 @@ def _title_of(specs: Sequence[ActionSpec]) -> str:
     return f"Run {subject(specs[0])}" if specs else "Specs"
 
 
-def _extracted(app: App, content: str, proposer: str, *, with_model: bool) -> None:
+def _extracted(app: App, content: str, proposer: str, remarks: Remarks, *, with_model: bool) -> None:
     """Keeps the plan with its text, even if no spec could be extracted."""
     tool = app.workspace.plan
-    plan_id = tool.propose(content, proposer=proposer)
+    plan_id = tool.propose(
+        content, proposer=proposer, actor=actor_at(app.workspace.person), **remarks._asdict()
+    )
     found = extracted_with_model(app, plan_id) if with_model else app.workspace.extractor.extract(plan_id)
     report = None
     if found.specs:
@@ -231,12 +272,25 @@ def _change_plan(
     proposer: str,
     basis: PlanBasis,
     explain: str,
+    remarks: Remarks,
 ) -> str:
     patch = _patch(app, source) if source.patch is not None else patches.patch_of(_changes(app, source))
     diffs = patches.file_diffs(patch)
     content = _content(words, title, title_of_paths([diff.file for diff in diffs]))
-    asked = Change(content, diffs, basis, _explanation(explain), proposer)
-    return patches.propose_change(app.workspace, asked, app.tell_progress)
+    actor = actor_at(app.workspace.person)
+    asked = Change(content, diffs, basis, _explanation(explain), proposer, actor=actor, remarks=remarks)
+    return patches.propose_change(app.workspace, asked, app.tell_progress, partial(_explained, app))
+
+
+def _explained(app: App, change: Change) -> Explained:
+    """By the model, if one is set; without it, the change plan is as good."""
+    try:
+        with progress_on(app) as progress:
+            return patches.explained(app.workspace, change, progress)
+    except (ModelFailed, UnknownModel, NoModelKey, NoExtra) as error:
+        why = Text(error.message, **error.details)
+        app.ui.line(Text("! no explanation: {why}", why=why), style="yellow")
+        return Explained()
 
 
 def _patch(app: App, source: Source) -> bytes:

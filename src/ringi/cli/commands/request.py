@@ -3,7 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.commands.approve import approve_command, only, tell_standing
+from ringi.cli.commands.approve import approve_command, ask_later, only, tell_standing
 from ringi.cli.plan_names import PLAN
 from ringi.domain.approval import ApprovedPlan
 from ringi.domain.plan import SpecSelection
@@ -18,7 +18,8 @@ from ringi.views import words
 def request(app: App, plan: str, selection: SpecSelection) -> None:
     """Ask for an approval of a plan as it is now."""
     ui, tool = app.ui, app.workspace.plan
-    asked = tool.ask(plan, selection)
+    plan_id, selection = ask_later(app, tool.find(plan), selection)
+    asked = tool.ask(plan_id, selection)
     name, outcome = app.workspace.plan_name(asked.subject_id), tool.outcome(asked.subject_id)
     standing = outcome if isinstance(outcome, ApprovedPlan) else None
     if ui.as_json:

@@ -226,9 +226,9 @@ def _approved(driver: Driver, key: Path | None) -> SessionView:
     if key is None:
         require_terminal(driver.app, driver.command)
     session = ReviewedSession(driver.app.workspace, driver.session_id)
-    if key is None or not driver.ui.as_json:
-        driver.ui.show(review_lines(session.stored, session.pending))
-        driver.tell_agents_part()
+    # Beside a document for a program too: nobody signs what was not shown.
+    driver.ui.show(review_lines(session.stored, session.pending))
+    driver.tell_agents_part()
     proof: Proof | None
     if key is not None:
         proof = driver.signed(key, session.digest)

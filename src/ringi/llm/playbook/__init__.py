@@ -19,6 +19,10 @@ _COMPOSERS: Final = {
 }
 
 
+# What needs a model: placing what the parser could not place, and explaining a change.
+_NOTHING: Final = {Purpose.EXTRACTION: {"specs": []}, Purpose.EXPLANATION: {"summary": ""}}
+
+
 class Playbook:
     """Plans without a model: the same brief always gives the same bytes."""
 
@@ -36,7 +40,6 @@ class Playbook:
 def _document(prompt: Prompt) -> object:
     composer = _COMPOSERS.get(prompt.purpose)
     if composer is None:
-        # Placing what the parser could not place needs a model.
-        return {"specs": []}
+        return _NOTHING[prompt.purpose]
     made: Document = composer(prompt.brief or Brief(instruction=""))
     return msgspec.to_builtins(made)

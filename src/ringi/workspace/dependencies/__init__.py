@@ -2,6 +2,6 @@
 or imported.
 """
 
-from ringi.workspace.dependencies.graph import SourceFile, analyse, dependents
+from ringi.workspace.dependencies.graph import SourceFile, analyse, dependents, unknown_users
 
-__all__ = ["SourceFile", "analyse", "dependents"]
+__all__ = ["SourceFile", "analyse", "dependents", "unknown_users"]

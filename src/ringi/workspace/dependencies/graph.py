@@ -5,9 +5,10 @@ The language of a file follows from its extension, not from its first line.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
+from ringi.domain.change_plan import UnknownUsers
 from ringi.domain.project_state import Dependencies, Unanalysed
 from ringi.errors import PathRefused, Unreadable
 from ringi.text import Text
@@ -60,6 +61,22 @@ _BY_SUFFIX: Final[dict[str, Language]] = {
         for suffix, name in suffixes.items()
     },
 }
+# Languages that are not analysed, and whose files they use: those of a family of ours, or of their own.
+_UNREAD: Final[Mapping[str, Resolves | str]] = {
+    **dict.fromkeys((".pyx", ".pxd", ".ipynb"), python.PythonModules),
+    **dict.fromkeys((".vue", ".svelte", ".astro", ".html", ".htm", ".coffee"), javascript.JavaScriptModules),
+    **dict.fromkeys((".kt", ".kts", ".scala", ".groovy", ".clj"), java.JavaTypes),
+    **dict.fromkeys((".m", ".mm", ".cu"), c.Includes),
+    **{
+        suffix: suffixes
+        for suffixes in (
+            ".rb .rake .erb", ".php", ".cs .cshtml .razor", ".swift", ".dart", ".ex .exs", ".erl .hrl",
+            ".hs", ".lua", ".pl .pm", ".r", ".jl", ".ml .mli", ".fs .fsi", ".zig", ".nim", ".cr", ".nix",
+            ".sh .bash .zsh .fish", ".ps1 .psm1", ".css .scss .sass .less", ".tf", ".proto", ".sol", ".tex",
+        )
+        for suffix in suffixes.split()
+    },
+}  # fmt: skip
 
 
 def language_of(path: str) -> Language | None:
@@ -137,6 +154,37 @@ def dependents(
         left.extend(fresh)
         result.extend(fresh)
     return tuple(sorted(result))
+
+
+def unknown_users(
+    dependencies: Dependencies, targets: Iterable[str], files: Iterable[str]
+) -> UnknownUsers | None:
+    """Files that may use a target, because nobody knows what they use."""
+    wanted = set(targets)
+    families = {_family(path) for path in wanted}
+    reasons = {missing.file: missing.why for missing in dependencies.unanalysed}
+    # A file that is no source may be used by any, and a manifest says what others mean.
+    found = {
+        path: why
+        for path, why in reasons.items()
+        if (family := _family(path)) in families or None in {family, *families}
+    } | {
+        path: str(Text("its language cannot be analysed"))
+        for path in files
+        if path not in reasons and _suffix(path) in _UNREAD and _family(path) in families
+    }
+    left = sorted(found.keys() - wanted)
+    return UnknownUsers(len(left), left[0], found[left[0]]) if left else None
+
+
+def _suffix(path: str) -> str:
+    return PurePosixPath(path).suffix.lower()
+
+
+def _family(path: str) -> object:
+    """What the files of a language that see each other have in common; None if it is no source."""
+    language = language_of(path)
+    return language.resolver if language else _UNREAD.get(_suffix(path))
 
 
 def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tuple[Found, bool]]]:

@@ -13,7 +13,7 @@ import msgspec
 
 from ringi.domain.base import prepared
 from ringi.domain.codec import blob_id
-from ringi.fs import replace_file
+from ringi.fs import read_bounded, replace_file
 from ringi.process.installation import extending_command
 from ringi.text import Text
 
@@ -134,9 +134,7 @@ def _encoded(kept: _Kept) -> bytes:
 
 def _read(path: Path) -> _Kept | None:
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
-            return None
-        data = path.read_bytes()
+        data = read_bounded(path, _LARGEST, follow=False)
     except OSError:
         return None
     start = len(_MAGIC) + _DIGEST

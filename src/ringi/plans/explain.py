@@ -1,0 +1,43 @@
+"""A change plan in a model's words, for people (CP-7): it decides nothing."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from ringi.domain.change_plan import PlanExplanation
+from ringi.domain.prompt import Budget, Material, NewExplanation, OnProgress, Prompt
+from ringi.domain.session import Purpose
+from ringi.plans.change import Change, Explained
+from ringi.plans.services import Services
+from ringi.policy.masking import masked
+
+_BUDGET: Final = Budget(seconds=60.0, output_tokens=1024)
+_MOST: Final = 50_000
+"""Characters of all diffs together."""
+_RULES: Final = (
+    "Explain a change of a software project to the person who will approve or refuse it. Use only what the "
+    "title, the diagnostics and the diffs say: no guesses, no praise, no advice whether to approve. summary: "
+    "what changes, in one sentence. details: what it does file by file, and what a reviewer should look at, "
+    "in a few sentences; may be empty. Write in the language of the title."
+)
+
+
+def explain(services: Services, change: Change, on_progress: OnProgress) -> Explained:
+    """Empty if no model is set. Raises ModelFailed, UnknownModel, NoModelKey, NoExtra."""
+    if services.model is None:
+        return Explained()
+    prompt = Prompt(Purpose.EXPLANATION, _RULES, tuple(_material(change)))
+    budget = services.model_budget or _BUDGET
+    answer = services.model().ask(prompt, NewExplanation, budget, on_progress)
+    said = PlanExplanation(answer.value.summary, answer.value.details)
+    return Explained(said, answer.model) if any(msgspec.structs.astuple(said)) else Explained()
+
+
+def _material(change: Change) -> Iterator[Material]:
+    yield Material("title", change.content)
+    if named := change.basis.related_diagnostics:
+        yield Material("diagnostics", "\n".join(f"{one.file}:{one.line}: {one.message}" for one in named))
+    # A secret in a file must not leave with its diff.
+    diffs = masked("".join(diff.diff for diff in change.diffs))
+    yield Material("diffs", diffs if len(diffs) <= _MOST else diffs[:_MOST] + "\n[…]")

@@ -1,0 +1,114 @@
+"""Files of a project that never end or never answer: no command waits for them or is filled by them."""
+
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.functional.desk import RINGI, Desk
+
+LONG = 120
+"""Seconds: a command that waits for a file would wait for ever."""
+
+
+def pipe(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
+def run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """With little memory: what is read whole does not fit."""
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+    return subprocess.run(
+        [*RINGI, *words],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG,
+        preexec_fn=limited,
+    )
+
+
+@pytest.mark.parametrize("worse", [pipe, endless])
+@pytest.mark.parametrize("name", [".agent/config.yaml", ".agent/workspace.json", ".agent/allowed_signers"])
+def test_a_file_of_the_project_neither_blocks_nor_fills(
+    desk: Desk, name: str, worse: Callable[[Path], None]
+) -> None:
+    desk.agent("echo x > x.txt")
+    worse(desk.root / name)
+    for words in (("--version",), ("list",), ("show", "p1"), ("doctor",), ("config", "check")):
+        found = run(desk.root, *words)
+        assert "Traceback" not in found.stderr, (words, found.stderr)
+        assert "mistake in ringi" not in found.stderr, (words, found.stderr)
+    # A clone elsewhere is known by its identity.
+    moved = desk.root.with_name("moved")
+    desk.root.rename(moved)
+    try:
+        for words in ((), ("doctor",)):
+            assert "mistake in ringi" not in run(moved, *words).stderr
+    finally:
+        moved.rename(desk.root)
+
+
+@pytest.mark.parametrize("worse", [pipe, endless])
+@pytest.mark.parametrize("name", ["objects/info/alternates", "sharedindex.0123", "info/exclude"])
+def test_a_file_of_git_neither_blocks_nor_fills(desk: Desk, name: str, worse: Callable[[Path], None]) -> None:
+    path = desk.root / ".git" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    worse(path)
+    found = run(desk.root, "state", "capture")
+    assert "mistake in ringi" not in found.stderr, found.stderr
+
+
+def test_alternates_are_not_followed_without_end(desk: Desk) -> None:
+    places = desk.root.parent / "borrowed"
+    for number in range(400):
+        info = places / str(number) / "info"
+        info.mkdir(parents=True)
+        (info / "alternates").write_text(f"{places}/{number + 1}\n" * 2 + f"{places}/{number + 2}\n")
+    (desk.root / ".git/objects/info").mkdir(exist_ok=True)
+    (desk.root / ".git/objects/info/alternates").write_text(f"{places}/0\n")
+    assert "mistake in ringi" not in run(desk.root, "state", "capture").stderr
+
+
+@pytest.mark.parametrize("worse", [pipe, endless])
+def test_an_agents_settings_in_the_project_are_not_read_whole(
+    desk: Desk, worse: Callable[[Path], None]
+) -> None:
+    path = desk.root / ".codex/config.toml"
+    path.parent.mkdir()
+    worse(path)
+    found = run(desk.root, "init", "--agents", "codex")
+    assert "mistake in ringi" not in found.stderr, found.stderr
+    if worse is endless:
+        assert path.stat().st_size == 1 << 40
+
+
+def test_the_version_reads_no_file_of_the_project(desk: Desk, tmp_path: Path) -> None:
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    (desk.root / ".agent").mkdir(exist_ok=True)
+    (desk.root / ".agent/config.yaml").write_text("language: ja\n")
+    trace = tmp_path / "trace"
+    command = ["strace", "-f", "-e", "trace=open,openat,readlink", "-o", str(trace), *RINGI, "--version"]
+    found = subprocess.run(command, cwd=desk.root, capture_output=True, text=True, check=False, timeout=LONG)
+    assert found.returncode == 0
+    assert found.stdout.startswith("ringi ")
+    opened = trace.read_text(errors="replace")
+    assert ".agent" not in opened
+    assert "/.git" not in opened
