@@ -27,12 +27,12 @@ class Case(NamedTuple):
     """Edits app/hello.py and tests it."""
     more: Callable[[Path], Script]
     """Writes NOTES.md."""
-    settings: Callable[[Path, Path, str], Mapping[str, str]] = lambda _home, _root, _url: {}
+    settings: Callable[[Path, Path, str], Mapping[str, str]]
     """Writes what the agent needs to its home; gives the variables."""
+    screen: tuple[str, ...]
+    """The same start as a person at a terminal types it, who can be asked."""
     tests: bool = True
     """Whether it runs commands by itself."""
-    screen: tuple[str, ...] = ()
-    """The same start as a person at a terminal types it; empty if a message always makes it end."""
 
     @property
     def program(self) -> Path:
@@ -192,6 +192,8 @@ AIDER = Case(
     ],
     lambda _: [Say(f"{NOTED}\n\nNOTES.md\n{_block('', _NOTES)}")],
     _aider,
+    screen=("aider", "--model", "openai/two", "--edit-format", "diff", "--no-stream",
+            "-m", ASKED, "app/hello.py"),
     tests=False,
 )  # fmt: skip
 CASES = (CLAUDE, CODEX, OPENCODE, GEMINI, AIDER)

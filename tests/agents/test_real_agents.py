@@ -8,7 +8,7 @@ import pytest
 
 from ringi.agents.table import AGENTS
 from tests.agents.agent_desk import AgentDesk, agent_desk
-from tests.agents.cases import ASKED, CASES, CLAUDE, CODEX, SAID, Case, installed
+from tests.agents.cases import ASKED, CASES, CLAUDE, CODEX, GEMINI, OPENCODE, SAID, Case, installed
 from tests.functional.beside_desk import walled
 
 
@@ -78,7 +78,7 @@ def test_each_copy_has_its_own_conversation(case: Case, base: Path) -> None:
 
 
 @walled
-@pytest.mark.parametrize("case", [case for case in CASES if case.screen], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_without_a_terminal_the_start_of_a_screen_answers_and_ends(case: Case, base: Path) -> None:
     with agent_desk(installed(case), base) as desk:
         _work(desk, case.screen)
@@ -99,7 +99,7 @@ def test_without_a_terminal_and_a_message_it_is_not_started(case: Case, base: Pa
         assert passed.returncode == 0, passed.stdout + passed.stderr
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.screen], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [CLAUDE, CODEX, OPENCODE, GEMINI], ids=lambda case: case.name)
 def test_the_table_knows_the_commands_and_flags_of_its_help(case: Case, base: Path) -> None:
     with agent_desk(installed(case), base) as desk:
         resume = AGENTS[case.name].resume
