@@ -72,11 +72,15 @@ def takes_back(desk: Desk) -> None:
     assert not (desk.root / "notes.txt").exists()
 
 
+def _uncopied(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if name == ".agent" or Path(folder, name).is_fifo()]
+
+
 def proposes(desk: Desk) -> None:
     (desk.root.parent / "new.txt").write_text("# Other\n")
     twin = desk.root.parent / "twin"
-    shutil.copytree(desk.root, twin, symlinks=True, ignore=shutil.ignore_patterns(".agent"))
-    (twin / "inner" / "file.txt").write_text("changed\n")
+    shutil.copytree(desk.root, twin, symlinks=True, ignore=_uncopied)
+    (twin / "README.md").write_text("# Changed\n")
     runs(
         f"propose --file README.md={desk.root.parent / 'new.txt'} --trigger refactor",
         f"propose --tree {twin} --trigger refactor",
