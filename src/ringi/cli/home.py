@@ -17,7 +17,8 @@ from ringi.text import Text, visible
 from ringi.views import words
 from ringi.views.lines import Line
 from ringi.views.standing import standing
-from ringi.views.status import age, seconds_since, session_phase, shared_lines, short_names, waiting_lines
+from ringi.views.waiting import shared_lines, waiting_lines
+from ringi.views.words import age, seconds_since
 
 if TYPE_CHECKING:
     from ringi.domain.session import SessionRef
@@ -194,6 +195,8 @@ def _show_undone(app: App) -> None:
 def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
     if not planning:
         return
+    from ringi.views.status import session_phase, short_names  # noqa: PLC0415  # only if one is open
+
     app.ui.line(Text("{count} being planned", count=len(planning)), style="bold")
     names = short_names(ref.session_id for ref in planning)
     columns = terminal_columns(app.ui.out)

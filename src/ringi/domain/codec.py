@@ -1,6 +1,5 @@
 """Bytes to documents and back: strict on the way in, canonical on the way out."""
 
-import hashlib
 import math
 import re
 from typing import Any, Final, NoReturn, TypeVar
@@ -37,11 +36,15 @@ def pretty(document: object) -> bytes:
 
 
 def digest(data: bytes) -> str:
+    import hashlib  # noqa: PLC0415  # it loads a large library, and `ringi` alone often needs none
+
     return hashlib.sha256(data).hexdigest()
 
 
 def blob_id(data: bytes, *, like: str) -> str:
     """The name git gives to these bytes, with the same hash algorithm as the other name."""
+    import hashlib  # noqa: PLC0415  # as above
+
     kind = hashlib.sha256 if len(like) == _SHA256_LENGTH else hashlib.sha1
     return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 

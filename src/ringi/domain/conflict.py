@@ -22,6 +22,20 @@ class Clash(StrEnum):
     DELETED_BY_THEIRS = "deleted_by_theirs"
 
 
+class Choice(StrEnum):
+    """What a conflict of text becomes."""
+
+    OURS = "ours"
+    THEIRS = "theirs"
+    BOTH = "both"
+    """Ours, then theirs."""
+    BASE = "base"
+
+
+Decision = Choice | bytes
+"""Bytes are a text of one's own."""
+
+
 class Conflict(Document, frozen=True):
     spec_id: str
     path: str

@@ -15,7 +15,7 @@ from ringi.views.approval import BY_GRANT
 from ringi.views.lines import line
 from ringi.views.plan import brief_lines, brief_spec_lines, conflict_lines, issue_lines
 from ringi.views.result import end_line, result_lines
-from ringi.views.status import plan_line
+from ringi.views.waiting import plan_line
 
 if TYPE_CHECKING:
     from ringi.api import Workspace

@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import compress, pairwise
 from typing import Final, NamedTuple
 
+from ringi.domain.conflict import Choice, Decision
 from ringi.patching.line_changes import Change, line_changes
 
 Lines = list[bytes]
@@ -73,18 +74,6 @@ class Conflicted(NamedTuple):
     @property
     def conflicts(self) -> Regions:
         return tuple(region for region in self.regions if region.kind is RegionKind.CONFLICT)
-
-
-class Choice(StrEnum):
-    OURS = "ours"
-    THEIRS = "theirs"
-    BOTH = "both"
-    """Ours, then theirs."""
-    BASE = "base"
-
-
-Decision = Choice | bytes
-"""Bytes are a text of one's own."""
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflicted:

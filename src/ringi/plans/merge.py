@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.domain.approval import files_of
-from ringi.domain.conflict import Clash, Conflict
+from ringi.domain.conflict import Choice, Clash, Conflict, Decision
 from ringi.domain.plan import (
     ActionSpec,
     ActionSpecExt,
@@ -24,7 +24,7 @@ from ringi.domain.plan import (
 )
 from ringi.errors import PathRefused, StorageFailed
 from ringi.patching.file_merge import ConflictedFile, MergedFile, merge_file
-from ringi.patching.merge import Choice, Conflicted, Decision, RegionKind, assembled
+from ringi.patching.merge import Conflicted, RegionKind, assembled
 from ringi.patching.render import Rendered, Side, render, render_move
 from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, packed
 from ringi.plans.services import Services

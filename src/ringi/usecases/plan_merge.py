@@ -5,11 +5,11 @@ from typing import Final
 
 from msgspec import UNSET
 
+from ringi.domain.conflict import Choice as Taken
+from ringi.domain.conflict import Decision
 from ringi.domain.events import Actor
 from ringi.domain.plan import PlanStatus
 from ringi.errors import NoDiff
-from ringi.patching.merge import Choice as Taken
-from ringi.patching.merge import Decision
 from ringi.plans.merge import OpenConflict, changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from ringi.text import Text

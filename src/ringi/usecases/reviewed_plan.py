@@ -10,6 +10,7 @@ from msgspec import UNSET
 from ringi.domain import codec
 from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, files_of
+from ringi.domain.conflict import Decision
 from ringi.domain.events import Actor
 from ringi.domain.feedback import LineComment, Side
 from ringi.domain.plan import (
@@ -34,7 +35,6 @@ from ringi.errors import (
     StorageFailed,
     Superseded,
 )
-from ringi.patching.merge import Decision
 from ringi.patching.patch import Hunk
 from ringi.plans.commit import announced
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, packed, rendering

@@ -11,12 +11,11 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from ringi.domain.answer import PlanComparison
-from ringi.domain.conflict import Clash
+from ringi.domain.conflict import Clash, Decision
 from ringi.domain.feedback import LineComment, Side
 from ringi.errors import BadPatch
 from ringi.patching.changed_words import ChangedWords, Ranges
 from ringi.patching.context import with_context
-from ringi.patching.merge import Decision
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Hunk
 from ringi.plans.merge import OpenConflict

@@ -1,27 +1,17 @@
-"""What is open: waiting plans with their risks, planning sessions and runs with their progress."""
+"""Planning sessions and runs, with their progress."""
 
-import time
-from calendar import timegm
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
-from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
-from ringi.domain.risk import Risk
 from ringi.domain.run import Run, RunPhase
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
-from ringi.plans.overlaps import Shared
 from ringi.text import Text
-from ringi.views import words
-from ringi.views.lines import Line, Style, line
-from ringi.views.standing import standing
+from ringi.views.lines import Line, line
+from ringi.views.words import age
 
-_MOST_REASONS: Final = 3
 _SHORTEST: Final = 8
-_MINUTE: Final = 60
-_HOUR: Final = 60 * _MINUTE
-_DAY: Final = 24 * _HOUR
 
 SESSION_PHASE: Final = {
     SessionStatus.DISCOVERY: Text("answering questions"),
@@ -42,20 +32,6 @@ _RUN_PHASE: Final = {
 }
 
 NO_SESSIONS: Final = Text("No planning session is open.")
-
-
-def plan_line(ref: PlanRef) -> Line:
-    """For an agent: the status by the name that its tools know."""
-    facts = Text(
-        "{name}  {status} · version {version} · {size} · {risk}  {title}",
-        name=ref.name,
-        status=str(ref.status),
-        version=ref.version,
-        size=words.size(ref.files, ref.added, ref.removed),
-        risk=words.RISK[ref.risk],
-        title=ref.title,
-    )
-    return line(facts)
 
 
 def session_line(ref: SessionRef, name: str) -> Line:
@@ -103,68 +79,3 @@ def session_facts(ref: SessionRef, name: str) -> Text:
 def run_facts(run: Run) -> Text:
     phase = _RUN_PHASE[run.phase]
     return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
-
-
-def age(moment: str) -> Text:
-    """How long ago, as a person would say it."""
-    seconds = seconds_since(moment)
-    if seconds is None:
-        return Text("{moment}", moment=moment)
-    if seconds < _MINUTE:
-        return Text("just now")
-    if seconds < _HOUR:
-        return Text("{count} min ago", count=seconds // _MINUTE)
-    if seconds < 2 * _DAY:  # so that there is no "1 days"
-        return Text("{count} h ago", count=seconds // _HOUR)
-    return Text("{count} days ago", count=seconds // _DAY)
-
-
-def seconds_since(moment: str) -> int | None:
-    try:
-        return max(0, int(time.time()) - timegm(time.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S")))
-    except ValueError:
-        return None
-
-
-def waiting_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
-    """Below the title of a plan that waits: how it stands, why it is risky, and what its checks said."""
-    if ref.status is not PlanStatus.PENDING_REVIEW:
-        yield line(words.STATUS[ref.status], indent=6)
-    yield from (Line((span,), indent=6) for span in standing(document, stale))
-    yield from _some(
-        [
-            Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
-            for risk, reason in _reasons(ref, document)
-        ]
-    )
-    failed_first = sorted(document.state.checks, key=lambda result: result.passed)
-    yield from _some([words.tests(result) for result in failed_first])
-
-
-def _some(texts: Sequence[Text]) -> Iterator[Line]:
-    for text in texts[:_MOST_REASONS]:
-        yield line(text, indent=6)
-    if len(texts) > _MOST_REASONS:
-        yield line(Text("and {count} more", count=len(texts) - _MOST_REASONS), indent=6)
-
-
-def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text | str]]:
-    """Those of the highest risk first."""
-    specs = document.state.action_specs
-    if document.change and ref.risk not in {spec.risk for spec in specs}:
-        yield from ((document.change.risk.level, reason) for reason in document.change.risk.reasons)
-    for risk in reversed(Risk):
-        for spec in specs:
-            if spec.risk is risk:
-                yield from ((risk, words.reason(spec.base.path, given)) for given in spec.risk_reasons)
-
-
-def shared_lines(shared: Iterable[Shared]) -> Iterator[Line]:
-    for plans, paths in shared:
-        *names, last = (ref.name for ref in plans)
-        same = Text(
-            "{plans} change the same files: {paths}",
-            plans=Text("{first} and {last}", first=", ".join(names), last=last),
-            paths=words.some(paths, _MOST_REASONS),
-        )
-        yield line(same, Style.WARNING, indent=2)

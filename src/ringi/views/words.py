@@ -1,13 +1,15 @@
 """How documents are put into words: statuses, risks, reasons, one line for a plan."""
 
 import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ringi.domain.change_plan import DiagnosticRef, Trigger
-from ringi.domain.conflict import Clash, Conflict
+from ringi.domain.conflict import Choice, Clash, Conflict, Decision
 from ringi.domain.plan import (
     ActionSpec,
     ActionSpecExt,
@@ -19,8 +21,6 @@ from ringi.domain.plan import (
 )
 from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
 from ringi.errors import NoSandbox
-from ringi.patching.merge import Choice as Taken
-from ringi.patching.merge import Decision
 from ringi.policy.scripts import CODES
 from ringi.text import Text
 from ringi.views.lines import Style
@@ -45,6 +45,9 @@ NO_CURRENT_PLAN: Final = Text("There is no current plan.")
 BY_MODEL: Final = Text("made by the model from the plan's text")
 COMMIT_SHOWN: Final = 12
 """Characters of a commit id."""
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
 RISK: Final = {Risk.LOW: Text("low"), Risk.MEDIUM: Text("medium"), Risk.HIGH: Text("HIGH")}
 RISK_STYLE: Final = {Risk.LOW: Style.GOOD, Risk.MEDIUM: Style.WARNING, Risk.HIGH: Style.BAD}
 
@@ -122,11 +125,11 @@ def decided(decision: Decision | None, who: str) -> Text:
     match decision:
         case None:
             return Text("undecided")
-        case Taken.OURS:
+        case Choice.OURS:
             return Text("→ yours")
-        case Taken.THEIRS:
+        case Choice.THEIRS:
             return Text("→ {who}'s", who=who)
-        case Taken.BOTH:
+        case Choice.BOTH:
             return Text("→ both")
     return Text("→ as you edited it")
 
@@ -302,3 +305,25 @@ def commit(subject: "CommitSubject") -> Text:
 def mixed(found: "Announced") -> Iterator[Text]:
     for path in found.mixed:
         yield Text("! {path} has changes that are not committed yet; they go into the same commit", path=path)
+
+
+def age(moment: str) -> Text:
+    """How long ago, as a person would say it."""
+    seconds = seconds_since(moment)
+    if seconds is None:
+        return Text("{moment}", moment=moment)
+    if seconds < _MINUTE:
+        return Text("just now")
+    if seconds < _HOUR:
+        return Text("{count} min ago", count=seconds // _MINUTE)
+    if seconds < 2 * _DAY:  # so that there is no "1 days"
+        return Text("{count} h ago", count=seconds // _HOUR)
+    return Text("{count} days ago", count=seconds // _DAY)
+
+
+def seconds_since(moment: str) -> int | None:
+    try:
+        then = datetime.fromisoformat(moment[:19]).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return max(0, int(time.time() - then.timestamp()))

@@ -1,8 +1,10 @@
 """Where things are: the workspace's root, its ledger, its work copies."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ringi.errors import NoWorkspace
 
@@ -45,9 +47,17 @@ def models_folder(environment: Mapping[str, str]) -> Path:
 
 
 def state_name(root: Path) -> str:
-    import hashlib  # noqa: PLC0415  # 3 ms that help and version need not spend
+    text = str(root).encode("utf-8", "surrogateescape")
+    name: str = _own_hashes().sha256(text).hexdigest()
+    return name[:_HASH_LENGTH]
 
-    return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_HASH_LENGTH]
+
+def _own_hashes() -> Any:
+    """Python's own, if it was built with them: hashlib loads OpenSSL, which takes 3 ms of every command."""
+    for module in ("_sha2", "_sha256"):
+        with suppress(ImportError):
+            return import_module(module)
+    return import_module("hashlib")
 
 
 def user_file(environment: Mapping[str, str]) -> Path | None:

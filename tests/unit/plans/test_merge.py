@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.api import Workspace
+from ringi.domain.conflict import Choice
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, FileState, SpecKind
-from ringi.patching.merge import Choice
 from ringi.patching.render import Side, render
 from ringi.plans.effects import your_lines
 from ringi.plans.merge import MergedSpecs, merged_specs, open_conflicts

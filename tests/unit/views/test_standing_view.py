@@ -17,7 +17,7 @@ from ringi.domain.risk import Risk
 from ringi.views.plan import PlanFacts, brief_lines, plan_lines
 from ringi.views.review import heading_of
 from ringi.views.standing import standing
-from ringi.views.status import waiting_lines
+from ringi.views.waiting import waiting_lines
 
 PLAN = Plan("id", "title", "title", (), "", (), "2026-01-01T00:00:00Z", 1)
 REF = PlanRef("id", 1, "title", PlanStatus.PENDING_REVIEW, 1, "", "", "", 1, 1, 1, Risk.LOW)

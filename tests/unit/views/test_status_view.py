@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ringi.cli.arguments import LEAST, require_long
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.store import connection
-from ringi.views.status import age, session_phase, short_names
+from ringi.views.status import session_phase, short_names
+from ringi.views.words import age
 
 
 def ref(status: SessionStatus, *counts: int) -> SessionRef:

@@ -16,7 +16,8 @@ from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView
 from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.text import Text
 from ringi.views.session import answer_lines, feedback_lines, given_by_agent, pending_lines
-from ringi.views.status import SESSION_PHASE, age, run_facts, short_names
+from ringi.views.status import SESSION_PHASE, run_facts, short_names
+from ringi.views.words import age
 
 _MOST_RUNS: Final = 20
 
