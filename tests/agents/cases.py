@@ -58,6 +58,8 @@ def _claude(home: Path, root: Path, url: str) -> Mapping[str, str]:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "ENABLE_TOOL_SEARCH": "false",
+        # It starts without a server that is not there within 5 seconds, which a busy machine may need.
+        "MCP_CONNECT_TIMEOUT_MS": "120000",
     }
 
 
