@@ -1,14 +1,20 @@
 """A desk whose home does not lie below /tmp, which is another one in the sandbox."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ringi.cli.recheck import Recheck
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
+from ringi.wiring.commands import PlanCommands
+from ringi.wiring.config import load
+from ringi.workspace.places import places_of
 from tests.functional.desk import Desk
 from tests.helpers import copied
 
@@ -46,3 +52,22 @@ def home_desk(monkeypatch: pytest.MonkeyPatch, repository: Path) -> Iterator[Hom
             monkeypatch.delenv(f"XDG_{kind}_HOME", raising=False)
         monkeypatch.setenv("PATH", str(desk.programs), prepend=":")
         yield desk
+
+
+def rechecked(desk: Desk, plan_id: str, **variables: str) -> list[Any]:
+    """The results of the plan's checks, run again as during a review."""
+    before = desk.json("show", "p1")["state"]["checks"]
+    again = Recheck(desk.root, plan_id, {**os.environ, **variables})
+    again.wait()
+    assert again.why_not is None, str(again.why_not)
+    after = desk.json("show", "p1")["state"]["checks"]
+    assert after != before
+    return list(after)
+
+
+def run_command(desk: Desk, argv: list[str], **variables: str) -> str:
+    """What a command of a plan prints, in the workspace and the sandbox."""
+    environment = {**os.environ, **variables}
+    config = load(desk.root, environment).config
+    commands = PlanCommands(places_of(desk.root, environment), config, environment)
+    return commands.run(argv, "", timeout_sec=60, sandboxed=True).output

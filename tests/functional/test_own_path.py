@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.beside_desk import HomeDesk, home_desk, walled
+from tests.functional.beside_desk import HomeDesk, home_desk, rechecked, walled
 from tests.helpers import make_files
 
 CHECK = '.venv/bin/python -c "import sample; assert sample.answer() == 42"'
@@ -58,9 +58,9 @@ def test_an_editable_install_tests_the_copy(editable: HomeDesk) -> None:
 def test_a_repeated_check_tests_the_copy_too(editable: HomeDesk) -> None:
     """In another copy, without the network, with the plan's files laid over it."""
     checked(editable, code=6)
-    done = editable.process("review", "p1", "--again")
-    assert "passed" not in done.stdout
-    assert editable.json("show", "p1")["state"]["checks"][-1]["exit_code"] == 1
+    results = rechecked(editable, editable.json("show", "p1")["plan"]["id"])
+    assert results[-1]["exit_code"] == 1
+    assert "AssertionError" in results[-1]["output"]
 
 
 def test_without_a_sandbox_nothing_is_claimed(editable: HomeDesk) -> None:

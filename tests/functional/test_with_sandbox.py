@@ -73,7 +73,7 @@ def test_what_variables_lead_to_is_not_reached(outside: HomeDesk) -> None:
         folder.mkdir()
     paths = [home / "tmux" / "default", home / "docker.sock", runtime / "bus", home / ".screen" / "1.tty"]
     script = """
-        for path in $PATHS; do python3 - "$path" <<'X'
+        for path in PATHS; do python3 - "$path" <<'X'
 import socket, sys
 try:
     socket.socket(socket.AF_UNIX).connect(sys.argv[1])
@@ -88,7 +88,7 @@ X
             listening.bind(str(path))
             listening.listen()
         found = said(
-            desk, script, PATHS=" ".join(map(str, paths)), TMUX=f"{paths[0]},12,0",
+            desk, script.replace("PATHS", " ".join(map(str, paths))), TMUX=f"{paths[0]},12,0",
             DOCKER_HOST=f"unix://{paths[1]}", XDG_RUNTIME_DIR=str(runtime),
             DBUS_SESSION_BUS_ADDRESS=f"unix:path={paths[2]},guid=1",
         )  # fmt: skip

@@ -65,13 +65,14 @@ def run(
     output: Limit,
     errors: Limit | None = None,
     given: bytes | None = None,
+    confined: int = 0,
     mark: str = "",
     on_beat: Callable[[int], None] | None = None,
 ) -> Ran:
     """Without a limit for `errors`, they go to the output. `given` is its standard input.
 
     `on_beat` is called several times a second with the number of bytes printed so far; whatever it raises
-    ends the command and is passed on. The `mark` is that of `started`.
+    ends the command and is passed on. `confined` and `mark` are those of `started`.
     Raises Interrupted after ending the command if SIGHUP, SIGINT or SIGTERM comes, OSError if the command
     cannot be started, and ValueError for characters that no system accepts.
     """
@@ -91,6 +92,7 @@ def run(
                     stdin=stdin.reader,
                     stdout=writers[0],
                     stderr=writers[-1],
+                    confined=confined,
                     mark=mark,
                 )
             )

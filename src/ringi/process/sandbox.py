@@ -8,6 +8,7 @@ an agent has the network, because it calls its model, and can write to its copy.
 import functools
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.process.environment import SYSTEM_PATH, WITH_VARIABLE
+from ringi.process.hidden import RUNTIME, Hidden
 from ringi.process.start import JOB
+from ringi.process.supervisor import OWN_KEYS, SCOPED, scopes_work
 from ringi.text import Text
 
 _PROBE_SEC: Final = 10.0
@@ -24,8 +27,6 @@ _MAX_SHOWN: Final = 200
 _ISOLATION: Final = ("--unshare-all", "--cap-drop", "ALL", "--new-session", "--die-with-parent")
 # Also a session of its own, but with the terminal: see `for_agent`.
 _AGENT_ISOLATION: Final = ("--unshare-all", "--share-net", "--cap-drop", "ALL", "--die-with-parent")
-# It has sockets of agents, containers and the desktop; a read-only mount does not prevent connecting.
-_SOCKETS: Final = (Path("/run"), Path("/var/run"))
 _RESOLVERS: Final = (Path("/run/systemd/resolve"), Path("/run/nscd"))
 _MOST_LAID: Final = 2000
 """Entries of a home folder; bwrap accepts 9,000 arguments."""
@@ -58,6 +59,8 @@ class Mount(NamedTuple):
     """It is not writable either."""
     source: str = ""
     """What is mounted there; empty for the path itself."""
+    layered: bool = False
+    """The source is a layer through which the path's own content is seen."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -66,59 +69,46 @@ class Mount(NamedTuple):
         return (self.how, *source, str(self.path))
 
 
+_KEPT: Final = Mount(Path("/run/current-system"), How.READ_IF_THERE)  # the programs of NixOS
 _BASE: Final = (
     Mount(Path("/"), How.READ),
     Mount(Path("/proc"), How.PROCESSES),
     Mount(Path("/dev"), How.DEVICES),
     Mount(_TMP, How.EMPTY),
+    _KEPT,
+    # Root can write to most of it, without any capability.
+    Mount(Path("/proc/sys"), How.READ_IF_THERE),
 )
-_KEPT: Final = Mount(Path("/run/current-system"), How.READ_IF_THERE)  # the programs of NixOS
 
 
-class AgentPlaces(NamedTuple):
+class Places(NamedTuple):
     """Real paths, without links. The deeper path wins."""
 
-    writable: tuple[Path, ...]
-    """Its state, and what a person named."""
-    read_only: tuple[Path, ...]
+    laid: tuple[Mount, ...]
+    """The workspace, or a copy of it, and whatever else is not at its own path."""
+    hidden: Hidden
+    read_only: tuple[Path, ...] = ()
     """What must be visible although it may be below /tmp, a hidden or a writable folder."""
-    hidden: tuple[Path, ...]
-    masked: tuple[Path, ...] = ()
-    """Files that appear empty."""
+    writable: tuple[Path, ...] = ()
+    """An agent's state, and what a person named."""
     home: Path | None = None
     """The agent can create files directly in it, but not deeper; they vanish with the sandbox."""
-    laid: tuple[Mount, ...] = ()
-    """Its copy, and whatever else is not at its own path."""
+    network: bool = False
 
 
-def mounts(
-    root: Path, read_only: Iterable[Path], hidden: Iterable[Path], copy: Sequence[Mount] = ()
-) -> tuple[Mount, ...]:
-    """All paths are real ones, without links. `copy` are the mounts of a work copy, instead of the root."""
+def mounts(places: Places) -> tuple[Mount, ...]:
+    folders, files, _ = places.hidden
+    named = {*places.writable, *folders, *files, *(mount.path for mount in places.laid)}
     return _chosen(
         (
             *_BASE,
-            _KEPT,
-            *(copy or (Mount(root, How.WRITE),)),
-            *(Mount(path, How.READ) for path in read_only),
-            *(Mount(path, How.EMPTY, sealed=True) for path in hidden if path != root),
-        )
-    )
-
-
-def agent_mounts(places: AgentPlaces) -> tuple[Mount, ...]:
-    hidden = [path for path in dict.fromkeys(places.hidden) if path.is_dir()]
-    named = {*places.writable, *hidden, *places.masked, *(mount.path for mount in places.laid)}
-    return _chosen(
-        (
-            *_BASE,
-            *_resolvers(),
+            *(_resolvers() if places.network else ()),
             *_relaid(places.home, named),
             *(Mount(path, How.WRITE) for path in places.writable),
             *(Mount(path, How.READ) for path in places.read_only),
-            *(Mount(path, How.EMPTY, sealed=True) for path in [*_sockets(), *hidden]),
+            *(Mount(path, How.EMPTY, sealed=True) for path in folders),
             *places.laid,
-            *(Mount(path, How.READ, source=os.devnull) for path in places.masked),
+            *(Mount(path, How.READ, source=os.devnull) for path in files),
         )
     )
 
@@ -127,11 +117,20 @@ def _chosen(wanted: Iterable[Mount]) -> tuple[Mount, ...]:
     """Deeper paths come later, so that they stay visible."""
     chosen: list[Mount] = []
     for mount in sorted(wanted, key=lambda mount: len(mount.path.parts)):
-        # An empty folder has nothing to hide, and hiding it would reveal its name.
         hides = mount.how is How.EMPTY or mount.source == os.devnull
-        if not hides or sees(chosen, mount.path):
+        if not hides or _is_there(chosen, mount.path):
             chosen.append(mount)
     return tuple(chosen)
+
+
+def _is_there(chosen: Sequence[Mount], path: Path) -> bool:
+    """Whether there is something to hide; hiding what is not there would reveal its name or make it."""
+    over = next((mount for mount in reversed(chosen) if path.is_relative_to(mount.path)), None)
+    if over is None or over.how is How.EMPTY:
+        return over is None
+    if over.source and not over.layered:
+        return os.path.lexists(over.source / path.relative_to(over.path))
+    return True
 
 
 def sees(chosen: Sequence[Mount], path: Path) -> bool:
@@ -139,17 +138,11 @@ def sees(chosen: Sequence[Mount], path: Path) -> bool:
     return not over or over[-1].how is not How.EMPTY
 
 
-def _sockets() -> list[Path]:
-    real = dict.fromkeys(Path(os.path.realpath(path)) for path in _SOCKETS)
-    return [path for path in real if path.is_dir()]
-
-
 def _resolvers() -> Iterator[Mount]:
     """Files needed for name resolution, if they are among the sockets."""
-    yield _KEPT
     named = Path(os.path.realpath(_RESOLVER_FILE))
     for path in dict.fromkeys([*_RESOLVERS, named]):
-        if any(path.is_relative_to(folder) for folder in _sockets()):
+        if any(path.is_relative_to(os.path.realpath(folder)) for folder in RUNTIME):
             yield Mount(path, How.READ_IF_THERE)
 
 
@@ -195,14 +188,12 @@ def _marked(copy: str) -> tuple[str, ...]:
     return (*_AGENT_ISOLATION, "--setenv", WITH_VARIABLE, copy)
 
 
-def mounts_of(root: Path, hidden: Iterable[Path], copy: Sequence[Mount] = ()) -> tuple[Mount, ...]:
-    """For the file system as it is now. The workspace's `.agent` and `.git` stay read-only: a hook that a
-    command left there would run outside as soon as the person uses git. Nobody uses those of a work copy.
+def kept_of(root: Path) -> tuple[Path, ...]:
+    """What a command may not change in the workspace: a hook left there would run outside as soon as the
+    person uses git. Nobody uses that of a work copy.
     """
-    kept = [] if copy else [root / ".agent", root / ".git"]
-    read_only = [folder for folder in kept if folder.exists() and not folder.is_symlink()]
-    real = dict.fromkeys(Path(os.path.realpath(path)) for path in (*_SOCKETS, *hidden))
-    return mounts(root, read_only, [path for path in real if path.is_dir()], copy)
+    kept = (root / ".agent", root / ".git")
+    return tuple(path for path in kept if path.exists() and not path.is_symlink())
 
 
 def find(path: str) -> str | None:
@@ -232,6 +223,19 @@ def to_install(package: str) -> Text | str:
         if shutil.which(manager, path=SYSTEM_PATH):
             return f"sudo {manager} {words} {package}"
     return Text("install the package {package}", package=package)
+
+
+@functools.cache
+def scoped(bwrap: str) -> bool:
+    """Whether sockets without a file are out of reach, although the network is shared. That needs Landlock,
+    under which a bwrap that gets its rights from its owner would not work.
+    """
+    return scopes_work() and not Path(bwrap).stat().st_mode & stat.S_ISUID
+
+
+def confinement(bwrap: str) -> int:
+    """How the supervisor starts a command in the sandbox."""
+    return OWN_KEYS | (SCOPED if scoped(bwrap) else 0)
 
 
 @functools.cache

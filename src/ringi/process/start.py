@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from ringi.process.signals import STOPPING, held_back
 from ringi.process.supervisor import (
+    AT_TERMINAL,
     END,
     END_AT_ONCE,
     GRACE,
@@ -192,15 +193,17 @@ def started(
     stdout: int,
     stderr: int,
     at_terminal: bool = False,
+    confined: int = 0,
     mark: str = "",
 ) -> Iterator[Command]:
     """The command, in a session of its own; all its processes end with the block.
 
-    With `at_terminal`, standard input is a terminal that becomes the session's. The `mark` is something in
+    With `at_terminal`, standard input is a terminal that becomes the session's. `confined` is what
+    `sandbox.confinement` says if the command is a sandbox, else 0. The `mark` is something in
     the environment that no other process has: it helps to find survivors if the supervisor was killed.
     Raises OSError, and ValueError for characters that no system accepts.
     """
-    wanted = order(_encoded(argv), _encoded_pairs(env), at_terminal=at_terminal)
+    wanted = order(_encoded(argv), _encoded_pairs(env), confined | (AT_TERMINAL if at_terminal else 0))
     command = _supervised(cwd, (stdin, stdout, stderr), os.fsencode(mark))
     try:
         with contextlib.suppress(BrokenPipeError):  # its report is read next

@@ -27,10 +27,21 @@ SETTLING = 0.5  # seconds in which processes may end by themselves after their c
 GRACE = 0.5  # seconds between SIGTERM and SIGKILL
 PATIENCE = 5.0  # seconds of SIGKILL before a process counts as a survivor
 END, END_AT_ONCE = b".", b"!"
+AT_TERMINAL, OWN_KEYS, SCOPED = 1, 2, 4
+"""How a command starts: at a terminal that becomes its own; with none of the keys that the kernel keeps for
+the person's session; unable to connect to sockets without a file outside."""
 _PAUSE = 0.01
 _MOST_TRIES = 10
 _SET_PARENT_DEATH_SIGNAL = 1
 _SET_CHILD_SUBREAPER = 36
+_SET_NO_NEW_PRIVILEGES = 38
+_JOIN_SESSION_KEYRING = 1
+# The numbers of x86-64 and, for Landlock, of every architecture.
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446
+_LANDLOCK_VERSION = 1
+_LANDLOCK_SCOPES = 6  # the first version that knows them
+_SCOPE_ABSTRACT_SOCKETS = 1
 # Killing the supervisor would free the command, so ignore signals. Only the pipe counts.
 _NOT_HEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _FOREVER = float("inf")
@@ -78,22 +89,22 @@ def processes() -> list[Stat]:
 def main(control: int, report: int) -> None:
     for descriptor in (control, report):
         os.set_inheritable(descriptor, False)
-    argv, environment, at_terminal = _order(control)
+    argv, environment, how = _order(control)
     command = Command(control, report)
-    command.start(argv, environment, at_terminal)
+    command.start(argv, environment, how)
     command.supervise()
 
 
-def _order(control: int) -> tuple[list[bytes], dict[bytes, bytes], bool]:
+def _order(control: int) -> tuple[list[bytes], dict[bytes, bytes], int]:
     head = b""
     while not head.endswith(b"\n"):
         head += _read(control, 1)
-    size, count, at_terminal = map(int, head.split())
+    size, count, how = map(int, head.split())
     data = b""
     while len(data) < size:
         data += _read(control, size - len(data))
     words = data.split(b"\0")[:-1]
-    return words[:count], dict(word.split(b"=", 1) for word in words[count:]), bool(at_terminal)
+    return words[:count], dict(word.split(b"=", 1) for word in words[count:]), how
 
 
 def _read(control: int, most: int) -> bytes:
@@ -103,11 +114,11 @@ def _read(control: int, most: int) -> bytes:
     return data
 
 
-def order(argv: list[bytes], environment: dict[bytes, bytes], *, at_terminal: bool) -> bytes:
+def order(argv: list[bytes], environment: dict[bytes, bytes], how: int) -> bytes:
     """What `_order` reads."""
     words = [*argv, *(name + b"=" + value for name, value in environment.items())]
     data = b"".join(word + b"\0" for word in words)
-    return b"%d %d %d\n" % (len(data), len(argv), at_terminal) + data
+    return b"%d %d %d\n" % (len(data), len(argv), how) + data
 
 
 class Command:
@@ -119,8 +130,8 @@ class Command:
         self._is_job = False
         self._libc = _adopt_orphans()
 
-    def start(self, argv: list[bytes], environment: dict[bytes, bytes], at_terminal: bool) -> None:
-        self._is_job = at_terminal
+    def start(self, argv: list[bytes], environment: dict[bytes, bytes], how: int) -> None:
+        self._is_job = bool(how & AT_TERMINAL)
         self._wakeup, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -129,7 +140,7 @@ class Command:
         failure, failed = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            self._become(argv, environment, at_terminal, heard, failed)
+            self._become(argv, environment, how, heard, failed)
         os.close(failed)
         if problem := os.read(failure, 16):
             self._say(b"failed " + problem)
@@ -142,7 +153,7 @@ class Command:
         self,
         argv: list[bytes],
         environment: dict[bytes, bytes],
-        at_terminal: bool,
+        how: int,
         heard: list[signal.Signals],
         failed: int,
     ) -> None:
@@ -152,7 +163,7 @@ class Command:
             for number in (*heard, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _NOT_HEARD)
-            if at_terminal:
+            if how & AT_TERMINAL:
                 os.login_tty(0)
             else:
                 os.setsid()
@@ -160,7 +171,8 @@ class Command:
             self._say(b"forked %d" % os.getpid())
             if self._libc:
                 self._libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-            if at_terminal and not _is_job():
+                _confine(self._libc, how)
+            if how & AT_TERMINAL and not _is_job():
                 os.close(failed)
                 os._exit(_keep_job())
             os.execvpe(argv[0], argv, environment)  # noqa: S606  # that is what it is for
@@ -316,6 +328,37 @@ def _adopt_orphans() -> Any:
     # If ringi dies while we are stopped, this continues us, and we see its end of the pipe closed.
     libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGCONT, 0, 0, 0)
     return libc
+
+
+def _confine(libc: Any, how: int) -> None:
+    """Before the sandbox is made: what it cannot do itself. Both hold for all that comes of the process."""
+    number = _KEYCTL.get(os.uname().machine)
+    if how & OWN_KEYS and number:
+        libc.syscall(number, _JOIN_SESSION_KEYRING, None)  # fails if the kernel has no keys; then all is well
+    if how & SCOPED:
+        rules = _ruleset(libc)
+        libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        if rules < 0 or libc.syscall(_LANDLOCK_RESTRICT_SELF, rules, 0) < 0:
+            raise PermissionError(1, "Landlock")
+        os.close(rules)
+
+
+def _ruleset(libc: Any) -> int:
+    import ctypes  # noqa: PLC0415  # loaded already
+
+    # Two fields of no restrictions on files and ports, and what is out of scope.
+    fields = (ctypes.c_uint64 * 3)(0, 0, _SCOPE_ABSTRACT_SOCKETS)
+    return int(libc.syscall(_LANDLOCK_CREATE_RULESET, fields, ctypes.c_size_t(ctypes.sizeof(fields)), 0))
+
+
+def scopes_work() -> bool:
+    """Whether this kernel can keep a process from sockets without a file."""
+    if sys.platform != "linux":
+        return False
+    import ctypes  # noqa: PLC0415  # only there
+
+    version = ctypes.CDLL(None).syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION)
+    return int(version) >= _LANDLOCK_SCOPES
 
 
 def below(top: int) -> list[Stat]:

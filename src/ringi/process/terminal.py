@@ -61,15 +61,14 @@ def run_in_terminal(
     output: int = 1,
     listener: Listener | None = None,
     takes_terminal: bool = False,
+    confined: int = 0,
     mark: str = "",
 ) -> Ended:
     """Runs the command in a pseudo-terminal of its own and shows what it prints on `output`.
 
     If standard input is a terminal, what is typed there goes to the command. Otherwise the command can read
-    nothing, and its terminal is only for what it prints: it must not wait for keys that nobody types.
-    SIGHUP, SIGINT and SIGTERM end the command and are reported, not raised.
-    `takes_terminal` says that the command takes control of the terminal itself. See `started` for `mark` and
-    for what is raised if the command cannot be started.
+    nothing, and its terminal is only for what it prints: it must not wait for keys that nobody types. SIGHUP,
+    SIGINT and SIGTERM end it and are reported, not raised. For the rest see `started` and `Invocation`.
     """
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
@@ -91,6 +90,7 @@ def run_in_terminal(
                 stdout=slave,
                 stderr=slave,
                 at_terminal=keyboard is not None and not takes_terminal,
+                confined=confined,
                 mark=mark,
             )
         )

@@ -12,27 +12,18 @@ from ringi.agents.table import agent_of
 from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.process import layers, sandbox
 from ringi.process.environment import SYSTEM_PATH
+from ringi.process.hidden import Hidden, hidden
 from ringi.process.program import program_of
-from ringi.process.sandbox import AgentPlaces, Lack
+from ringi.process.sandbox import Lack
 from ringi.process.terminal import somebody_types
 from ringi.text import Text
 from ringi.usecases.agent_state import AgentState, state_places
 from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_mounts import CopyMounts, mounts_of_copy
-from ringi.workspace.copy_run import Invocation
-from ringi.workspace.places import user_folder
+from ringi.workspace.places import own_folders
 
-# They give access to what could act in the person's name: keys, containers, the desktop, another terminal.
-_LEADING_OUT: Final = frozenset(
-    [
-        "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
-        "DOCKER_HOST", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "TMUX", "TMUX_PANE", "STY",
-        "KITTY_LISTEN_ON", "WEZTERM_UNIX_SOCKET", "NVIM",
-    ]
-)  # fmt: skip
-# The last one holds sockets through which keys can be typed into the person's terminals.
-_SECRET: Final = (".ssh", ".gnupg", ".screen")
 # The sandbox has its own, empty ones.
 _REPLACED: Final = tuple(Path(os.path.realpath(path)) for path in ("/tmp", "/dev/shm"))  # noqa: S108  # only compared
 # The agent may call `ringi mcp`.
@@ -47,6 +38,11 @@ class AgentSandbox(NamedTuple):
     """Why there is none."""
     mend: Text | str = ""
     """How to get one; empty if somebody switched it off."""
+
+    @property
+    def scoped(self) -> bool:
+        """Whether a sandbox, if there is one, keeps it from sockets without a file."""
+        return self.bwrap is None or sandbox.scoped(self.bwrap)
 
 
 def agent_sandbox(workspace: OpenWorkspace, *, path: str = SYSTEM_PATH) -> AgentSandbox:
@@ -90,7 +86,8 @@ def enclosed(
     seen = [folder for path in needed if not path.is_relative_to(root) for folder in _seen_with(path)]
     state = AgentState(workspace, copy, argv if terminal else (), env)
     state.prepare()
-    chosen = sandbox.agent_mounts(_places(workspace, stands, state, env, [*visible, *seen]))
+    unseen = hidden(env, own_folders(workspace.places, env), visible)
+    chosen = sandbox.mounts(_places(workspace, stands, state, env, unseen, [*visible, *seen]))
     started = stands.folder / program.relative_to(copy.tree) if program.is_relative_to(copy.tree) else program
     for path in (started, *_both(program)[1:]):
         if not sandbox.sees(chosen, path):
@@ -101,10 +98,11 @@ def enclosed(
         words = sandbox.for_agent(box.bwrap, box.setsid, chosen, folder, copy.id)
     else:
         words = sandbox.for_check(box.bwrap, chosen, folder, copy.id)
-    inside = {name: value for name, value in env.items() if name not in _LEADING_OUT and name != "TMPDIR"}
+    gone = unseen.variables | {"TMPDIR"}
+    inside = {name: value for name, value in env.items() if name not in gone}
     inside |= {"PWD": str(folder), **state.variables}
     whole = layers.command(state.layers, [*words, str(started), *argv[1:]])
-    return Invocation(tuple(whole), inside, takes_terminal=takes_terminal)
+    return Invocation(tuple(whole), inside, takes_terminal, sandbox.confinement(box.bwrap))
 
 
 def _in_ours(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -128,21 +126,22 @@ def _places(
     stands: CopyMounts,
     state: AgentState,
     env: Mapping[str, str],
+    unseen: Hidden,
     visible: Sequence[Path],
-) -> AgentPlaces:
+) -> sandbox.Places:
     home = _home(env)
     # Programs replace a file through a temporary one next to it, so its folder must be writable.
     in_home = any(
         _real_path(place.path.parent) == home for place in state.places if place.content is not None
     )
     laid_again = home if home and in_home and len(home.parts) > 1 and home != workspace.places.root else None
-    return AgentPlaces(
+    return sandbox.Places(
         laid=(*stands.mounts, *state.mounts),
-        writable=_real([*state.writable, *_wished(workspace, env)]),
+        hidden=unseen,
         read_only=_real([*visible, *state.sealed]),
-        hidden=_real(_hidden(workspace, env)),
-        masked=_real(path for path in _masked(env) if not path.is_dir()),
+        writable=_real([*state.writable, *_wished(workspace, env)]),
         home=laid_again,
+        network=True,
     )
 
 
@@ -166,29 +165,10 @@ def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if path.exists()))
 
 
-def _hidden(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
-    home, user, places = Path(env.get("HOME", "")), user_folder(env), workspace.places
-    secret = [home / name for name in _SECRET] if home.is_absolute() else []
-    moved = [Path(env.get(name, "")) for name in ("GNUPGHOME", "XDG_RUNTIME_DIR")]
-    moved += [Path(env.get("TMUX_TMPDIR", "")) / f"tmux-{os.getuid()}"]
-    moved = [path for path in moved if path.is_absolute() and not home.is_relative_to(path)]
-    return [places.states, places.copies.parent, *secret, *moved, *([user] if user else [])]
-
-
-def _masked(env: Mapping[str, str]) -> list[Path]:
-    """Files and sockets that variables name; they may be in a folder that must stay visible."""
-    home = Path(env.get("HOME", ""))
-    values = [env[name].partition("/") for name in sorted(_LEADING_OUT & env.keys())]
-    # As in `/tmp/tmux-0/default,1,0`, `unix:path=/run/bus,guid=1` and `unix:///run/docker.sock`.
-    full = ["/" + rest.lstrip("/") for _, slash, rest in values if slash]
-    named = [Path(word) for path in full for word in (path, path.partition(",")[0])]
-    return [*named, *([home / ".Xauthority"] if home.is_absolute() else [])]
-
-
 def _wished(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
     """Existing ones only; never the workspace or hidden places, even if the list names them."""
     home = Path(env.get("HOME", ""))
-    kept = [Path(os.path.realpath(path)) for path in [workspace.places.root, *_hidden(workspace, env)]]
+    kept = [workspace.places.root, *hidden(env, own_folders(workspace.places, env)).folders]
     found = []
     for name in workspace.settings.beside.writable:
         path = home / name[2:] if name.startswith("~/") else Path(name)

@@ -98,7 +98,7 @@ class AgentState:
         if over:
             self.layers.append(layer)
         source = layer.folder if over else layer.private / "upper"
-        self.mounts.append(Mount(layer.lower, How.WRITE, source=str(source)))
+        self.mounts.append(Mount(layer.lower, How.WRITE, source=str(source), layered=over))
 
     def _inside(self, path: Path) -> Path:
         return self._private / _name(path) / path.name

@@ -24,8 +24,9 @@ from ringi.usecases.agent_state import AgentState
 from ringi.usecases.conversation import conversation_of
 from ringi.usecases.difference_plan import Origin, Taken, propose_difference
 from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import Supervisor, WorkCopy
-from ringi.workspace.copy_run import CopyRun, Invocation
+from ringi.workspace.copy_run import CopyRun
 from ringi.workspace.difference import Difference
 from ringi.workspace.leads_back import results_doubt
 

@@ -146,6 +146,9 @@ def _tools() -> Iterator[Finding]:
     found = sandbox.usable(SYSTEM_PATH)
     if isinstance(found, str):
         yield Finding(Mark.GOOD, Text("agents and checks can run in a sandbox"))
+        if not sandbox.scoped(found):
+            text = Text("in it, an agent can reach sockets that have no file, such as an X server's")
+            yield Finding(Mark.NOTE, text, Text("use Linux 6.12 or newer, with Landlock"))
     else:
         yield Finding(Mark.NOTE, Text("there is no sandbox: {why}", why=found.why), found.mend)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ringi.wiring.config_keys import Config
-from ringi.workspace.places import Places, user_folder
+from ringi.workspace.places import Places, own_folders
 
 if TYPE_CHECKING:
     from ringi.domain.plan import CheckPhase, CheckResult
@@ -32,14 +32,11 @@ class PlanCommands:
         """The workspace, or a copy of it."""
         from ringi.workspace.commands import CommandSettings, WorkspaceCommands  # noqa: PLC0415  # see the top
 
-        home, user = Path(self._environment.get("HOME", "")), user_folder(self._environment)
-        # A command that can read a key can sign with it.
-        secret = [home / name for name in (".ssh", ".gnupg")] if home.is_absolute() else []
         settings = CommandSettings(
             sandbox=self._config.run.sandbox,
             environment=self._config.run.environment,
             output_bytes=self._config.run.output_bytes,
-            hidden=(self._places.states, *secret, *([user] if user else [])),
+            own=own_folders(self._places, self._environment),
         )
         return WorkspaceCommands(root, self._environment, settings)
 

@@ -10,7 +10,9 @@ from ringi.ports import Ran
 from ringi.process import sandbox
 from ringi.process.capture import last, run
 from ringi.process.environment import GIT_PLACES, SYSTEM_PATH
+from ringi.process.hidden import hidden
 from ringi.process.program import program_of
+from ringi.process.sandbox import How, Mount
 from ringi.text import Text
 from ringi.workspace.copy_mounts import CopyMounts
 
@@ -33,14 +35,25 @@ _HARMLESS: Final = frozenset(
 )  # fmt: skip
 
 
+class Invocation(NamedTuple):
+    """How a command is started."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    takes_terminal: bool = False
+    """The command takes control of the terminal itself."""
+    confined: int = 0
+    """See `started`."""
+
+
 class CommandSettings(NamedTuple):
     sandbox: str
     """off, auto or required."""
     environment: tuple[str, ...]
     """Further variables that are passed to a command."""
     output_bytes: int
-    hidden: tuple[Path, ...]
-    """Folders that a command in the sandbox does not see: ledgers, the user's own configuration of ringi."""
+    own: tuple[Path, ...]
+    """Our own folders, which a command in the sandbox does not see either."""
 
 
 class WorkspaceCommands:
@@ -63,12 +76,13 @@ class WorkspaceCommands:
 
     def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
         cwd = self._folder(folder)
-        words, environment = self.enclosed(argv, cwd, self._environment, sandboxed=sandboxed)
+        inside = self.enclosed(argv, cwd, self._environment, sandboxed=sandboxed)
         try:
             ran = run(
-                words,
+                inside.argv,
                 cwd=cwd,
-                env=environment,
+                env=inside.env,
+                confined=inside.confined,
                 timeout_sec=timeout_sec,
                 output=last(self._settings.output_bytes),
             )
@@ -84,8 +98,8 @@ class WorkspaceCommands:
         *,
         sandboxed: bool = True,
         copy: CopyMounts | None = None,
-    ) -> tuple[tuple[str, ...], dict[str, str]]:
-        """The command in the sandbox, and its environment. Raises NoSandbox, NoSuchProgram.
+    ) -> Invocation:
+        """The command in the sandbox. Raises NoSandbox, NoSuchProgram.
 
         `copy` says where a copy is in the sandbox, if the root is one.
         """
@@ -97,13 +111,19 @@ class WorkspaceCommands:
         program = program_of(argv, cwd, passed)
         words = (str(program), *argv[1:])
         if bwrap is None:
-            return words, passed
+            return Invocation(words, passed)
         # That folder is read-only in the sandbox; without the variable programs use /tmp.
         passed.pop("TMPDIR", None)
-        mounts = sandbox.mounts_of(self._root, self._settings.hidden, copy.mounts if copy else ())
+        # What any variable of the person's names, not only those that are passed on.
+        unseen = hidden(self._environment, self._settings.own)
+        passed = {name: value for name, value in passed.items() if name not in unseen.variables}
+        laid = copy.mounts if copy else (Mount(self._root, How.WRITE),)
+        kept = () if copy else sandbox.kept_of(self._root)
+        mounts = sandbox.mounts(sandbox.Places(laid, unseen, kept))
         if not all(sandbox.sees(mounts, path) for path in (program, Path(os.path.realpath(program)))):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
-        return (bwrap, *sandbox.arguments(mounts, inside), *words), passed
+        whole = (bwrap, *sandbox.arguments(mounts, inside), *words)
+        return Invocation(whole, passed, confined=sandbox.confinement(bwrap))
 
     def _bwrap(self) -> str | None:
         if self._settings.sandbox == "off":

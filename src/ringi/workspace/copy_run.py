@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,7 +22,7 @@ from ringi.process.capture import Limit, Ran, last, run, shell
 from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
 from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
-from ringi.workspace.commands import WorkspaceCommands
+from ringi.workspace.commands import Invocation, WorkspaceCommands
 from ringi.workspace.copy import Supervisor, WorkCopy, put
 from ringi.workspace.copy_mounts import mounts_of_copy
 from ringi.workspace.copy_renewal import imprint_of, renewed
@@ -40,15 +40,6 @@ _IMPRINT: Final = "imprint"
 Files = Mapping[str, tuple[bytes, int] | None]
 """Bytes and permission bits; None for a deleted file."""
 Progress = Callable[[Text], None]
-
-
-class Invocation(NamedTuple):
-    """How a command is started."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    takes_terminal: bool = False
-    """The command takes control of the terminal itself."""
 
 
 Enclosing = Callable[[Invocation], Invocation]
@@ -117,6 +108,7 @@ class CopyRun:
                     timeout_sec=timeout_sec,
                     output=output,
                     errors=errors,
+                    confined=inside.confined,
                     mark=self.copy.id,
                 )
         except Interrupted as error:
@@ -143,6 +135,7 @@ class CopyRun:
             output=output,
             listener=listener,
             takes_terminal=inside.takes_terminal,
+            confined=inside.confined,
             mark=self.copy.id,
         )
 
@@ -351,8 +344,8 @@ class CopyChecks:
             real = Path(os.path.realpath(home)) if home.is_absolute() else None
             place = mounts_of_copy(copy, self._places.root, real)
             commands = self._commands_in(copy.tree)
-            argv, env = commands.enclosed(invocation.argv, copy.tree, invocation.env, copy=place)
-            return Invocation(argv, {**env, WITH_VARIABLE: copy.id})
+            inside = commands.enclosed(invocation.argv, copy.tree, invocation.env, copy=place)
+            return inside._replace(env={**inside.env, WITH_VARIABLE: copy.id})
 
         return enclosing
 

@@ -80,6 +80,12 @@ def user_folder(environment: Mapping[str, str]) -> Path | None:
     return home / ".config" / "ringi" if home.is_absolute() else None
 
 
+def own_folders(places: Places, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """What no command may see: all ledgers, all work copies, the user's own configuration."""
+    user = user_folder(environment)
+    return (places.states, places.copies.parent, *([user] if user else []))
+
+
 def project_file(workspace: Path) -> Path:
     return workspace / ".agent" / "config.yaml"
 

@@ -18,7 +18,8 @@ from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
 from ringi.ports import Ran
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
-from ringi.process.sandbox import How, Mount, arguments, mounts, sees
+from ringi.process.hidden import Hidden, hidden
+from ringi.process.sandbox import How, Mount, Places, arguments, kept_of, sees
 from ringi.process.supervisor import read_stat
 from ringi.workspace.commands import CommandSettings, WorkspaceCommands
 from tests.helpers import python
@@ -310,12 +311,17 @@ def paths(*names: str) -> list[Path]:
     return [Path(name) for name in names]
 
 
+def mounts(root: Path, read_only: list[Path], hidden: list[Path]) -> tuple[Mount, ...]:
+    places = Places((Mount(root, How.WRITE),), Hidden(tuple(hidden)), tuple(read_only))
+    return sandbox.mounts(places)
+
+
 def test_the_words_for_a_usual_workspace():
     chosen = mounts(Path("/home/u/ws"), paths("/home/u/ws/.agent"), paths("/run", "/home/u/.config/ringi"))
     assert " ".join(arguments(chosen, Path("/home/u/ws/app"))) == (
         "--unshare-all --cap-drop ALL --new-session --die-with-parent "
         "--ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --tmpfs /run "
-        "--ro-bind-try /run/current-system /run/current-system "
+        "--ro-bind-try /run/current-system /run/current-system --ro-bind-try /proc/sys /proc/sys "
         "--bind /home/u/ws /home/u/ws --ro-bind /home/u/ws/.agent /home/u/ws/.agent "
         "--tmpfs /home/u/.config/ringi "
         "--remount-ro /run --remount-ro /home/u/.config/ringi "
@@ -350,13 +356,12 @@ def test_what_is_hidden_in_something_hidden_is_not_named():
 
 def test_a_link_is_hidden_where_it_leads(place: Place):
     (place.base / "link").symlink_to(place.state)
-    chosen = sandbox.mounts_of(place.root, (place.base / "link", place.base / "nowhere"))
-    # Below /tmp there is nothing to be seen anyway, except the workspace.
-    assert not sees(chosen, place.state / "ringi.db")
-    assert sees(chosen, place.root)
-    assert Mount(place.root / ".agent", How.READ) in chosen
+    found = hidden(place.environment, (place.base / "link", place.base / "nowhere"))
+    assert place.state in found.folders
+    assert place.base / "nowhere" not in found.folders
+    assert kept_of(place.root) == (place.root / ".agent",)
     shutil.rmtree(place.root / ".agent")
-    assert place.root / ".agent" not in [mount.path for mount in sandbox.mounts_of(place.root, ())]
+    assert kept_of(place.root) == ()
 
 
 # In the sandbox

@@ -7,8 +7,9 @@ import pytest
 
 from ringi.errors import StorageFailed
 from ringi.process.capture import last
+from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_run import SCRATCH, CopyRun, Invocation, ScratchCopies, Touched
+from ringi.workspace.copy_run import SCRATCH, CopyRun, ScratchCopies, Touched
 from ringi.workspace.places import Places, places_of
 from tests.helpers import environment_of
 

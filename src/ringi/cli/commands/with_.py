@@ -280,6 +280,9 @@ def _tell_sandbox(ui: Ui, sandbox: AgentSandbox, writable: Sequence[Path]) -> No
         ui.line(Text("In a sandbox: it can write to its copy, a /tmp of its own, {places}.", places=places))
     else:
         ui.line(Text("In a sandbox: it can write to its copy and a /tmp of its own."))
+    if not sandbox.scoped:
+        text = Text("It can reach sockets that have no file, such as an X server's: ringi doctor")
+        ui.line(text, style="yellow", indent=2)
 
 
 def _tell_resumption(ui: Ui, copy: WorkCopy, resumption: Resumption) -> None:
