@@ -11,6 +11,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NewerVersion          written by a later version of the program
 │   ├── LedgerUpgraded        a later version migrated the ledger that this process has open
 │   ├── CopyFailed            the work copy could not be made or read
+│   │   └── WorkKept          an agent's work could not become a plan yet
 │   ├── ExecutionAborted      an execution stopped before its end
 │   ├── CommitFailed          the files are written, but not committed
 │   ├── RevertFailed          the files are restored, but the plan's commit is not reverted
@@ -85,6 +86,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotTogether           plans that must be approved one by one
 │   ├── NoSandbox             a command must run in a sandbox, and there is none
 │   ├── NoCommit              nothing can be committed here
+│   ├── TooManyFiles          an agent changed more than one plan can hold
 │   ├── NotLocal              a server that others could reach
 │   ├── NotTaken              a person's text that the plan cannot take
 │   ├── NotYours              a plan that somebody else proposed
@@ -194,7 +196,13 @@ class LedgerUpgraded(Failed):
 class CopyFailed(Failed):
     code = "copy_failed"
     message = "The work copy cannot be used: {why}"
-    hint = "Your files were not touched. Run the same command again."
+    hint = "Your files were not touched. Free some space or fix the cause, then run the same command again."
+
+
+class WorkKept(CopyFailed):
+    code = "work_kept"
+    message = "The agent's work is not a plan yet: {why}"
+    hint = "It is kept in {path}. Free some space or fix the cause, then run: ringi doctor --repair"
 
 
 class ExecutionAborted(Failed):
@@ -653,6 +661,15 @@ class NoCommit(Refused):
     code = "no_commit"
     message = "It cannot be committed: {why}"
     hint = "Fix that, or leave out --commit: the files change and nothing is staged."
+
+
+class TooManyFiles(Refused):
+    code = "too_many_files"
+    message = "The agent's work is not a plan yet: {why}"
+    hint = (
+        "It is kept in {path}. Delete there what is no part of the change, or list it in .gitignore there; "
+        "then run: ringi doctor --repair"
+    )
 
 
 class NotLocal(Refused):

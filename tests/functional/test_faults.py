@@ -4,7 +4,6 @@ import os
 import random
 import resource
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from ringi.api.doctor import doctor_of
 from ringi.domain.plan import PlanStatus
 from ringi.errors import LedgerCorrupt, RingiError, StorageFailed
 from ringi.usecases.doctor import REPAIR, Finding, Mark
+from tests.functional.disks import PAGE, fill, small_disk
 from tests.helpers import (
     NOBODY,
     approve,
@@ -33,7 +33,6 @@ from tests.helpers import (
     write,
 )
 
-PAGE = 4096
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "header": lambda data: b"not a database at all!" + data[22:],
     "middle page": lambda data: data[: 3 * PAGE] + b"\xa5" * PAGE + data[4 * PAGE :],
@@ -54,7 +53,7 @@ def mend(tmp_path: Path) -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(text) for text in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
+    return [str(one.text) for one in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
 
 
 @pytest.fixture
@@ -150,33 +149,6 @@ def test_an_empty_file_in_its_place_is_an_empty_ledger_that_doctor_notices(tmp_p
 
 
 # --- a full disk ----------------------------------------------------------------------------------
-
-
-@contextmanager
-def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    folder.mkdir()
-    options = f"size={kilobytes}k,mode=777"
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "none", folder], check=False, capture_output=True
-    )
-    if done.returncode != 0:
-        pytest.skip("a small disk cannot be mounted here")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-
-
-def fill(folder: Path, free: int) -> Path:
-    """Leave so many bytes; deleting the file frees the disk again."""
-    path = folder / "filler"
-    with path.open("wb", buffering=0) as file:
-        with suppress(OSError):
-            while True:
-                file.write(bytes(PAGE))
-        size = file.tell()
-        file.truncate(max(0, size - free))
-    return path
 
 
 STEPS: dict[str, Callable[..., object]] = {

@@ -203,7 +203,7 @@ def test_an_agent_at_work_again_is_no_longer_sent_back(desk: Desk) -> None:
 def test_work_that_was_cut_off(desk: Desk, start: str | None) -> None:
     copied(desk.root, supervisor=start and {"pid": os.getpid(), "start": start})
     shown = desk.run().stdout
-    assert "claude was interrupted" in shown
+    assert "The work of claude is not a plan yet." in shown
     assert "→ ringi doctor --repair" in shown
     assert desk.json()["sessions"][0]["running"] is False
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from ringi.store.connection import connect
 from ringi.store.migrations import MIGRATIONS
 from ringi.workspace.places import places_of
-from tests.functional.desk import RINGI, Desk, Terminal
+from tests.functional.desk import MENU, RINGI, Desk, Terminal
 from tests.functional.mcp_desk import RawClient, approve, talks
 
 talk = talks
@@ -324,3 +324,65 @@ def test_an_early_end_and_a_greeting_that_is_not_the_first_message(talk):
     assert client.greet() == first
     assert client.fine("plan_list")["plans"] == []
     assert client.end() == 0
+
+
+def test_a_conflict_with_the_user_is_open(talk, repo: Path):
+    """What an agent reads is said to the agent, and each next step leads on."""
+    lines = "".join(f"line {number}\n" for number in range(1, 21))
+    path = repo / "lines.txt"
+    path.write_text(lines)
+
+    def spec(line: str) -> dict[str, str]:
+        content = path.read_text().replace("line 3\n", line).replace("mine\n", line)
+        return {"kind": "write", "path": "lines.txt", "content": content}
+
+    client = talk()
+    client.greet()
+    name = client.waiting_plan(spec("agent\n"))
+    path.write_text(lines.replace("line 3\n", "mine\n"))
+    found = [{"spec_id": "s1", "path": "lines.txt", "line": 3, "kind": "text"}]
+    for tool in ("plan_get_state", "plan_preview"):
+        result = client.call(tool, plan_id=name)
+        told, words = result["structuredContent"], result["content"][0]["text"]
+        assert told["conflicts"] == found
+        assert "! conflict in lines.txt:3: your user changed it too" in words
+        # Asking for an approval is refused now, so it is not the next step.
+        assert "plan_request_approval" not in told["next_step"]
+        assert "plan_set_action_specs" in told["next_step"]
+        assert f"ringi review {name}" in told["next_step"]
+    asked = client.refused("plan_request_approval", plan_id=name)
+    assert (asked["code"], "plan_set_action_specs" in asked["hint"]) == ("stale", True)
+    assert client.refused("plan_execute", plan_id=name)["code"] == "not_approved"
+    waited = client.fine("plan_wait", plan_id=name, seconds=0)
+    assert (waited["outcome"], f"ringi review {name}" in waited["next_step"]) == (None, True)
+    assert path.read_text() == lines.replace("line 3\n", "mine\n")
+    # The agent reads the file again and keeps what the user wrote.
+    assert client.fine("plan_set_action_specs", plan_id=name, specs=[spec("mine and agent\n")])["ok"]
+    now = client.fine("plan_get_state", plan_id=name)
+    assert (now["conflicts"], "plan_request_approval" in now["next_step"]) == ([], True)
+    client.fine("plan_request_approval", plan_id=name)
+    approve(repo, name)
+    assert client.fine("plan_wait", plan_id=name, seconds=30)["outcome"] == "approved"
+    client.fine("plan_execute", plan_id=name)
+    assert path.read_text() == lines.replace("line 3\n", "mine and agent\n")
+
+
+def test_the_user_decides_a_conflict_while_the_agent_waits(talk, repo: Path):
+    path = repo / "lines.txt"
+    path.write_text("one\ntwo\nthree\n")
+    client = talk()
+    client.greet()
+    content = "one\nagent\nthree\n"
+    name = client.waiting_plan({"kind": "write", "path": "lines.txt", "content": content})
+    path.write_text("one\nmine\nthree\n")
+    waiting = client.begin("plan_wait", plan_id=name, seconds=60)
+    with Terminal(repo, ["review", name, "--plain"], {}) as terminal:
+        terminal.answer(MENU, ">")
+        terminal.answer(MENU, "a")
+        assert terminal.end()[0] == 0
+    first = client.hear(waiting)["result"]["structuredContent"]
+    assert first["version"] == 2
+    while client.fine("plan_wait", plan_id=name, seconds=30)["call_again"]:
+        pass
+    assert client.fine("plan_get_state", plan_id=name)["status"] == "completed"
+    assert path.read_text() == content

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -188,3 +189,64 @@ def test_at_a_terminal_an_agent_starts_as_it_was_typed(home: HomeDesk, name: str
     code, rest = terminal.end()
     assert code == 0, rest
     assert _ran(home) == [name, "--model", "two", "fix it"]
+
+
+def few_files(desk: Desk) -> None:
+    (desk.root / ".agent").mkdir(exist_ok=True)
+    (desk.root / ".agent/config.yaml").write_text("limits:\n  max_specs: 3\n")
+
+
+MANY = "mkdir out; for n in 1 2 3 4; do echo $n > out/$n; done; echo mine > mine.txt"
+
+
+@pytest.mark.parametrize("way", ["deleted", "ignored"])
+def test_more_files_than_a_plan_can_have_stay_in_the_copy(home: HomeDesk, way: str) -> None:
+    few_files(home)
+    with untouched(home.root):
+        done = home.process("with", "--check", "false", "--", "sh", "-c", MANY)
+    assert done.returncode == 6
+    assert "it changes 5 files, a plan can have 3; 4 are in out/" in done.stderr
+    assert "ringi doctor --repair" in done.stderr
+    assert "ringi review" not in told(done)
+    assert home.json("list") == []
+    (tree,) = home.home.glob(".cache/ringi/work/*/*/tree")
+    assert str(tree) in done.stderr
+    again = home.process("doctor", "--repair")
+    assert (again.returncode, "4 are in out/" in again.stdout, "fixed:" in again.stdout) == (1, True, False)
+    assert "The work of sh is not a plan yet." in home.process().stdout
+    if way == "deleted":
+        shutil.rmtree(tree / "out")
+    else:
+        (tree / ".gitignore").write_text("out/\n")
+    assert "became plan p1" in home.process("doctor", "--repair").stdout
+    expected = ["mine.txt"] if way == "deleted" else [".gitignore", "mine.txt"]
+    assert home.json("show", "p1")["state"]["previews"]["files"] == expected
+
+
+def test_a_resumed_agent_with_too_many_files_leaves_the_plan_as_it_is(home: HomeDesk) -> None:
+    few_files(home)
+    home.program("agent", f"#!/bin/sh\nif [ -e first.txt ]; then {MANY}; else echo 1 > first.txt; fi\n")
+    assert home.process("with", "agent").returncode == 0
+    resumed = home.process("with", "--resume", "p1")
+    assert resumed.returncode == 6
+    assert "it changes 6 files, a plan can have 3" in resumed.stderr
+    assert home.json("show", "p1")["state"]["previews"]["files"] == ["first.txt"]
+
+
+def test_a_branch_with_more_files_than_a_plan_can_have_is_refused(home: HomeDesk, tmp_path: Path) -> None:
+    few_files(home)
+    home.git("checkout", "-q", "-b", "many")
+    subprocess.run(["sh", "-c", MANY], cwd=home.root, check=True)
+    home.git("add", "out", "mine.txt")
+    home.git("-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "many")
+    patch = tmp_path / "many.patch"
+    patch.write_text(home.git("diff", "HEAD~1"))
+    home.git("checkout", "-q", "-")
+    done = home.process("review", "many")
+    assert done.returncode == 2
+    assert "it changes 5 files, a plan can have 3; 4 are in out/" in done.stderr
+    assert "ringi review START..END" in done.stderr
+    done = home.process("propose", "--patch", str(patch))
+    assert done.returncode == 6
+    assert "there are 5 specs, 3 are allowed: make several plans of them" in done.stderr
+    assert home.json("list") == []

@@ -171,7 +171,8 @@ def _sent_back(app: App, plan_id: str) -> PlanRef | None:
         ref = app.plans.ref(plan_id)
     except NotFound:
         return None
-    return ref if ref.status is PlanStatus.PROPOSED and not ref.superseded else None
+    # Without files nobody has seen it: making the plan was interrupted.
+    return ref if ref.status is PlanStatus.PROPOSED and ref.files and not ref.superseded else None
 
 
 def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
@@ -217,7 +218,7 @@ def _show_session(app: App, session: Session) -> None:
         )
         app.ui.line(line)
     else:
-        line = Text("{agent} was interrupted; its work is not a plan yet.", agent=session.agent)
+        line = Text("The work of {agent} is not a plan yet.", agent=session.agent)
         app.ui.line(line, style="yellow")
         app.ui.next_step("ringi doctor --repair")
 

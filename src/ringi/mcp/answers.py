@@ -220,7 +220,16 @@ def state(document: PlanDocument, name: str, conflicts: tuple[Conflict, ...] = (
         executions=now.executions,
         amended_from=now.amended_from,
         conflicts=conflicts,
-        next_step=step_after(now.status, has_specs=bool(now.action_specs)),
+        next_step=_decide(name) if conflicts else step_after(now.status, has_specs=bool(now.action_specs)),
+    )
+
+
+def _decide(name: str) -> str:
+    """Nobody can be asked to approve a plan with open conflicts."""
+    return (
+        "Your user changed the same places. Read these files again and set specs that keep what they wrote: "
+        "plan_set_action_specs. Or they decide it in a terminal of their own while you call plan_wait: "
+        f"{review_command(name)}"
     )
 
 
@@ -246,6 +255,7 @@ def preview(found: PlanPreview, name: str, status: PlanStatus) -> Preview:
             )
         )
     resource, step = f"{PLANS}/{name}/diff", step_after(status, has_specs=bool(found.diffs))
+    step = _decide(name) if found.conflicts else step
     cut = any(part.cut for part in parts)
     return Preview(
         files=found.files,

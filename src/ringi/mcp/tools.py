@@ -13,7 +13,7 @@ from ringi.views import words
 from ringi.views.answer import said_lines
 from ringi.views.approval import BY_GRANT
 from ringi.views.lines import line
-from ringi.views.plan import brief_lines, brief_spec_lines, conflict_lines, issue_lines
+from ringi.views.plan import brief_conflict_lines, brief_lines, brief_spec_lines, issue_lines
 from ringi.views.result import end_line, result_lines
 from ringi.views.waiting import plan_line
 
@@ -152,7 +152,7 @@ def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> An
     conflicts = workspace.plan.conflicts(given.plan_id)
     lines = [
         *brief_lines(name, stored.document),
-        *conflict_lines(conflicts, stored.document.plan.proposer),
+        *brief_conflict_lines(conflicts),
         *said_lines(state.feedback, state.comments or ()),
     ]
     found = answers.state(stored.document, name, conflicts)

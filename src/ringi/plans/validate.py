@@ -314,7 +314,11 @@ def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules, tree: Tree
         problems.append(Text("there are no specs"))
     if count > rules.max_specs:
         problems.append(
-            Text("there are {count} specs, {limit} are allowed", count=count, limit=rules.max_specs)
+            Text(
+                "there are {count} specs, {limit} are allowed: make several plans of them",
+                count=count,
+                limit=rules.max_specs,
+            )
         )
     return [*problems, *_clashes(specs), *_group_problems(specs), *embedded(specs, tree)]
 

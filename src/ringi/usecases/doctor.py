@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import NamedTuple
 
-from ringi.errors import LedgerCorrupt, NoChannel, RingiError
+from ringi.errors import LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
 from ringi.fs import OsFileSystem
 from ringi.ports import LedgerFiles
 from ringi.process import sandbox
@@ -79,27 +79,29 @@ class Doctor:
             findings.append(Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details)))
         return findings
 
-    def repair(self, take_copy: TakeCopy) -> Iterator[Text]:
-        """Fixes what it can, and yields what it did."""
+    def repair(self, take_copy: TakeCopy) -> Iterator[Finding]:
+        """Fixes what it can, and yields what it did and what it could not fix."""
         try:
             with self._opened() as workspace:
                 for _ in _ledger(workspace):
                     pass
         except LedgerCorrupt:
             for name in self._ledger_files.set_aside():
-                yield Text("the damaged ledger was kept as {path}", path=str(name))
+                yield _fixed(Text("the damaged ledger was kept as {path}", path=str(name)))
         with self._opened() as workspace:
             yield from _taken_in(workspace)
             if workspace.upkeep.differences():
                 workspace.upkeep.write_anew()
-                yield Text("the files in .agent were rebuilt")
-            yield from remove_settled(workspace)
+                yield _fixed(Text("the files in .agent were rebuilt"))
+            yield from map(_fixed, remove_settled(workspace))
             for copy in abandoned(workspace):
                 try:
-                    yield take_copy(workspace, copy)
+                    yield _fixed(take_copy(workspace, copy))
                 except RingiError as error:
                     # An unreadable copy must not stop the others.
-                    yield Text("{path}: {why}", path=str(copy.tree), why=_as_text(error))
+                    if not isinstance(error, TooManyFiles):
+                        error = WorkKept(why=_as_text(error), path=str(copy.tree))
+                    yield Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
 
     def adopt(self) -> Text:
         earlier = self._ledger_files.adopt()
@@ -136,6 +138,10 @@ class Doctor:
 
 def _as_text(error: RingiError) -> Text:
     return Text(error.message, **error.details)
+
+
+def _fixed(what: Text) -> Finding:
+    return Finding(Mark.GOOD, what)
 
 
 def _tools() -> Iterator[Finding]:
@@ -254,12 +260,18 @@ def _person(workspace: OpenWorkspace) -> Iterator[Finding]:
         yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
 
 
-def _taken_in(workspace: OpenWorkspace) -> Iterator[Text]:
+def _taken_in(workspace: OpenWorkspace) -> Iterator[Finding]:
     count, problems = restore_plans(workspace)
     if count:
-        yield Text("{count} plans came back from .agent as proposed; approvals do not come back", count=count)
-    yield from problems
-    count, problems = restore_sessions(workspace)
+        what = Text(
+            "{count} plans came back from .agent as proposed; approvals do not come back", count=count
+        )
+        yield _fixed(what)
+    count, more = restore_sessions(workspace)
     if count:
-        yield Text("{count} planning sessions came back from .agent; approvals do not come back", count=count)
-    yield from problems
+        what = Text(
+            "{count} planning sessions came back from .agent; approvals do not come back", count=count
+        )
+        yield _fixed(what)
+    for problem in (*problems, *more):
+        yield Finding(Mark.NOTE, problem)

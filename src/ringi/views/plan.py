@@ -125,9 +125,18 @@ def brief_lines(name: str, document: PlanDocument, preview: PlanPreview | None =
     yield from brief_spec_lines(state.action_specs, preview)
     yield from _standing_lines(document, preview.stale if preview else ())
     if preview:
-        yield from _meanwhile_lines(document, preview)
+        yield from brief_conflict_lines(preview.conflicts)
         yield from _obstacle_lines(document, preview)
+        if lost := _lost_lines(preview):
+            said = Text("! it deletes {count} lines that your user wrote meanwhile", count=lost)
+            yield line(said, Style.WARNING, indent=2)
     yield from map(_check_line, state.checks)
+
+
+def brief_conflict_lines(conflicts: Sequence[Conflict]) -> Iterator[Line]:
+    for conflict in conflicts[:_MOST_SPECS]:
+        said = Text("! conflict in {place}: your user changed it too", place=words.place(conflict))
+        yield line(said, Style.WARNING, indent=2)
 
 
 def brief_spec_lines(specs: Sequence[ActionSpecExt], preview: PlanPreview | None = None) -> Iterator[Line]:
@@ -267,17 +276,16 @@ def _standing_lines(document: PlanDocument, stale: Sequence[str]) -> Iterator[Li
 def _meanwhile_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:
     """What became of lines that the person wrote meanwhile."""
     if document.state.status in OPEN:
-        yield from conflict_lines(preview.conflicts, document.plan.proposer)
+        for conflict in preview.conflicts[:_MOST_SPECS]:
+            yield line(words.conflict(conflict, document.plan.proposer), Style.WARNING, indent=2)
     if document.state.merged_lines is not UNSET:
         yield line(words.merged(document.state.merged_lines), indent=2)
-    if lost := sum(sum(map(bool, part.your_lines)) for part in preview.diffs):
+    if lost := _lost_lines(preview):
         yield line(words.lost(lost), Style.WARNING, indent=2)
 
 
-def conflict_lines(conflicts: Sequence[Conflict], who: str) -> Iterator[Line]:
-    """What a person decides in a review."""
-    for conflict in conflicts[:_MOST_SPECS]:
-        yield line(words.conflict(conflict, who), Style.WARNING, indent=2)
+def _lost_lines(preview: PlanPreview) -> int:
+    return sum(sum(map(bool, part.your_lines)) for part in preview.diffs)
 
 
 def _obstacle_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Line]:

@@ -144,8 +144,11 @@ def merged(lines: int) -> Text:
 
 
 def conflict(found: Conflict, who: str) -> Text:
-    place = f"{found.path}:{found.line}" if found.line else found.path
-    return Text("! conflict in {place}: {why}", place=place, why=clash(found.kind, who))
+    return Text("! conflict in {place}: {why}", place=place(found), why=clash(found.kind, who))
+
+
+def place(found: Conflict) -> str:
+    return f"{found.path}:{found.line}" if found.line else found.path
 
 
 def _finding(subject: str) -> Text:

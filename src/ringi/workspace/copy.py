@@ -15,7 +15,7 @@ import msgspec
 
 from ringi.domain.base import Document, Versioned
 from ringi.domain.codec import pretty, trusted
-from ringi.errors import Busy, CopyFailed, NotFound, PathRefused, RingiError, StorageFailed
+from ringi.errors import Busy, CopyFailed, NotFound, PathRefused, RingiError, StorageFailed, TooManyFiles
 from ringi.fs import replace_file
 from ringi.process.ancestors import process_start
 from ringi.process.git import ABSENT, Git, TreeChange
@@ -31,7 +31,15 @@ from ringi.workspace.copy_layout import (
     make_repository,
     private_folder,
 )
-from ringi.workspace.difference import LARGEST_FILE, Difference, below, difference_of, too_large, unfit
+from ringi.workspace.difference import (
+    LARGEST_FILE,
+    Difference,
+    below,
+    difference_of,
+    too_large,
+    too_many,
+    unfit,
+)
 from ringi.workspace.private_git import OWN, Surroundings
 from ringi.workspace.shadow import Captured, CopyShadow, Shadow, doubt
 
@@ -261,7 +269,8 @@ class WorkCopy:
 
     # ------------------------------------------------------------------ what the agent left
 
-    def difference(self) -> Difference:
+    def difference(self, most: int | None = None) -> Difference:
+        """Raises TooManyFiles if more than `most` files differ."""
         if self.is_gone:
             raise CopyFailed(why=Text("its folder {folder} is gone", folder=self.tree))
         special = list(_special_files(self.tree, self.record.laid_at))
@@ -281,6 +290,8 @@ class WorkCopy:
                 left_out[path] = reason
             else:
                 wanted.append(change)
+        if most is not None and (why := too_many(wanted, most)):
+            raise TooManyFiles(why=why, path=str(self.tree))
         blobs = self.shadow.blobs(
             [change.oid for change in wanted if change.after != ABSENT]
             + [change.old_oid for change in wanted if change.before != ABSENT]

@@ -1,7 +1,8 @@
 """How two trees differ, as far as a plan can hold it; the rest by name, with the reason."""
 
 import os
-from collections.abc import Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.errors import PathRefused
@@ -12,6 +13,7 @@ from ringi.workspace.paths import normalise
 LARGEST_FILE: Final = 64 * 1024 * 1024
 REPOSITORY: Final = "160000"
 """The mode of a repository inside another."""
+_NEARLY_ALL: Final = 0.9
 _REGULAR: Final = frozenset(["100644", "100755"])
 
 
@@ -72,6 +74,39 @@ def too_large(size: int) -> Text | None:
     if size <= LARGEST_FILE:
         return None
     return Text("it has {size} bytes, {limit} are allowed", size=size, limit=LARGEST_FILE)
+
+
+def too_many(changes: Sequence[TreeChange], most: int) -> Text | None:
+    """Why no plan can hold so many changes, with the folder that most of them are in."""
+    count = len(changes) - _moved(changes)
+    if count <= most:
+        return None
+    folder, part = _crowded([os.fsdecode(change.path) for change in changes])
+    if not folder:
+        return Text("it changes {count} files, a plan can have {limit}", count=count, limit=most)
+    return Text(
+        "it changes {count} files, a plan can have {limit}; {part} are in {folder}/",
+        count=count, limit=most, part=part, folder=folder,
+    )  # fmt: skip
+
+
+def _moved(changes: Sequence[TreeChange]) -> int:
+    """Files that only have another path now: two changes of the tree, and one of a plan."""
+    gone = Counter(change.old_oid for change in changes if change.after == ABSENT)
+    new = Counter(change.oid for change in changes if change.before == ABSENT)
+    return (gone & new).total()
+
+
+def _crowded(paths: Sequence[str]) -> tuple[str, int]:
+    """The deepest folder that has nearly all of the files, or the one at the top that has most."""
+    found, part, depth = "", 0, 0
+    while True:
+        depth += 1
+        heads = Counter("/".join(parts[:depth]) for path in paths if len(parts := path.split("/")) > depth)
+        head, count = max(heads.items(), key=lambda item: item[1], default=("", 0))
+        if not head or (depth > 1 and count < _NEARLY_ALL * len(paths)):
+            return found, part
+        found, part = head, count
 
 
 def below(path: str, names: Container[str]) -> bool:

@@ -25,7 +25,15 @@ from ringi.process.git import (
     tree_changes,
 )
 from ringi.text import Text
-from ringi.workspace.difference import REPOSITORY, Difference, below, difference_of, too_large, unfit
+from ringi.workspace.difference import (
+    REPOSITORY,
+    Difference,
+    below,
+    difference_of,
+    too_large,
+    too_many,
+    unfit,
+)
 from ringi.workspace.private_git import OWN
 from ringi.workspace.shadow import Captured, Shadow
 
@@ -309,8 +317,7 @@ class Revisions:
                 left_out[path] = why
             else:
                 wanted.append(change)
-        if len(wanted) > most:
-            why = Text("it changes {count} files, {limit} are allowed", count=len(wanted), limit=most)
+        if why := too_many(wanted, most):
             raise Unreviewable(name=revision.label, why=why, command="ringi review START..END")
         left_out |= dict.fromkeys(revision.captured.unreadable if revision.captured else (), _UNREADABLE)
         left_out |= _large(history.git, wanted) | _not_here(self._repository, self._root, wanted)

@@ -200,7 +200,10 @@ def test_modes(root: Path):
         ([create("n", "x"), create("n/m", "y")], "n/m: n is to be a file and a folder at once"),
         ([create("n/m/o", "x"), create("n", "y")], "n/m/o: n is to be a file and a folder at once"),
         ([], "there are no specs"),
-        ([create(str(n), "x") for n in range(6)], "there are 6 specs, 5 are allowed"),
+        (
+            [create(str(n), "x") for n in range(6)],
+            "there are 6 specs, 5 are allowed: make several plans of them",
+        ),
     ],
     ids=str,
 )

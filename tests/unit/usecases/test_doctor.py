@@ -39,7 +39,7 @@ def mended(tmp_path: Path, root: str = "ws") -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(text) for text in doctor_of(tmp_path / root, environment_of(tmp_path)).repair(no_copy)]
+    return [str(one.text) for one in doctor_of(tmp_path / root, environment_of(tmp_path)).repair(no_copy)]
 
 
 def database(tmp_path: Path) -> Path:

@@ -38,7 +38,7 @@ def mended(tmp_path: Path) -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(text) for text in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
+    return [str(one.text) for one in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
 
 
 def file_of(tmp_path: Path, session_id: str = ONE) -> Path:

@@ -508,7 +508,7 @@ def test_too_many(repo: Path, tmp_path: Path) -> None:
     make_files(repo, {".agent/config.yaml": "limits:\n  max_specs: 3\n"})
     with open_workspace(repo, environment=environment_of(tmp_path), person=Person()) as workspace:
         branch(workspace, {f"{number}.txt": "x\n" for number in range(4)})
-        with pytest.raises(Unreviewable, match="it changes 4 files, 3 are allowed"):
+        with pytest.raises(Unreviewable, match="it changes 4 files, a plan can have 3"):
             take(workspace)
         assert not workspace.plan.list()
 

@@ -28,9 +28,14 @@ def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool) -> None:
         app.ui.line(helper.accept_backup(), style="green")
     if adopt:
         app.ui.line(helper.adopt(), style="green")
+    failed = False
     if repair:
-        for done in helper.repair(lambda workspace, copy: _take(app, workspace, copy)):
-            app.ui.line(Text("fixed: {what}", what=done), style="green")
+        for finding in helper.repair(lambda workspace, copy: _take(app, workspace, copy)):
+            if finding.mark is Mark.GOOD:
+                app.ui.line(Text("fixed: {what}", what=finding.text), style="green")
+            else:
+                show_finding(app, finding)
+                failed = failed or finding.mark is Mark.BAD
     findings = helper.examine()
     if app.ui.as_json:
         app.ui.document(
@@ -42,7 +47,7 @@ def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool) -> None:
     else:
         for finding in findings:
             show_finding(app, finding)
-    if any(finding.mark is Mark.BAD for finding in findings):
+    if failed or any(finding.mark is Mark.BAD for finding in findings):
         raise click.exceptions.Exit(1)
 
 

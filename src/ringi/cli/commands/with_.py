@@ -19,7 +19,7 @@ from ringi.cli.plan_names import PLAN
 from ringi.cli.taken import document_of, tell_left_out, tell_plan
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanStatus
-from ringi.errors import CheckFailed, Interrupted, NoSuchProgram, NothingToDo
+from ringi.errors import CheckFailed, Failed, Interrupted, NoSuchProgram, NothingToDo, TooManyFiles, WorkKept
 from ringi.integrations.notify import notify
 from ringi.process.program import from_here, in_copy, program_of
 from ringi.process.terminal import Ended, somebody_types
@@ -167,10 +167,17 @@ class _Session:
         try:
             ended = self._run(copy, argv, resumption)
             taken = self._take(copy, command, checks, ended)
-        except NoSuchProgram:
+        except (NoSuchProgram, TooManyFiles):
             raise
+        except Failed as error:
+            if not _tell_cut_off(ui, app.workspace, copy):
+                raise
+            why = Text(error.message, **error.details)
+            raise WorkKept(why=why, path=str(copy.tree)) from error
         except BaseException:
-            _tell_cut_off(ui, app.workspace, copy)
+            if _tell_cut_off(ui, app.workspace, copy):
+                ui.line(Text("The agent's copy is kept: {path}", path=str(copy.tree)), style="yellow")
+                ui.next_step("ringi doctor --repair")
             raise
         if taken.plan is None and not taken.left_out:
             copy.remove(wait=False)
@@ -342,24 +349,23 @@ def _tell_taken(ui: Ui, copy: WorkCopy, taken: Taken) -> None:
 
 def _tell_abandoned(ui: Ui, copies: Sequence[WorkCopy]) -> None:
     for copy in copies:
-        line = Text("! the work of an interrupted agent is not a plan yet: {path}", path=str(copy.tree))
+        line = Text("! an agent's work is not a plan yet: {path}", path=str(copy.tree))
         ui.line(line, style="yellow")
     if copies:
         ui.line(Text("Resume it: {command}", command="ringi with --resume"), indent=2)
         ui.line(Text("Or make it a plan: {command}", command="ringi doctor --repair"), indent=2)
 
 
-def _tell_cut_off(ui: Ui, workspace: Workspace, copy: WorkCopy) -> None:
-    """Something failed after the agent had worked; say where its work is."""
+def _tell_cut_off(ui: Ui, workspace: Workspace, copy: WorkCopy) -> bool:
+    """Something failed after the agent had worked. True if its work is in the copy alone."""
     if copy.is_gone:  # the command deleted it
         if copy.folder.is_dir() and not copy.record.plan_id:
             copy.remove()
-        return
+        return False
     plan = plan_of(workspace, copy) if copy.record.taken else None
     if plan is not None:
         line = Text("The work is in {plan}; what came after was interrupted.", plan=plan.name)
         ui.line(line, style="yellow")
         ui.next_step(f"ringi review {plan.name}")
-        return
-    ui.line(Text("The agent's copy is kept: {path}", path=str(copy.tree)), style="yellow")
-    ui.next_step("ringi doctor --repair")
+        return False
+    return True
