@@ -11,11 +11,11 @@ request. After its last step a script says DONE, and so does a model without a s
 
 import itertools
 import json
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
+
+from tests.fakes.loopback import Handler, Loopback
 
 DONE = "That is all, says the scripted model."
 # What agents tell a model in a person's name: the folder, the date, reminders, rules of the project.
@@ -51,30 +51,16 @@ Step = Call | Say
 Script = Sequence[Step | Callable[[Asked], Step]]
 
 
-class ScriptedModel:
+class ScriptedModel(Loopback):
     def __init__(self, scripts: Mapping[str, Script]) -> None:
+        super().__init__()
         self._scripts = scripts
         self.asked: list[Asked] = []
         self.unknown: list[str] = []
         """Paths that no protocol of ours has."""
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.model = self
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        )
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+    def handler(self, *given: Any) -> Handler:
+        return _Handler(self, *given)
 
     @property
     def turns(self) -> list[Asked]:
@@ -295,48 +281,38 @@ class Gemini(Protocol):
         yield "", self.whole(body, step, number)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    model: ScriptedModel
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """An agent that goes away in the middle of an answer is none of ours."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _Server
+class _Handler(Handler):
     numbers = itertools.count(1)
 
-    def log_message(self, *_: object) -> None:
-        pass
+    def __init__(self, model: ScriptedModel, *given: Any) -> None:
+        self._model = model
+        super().__init__(*given)
 
-    def do_HEAD(self) -> None:
+    def do_HEAD(self) -> None:  # noqa: N802  # the name that http.server calls
         self._json({})
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
         if self.path.partition("?")[0].endswith("/models"):
             self._json({"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []})
         else:
             self._json({"error": "there is no such page"}, 404)
 
-    def do_POST(self) -> None:
-        text = self._body().decode()
+    def do_POST(self) -> None:  # noqa: N802  # the name that http.server calls
+        text = self.body().decode()
         path = self.path.partition("?")[0]
         if path.endswith(("/count_tokens", ":countTokens")):
             self._json({"input_tokens": 10, "totalTokens": 10})
             return
         protocol = _protocol(path)
         if protocol is None:
-            self.server.model.unknown.append(path)
+            self._model.unknown.append(path)
             self._json({})
             return
         body = json.loads(text)
         if protocol.name == "gemini":
             body["model"] = path.rpartition("/")[2].partition(":")[0]
         try:
-            step = self.server.model.step(protocol.read(body, text))
+            step = self._model.step(protocol.read(body, text))
             protocol.whole(body, step, 0)
         except LookupError as error:
             step = Say(str(error))
@@ -346,24 +322,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json(protocol.whole(body, step, number))
 
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        pieces = []
-        while size := int(self.rfile.readline().strip() or b"0", 16):
-            pieces.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(pieces)
-
     def _json(self, document: Any, code: int = 200) -> None:
-        data = json.dumps(document).encode()
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
+        self.whole(code, "application/json", json.dumps(document).encode())
 
     def _stream(self, events: Iterator[tuple[str, Any]]) -> None:
         self.send_response(200)

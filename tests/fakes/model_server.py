@@ -14,8 +14,9 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
+
+from tests.fakes.loopback import Handler, Loopback
 
 OPENAI_KEY = "sk-openai-0123456789abcdef"
 ANTHROPIC_KEY = "sk-ant-0123456789abcdef"
@@ -131,32 +132,17 @@ Step = Say | Refuse | Status | ErrorInStream | Cut | Slowly | Never | Huge | Gar
 Script = Step | Callable[[Request], Any]
 
 
-class ModelServer:
+class ModelServer(Loopback):
+    """OpenAI wants `url + "/v1"`, Anthropic and Ollama the `url` as it is."""
+
     def __init__(self, script: Sequence[Script] | Callable[[Request], Any]) -> None:
+        super().__init__()
         self._script = list(script) if isinstance(script, Sequence) else [script]
         self._lock = threading.Lock()
         self.requests: list[Request] = []
-        self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.model = self
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        )
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        """Without /v1: for Anthropic and Ollama as it is; OpenAI wants `url + "/v1"`."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+    def handler(self, *given: Any) -> Handler:
+        return _Handler(self, *given)
 
     def environment(self) -> dict[str, str]:
         return {
@@ -171,10 +157,6 @@ class ModelServer:
     def prompt_tokens(self) -> int:
         return sum(request.prompt_tokens for request in self.requests)
 
-    @property
-    def open_connections(self) -> int:
-        return self._server.open_connections
-
     def step(self, request: Request) -> Step:
         with self._lock:
             number = len(self.requests)
@@ -185,41 +167,15 @@ class ModelServer:
         return step if isinstance(step, Step) else Say(step)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    model: ModelServer
-
-    def __init__(self, *given: Any) -> None:
-        self.open_connections = 0
-        self._counting = threading.Lock()
+class _Handler(Handler):
+    def __init__(self, model: ModelServer, *given: Any) -> None:
+        self._model = model
         super().__init__(*given)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        with self._counting:
-            self.open_connections += 1
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            with self._counting:
-                self.open_connections -= 1
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is what the tests are about."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # else every answer takes 40 ms
-    server: _Server
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_POST(self) -> None:
-        data = self.rfile.read(int(self.headers["Content-Length"]))
+    def do_POST(self) -> None:  # noqa: N802  # the name that http.server calls
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.path, headers, json.loads(data))
-        step = self.server.model.step(request)
+        request = Request(self.path, headers, json.loads(self.body()))
+        step = self._model.step(request)
         voice = _OpenAI() if request.is_openai else _Anthropic()
         voice.prompt_tokens = request.prompt_tokens
         match step:
@@ -228,11 +184,11 @@ class _Handler(BaseHTTPRequestHandler):
             case Never():
                 self._wait_for_the_end()
             case Garbage(data=data, content_type=kind, packed=packed):
-                self._whole(200, kind, data, {"Content-Encoding": packed} if packed else None)
+                self.whole(200, kind, data, {"Content-Encoding": packed} if packed else None)
             case _ if request.body.get("stream"):
                 self._stream(step, voice)
             case _:
-                self._whole(200, "application/json", json.dumps(voice.whole(step)).encode())
+                self.whole(200, "application/json", json.dumps(voice.whole(step)).encode())
 
     def _status(self, step: Status, request: Request, voice: Any) -> None:
         key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix(
@@ -240,16 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
         words = step.words.replace("{key}", key)
         more = {"Retry-After": step.retry_after} if step.retry_after else {}
-        self._whole(step.code, "application/json", json.dumps(voice.error(words, step.kind)).encode(), more)
-
-    def _whole(self, code: int, kind: str, data: bytes, more: Mapping[str, str] | None = None) -> None:
-        self.send_response(code)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in (more or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
+        self.whole(step.code, "application/json", json.dumps(voice.error(words, step.kind)).encode(), more)
 
     def _stream(self, step: Step, voice: Any) -> None:
         if isinstance(step, Cut) and step.pieces == 0:
@@ -266,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
             if isinstance(step, Slowly):
                 for byte in event:
                     self._chunk(bytes([byte]))
-                    if self.server.model.closing.wait(step.seconds):
+                    if self._model.closing.wait(step.seconds):
                         return
             else:
                 self._chunk(event)
@@ -286,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _wait_for_the_end(self) -> None:
         """Of the server, or of the client's patience."""
         self.connection.settimeout(0.02)
-        while not self.server.model.closing.is_set():
+        while not self._model.closing.is_set():
             try:
                 if not self.connection.recv(1):
                     break

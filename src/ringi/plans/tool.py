@@ -257,9 +257,6 @@ class PlanTool:
             instead_of=instead_of,
         )
 
-    def remove_comment(self, plan_id: str, given: LineComment, *, seen: PlanDocument | None = None) -> None:
-        answer.remove_comment(self._services, self._id(plan_id), given, seen=seen)
-
     def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
         """Asks for a commit of what the plan writes, with this message; None withdraws it.
 

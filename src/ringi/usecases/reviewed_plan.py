@@ -36,6 +36,7 @@ from ringi.errors import (
     Superseded,
 )
 from ringi.patching.patch import Hunk
+from ringi.plans import answer
 from ringi.plans.commit import announced
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, packed, rendering
 from ringi.plans.merge import (
@@ -210,7 +211,7 @@ def comment(
 
 
 def remove_comment(plan: ReviewedPlan, given: LineComment) -> None:
-    plan.tool.remove_comment(plan.plan_id, given, seen=plan.document)
+    answer.remove_comment(plan.services, plan.plan_id, given, seen=plan.document)
     plan.require_as_shown()
 
 

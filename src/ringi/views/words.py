@@ -21,7 +21,6 @@ from ringi.domain.plan import (
 )
 from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason
 from ringi.errors import NoSandbox
-from ringi.policy.scripts import CODES
 from ringi.text import Text
 from ringi.views.lines import Style
 
@@ -89,9 +88,15 @@ def reason(path: str, given: RiskReason) -> Text:
         return words(path, subject)
     if given.code is RiskCode.CRITICAL_FILE:
         return Text("{path} is {what}", path=path, what=CATEGORY[Category(subject)])
-    if given.code in CODES.values() and not subject.startswith(tuple(map(str, CODES))):
+    if given.code in {RiskCode.LOOKALIKES, RiskCode.MIXED_SCRIPTS} and not _is_strange_word(subject):
         return Text("the name {path} mixes letters of several alphabets", path=subject)
     return Text("{path} gets {what}", path=path, what=_finding(subject))
+
+
+def _is_strange_word(subject: str) -> bool:
+    from ringi.policy.scripts import CODES  # noqa: PLC0415  # tables of letters that few plans need
+
+    return subject.startswith(tuple(map(str, CODES)))
 
 
 def lost(count: int) -> Text:
