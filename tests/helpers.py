@@ -16,8 +16,10 @@ from typing import Final
 
 from ringi.api import Workspace, open_workspace
 from ringi.approvals.grant import Grants
+from ringi.approvals.signers import digest_of
 from ringi.domain.approval import ApprovalRequest, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
+from ringi.domain.signers import RequiredProof
 from ringi.plans.tool import PlanTool
 from ringi.store.ledger import Ledger
 from ringi.text import Text
@@ -44,8 +46,22 @@ class Person:
     def name(self) -> str:
         return "/dev/pts/7"
 
+    def since(self) -> str:
+        return ""
+
     def user(self) -> str:
         return "hanako"
+
+
+def accept_signers(workspace: Workspace, proof: RequiredProof | None = None) -> None:
+    """As a person does with `ringi signers --accept`."""
+    subject = workspace.signers.draft(lists=True, proof=proof)
+    workspace.signers.accept(subject, "hanako", TypedAnswer(digest_of(subject), "y"))
+
+
+def accept_signers_in(root: Path) -> None:
+    with open_workspace(root, person=Person()) as workspace:
+        accept_signers(workspace)
 
 
 class SetClock:

@@ -20,6 +20,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NoPort                a port that cannot be used
 │   ├── NotProven             what was carried out is not what was approved
 │   ├── LogBroken             the log was changed
+│   ├── SignersForged         the ledger's list of signers was changed
 │   ├── SessionFailed         a planning session stopped; it can be resumed
 │   ├── ModelFailed           a language model gave no usable answer
 │   │   ├── ModelRejected     its service refused the call: the key, the name, the request
@@ -80,8 +81,12 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── WrongAnswer           typed for something else, or not what was asked
 │   ├── SignatureRefused      a signature that proves nothing
 │   │   ├── UnlistedKey       by a key that nobody listed
+│   │   │   └── UnacceptedList  a line that does not count in this workspace
+│   │   ├── SignatureNeeded   a typed answer, where only a signature counts
+│   │   │   └── SignerNeeded  it changes whose signatures count
 │   │   ├── WrongNamespace    made for another purpose than an approval
 │   │   └── BadSignature      not a signature of these bytes
+│   ├── NoSigners             only signatures would count, and nobody could sign
 │   ├── BadGrant              a standing approval that cannot be given
 │   ├── NotTogether           plans that must be approved one by one
 │   ├── NoSandbox             a command must run in a sandbox, and there is none
@@ -304,6 +309,12 @@ class NotProven(Failed):
     code = "not_proven"
     message = "Plan {plan} is not proven: {why}"
     hint = "Look at its history: ringi log {plan}"
+
+
+class SignersForged(Failed):
+    code = "signers_forged"
+    message = "The ledger's list of signers is not what the log says was accepted; nothing can be approved."
+    hint = "See what was changed: ringi log --verify. Then restore a backup of the ledger."
 
 
 class LogBroken(Failed):
@@ -625,6 +636,24 @@ class UnlistedKey(SignatureRefused):
     message = "The signature is by a key that is not listed: {key}"
 
 
+class UnacceptedList(UnlistedKey):
+    code = "unaccepted_list"
+    message = "The key is listed in {where}, but this workspace has not accepted that line."
+    hint = "Accept it in a terminal of your own: ringi signers --accept"
+
+
+class SignatureNeeded(SignatureRefused):
+    code = "signature_needed"
+    message = "A typed answer does not suffice here (approval.proof: signed). Sign it: {command}"
+    hint = "To see whose signatures count: ringi signers"
+
+
+class SignerNeeded(SignatureNeeded):
+    code = "signer_needed"
+    message = "Whose signatures count changes only with a signature by a key that counts now."
+    hint = "Sign it with such a key: {command}"
+
+
 class WrongNamespace(SignatureRefused):
     code = "wrong_namespace"
     message = "The signature was made for {found}, not for {wanted}."
@@ -635,6 +664,12 @@ class BadSignature(SignatureRefused):
     code = "bad_signature"
     message = "The signature does not match: {why}"
     hint = "Sign it again with: ringi approve PLAN --sign KEY"
+
+
+class NoSigners(Refused):
+    code = "no_signers"
+    message = "Nobody could approve anything: no list of signers has a key."
+    hint = "List your key first, in a terminal of your own: ringi init --key KEY.pub"
 
 
 class BadGrant(Refused):

@@ -63,6 +63,9 @@ class PersonChannel(Protocol):
     def name(self) -> str:
         """The terminal the answers come from."""
 
+    def since(self) -> str:
+        """When that terminal was opened, at the earliest; empty if it cannot be told."""
+
     def user(self) -> str: ...
 
 
@@ -159,9 +162,25 @@ class Signer(NamedTuple):
     """The list it was found in."""
 
 
+class SignerList(NamedTuple):
+    where: str
+    """The file's name, for people."""
+    data: bytes
+    """In the format of allowed_signers(5)."""
+
+
 class Signatures(Protocol):
-    def signer(self, message: bytes, signature: str) -> Signer:
-        """Who signed. Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked."""
+    def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
+        """Who signed, by these lists, or by those that count in the workspace.
+
+        Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked.
+        """
+
+    def earlier_signer(self, message: bytes, signature: str) -> Signer:
+        """As `signer`, for what the ledger has. If no list was ever accepted, the user's own counts."""
+
+    def required(self) -> bool:
+        """Whether a typed answer does not suffice here."""
 
 
 class CheckRunner(Protocol):
@@ -335,6 +354,9 @@ class Transaction(Protocol):
         """Writes its own event: a grant belongs to no plan."""
 
     def revoke_grant(self, grant_id: str, reason: str) -> None: ...
+    def set_signers(self, approval: Approval, actor: Actor) -> None:
+        """Whose signatures count from now on; writes its own event."""
+
     def note_checkout(self, reason: str, files: int) -> None:
         """Files changed without a plan."""
 

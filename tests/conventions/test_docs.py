@@ -19,6 +19,7 @@ from ringi.cli.examples import EXAMPLES
 from ringi.cli.main import COMMANDS, cli, hoisted
 from ringi.domain.plan import PLAN_TRANSITIONS
 from ringi.wiring.config_keys import KEYS
+from tests.helpers import accept_signers_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,6 +29,7 @@ TWINS = [(ROOT / "README.md", ROOT / "README.ja.md")] + [
 ]
 """Each English page and its Japanese one."""
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+THREATS = ROOT / "THREAT-MODEL.md"
 PROOFS = ROOT / "docs" / "design" / "0018-proofs.md"
 LONGEST_SEC = 120
 SENTENCE_ENDS = ("。", "\uff09", ")")
@@ -304,6 +306,7 @@ def test_approval_is_checked_with_the_shell_alone(repo: Path, tmp_path: Path):
     signers.parent.mkdir(parents=True, exist_ok=True)
     signers.write_text(f'hanako namespaces="ringi-approval" {public}\n', encoding="utf-8")
     signers.chmod(0o600)
+    accept_signers_in(repo)
     for words in (
         ["propose", "--file", f"new.txt={new}", "--title", "New"],
         ["approve", "p1", "--sign", str(key)],
@@ -326,6 +329,14 @@ def test_approval_is_checked_with_the_shell_alone(repo: Path, tmp_path: Path):
     assert checked(text.replace('\\"act\\":\\"approve\\"', '\\"act\\":\\"undo\\"')) != 0
 
 
+def test_every_claim_of_the_threat_model_has_a_test():
+    """That each exists is asked of every path on a page."""
+    claims = read(THREATS).partition("## The claims and their tests")[2].partition("\n## ")[0]
+    rows = [line for line in claims.splitlines() if line.startswith("| ")][1:]
+    assert rows
+    assert [row for row in rows if not re.search(r"`tests/[\w/]+\.py::test_\w+`", row)] == []
+
+
 @by_name
 def test_links_lead_somewhere(page: Path):
     targets = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose(read(page)))
@@ -342,9 +353,13 @@ def paths_in(text: str) -> Iterator[str]:
 
 
 def is_there(path: str, page: Path) -> bool:
-    return any(
-        next(place.glob(path), None) is not None for place in (ROOT, ROOT / "src" / "ringi", page.parent)
-    )
+    """The file or folder, and the test in it if one is named."""
+    path, _, test = path.partition("::")
+    places = (ROOT, ROOT / "src" / "ringi", page.parent)
+    found = next((found for place in places for found in place.glob(path)), None)
+    if found is None or not test:
+        return found is not None
+    return bool(re.search(rf"^ *def {re.escape(test)}\(", read(found), re.MULTILINE))
 
 
 @by_name
@@ -353,14 +368,31 @@ def test_every_path_on_a_page_exists(page: Path):
 
 
 @pytest.mark.parametrize(
-    "path", ["plans/execute.py", "store/", "src/ringi/errors.py", "ports.py", "tests/crash/"]
+    "path",
+    [
+        "plans/execute.py",
+        "store/",
+        "src/ringi/errors.py",
+        "ports.py",
+        "tests/crash/",
+        "tests/crash/test_kill.py::test_killed_at_every_event",
+    ],
 )
 def test_a_path_that_exists_is_found(path: str):
     assert list(paths_in(f"See `{path}`.")) == [path]
     assert is_there(path, ARCHITECTURE)
 
 
-@pytest.mark.parametrize("path", ["plans/executing.py", "plans/nothing/", "tests/nothing/", "nothing.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "plans/executing.py",
+        "plans/nothing/",
+        "tests/nothing/",
+        "nothing.py",
+        "tests/crash/test_kill.py::test_nothing",
+    ],
+)
 def test_a_path_that_does_not_exist_is_missed(path: str):
     assert list(paths_in(f"See `{path}`.")) == [path]
     assert not is_there(path, ARCHITECTURE)

@@ -17,6 +17,9 @@ class SeatedPerson:
     def name(self) -> str:
         return "test terminal"
 
+    def since(self) -> str:
+        return ""
+
     def user(self) -> str:
         return "person"
 

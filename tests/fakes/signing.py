@@ -1,13 +1,13 @@
 """Keys to sign with: made up ones, which are quick, and real ones of ssh-keygen."""
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from ringi.domain.approval import NAMESPACE, SignedAnswer
 from ringi.errors import BadSignature, UnlistedKey, WrongNamespace
-from ringi.ports import Signer
+from ringi.ports import Signer, SignerList
 from ringi.text import Text
 
 
@@ -17,11 +17,19 @@ class MadeUpKeys:
     def __init__(self, *listed: str) -> None:
         self.listed = {key: f"{key}@example.invalid" for key in listed}
         self.asked = 0
+        self.only = False
+        """Whether a typed answer does not suffice."""
 
     def sign(self, key: str, statement: str, namespace: str = NAMESPACE) -> SignedAnswer:
         return SignedAnswer(statement, f"{key} {namespace} {_mark(key, namespace, statement.encode())}")
 
-    def signer(self, message: bytes, signature: str) -> Signer:
+    def required(self) -> bool:
+        return self.only
+
+    def earlier_signer(self, message: bytes, signature: str) -> Signer:
+        return self.signer(message, signature)
+
+    def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
         self.asked += 1
         key, namespace, mark = signature.split(" ")
         if namespace != NAMESPACE:

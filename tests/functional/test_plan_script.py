@@ -14,6 +14,7 @@ from ringi.cli.main import main
 from tests.fakes.signing import RealKey
 from tests.functional.desk import RINGI
 from tests.functional.planning_desk import PlanningDesk, ScriptedModel, imported, question
+from tests.helpers import accept_signers_in
 
 ANSWERS = """\
 answers:
@@ -46,6 +47,7 @@ class Room(NamedTuple):
         signers.parent.mkdir(parents=True, exist_ok=True)
         signers.write_text(f'hanako namespaces="ringi-approval" {key.public}\n')
         signers.chmod(0o600)
+        accept_signers_in(self.desk.root)
         return str(key.path)
 
 

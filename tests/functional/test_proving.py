@@ -17,6 +17,7 @@ import pytest
 import ringi
 from tests.fakes.signing import RealKey
 from tests.functional.desk import MENU, RINGI, Desk
+from tests.helpers import accept_signers_in
 
 USER = pwd.getpwuid(os.getuid()).pw_name
 TWO = "echo one > one.txt; echo two > two.txt"
@@ -31,10 +32,11 @@ def key(isolated: Path) -> RealKey:
 
 
 @pytest.fixture
-def listed(key: RealKey, isolated: Path) -> RealKey:
+def listed(key: RealKey, isolated: Path, repo: Path) -> RealKey:
     signers().parent.mkdir(exist_ok=True)
     signers().write_text(f"{USER} {key.public}\n")
     signers().chmod(0o600)
+    accept_signers_in(repo)
     return key
 
 
@@ -82,20 +84,31 @@ def few_descriptors(free: int) -> Callable[[], None]:
 
 @pytest.mark.req("PT-8", "PT-9")
 def test_another_configuration_folder_voids_nothing(desk: Desk, listed: RealKey, tmp_path: Path) -> None:
-    plan = desk.agent(TWO)
-    assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+    """Which list counts is in the ledger."""
     other = tmp_path / "elsewhere"
     (other / "ringi").mkdir(parents=True)
-    for keys in (None, "", f"{USER} ssh-ed25519 AAAA\n"):
+    for number, keys in enumerate((None, "", f"{USER} ssh-ed25519 AAAA\n")):
+        plan = proposed(desk, {"kind": "create", "path": f"{number}.txt", "content": "new\n"})
+        assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
         if keys is not None:
             (other / "ringi/allowed_signers").write_text(keys)
             (other / "ringi/allowed_signers").chmod(0o600)
         done = desk.run("execute", plan, XDG_CONFIG_HOME=str(other))
-        assert done.returncode == 1, done.stderr
-        assert "could not be checked" in done.stderr
-        assert str(signers()) in done.stderr
-        assert "The approval stays as it is" in done.stderr
-        assert desk.json("list")[0]["status"] == "approved"
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.req("PT-8", "PT-9")
+def test_a_list_that_is_not_there_voids_nothing(desk: Desk, listed: RealKey, tmp_path: Path) -> None:
+    plan = desk.agent(TWO)
+    assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+    signers().rename(tmp_path / "list")
+    done = desk.run("execute", plan)
+    assert done.returncode == 1, done.stderr
+    assert "could not be checked" in done.stderr
+    assert str(signers()) in done.stderr
+    assert "The approval stays as it is" in done.stderr
+    assert desk.json("list")[0]["status"] == "approved"
+    (tmp_path / "list").rename(signers())
     assert desk.run("execute", plan).returncode == 0
 
 
@@ -148,7 +161,7 @@ def test_typed_then_changed_then_undone(desk: Desk) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         f"✓ p1: the files are exactly the approved bytes · {USER}, typed at a terminal "
-        "(weak; a signature is stronger: ringi init --key)\n"
+        "(weak; a signature is stronger: ringi init --key); fresh terminal: opened after it was proposed\n"
     )
     (desk.root / "two.txt").write_text("mine\n")
     done = desk.run("verify", "p1")

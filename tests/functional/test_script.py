@@ -15,7 +15,7 @@ import pytest
 from ringi import ActionSpec, open_workspace
 from ringi.cli.main import BY_SCRIPT, CARE, INSPECT, PROVE, main
 from tests.functional.desk import RINGI, Desk
-from tests.helpers import untouched
+from tests.helpers import accept_signers_in, untouched
 
 TEXT = """\
 # Greet politely
@@ -88,8 +88,8 @@ def configure(isolated: Path, text: str) -> None:
 
 
 @pytest.fixture
-def key(isolated: Path, tmp_path: Path) -> str:
-    """A key that the user has listed."""
+def key(isolated: Path, repo: Path, tmp_path: Path) -> str:
+    """A key that the user has listed and accepted."""
     path = tmp_path / "key"
     make_key(path)
     folder = isolated / "config" / "ringi"
@@ -97,6 +97,7 @@ def key(isolated: Path, tmp_path: Path) -> str:
     public = " ".join(path.with_suffix(".pub").read_text().split()[:2])
     (folder / "allowed_signers").write_text(f'hanako namespaces="ringi-approval" {public}\n')
     (folder / "allowed_signers").chmod(0o600)
+    accept_signers_in(repo)
     return str(path)
 
 

@@ -39,6 +39,7 @@ from ringi.usecases.project import state_now
 from tests.crash.killing import KILLED, Driver
 from tests.fakes.people import SeatedPerson, SteppingClock
 from tests.fakes.signing import RealKey
+from tests.helpers import accept_signers
 
 HERE = Path(__file__).parent
 EXAMPLE = Path("/srv/example")
@@ -95,9 +96,11 @@ class Place:
 
     def open(self) -> Workspace:
         clock = SteppingClock()
-        return open_workspace(
+        workspace = open_workspace(
             self.root, environment=self.environment, person=SeatedPerson(), clock=clock, at_once=True
         )
+        accept_signers(workspace)
+        return workspace
 
 
 @contextlib.contextmanager

@@ -34,6 +34,7 @@ from ringi.llm.playbook import Playbook
 from ringi.planning.tool import PlanningTool
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import RealKey
+from tests.helpers import accept_signers
 
 if os.environ.get("RINGI_REAL_MODEL") != "1":
     pytest.skip("a real model takes minutes: make test-model", allow_module_level=True)
@@ -181,6 +182,7 @@ def test_a_whole_session(
     signers.write_text(f"{NAME} {key.public}\n")
     began = time.monotonic()
     with open_workspace(repo, environment=environment, person=SeatedPerson()) as workspace:
+        accept_signers(workspace)
         story = Story(repo, workspace)
         try:
             view = story.to_the_summary(story.begin(instruction))

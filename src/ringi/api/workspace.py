@@ -24,6 +24,7 @@ class Workspace(OpenWorkspace):
             assembly.environment,
             settings_of(assembly.loaded),
             assembly.ledger,
+            assembly.signers,
             assembly.planning,
             assembly.extractor,
         )
@@ -79,6 +80,7 @@ def open_workspace(
     workspace = Workspace(assembly)
     try:
         workspace.recover_if_needed()
+        workspace.adopt_proof()
     except BaseException:
         workspace.close()
         raise

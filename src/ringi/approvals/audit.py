@@ -1,20 +1,23 @@
 """Whether an approval is what a person gave: its content, its place in the log, its proof."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.approvals.kinds import KINDS, Bound, as_written
 from ringi.approvals.proof import TYPED_LENGTH, YES
+from ringi.approvals.signers import as_lists, signature_needed
 from ringi.domain import codec
+from ringi.domain import subject as subjects
 from ringi.domain.approval import Approval, ApprovalSubject, ProofKind, ProofRecord, SignedAct, Statement
 from ringi.domain.events import Event, EventKind
 from ringi.domain.grant import Grant, GrantScope, GrantSubject
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk, highest
+from ringi.domain.signers import RequiredProof, SignersSubject
 from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey
 from ringi.policy.globs import within
-from ringi.ports import Signatures, Store
+from ringi.ports import Signatures, SignerList, Store
 from ringi.text import Text
 
 SHOWN: Final = 8
@@ -84,12 +87,32 @@ def _proof(facts: Facts, approval: Approval, bound: Bound, event: Event | None) 
         yield from _signature(facts, record, wanted)
     elif record.kind is ProofKind.GRANT and isinstance(bound.document, ApprovalSubject):
         yield from _through_grant(facts, approval, bound.document, event)
-    elif record.answer.lower() not in {*YES, approval.digest[:TYPED_LENGTH]}:
+    else:
+        yield from _typed(approval)
+        if event and _rule_at(facts.store, event.seq) is RequiredProof.SIGNED:
+            yield Text("it was typed when only signatures counted")
+
+
+def _typed(approval: Approval) -> Iterator[Text]:
+    if approval.proof.answer.lower() not in {*YES, approval.digest[:TYPED_LENGTH]}:
         yield Text("the answer that it keeps is no yes")
 
 
-def _signature(facts: Facts, record: ProofRecord, wanted: tuple[SignedAct, str, str, str]) -> Iterator[Text]:
-    """Checked against the current lists: a key that was removed no longer counts."""
+def _rule_at(store: Store, seq: int) -> RequiredProof:
+    """What the ledger demanded then; what a configuration demanded is not known later."""
+    before = [one.event.evidence for one in store.events(subjects.SIGNERS.id) if one.event.seq < seq]
+    found = [one for one in store.approvals(subjects.SIGNERS.id) if one.evidence in before]
+    said = as_written(found[-1].subject, SignersSubject) if found else None
+    return said.proof if said else RequiredProof.ANY
+
+
+def _signature(
+    facts: Facts,
+    record: ProofRecord,
+    wanted: tuple[SignedAct, str, str, str],
+    lists: Sequence[SignerList] | None = None,
+) -> Iterator[Text]:
+    """Checked against these lists, or the current ones: a key that was removed no longer counts."""
     statement, signature = record.statement or "", record.signature or ""
     said = as_written(statement, Statement)
     if said is None:
@@ -97,7 +120,10 @@ def _signature(facts: Facts, record: ProofRecord, wanted: tuple[SignedAct, str, 
     elif (said.act, said.digest, said.approver, said.note) != wanted:
         yield Text("something else was signed")
     try:
-        signer = facts.signatures.signer(statement.encode(), signature)
+        if lists is None:
+            signer = facts.signatures.earlier_signer(statement.encode(), signature)
+        else:
+            signer = facts.signatures.signer(statement.encode(), signature, lists)
     except UnlistedKey as error:
         yield Text("the key that signed is not listed any more: {key}", key=error.details["key"])
     except (SignatureRefused, SignatureUnchecked) as error:
@@ -105,6 +131,44 @@ def _signature(facts: Facts, record: ProofRecord, wanted: tuple[SignedAct, str, 
     else:
         if signer.key != record.key:
             yield Text("it names another key than the one that signed")
+
+
+# Whose signatures counted.
+
+
+def signer_doubts(store: Store, signatures: Signatures) -> Iterator[Text]:
+    """Whether each list was accepted by somebody who could, under the rule that held before it."""
+    events = {one.event.evidence: one.event for one in store.events(subjects.SIGNERS.id)}
+    facts = Facts(store, signatures, subjects.SIGNERS, events)
+    before: SignersSubject | None = None
+    for approval in store.approvals(subjects.SIGNERS.id):
+        said = as_written(approval.subject, SignersSubject)
+        for why in _unlike_before(facts, approval, said, before):
+            yield Text("list of signers {id}: {why}", id=approval.id[:SHOWN], why=why)
+        before = said
+
+
+def _unlike_before(
+    facts: Facts, approval: Approval, said: SignersSubject | None, before: SignersSubject | None
+) -> Iterator[Text]:
+    record = approval.proof
+    if said is None or codec.digest(approval.subject.encode()) != approval.digest:
+        yield Text("what it says was approved was changed")
+        return
+    if said.workspace != facts.store.workspace_id():
+        yield Text("it was given in another workspace")
+    if said.replaces != (codec.digest(codec.canonical(before)) if before else ""):
+        yield Text("it does not follow the one before it")
+    if record.kind is ProofKind.SIGNED:
+        wanted = (SignedAct.SIGNERS, approval.digest, approval.approver, "")
+        yield from _signature(facts, record, wanted, as_lists(before) if before else ())
+        return
+    if record.kind is ProofKind.TYPED:
+        yield from _typed(approval)
+    elif not (before and said.lists == before.lists and said.proof is RequiredProof.SIGNED):
+        yield Text("nobody was asked")
+    if signature_needed(before, RequiredProof.ANY):
+        yield Text("it was typed when only signatures counted")
 
 
 # Standing approvals.

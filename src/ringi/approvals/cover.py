@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import KINDS
-from ringi.approvals.proof import Proving, signer_now
+from ringi.approvals.proof import Proving, require_typing, signer_now
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ProofKind
 from ringi.domain.events import Event, EventKind
-from ringi.domain.subject import Subject
+from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import Expired, GrantRefused, NotProven, SignatureRefused
 from ringi.text import Text
 
@@ -24,6 +24,13 @@ class History(NamedTuple):
     name: str
     approvals: Sequence[Approval]
     events: Sequence[Event]
+
+    @property
+    def signing(self) -> str:
+        """The command that signs it."""
+        if self.about.kind is SubjectKind.PLAN:
+            return f"ringi approve {self.name} --sign KEY"
+        return f"ringi plan --resume {self.name} --approve --sign KEY"
 
 
 def covering_approval(
@@ -46,7 +53,7 @@ def covering_approval(
         if expires and approval.expires_at < services.clock.now():
             raise Expired(plan=name, when=approval.expires_at)
         try:
-            _require_proven(services, grants, approval, name)
+            _require_proven(services, grants, approval, history)
         except (GrantRefused, SignatureRefused) as error:
             if approval.proof.kind is not ProofKind.GRANT:
                 raise
@@ -79,10 +86,13 @@ def _last_said(history: History) -> Iterator[Approval]:
             return
 
 
-def _require_proven(services: Proving, grants: Grants | None, approval: Approval, name: str) -> None:
+def _require_proven(services: Proving, grants: Grants | None, approval: Approval, history: History) -> None:
+    name = history.name
     if approval.proof.kind is ProofKind.GRANT:
         if grants is None:
             raise NotProven(plan=name, why=Text("a standing approval is for plans only"))
         grants.require_standing(approval, name)
     elif approval.proof.kind is ProofKind.SIGNED:
         signer_now(services, approval.proof, approval.digest)
+    else:  # typed, perhaps before that no longer sufficed
+        require_typing(services.signatures, history.signing)

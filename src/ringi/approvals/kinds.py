@@ -21,6 +21,7 @@ from ringi.domain.events import EventKind
 from ringi.domain.grant import GrantSubject
 from ringi.domain.plan import PlanDocument, SpecSelection, selected
 from ringi.domain.session import PlanningSession
+from ringi.domain.signers import SignersSubject
 from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import RingiError
 
@@ -38,7 +39,7 @@ class Bound(NamedTuple):
     given: EventKind
     """The event that records an approval of it."""
     expires_at: str | None
-    document: ApprovalSubject | SessionSubject | GrantSubject
+    document: ApprovalSubject | SessionSubject | GrantSubject | SignersSubject
 
 
 class Kind(NamedTuple):
@@ -87,6 +88,12 @@ def _grant(text: str) -> Bound | None:
     return Bound(subjects.grant(said.id), said.workspace, SignedAct.GRANT, _E.GRANTED, said.expires_at, said)
 
 
+def _signers(text: str) -> Bound | None:
+    if (said := as_written(text, SignersSubject)) is None:
+        return None
+    return Bound(subjects.SIGNERS, said.workspace, SignedAct.SIGNERS, _E.SIGNERS_SET, None, said)
+
+
 KINDS: Final[Mapping[SubjectKind, Kind]] = {
     SubjectKind.PLAN: Kind(
         _plan,
@@ -101,6 +108,7 @@ KINDS: Final[Mapping[SubjectKind, Kind]] = {
         refused=frozenset([_E.SESSION_REJECTED, _E.SESSION_CANCELLED]),
     ),
     SubjectKind.GRANT: Kind(_grant, given=frozenset([_E.GRANTED]), refused=frozenset([_E.GRANT_REVOKED])),
+    SubjectKind.SIGNERS: Kind(_signers, given=frozenset([_E.SIGNERS_SET]), refused=frozenset()),
 }
 """Runs are missing, because a run is what an approved session becomes."""
 

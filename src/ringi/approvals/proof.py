@@ -1,6 +1,9 @@
 """Proof of a person (rule 4): an answer typed at their terminal, or a signature by a listed key."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import UNSET
 
 from ringi.domain import codec
 from ringi.domain.approval import (
@@ -17,8 +20,16 @@ from ringi.domain.approval import (
 )
 from ringi.domain.events import FIRST_PREVIOUS
 from ringi.domain.risk import Risk
-from ringi.errors import BadDocument, BadSignature, NoChannel, SignatureUnchecked, UnlistedKey, WrongAnswer
-from ringi.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer
+from ringi.errors import (
+    BadDocument,
+    BadSignature,
+    NoChannel,
+    SignatureNeeded,
+    SignatureUnchecked,
+    UnlistedKey,
+    WrongAnswer,
+)
+from ringi.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer, SignerList
 from ringi.text import Text
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
@@ -73,10 +84,21 @@ def claimed(proof: Proof) -> str:
     return proof.digest if isinstance(proof, TypedAnswer) else _read(proof.statement).digest
 
 
-def require_answer(services: Proving, proof: Proof | None, command: str) -> Proof:
-    """A typed answer counts only if a person can type here; a signature counts anywhere."""
+def require_typing(signatures: Signatures, signing: str) -> None:
+    """Raises SignatureNeeded, with the command that signs, if a typed answer does not suffice."""
+    if signatures.required():
+        raise SignatureNeeded(command=signing)
+
+
+def require_answer(services: Proving, proof: Proof | None, command: str, signing: str) -> Proof:
+    """A typed answer counts only if a person can type here; a signature counts anywhere.
+
+    `command` asks a person, `signing` is what they run if only a signature counts.
+    """
     if proof is None:
         raise NoChannel(why=Text("no answer of a person was given"), command=command)
+    if isinstance(proof, TypedAnswer):
+        require_typing(services.signatures, signing)
     if isinstance(proof, TypedAnswer) and (refusal := services.person.refusal()):
         raise NoChannel(why=refusal, command=command)
     return proof
@@ -90,15 +112,16 @@ def prove(
     *,
     act: SignedAct,
     approver: str,
+    made_at: str,
     risk: Risk = Risk.LOW,
     note: str = "",
 ) -> ProofRecord:
-    """Checks the person's answer against the request. `data` is what would be approved now."""
+    """Checks the person's answer against the request. `data` is what would be approved now, made then."""
     digest = codec.digest(data)
     if digest != asked.digest:
         raise WrongAnswer(why=ELSE)
     if isinstance(proof, TypedAnswer):
-        return typed(services, proof, digest, risk)
+        return typed(services, proof, digest, risk, made_at)
     # A signature counts once: a copy of it cannot approve again.
     if any(proof.statement == past.proof.statement for past in services.store.approvals(asked.subject_id)):
         raise WrongAnswer(why=Text("this signature was used already"))
@@ -134,23 +157,30 @@ def approval_of(
     )
 
 
-def typed(services: Proving, answer: TypedAnswer, digest: str, risk: Risk) -> ProofRecord:
+def typed(
+    services: Proving, answer: TypedAnswer, digest: str, risk: Risk = Risk.LOW, made_at: str = ""
+) -> ProofRecord:
     if answer.digest != digest:
         raise WrongAnswer(why=ELSE)
     if risk is Risk.HIGH and answer.answer != digest[:TYPED_LENGTH]:
         raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
     if answer.answer.lower() not in {*YES, digest[:TYPED_LENGTH]}:
         raise WrongAnswer(why=Text("{answer} is no yes", answer=answer.answer))
+    since = services.person.since()
     return ProofRecord(
         kind=ProofKind.TYPED,
         strength=Strength.WEAK,
         user=services.person.user(),
         channel=services.person.name(),
         answer=answer.answer,
+        fresh_since=since if since > made_at > "" else UNSET,
     )
 
 
-def signed(services: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofRecord:
+def signed(
+    services: Proving, answer: SignedAnswer, wanted: Wanted, lists: Sequence[SignerList] | None = None
+) -> ProofRecord:
+    """By one of these lists, or of those that count here."""
     said = _read(answer.statement)
     if why := _unlike(said, wanted):
         raise WrongAnswer(why=why)
@@ -158,7 +188,7 @@ def signed(services: Proving, answer: SignedAnswer, wanted: Wanted) -> ProofReco
     begun = said.act is SignedAct.GRANT and said.after_event == FIRST_PREVIOUS
     if not begun and not services.store.has_event(said.after_event):
         raise WrongAnswer(why=Text("it was signed after an event that is not in the log"))
-    signer = services.signatures.signer(answer.statement.encode(), answer.signature)
+    signer = services.signatures.signer(answer.statement.encode(), answer.signature, lists)
     return ProofRecord(
         kind=ProofKind.SIGNED,
         strength=Strength.STRONG,
@@ -179,7 +209,7 @@ def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
     if _read(record.statement).digest != digest:
         raise BadSignature(why=Text("it was made for something else"))
     try:
-        return services.signatures.signer(record.statement.encode(), record.signature)
+        return services.signatures.earlier_signer(record.statement.encode(), record.signature)
     except UnlistedKey as error:
         lists = error.details["lists"]
         if isinstance(lists, tuple) and record.channel in lists:

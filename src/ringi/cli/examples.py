@@ -7,6 +7,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "init": ("ringi init", "ringi init --agents claude,codex"),
     "doctor": ("ringi doctor", "ringi doctor --repair"),
     "trust": ("ringi trust", "ringi trust --show"),
+    "signers": ("ringi signers", "ringi signers --accept", "ringi signers --proof signed"),
     "config": ("ringi config show", "ringi config check"),
     "config show": ("ringi config show",),
     "config check": ("ringi config check",),

@@ -44,6 +44,7 @@ START: Final = {
     "trust": Text(
         "Allow the commands, the model, the patterns and the signers that the project itself names."
     ),
+    "signers": Text("Show or change whose signatures count here, and whether a typed answer does."),
     "config": Text("Show or check the configuration."),
     "mcp": Text("Serve the plan tool to agents over MCP."),
     "hook": Text("Answer an agent's own hooks."),

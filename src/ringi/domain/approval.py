@@ -120,6 +120,8 @@ class ProofKind(StrEnum):
     TYPED = "typed"
     SIGNED = "signed"
     GRANT = "grant"
+    CONFIGURED = "configured"
+    """Nobody was asked: the person's own configuration demands more than before."""
 
 
 class Strength(StrEnum):
@@ -138,6 +140,7 @@ class SignedAct(StrEnum):
     APPROVE = "approve"
     UNDO = "undo"
     GRANT = "grant"
+    SIGNERS = "signers"
 
 
 class Statement(Versioned, frozen=True, kw_only=True):
@@ -170,6 +173,8 @@ class ProofRecord(Document, frozen=True):
     channel: str
     """Where the answer came from: the terminal's name, or the list that contains the key."""
     answer: str
+    fresh_since: str | UnsetType = UNSET
+    """Set if the terminal was opened after what was approved was made: when."""
     statement: str | UnsetType = UNSET
     signature: str | UnsetType = UNSET
     principal: str | UnsetType = UNSET
@@ -216,7 +221,7 @@ class Approval(Versioned, frozen=True, kw_only=True):
     digest: str
     """SHA-256 of `subject`."""
     subject: str
-    """What was approved, verbatim: the canonical JSON of an ApprovalSubject or a SessionSubject."""
+    """What was approved, verbatim: canonical JSON of an ApprovalSubject, SessionSubject or SignersSubject."""
     proof: ProofRecord
     after_event: str
     """Hash of the event before it, so that rewritten history contradicts the approval."""

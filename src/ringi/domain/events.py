@@ -54,6 +54,7 @@ class EventKind(StrEnum):
     RUN_CREATED = "run_created"
     RUN_CANCELLED = "run_cancelled"
     CHECKOUT_CHANGED = "checkout_changed"
+    SIGNERS_SET = "signers_set"
 
 
 class Actor(StrEnum):

@@ -17,6 +17,7 @@ from ringi.domain import (
     project_state,
     run,
     session,
+    signers,
     verdict,
 )
 
@@ -35,6 +36,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "statement": approval.Statement,
     "grant": grant.Grant,
     "grant-subject": grant.GrantSubject,
+    "signers-subject": signers.SignersSubject,
     "command-start": execution.CommandStart,
     "command-end": execution.CommandEnd,
     "plan-comparison": answer.PlanComparison,

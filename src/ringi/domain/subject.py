@@ -13,6 +13,7 @@ class SubjectKind(StrEnum):
     SESSION = "session"
     RUN = "run"
     GRANT = "grant"
+    SIGNERS = "signers"
     WORKSPACE = "workspace"
 
 
@@ -39,6 +40,8 @@ def grant(grant_id: str) -> Subject:
 
 WORKSPACE: Final = Subject(SubjectKind.WORKSPACE, "workspace")
 """The workspace as a whole."""
+SIGNERS: Final = Subject(SubjectKind.SIGNERS, "signers")
+"""Whose signatures count in the workspace."""
 
 
 def is_plan_id(text: str) -> bool:

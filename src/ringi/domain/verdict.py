@@ -33,6 +33,8 @@ class GivenProof(Document, frozen=True):
     key: str = ""
     """The fingerprint of the key that signed."""
     grant: str = ""
+    fresh_since: str = ""
+    """Set if it was typed at a terminal that was opened after the plan was made: when."""
 
 
 class GivenApproval(Document, frozen=True):

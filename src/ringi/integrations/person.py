@@ -7,10 +7,12 @@ that it sets and by the ancestors of this process. Both can be hidden; the threa
 import os
 import pwd
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 
 from ringi.agents.recognition import by_process, by_variable, is_ringi_with
 from ringi.process.ancestors import ancestors
 from ringi.process.environment import WITH_VARIABLE
+from ringi.process.terminal import opened_at
 from ringi.text import Text
 
 
@@ -36,6 +38,13 @@ class TerminalPerson:
             return os.ttyname(0)
         except OSError:
             return ""
+
+    def since(self) -> str:
+        try:
+            opened = datetime.fromtimestamp(opened_at(0), UTC)
+        except OSError:
+            return ""
+        return opened.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
     def user(self) -> str:
         number = os.getuid()

@@ -20,10 +20,11 @@ from ringi.errors import (
     SignatureRefused,
     SignatureUnchecked,
     SigningFailed,
+    UnacceptedList,
     UnlistedKey,
     WrongNamespace,
 )
-from ringi.ports import Signer
+from ringi.ports import Signer, SignerList
 from ringi.process.environment import SYSTEM_PATH
 from ringi.text import Text
 
@@ -37,13 +38,6 @@ _MAX_LINES: Final = 100  # that list the same key
 _MAX_SHOWN: Final = 200
 _CHECK_SEC: Final = 30.0
 _SIGN_SEC: Final = 300.0  # time to find the key and touch it
-
-
-class SignerList(NamedTuple):
-    where: str
-    """The file's name, for people."""
-    data: bytes
-    """In the format of allowed_signers(5)."""
 
 
 class Envelope(NamedTuple):
@@ -74,12 +68,31 @@ class Envelope(NamedTuple):
         return "\n".join([_BEGIN, *lines, _END, ""])
 
 
-class SshSignatures:
-    def __init__(self, lists: Callable[[], Sequence[SignerList]], path: str = SYSTEM_PATH) -> None:
-        self._lists = lists
-        self._path = path
+Lists = Callable[[], Sequence[SignerList]]
 
-    def signer(self, message: bytes, signature: str) -> Signer:
+
+class SshSignatures:
+    """`accepted` are the lists that count, None if there never were any; `offered` those that could."""
+
+    def __init__(
+        self,
+        accepted: Callable[[], Sequence[SignerList] | None],
+        path: str = SYSTEM_PATH,
+        *,
+        offered: Lists = tuple,
+        required: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._accepted = accepted
+        self._path = path
+        self._offered = offered
+        self.required = required
+
+    def earlier_signer(self, message: bytes, signature: str) -> Signer:
+        accepted = self._accepted()
+        return self.signer(message, signature, self._offered() if accepted is None else accepted)
+
+    def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
+        lists = self._accepted() or () if lists is None else lists
         envelope = opened(signature)
         if envelope.namespace != NAMESPACE.encode():
             found = envelope.namespace[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
@@ -89,20 +102,23 @@ class SshSignatures:
             raise SignatureUnchecked(why=Text("ssh-keygen is not installed"))
         try:
             with _checking(program, message, envelope) as check:
-                return self._asked(check, envelope)
+                return self._asked(check, envelope, lists)
         except OSError as error:
             raise SignatureUnchecked(why=error.strerror or str(error)) from None
 
-    def _asked(self, check: "_Check", envelope: Envelope) -> Signer:
-        listed, lists = "", self._lists()
+    def _asked(self, check: "_Check", envelope: Envelope, lists: Sequence[SignerList]) -> Signer:
+        listed = ""
         for entry in lists:
             for line in _lines(entry.data, envelope):
                 listed = listed or entry.where
                 if principal := check.principal(line):
                     return Signer(principal, envelope.key_text, entry.where)
         if not listed:
-            key = f"{envelope.key_type} {envelope.fingerprint}"
-            raise UnlistedKey(key=key, lists=tuple(entry.where for entry in lists))
+            key, read = f"{envelope.key_type} {envelope.fingerprint}", tuple(entry.where for entry in lists)
+            for entry in self._offered():
+                if any(_lines(entry.data, envelope)):
+                    raise UnacceptedList(key=key, lists=read, where=entry.where)
+            raise UnlistedKey(key=key, lists=read)
         if not check.genuine():
             raise BadSignature(why=Text("something else was signed, or it was changed since"))
         raise SignatureRefused(

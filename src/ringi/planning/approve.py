@@ -73,9 +73,11 @@ def request(services: SessionServices, session: PlanningSession) -> ApprovalRequ
 
 def approve(services: SessionServices, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
     session = stored.session
-    require_answer(services, proof, f"ringi plan --resume {short(session.session_id)}")
+    command = f"ringi plan --resume {short(session.session_id)}"
+    require_answer(services, proof, command, f"{command} --approve --sign KEY")
     asked, data = request(services, session), subject_of(services, session)
-    record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver)
+    made_at = session.created_at
+    record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
     run = _run(services, session, now)
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())

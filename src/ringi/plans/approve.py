@@ -166,14 +166,17 @@ def approve(
     record = services.store.record(plan_id)
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
-    proof = require_answer(services, proof, f"ringi review {name}")
+    proof = require_answer(services, proof, f"ringi review {name}", f"ringi approve {name} --sign KEY")
     refuse_superseded(stored)
     status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     asked = open_request(services, record, selection)
     _require_fit(services, stored, selection)
     data = codec.canonical(subject_now(services, document, selection, asked.expires_at))
     act, risk = SignedAct.APPROVE, risk_of(document, selection)
-    proven = prove(services, asked, data, proof, act=act, approver=approver, risk=risk, note=note)
+    made_at = document.plan.created_at
+    proven = prove(
+        services, asked, data, proof, act=act, approver=approver, made_at=made_at, risk=risk, note=note
+    )
     with services.store.transaction() as transaction:
         last = transaction.last_hash()
         approval = approval_of(services, asked, data, proven, approver=approver, after_event=last, note=note)

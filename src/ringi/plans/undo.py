@@ -331,7 +331,7 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
         commit.finish(services, Recovery(services).run())
         stored = services.store.plan(plan_id)
         name = f"p{stored.number}"
-        proof = require_answer(services, proof, f"ringi review {name}")
+        proof = require_answer(services, proof, f"ringi undo {name}", f"ringi undo {name} --sign KEY")
         digest = claimed(proof)
         asked = next((asked for asked in services.store.requests(plan_id) if asked.digest == digest), None)
         if asked is None:
@@ -339,7 +339,8 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
         require_time(services, asked, name)
         found = undoable(services, stored)
         data = _as_asked(services, stored, found, asked)
-        record = prove(services, asked, data, proof, act=SignedAct.UNDO, approver=approver)
+        made_at = stored.document.plan.created_at
+        record = prove(services, asked, data, proof, act=SignedAct.UNDO, approver=approver, made_at=made_at)
         with services.store.transaction() as transaction:
             last = transaction.last_hash()
             approval = approval_of(services, asked, data, record, approver=approver, after_event=last)

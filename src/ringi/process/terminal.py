@@ -10,6 +10,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 import tty
@@ -51,6 +52,26 @@ class Listener(Protocol):
     def descriptors(self) -> tuple[int, ...]: ...
     def serve(self) -> bool:
         """Called when one of `descriptors` is readable."""
+
+
+def opened_at(descriptor: int) -> float:
+    """When the terminal was opened, or later: nobody can make it look older than it is.
+
+    The kernel sets both times, and no program can set them back: when the device was made or changed
+    hands, and when the leader of its session started. One that is not the terminal of our session is new.
+    """
+    made = os.fstat(descriptor).st_ctime
+    if sys.platform != "linux":
+        return made
+    try:
+        session = fcntl.ioctl(descriptor, _GET_SESSION, b"\0" * 4)
+    except OSError:
+        return time.time()
+    leader = read_stat(int.from_bytes(session, sys.byteorder))
+    if leader is None:
+        return time.time()
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - leader.start / os.sysconf("SC_CLK_TCK")
+    return max(made, time.time() - age)
 
 
 def run_in_terminal(

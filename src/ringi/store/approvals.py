@@ -8,11 +8,12 @@ import msgspec
 
 from ringi.domain import codec
 from ringi.domain.approval import Approval, ApprovalRequest, read_approval
+from ringi.domain.events import Actor, EventKind
 from ringi.domain.session import short
 from ringi.errors import SessionRace
-from ringi.ports import StoredIntent
+from ringi.ports import NewEvent, StoredIntent
 from ringi.store.connection import Reader, as_bytes
-from ringi.store.events import EventLog, text_of
+from ringi.store.events import About, EventLog, text_of
 from ringi.store.executions import EXECUTIONS, as_execution
 
 _ADD_REQUEST: Final = (
@@ -54,6 +55,11 @@ class ApprovalWrites(EventLog):
         except sqlite3.IntegrityError:
             # A session is approved once.
             raise SessionRace(session=short(subject_id)) from None
+
+    def set_signers(self, approval: Approval, actor: Actor) -> None:
+        event = NewEvent(EventKind.SIGNERS_SET, actor, evidence=approval)
+        self._add_event(About(approval.about, approval.subject), self._clock.now(), event)
+        self.add_approval(approval)
 
     def spend(self, approval_id: str, run_id: str) -> None:
         self._database.execute(_SPEND, (run_id, approval_id))

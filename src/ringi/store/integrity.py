@@ -329,6 +329,9 @@ class _Chain:
                 used = approval is not None and self._sessions.given(approval, self._last[order], spent_by)
                 if not right or not used:
                     yield approval_break(subject_id)
+            elif kind == SubjectKind.SIGNERS:
+                if not right or spent_by is not None:
+                    yield Text("the list of signers was changed or put in")
             elif not right or spent_by is not None:
                 yield _changed(subject_id)
 

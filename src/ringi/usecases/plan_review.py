@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
+from ringi.approvals.proof import require_typing
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.feedback import Side
 from ringi.domain.plan import ActionSpecExt, PlanStatus, comments_now, risk_of
@@ -238,6 +239,7 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     asked = plan.ask()
     if asked is None:
         return end
+    require_typing(plan.services.signatures, f"ringi approve {plan.name} --sign KEY")
     proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
     if risk_of(plan.document) is Risk.HIGH:
         proof = typed_digest(prompter, asked.digest)

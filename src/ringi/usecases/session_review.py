@@ -57,6 +57,7 @@ class OpenSession:
     def __init__(self, workspace: OpenWorkspace, session_id: str) -> None:
         self.tool = workspace.planning
         self.person = workspace.person
+        self.signers = workspace.signers
         self.session_id = session_id
 
     @cached_property
@@ -140,6 +141,7 @@ class SessionReview(Review[ReviewedSession, ReviewPrompter]):
 
 def _approve(review: SessionReview, _: Choice) -> ReviewEnd | None:
     session = review.subject
+    session.signers.require_typing(f"{session.command} --approve --sign KEY")
     require_person(session.person, session.command)
     proof = typed_approval(review.prompter, session.digest)
     if proof is None:

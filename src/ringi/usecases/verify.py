@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.audit import SHOWN, Facts, doubts
+from ringi.approvals.audit import SHOWN, Facts, doubts, signer_doubts
 from ringi.approvals.kinds import as_written
 from ringi.domain import codec
 from ringi.domain import subject as subjects
@@ -88,7 +88,7 @@ class Examination:
         self._tree = services.tree
         self._signatures = services.signatures
         self._commits = services.commits
-        self._breaks = workspace.verify_log()
+        self._breaks = [*workspace.verify_log(), *signer_doubts(services.store, services.signatures)]
         self._histories: dict[str, _History] = {}
         self._writes = _Writes(self._store, self._history)
         self._differences = self._differing_files() if every else None
@@ -420,6 +420,7 @@ def _given(approval: Approval) -> GivenApproval:
         record.principal or "",
         fingerprint(record.key) if record.key else "",
         record.grant or "",
+        record.fresh_since or "",
     )
     return GivenApproval(approval.id, approval.approver, approval.timestamp, approval.note, proof)
 

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ringi.approvals.grant import Grants
+from ringi.approvals.signers import Signers
 from ringi.domain.events import LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.session import is_session
-from ringi.errors import Busy, LedgerOlder, NotFound
+from ringi.errors import Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
@@ -35,6 +36,7 @@ class OpenWorkspace:
         environment: Mapping[str, str],
         settings: Settings,
         sessions: SessionStore,
+        signers: Signers,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
     ) -> None:
@@ -49,6 +51,8 @@ class OpenWorkspace:
         self.plan = PlanTool(services)
         self.versions = Versions(services)
         self.grants = Grants(services)
+        self.signers = signers
+        """Whose signatures count."""
         self._planning = planning
         self._extractor = extractor
         self.recovered: tuple[ExecutionResult, ...] = ()
@@ -106,6 +110,12 @@ class OpenWorkspace:
     def flush(self) -> None:
         """Writes pending files to `.agent/` now instead of in a moment."""
         self.upkeep.flush()
+
+    def adopt_proof(self) -> None:
+        """What the person's own configuration demands holds from here on, whatever another one says."""
+        # Only if it can be written now: until then the configuration demands it.
+        with contextlib.suppress(Busy, LedgerOlder, SignersForged, StorageFailed, WrongAnswer):
+            self.signers.adopt()
 
     def recover_if_needed(self) -> None:
         if self.services.store.unfinished() or self.services.store.checking():

@@ -18,4 +18,10 @@ def proof(record: ProofRecord) -> Text:
         return Text("signed with a listed key of {name} (strong)", name=record.principal or record.user)
     if record.kind is ProofKind.GRANT:
         return Text("covered by the standing approval {grant}", grant=(record.grant or "")[:_ID_SHOWN])
-    return Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)
+    if record.kind is ProofKind.CONFIGURED:
+        return Text("your configuration demands it")
+    typed = Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)
+    if record.fresh_since:
+        when = moment(record.fresh_since)
+        return Text("{typed}; fresh terminal: opened {when}, after this was proposed", typed=typed, when=when)
+    return typed

@@ -95,10 +95,13 @@ def _what(document: Proven) -> Text:
 def _who(approval: GivenApproval) -> Text:
     proof = approval.proof
     if proof.kind is ProofKind.TYPED:
-        return Text(
+        typed = Text(
             "{name}, typed at a terminal (weak; a signature is stronger: ringi init --key)",
             name=approval.approver,
         )
+        if proof.fresh_since:
+            return Text("{typed}; fresh terminal: opened after it was proposed", typed=typed)
+        return typed
     signed = Text("{name}, signed with {key}", name=_name(approval, proof), key=proof.key)
     if proof.kind is ProofKind.SIGNED:
         return signed

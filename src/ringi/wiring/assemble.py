@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ringi.approvals.signers import Configured, Signers
 from ringi.domain.plan import CheckFailure, PlannedChecks
 from ringi.fs import OsFileSystem
 from ringi.integrations.person import TerminalPerson
-from ringi.integrations.signing import SshSignatures
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, EventSink, LanguageModel, PersonChannel, SessionStore, Upkeep
@@ -29,7 +29,7 @@ from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import Config
 from ringi.wiring.models import budget_of, choose
-from ringi.wiring.signers import signer_lists
+from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
 from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
@@ -54,6 +54,7 @@ class Assembly(NamedTuple):
     ledger: Ledger
     upkeep: Upkeep
     services: Services
+    signers: Signers
     planning: Callable[[], "PlanningTool"]
     extractor: Callable[[], "Extractor"]
     environment: Mapping[str, str]
@@ -91,13 +92,20 @@ def assemble(
     if ledger.meta("workspace") is None:
         ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
     who = person or TerminalPerson(environment, supervisors)
-    services = _services(places, config, environment, ledger, who, clock, ids, on_progress)
+    configured = configured_proof(loaded)
+    services = _services(places, config, configured, environment, ledger, who, clock, ids, on_progress)
     return Assembly(
         places=places,
         loaded=loaded,
         ledger=ledger,
         upkeep=LedgerUpkeep(places.root, ledger, projection, later.flush),
         services=services,
+        signers=Signers(
+            services,
+            configured,
+            offered=lambda: offered_lists(places.root, environment),
+            counting=lambda: accepted_lists(ledger, places.root, environment) or (),
+        ),
         planning=lambda: _planning(ledger, services, loaded, places, environment),
         extractor=lambda: _extractor(services),
         environment=environment,
@@ -107,6 +115,7 @@ def assemble(
 def _services(
     places: Places,
     config: Config,
+    configured: Configured,
     environment: Mapping[str, str],
     ledger: Ledger,
     person: PersonChannel,
@@ -126,7 +135,7 @@ def _services(
         snapshot_id=lambda: snapshots(places).take().id,
         snapshots=lambda: snapshots(places),
         commands=PlanCommands(places, config, environment),
-        signatures=SshSignatures(lambda: signer_lists(places.root, environment)),
+        signatures=signatures_of(ledger, places.root, environment, configured),
         check=PlanChecks(places, config, environment, on_progress),
         analyse=lambda path: _analyse(places, tree, path, config),
         commits=lambda: commits_of(places, environment, on_progress),

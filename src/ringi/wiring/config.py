@@ -166,7 +166,12 @@ def _settle(
         _refuse_looser(key, value, theirs, project.where)
         value, source = theirs, Source(Origin.PROJECT, project.where)
     if variable is not None:
-        value, source = _value(key, variable), Source(Origin.ENVIRONMENT, variable.where)
+        wanted = _value(key, variable)
+        if key.rule.strictest and _is_looser(key, value, wanted):
+            notes.append(Text("{where} is ignored: {key} is {value}, and the strictest counts",
+                              where=variable.where, key=key.name, value=value))  # fmt: skip
+        else:
+            value, source = wanted, Source(Origin.ENVIRONMENT, variable.where)
     if (
         project is not None
         and counts
@@ -192,12 +197,16 @@ def _ignored(where: str, key: Key, trust: Verdict | None) -> Text:
     )
 
 
-def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
+def _is_looser(key: Key, value: Value, theirs: Value) -> bool:
     guard, order = key.rule.guard, _order(key)
-    if isinstance(value, tuple) or isinstance(theirs, tuple) or guard not in {Guard.SMALLER, Guard.LARGER}:
-        return
+    if isinstance(value, tuple) or isinstance(theirs, tuple):
+        return False
     now, wanted = order(value), order(theirs)
-    if (guard is Guard.SMALLER and wanted > now) or (guard is Guard.LARGER and wanted < now):
+    return (guard is Guard.SMALLER and wanted > now) or (guard is Guard.LARGER and wanted < now)
+
+
+def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
+    if key.rule.guard in {Guard.SMALLER, Guard.LARGER} and _is_looser(key, value, theirs):
         problem = Text(
             "{key} guards: a project may only tighten it, and {theirs} is looser than {value}",
             key=key.name,

@@ -133,6 +133,8 @@ class Rule(NamedTuple):
     most: float = _EXACT
     form: Form | None = None
     """Of a text or a list item."""
+    strictest: bool = False
+    """Whether the strictest of all sources counts, not the last."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -143,6 +145,8 @@ class Approval(Section, frozen=True):
     expires_sec: Annotated[int, Rule(Guard.SMALLER, least=1, most=_CENTURY_DAYS * 86_400)] = 86_400
     together: Annotated[Literal["medium", "low", "none"], Rule(Guard.LARGER)] = "none"
     """Up to which risk several plans can be approved with one answer."""
+    proof: Annotated[Literal["any", "signed"], Rule(Guard.LARGER, strictest=True)] = "any"
+    """Whether a typed answer suffices. What the ledger says counts too."""
 
 
 class Risk(Section, frozen=True):

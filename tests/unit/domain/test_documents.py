@@ -26,6 +26,7 @@ from ringi.domain import (
     risk,
     run,
     session,
+    signers,
     verdict,
 )
 from ringi.domain.base import CamelDocument, Document, Versioned
@@ -66,7 +67,7 @@ FIELDS: dict[type[Document], str] = {
     approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
     " expires_at undoes snapshot_id checks sandboxed commit",
     approval.TypedAnswer: "digest answer",
-    approval.ProofRecord: "kind strength user channel answer statement signature principal key"
+    approval.ProofRecord: "kind strength user channel answer fresh_since statement signature principal key"
     " grant grant_subject used_files used_lines",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind",
@@ -134,7 +135,9 @@ FIELDS: dict[type[Document], str] = {
     grant.GrantUse: "approval_id plan_id at files lines",
     grant.GrantState: "grant scope expires_at uses revoked_at",
     verdict.ProvenFile: "path status since command",
-    verdict.GivenProof: "kind strength user channel principal key grant",
+    verdict.GivenProof: "kind strength user channel principal key grant fresh_since",
+    signers.SignerFile: "path sha256 lines",
+    signers.SignersSubject: "schema_version kind workspace lists proof replaces",
     verdict.GivenApproval: "id approver at note proof",
     verdict.ProvenExecution: "id kind started_at finished_at overall_success approval",
     feedback.LineComment: "timestamp path line side text quote version",
@@ -183,7 +186,7 @@ VALUES = {
     " critical_source command foreign_command tool_call",
     conflict.Clash: "text line_ends binary too_large link kind mode deleted_by_ours deleted_by_theirs",
     approval.Act: "execute undo",
-    approval.ProofKind: "typed signed grant",
+    approval.ProofKind: "typed signed grant configured",
     approval.Strength: "weak strong",
     execution.OpStatus: "done undone conflict failed untouched unknown",
     events.Actor: "ai user system",
@@ -196,8 +199,8 @@ VALUES = {
     " forked reverted amended granted grant_revoked session_started"
     " session_prepared session_answered session_decided session_approved"
     " session_rejected session_cancelled session_failed session_resumed"
-    " session_taken_in run_created run_cancelled checkout_changed",
-    approval.SignedAct: "approve undo grant",
+    " session_taken_in run_created run_cancelled checkout_changed signers_set",
+    approval.SignedAct: "approve undo grant signers",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
     answer.Difference: "added removed changed basis",
@@ -227,6 +230,7 @@ REQUIRED = {
     "statement": "act digest after_event approver at",
     "grant": "id approver digest subject proof after_event",
     "grant-subject": "id workspace scope created_at expires_at",
+    "signers-subject": "workspace lists proof replaces",
     "command-start": "execution_id plan_id spec_id argv sandboxed snapshot_id started_at",
     "command-end": "execution_id plan_id spec_id exit_code output cut timed_out duration_sec ended_at",
     "plan-comparison": "plan_id version other_plan_id other_version differences",

@@ -15,7 +15,7 @@ from ringi.errors import NotFound, SigningFailed
 from ringi.integrations.signing import SshSignatures, sign
 from ringi.usecases.signers import _PRINCIPAL
 from ringi.wiring.setup import users_signers
-from ringi.wiring.signers import signer_lists
+from ringi.wiring.signers import as_list, offered_lists
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 
@@ -65,7 +65,8 @@ def test_a_listed_key_signs_approvals(home: Home, tmp_path: Path):
         ["ssh-keygen", "-l", "-f", f"{key}.pub"], capture_output=True, text=True, check=True
     )
     assert listed.fingerprint == shown.stdout.split()[1]
-    signatures = SshSignatures(lambda: signer_lists(tmp_path / "ws", home.environment))
+    lists = [as_list(file, tmp_path) for file in offered_lists(tmp_path / "ws", home.environment)]
+    signatures = SshSignatures(lambda: lists)
     found = signatures.signer(b"yes", sign(key, b"yes", home.environment))
     assert (found.principal, found.key, found.where) == ("hanako", public(key), str(home.file))
 

@@ -21,7 +21,17 @@ from ringi.plans.approve import statement as statement_for
 from ringi.plans.tool import PlanTool
 from ringi.usecases.verify import Examination, Verdict, fingerprint, verify_plan
 from tests.fakes.signing import MadeUpKeys, RealKey
-from tests.helpers import approved, create, ledger_of, open_scratch, proposed, rewire, undo, write
+from tests.helpers import (
+    accept_signers,
+    approved,
+    create,
+    ledger_of,
+    open_scratch,
+    proposed,
+    rewire,
+    undo,
+    write,
+)
 
 AS_APPROVED, CHANGED, UNDONE = FileStanding.AS_APPROVED, FileStanding.CHANGED_SINCE, FileStanding.UNDONE
 
@@ -565,6 +575,7 @@ def test_a_real_key_by_the_users_list(tmp_path: Path):
     signers.write_text(f"hanako {key.public}\n")
     signers.chmod(0o600)
     with open_scratch(tmp_path) as ws:
+        accept_signers(ws)
         plan_id = proposed(ws, write("README.md", "new\n"))
         proof = key.sign(ws.plan.statement(ws.plan.ask(plan_id), "hanako"))
         given: Approval = ws.plan.approve(plan_id, "hanako", ALL_SPECS, proof).approval

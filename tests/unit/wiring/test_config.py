@@ -31,6 +31,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "model": ("openai:gpt-5", "command:claude -p"),
     "approval.expires_sec": (3600, 60),
     "approval.together": ("none", "none"),
+    "approval.proof": ("signed", "signed"),
     "risk.large_overwrite_lines": (100, 0),
     "risk.large_overwrite_bytes": (1024, 0),
     "risk.critical": (["infra/**", "*.pem"], ["deploy/*"]),
@@ -158,7 +159,7 @@ def test_the_defaults_are_the_promised_ones():
     assert msgspec.json.decode(msgspec.json.encode(Config())) == {
         "language": "auto",
         "model": "playbook",
-        "approval": {"expires_sec": 86400, "together": "none"},
+        "approval": {"expires_sec": 86400, "together": "none", "proof": "any"},
         "risk": {"large_overwrite_lines": 300, "large_overwrite_bytes": 65536, "critical": [], "mutable": []},
         "limits": {"max_file_bytes": 10485760, "max_specs": 10000, "forbidden_extensions": [*UNJUDGED]},
         "lock": {"wait_sec": 2.0},
@@ -185,6 +186,7 @@ def test_what_guards_is_named():
     assert guards == {
         "approval.expires_sec": Guard.SMALLER,
         "approval.together": Guard.LARGER,
+        "approval.proof": Guard.LARGER,
         "risk.large_overwrite_lines": Guard.SMALLER,
         "risk.large_overwrite_bytes": Guard.SMALLER,
         "risk.critical": Guard.ADDED,

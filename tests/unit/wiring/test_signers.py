@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import InTheWay, StorageFailed
-from ringi.integrations.signing import SignerList
+from ringi.ports import SignerList
 from ringi.store.lock import FileLock
 from ringi.wiring.config import executable
 from ringi.wiring.setup import users_signers
-from ringi.wiring.signers import signer_lists
+from ringi.wiring.signers import as_list, offered_lists
 from ringi.workspace.pins import Trust
 from ringi.workspace.places import project_file, signers_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 MINE = b"hanako ssh-ed25519 AAAA\n"
-THEIRS = b"# people\ntaro ssh-ed25519 BBBB\n"
+THEIRS = b"taro ssh-ed25519 BBBB\n"
 
 
 class Place:
@@ -34,7 +34,7 @@ class Place:
         self.file.chmod(mode)
 
     def lists(self) -> list[SignerList]:
-        return list(signer_lists(self.root, self.environment))
+        return [as_list(file, self.root) for file in offered_lists(self.root, self.environment)]
 
     def pin(self) -> None:
         parts = executable(self.root)
@@ -50,7 +50,7 @@ def place(tmp_path: Path) -> Place:
 
 def test_no_lists(place: Place):
     assert place.lists() == []
-    assert list(signer_lists(place.root, {})) == []
+    assert offered_lists(place.root, {}) == ()
 
 
 @pytest.mark.req("PT-8")
@@ -85,7 +85,7 @@ def test_a_list_inside_the_workspace_is_ignored(place: Place):
     inside = {"XDG_CONFIG_HOME": str(place.root / "config")}
     (place.root / "config" / "ringi").mkdir(parents=True)
     (place.root / "config" / "ringi" / "allowed_signers").write_bytes(MINE)
-    assert list(signer_lists(place.root, inside)) == []
+    assert offered_lists(place.root, inside) == ()
     place.file.parent.mkdir(parents=True)
     place.file.symlink_to(place.root / "config" / "ringi" / "allowed_signers")
     assert place.lists() == []

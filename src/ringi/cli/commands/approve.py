@@ -82,7 +82,9 @@ def approve(
         ids[0], selection = ask_later(app, ids[0], selection)
     before = {plan_id: tool.approved_already(plan_id, selection) for plan_id in ids}
     if sign is None and not all(before.values()):
-        require_terminal(app, approve_command([tool.ref(plan_id).name for plan_id in ids], selection))
+        command = approve_command([tool.ref(plan_id).name for plan_id in ids], selection)
+        app.workspace.signers.require_typing(f"{command} --sign KEY")
+        require_terminal(app, command)
     documents = [app.workspace.plan.get(plan_id) for plan_id in ids]
     if len(documents) > 1:
         _require_together(app, documents)

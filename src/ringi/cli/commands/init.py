@@ -14,11 +14,15 @@ import click
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.api.doctor import doctor_of
+from ringi.approvals.signers import digest_of
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import confirmed
 from ringi.cli.commands.doctor import show_finding
 from ringi.cli.commands.review import decide
+from ringi.cli.commands.signers import accept_shown
 from ringi.cli.review_dialogue import ApplyPrompter
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.signers import RequiredProof
 from ringi.errors import NoChannel, NoExtra, NoWorkspace
 from ringi.integrations.person import TerminalPerson
 from ringi.process.installation import extending_command
@@ -77,6 +81,7 @@ def init(ctx: click.Context, key: str | None, principal: str, agents: str | None
     _set_up(ctx, offers, asked_for=agents is not None)
     for finding in bad:
         show_finding(app, finding)
+    _offer_signed_only(app)
     app.ui.next_step("ringi doctor" if bad else _start(wanted))
 
 
@@ -176,6 +181,26 @@ def _set_up(ctx: click.Context, offers: Sequence[Offer], *, asked_for: bool) -> 
         _tell_rest(app, found)
 
 
+def _offer_signed_only(app: App) -> None:
+    """To a person with a key, as long as typed answers suffice."""
+    found = app.workspace.signers
+    if found.proof is RequiredProof.SIGNED or app.workspace.person.refusal():
+        return
+    keys = found.draft(lists=True).lines
+    if not keys:
+        return
+    app.ui.line(Text("These keys can sign approvals here:"))
+    for line in keys:
+        app.ui.line(Text("{line}", line=line), indent=4)
+    app.ui.line(
+        Text("A program that runs as you can open a terminal and type; it cannot touch a hardware key.")
+    )
+    if confirmed(app, Text("Let only signatures count here, and no typed answer? [y/n]")):
+        subject = found.draft(lists=True, proof=RequiredProof.SIGNED)
+        found.accept(subject, app.workspace.person.user(), TypedAnswer(digest_of(subject), "y"))
+        app.ui.line(Text("✓ only signatures count here; to change that: ringi signers"), style="green")
+
+
 def _tell_left_alone(app: App, found: Offer) -> None:
     for file, why in found.problems.items():
         app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
@@ -209,7 +234,9 @@ def _list_key(app: App, key: str, principal: str) -> None:
     found = signers.look(Path(key).expanduser() if key else None, principal or person.user())
     ui.line(Text("{line}", line=found.line), indent=2)
     ui.line(Text("its fingerprint is {fingerprint}", fingerprint=found.fingerprint), indent=2)
-    ui.line(Text("Whoever holds this key can approve plans in all your workspaces."))
+    ui.line(
+        Text("Whoever holds this key can approve plans in this workspace, and in others where you accept it.")
+    )
     if not confirmed(app, Text("List it in {file}? [y/n]", file=str(file))):
         ui.line(Text("Nothing was listed."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
@@ -218,8 +245,19 @@ def _list_key(app: App, key: str, principal: str) -> None:
         ui.document({"file": str(file), "line": found.line, "added": added, "fingerprint": found.fingerprint})
     done = Text("✓ listed in {file}", file=str(file)) if added else Text("✓ it was listed already")
     ui.line(done, style="green")
+    if _has_workspace(app):
+        accept_shown(app, [found.line])
+    else:
+        ui.line(Text("In each workspace, accept it once: {command}", command="ringi signers --accept"))
     ui.line(Text("For a team, commit that line in .agent/allowed_signers; each of them runs: ringi trust"))
     ui.next_step("ringi approve PLAN --sign KEY")
+
+
+def _has_workspace(app: App) -> bool:
+    try:
+        return app.root.is_dir()
+    except NoWorkspace:
+        return False
 
 
 def _root_or_here(app: App) -> Path:

@@ -8,6 +8,7 @@ import click
 from ringi.approvals.proof import TYPED_LENGTH
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, require_terminal
+from ringi.cli.commands.signers import accept_shown
 from ringi.domain.approval import TypedAnswer
 from ringi.text import Text
 from ringi.usecases.trust import COMMAND
@@ -73,6 +74,8 @@ def _decide(app: App, verdict: Verdict) -> None:
     if ui.as_json:
         ui.document(project.document(project.look()))
     ui.line(Text("✓ trusted, until one of them changes"), style="green")
+    if lines := verdict.lines(SIGNERS):
+        accept_shown(app, [line.strip() for line in lines])
 
 
 def _show(app: App, verdict: Verdict) -> None:

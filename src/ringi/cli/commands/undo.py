@@ -43,7 +43,9 @@ def undo(app: App, plan: str | None, commit: bool | None, sign: Path | None) -> 
     tool = app.workspace.plan
     if sign is None:
         name = app.workspace.plan_name(plan) if plan else ""
-        require_terminal(app, f"ringi undo {name}".rstrip())
+        command = f"ringi undo {name}".rstrip()
+        app.workspace.signers.require_typing(f"{command} --sign KEY")
+        require_terminal(app, command)
     plan_id = tool.to_undo(plan)
     name = app.workspace.plan_name(plan_id)
     made = [short_id(one) for one in standing(app.workspace.log(plan_id))]

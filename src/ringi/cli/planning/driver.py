@@ -224,6 +224,7 @@ def _decided(driver: Driver, decision_id: str, reply: Reply) -> SessionView:
 def _approved(driver: Driver, key: Path | None) -> SessionView:
     """By a signature, or typed after seeing the summary."""
     if key is None:
+        driver.app.workspace.signers.require_typing(f"{driver.command} --approve --sign KEY")
         require_terminal(driver.app, driver.command)
     session = ReviewedSession(driver.app.workspace, driver.session_id)
     # Beside a document for a program too: nobody signs what was not shown.

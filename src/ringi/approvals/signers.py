@@ -1,0 +1,200 @@
+"""Whose signatures count in a workspace, and whether a typed answer suffices.
+
+The ledger says both, so that neither depends on the caller's environment. Changing them takes an approval.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from ringi.approvals.kinds import as_written
+from ringi.approvals.proof import ELSE, Proving, Wanted, approval_of, compose, require_typing, signed, typed
+from ringi.approvals.request import request_of
+from ringi.domain import codec
+from ringi.domain import subject as subjects
+from ringi.domain.approval import (
+    Proof,
+    ProofKind,
+    ProofRecord,
+    SignedAct,
+    Strength,
+    TypedAnswer,
+)
+from ringi.domain.events import Actor
+from ringi.domain.signers import RequiredProof, SignerFile, SignersSubject
+from ringi.errors import (
+    NoChannel,
+    NoSigners,
+    SignerNeeded,
+    SignersForged,
+    UnlistedKey,
+    WrongAnswer,
+)
+from ringi.ports import Log, SignerList, Store
+
+COMMAND: Final = "ringi signers"
+
+
+class Setting(Proving, Protocol):
+    @property
+    def store(self) -> Store: ...
+
+
+class Configured(NamedTuple):
+    """`approval.proof` of the configuration."""
+
+    proof: RequiredProof
+    lasting: bool
+    """Whether the person's own file or environment says so; a project's file may come and go."""
+
+
+def accepted(store: Log) -> SignersSubject | None:
+    """What was accepted last; None if nothing ever was. Raises SignersForged."""
+    stored = [(one.evidence, one.subject) for one in store.approvals(subjects.SIGNERS.id)]
+    logged = [one.event.evidence for one in store.events(subjects.SIGNERS.id)]
+    if not logged and not stored:
+        return None
+    said = as_written(stored[-1][1], SignersSubject) if stored else None
+    if said is None or logged != [evidence for evidence, _ in stored]:
+        raise SignersForged
+    return said
+
+
+def as_lists(said: SignersSubject) -> list[SignerList]:
+    return [
+        SignerList(file.path, "".join(f"{line}\n" for line in file.lines).encode()) for file in said.lists
+    ]
+
+
+def signature_needed(before: SignersSubject | None, configured: RequiredProof) -> bool:
+    """Whether what comes after it must be signed by a key of it: nobody can sign without one."""
+    if before is None or not before.lines:
+        return False
+    return RequiredProof.SIGNED in {before.proof, configured}
+
+
+class Signers:
+    """`offered` are the lists that could count: the user's own, and the project's if it is trusted.
+
+    `counting` is what counts of the accepted ones.
+    """
+
+    def __init__(
+        self,
+        services: Setting,
+        configured: Configured,
+        *,
+        offered: Callable[[], tuple[SignerFile, ...]],
+        counting: Callable[[], Sequence[SignerList]],
+    ) -> None:
+        self._services = services
+        self._configured = configured
+        self.offered = offered
+        self.counting = counting
+
+    def accepted(self) -> SignersSubject | None:
+        return accepted(self._services.store)
+
+    @property
+    def proof(self) -> RequiredProof:
+        """The strictest of the configuration and the ledger."""
+        signed_only = self._services.signatures.required()
+        return RequiredProof.SIGNED if signed_only else RequiredProof.ANY
+
+    def require_typing(self, signing: str) -> None:
+        """Raises SignatureNeeded, with the command that signs, if a typed answer does not suffice."""
+        require_typing(self._services.signatures, signing)
+
+    def needs_signature(self) -> bool:
+        """Whether only a key of the accepted lists can change them."""
+        return signature_needed(self.accepted(), self._configured.proof)
+
+    @property
+    def accepting(self) -> str:
+        """The command that accepts the lists as they are now."""
+        return f"{COMMAND} --accept" + (" --sign KEY" if self.needs_signature() else "")
+
+    def require_typed_change(self, subject: SignersSubject) -> None:
+        """Raises SignerNeeded if it takes a signature by a key of the accepted lists."""
+        before = self.accepted()
+        if signature_needed(before, self._configured.proof):
+            loosens = before is not None and before.lists == subject.lists
+            raise SignerNeeded(command=f"{COMMAND} --proof any --sign KEY" if loosens else self.accepting)
+
+    def draft(self, *, lists: bool, proof: RequiredProof | None = None) -> SignersSubject:
+        """What to accept: the lists as they are now or as before, and this rule or the one that holds."""
+        before = self.accepted()
+        holds = before.proof if before else RequiredProof.ANY
+        if self._configured.lasting and self._configured.proof is RequiredProof.SIGNED:
+            holds = RequiredProof.SIGNED
+        kept = before.lists if before else ()
+        made = SignersSubject(
+            workspace=self._services.store.workspace_id(),
+            lists=self.offered() if lists else kept,
+            proof=proof or holds,
+            replaces=digest_of(before),
+        )
+        if made.proof is RequiredProof.SIGNED and not made.lines:
+            raise NoSigners
+        return made
+
+    def statement(self, subject: SignersSubject, approver: str) -> str:
+        """The bytes that a key signs."""
+        return compose(self._services, SignedAct.SIGNERS, digest_of(subject), approver)
+
+    def accept(self, subject: SignersSubject, approver: str, proof: Proof) -> SignersSubject:
+        """Raises SignatureNeeded if it takes a signature by a key of the list that it replaces."""
+        before = self.accepted()
+        if before and (subject.lists, subject.proof) == (before.lists, before.proof):
+            return before
+        if subject.proof is RequiredProof.SIGNED and not subject.lines:
+            raise NoSigners
+        record = self._proven(subject, before, approver, proof)
+        self._save(subject, approver, record, Actor.USER)
+        return subject
+
+    def adopt(self) -> None:
+        """Writes down what the person's own configuration demands, so that another one cannot loosen it."""
+        wanted, before = self._configured, self.accepted()
+        if before is None or not before.lines or before.proof is RequiredProof.SIGNED:
+            return
+        if wanted.lasting and wanted.proof is RequiredProof.SIGNED:
+            user = self._services.person.user()
+            record = ProofRecord(ProofKind.CONFIGURED, Strength.WEAK, user, "approval.proof", "")
+            self._save(self.draft(lists=False), user, record, Actor.SYSTEM)
+
+    def _proven(
+        self, subject: SignersSubject, before: SignersSubject | None, approver: str, proof: Proof
+    ) -> ProofRecord:
+        services, digest = self._services, digest_of(subject)
+        if isinstance(proof, TypedAnswer):
+            self.require_typed_change(subject)
+            if refusal := services.person.refusal():
+                raise NoChannel(why=refusal, command=COMMAND)
+            return typed(services, proof, digest)
+        wanted = Wanted(SignedAct.SIGNERS, digest, approver, "", "", services.clock.now())
+        try:
+            return signed(services, proof, wanted, as_lists(before) if before else ())
+        except UnlistedKey:
+            self.require_typed_change(subject)
+            raise
+
+    def _save(self, subject: SignersSubject, approver: str, record: ProofRecord, actor: Actor) -> None:
+        services, data = self._services, codec.canonical(subject)
+        now = services.clock.now()
+        asked = request_of(subjects.SIGNERS, 0, data, ids=services.ids, requested_at=now, expires_at=now)
+        with services.store.transaction() as transaction:
+            # Look again now that nobody else can write: two changes at once must not follow the same one.
+            if subject.replaces != digest_of(self.accepted()):
+                raise WrongAnswer(why=ELSE)
+            last = transaction.last_hash()
+            approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
+            transaction.set_signers(approval, actor)
+
+
+def new_lines(subject: SignersSubject, before: SignersSubject | None) -> tuple[str, ...]:
+    known = before.lines if before else ()
+    return tuple(line for line in subject.lines if line not in known)
+
+
+def digest_of(subject: SignersSubject | None) -> str:
+    return codec.digest(codec.canonical(subject)) if subject else ""
