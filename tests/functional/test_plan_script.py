@@ -113,7 +113,7 @@ def test_a_file_and_a_key_need_nobody(room: Room) -> None:
     assert room.desk.json("status")["planning"] == []
 
 
-@pytest.mark.req("IP-7")
+@pytest.mark.req("IP-5")
 def test_what_is_signed_is_shown(room: Room) -> None:
     words = ("plan", "Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
     done = room.desk.run(*words)

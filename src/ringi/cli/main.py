@@ -342,6 +342,17 @@ def _configured_language(environment: Mapping[str, str]) -> str:
     return ""
 
 
+def _asks_version(arguments: Sequence[str]) -> bool:
+    valued = False
+    for word in arguments:
+        if word == "--version" and not valued:
+            return True
+        if not valued and not word.startswith("-"):
+            return False  # a command, which may have an option of this name
+        valued = word in {"--workspace", "--lang"}
+    return False
+
+
 def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     """Choose the language before any output: --lang, RINGI_LANGUAGE, the files, then the locale."""
     chosen = environment.get("RINGI_LANGUAGE", "")
@@ -350,7 +361,7 @@ def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
             chosen = word.removeprefix("--lang=")
         elif word == "--lang" and index + 1 < len(arguments):
             chosen = arguments[index + 1]
-    if arguments != ["--version"]:  # which reads no file of the project
+    if not _asks_version(arguments):  # which reads no file of the project
         chosen = chosen or _configured_language(environment)
     if chosen in LANGUAGES:
         # Only for gettext; commands that we start get the original environment.

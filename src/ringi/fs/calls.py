@@ -195,10 +195,12 @@ def _entry(found: os.stat_result) -> Entry:
 
 
 def _read_all(descriptor: int, expected: int) -> bytes:
-    pieces = []
+    """Not much more than expected, even if the file grows without end."""
+    pieces, found = [], 0
     # One byte more than expected, so that the usual file ends after one full and one empty read.
-    while piece := os.read(descriptor, max(expected + 1, 65536)):
+    while found <= expected and (piece := os.read(descriptor, max(expected + 1, 65536))):
         pieces.append(piece)
+        found += len(piece)
     return b"".join(pieces)
 
 

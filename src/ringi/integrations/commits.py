@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from ringi.domain.codec import blob_id
 from ringi.domain.execution import CommitOutcome
 from ringi.errors import Interrupted, NoCommit
+from ringi.fs import read_bounded
 from ringi.ports import CommitChange, CommitOrder, CommitPlace, Committed
 from ringi.process.git import (
     ABSENT,
@@ -46,6 +47,7 @@ _TIME_LIMIT: Final = 300.0
 _HOOKS_SEC: Final = 3600.0
 _GRACE: Final = 10.0
 _KEPT_OUTPUT: Final = 8192
+_LARGEST: Final = 1 << 30
 _PARENT_DEATH: Final = 1
 # In the order in which they run; the last two run at any change of a ref, and of the index.
 _HOOKS: Final = (
@@ -274,7 +276,10 @@ def _repository_around(root: Path, name: bytes, links: Collection[bytes]) -> str
 
 
 def _holds(file: Path, oid: str) -> bool:
-    return bool(oid) and file.is_file() and blob_id(file.read_bytes(), like=oid) == oid
+    try:
+        return bool(oid) and blob_id(read_bounded(file, _LARGEST), like=oid) == oid
+    except OSError:
+        return False
 
 
 def _parents(parent: str) -> list[str]:

@@ -22,12 +22,14 @@ from ringi.domain.base import Document, Versioned, prepared
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.domain.session import TokenUsage
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
+from ringi.fs import NotRegular, read_bounded
 from ringi.ports import LanguageModel
 from ringi.text import Text, why_failed
 
 T = TypeVar("T")
 Mask = Callable[[str], str]
 _CHUNK: Final = 65536
+_LARGEST: Final = 256 * 1024 * 1024
 _BEGINNING: Final = b'{"answer":'
 """How every line starts: the first key in canonical order."""
 _SURROUNDINGS: Final = "project"
@@ -231,10 +233,10 @@ class Replay:
 
 
 def _read(path: Path) -> Iterator[Recorded]:
-    if path.exists() and not path.is_file():
-        raise Unreadable(what=str(path), why=Text("it is not a regular file"))
     try:
-        data = path.read_bytes()
+        data = read_bounded(path, _LARGEST)
+    except NotRegular:
+        raise Unreadable(what=str(path), why=Text("it is not a regular file")) from None
     except OSError as error:
         raise Unreadable(what=str(path), why=why_failed(error)) from None
     *lines, rest = data.split(b"\n")

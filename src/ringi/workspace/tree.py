@@ -25,6 +25,8 @@ _REFUSALS: Final = {
     Kind.CHARACTER_DEVICE: Text("it is a character device"),
     Kind.BLOCK_DEVICE: Text("it is a block device"),
 }
+LARGEST: Final = 1 << 30
+"""Bytes of a file that is read whole: more would fill the memory."""
 _NOT_REGULAR: Final = Text("it is not a regular file")
 
 Made = list[tuple[int, str]]
@@ -144,6 +146,9 @@ class Tree:
             return None
         if entry.kind is not Kind.FILE:
             raise PathRefused(path=path, why=_REFUSALS.get(entry.kind, _NOT_REGULAR))
+        if entry.size > LARGEST:
+            why = Text("it has {size} bytes, {limit} are allowed", size=entry.size, limit=LARGEST)
+            raise Unreadable(what=path, why=why)
         try:
             return self._read(folder, name, path)
         except FileNotFoundError:
