@@ -1,6 +1,7 @@
 """Bubblewrap is missing, or the kernel refuses what it needs: it is said, with the way out."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -130,3 +131,17 @@ def test_a_dry_run_says_where_it_ran(lacking: tuple[HomeDesk, str]) -> None:
     done = desk.process("execute", name, "--dry-run")
     assert "perhaps on other bytes" in told(done)
     assert "passed on exactly these bytes" not in told(done)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can put a file in the place of a setting")
+def test_a_setting_of_the_kernel_is_named(lacking: tuple[HomeDesk, str], tmp_path: Path) -> None:
+    """It stands in a file of ours here: the machine's own settings stay as they are."""
+    desk, how = lacking
+    if how == MISSING:
+        pytest.skip("no setting helps")
+    none = tmp_path / "none"
+    none.write_text("0\n")
+    laid = f'mount --bind {none} /proc/sys/user/max_user_namespaces && exec "$@"'
+    desk.world = ("unshare", "--mount", "sh", "-c", laid, "sh", *desk.world)
+    done = desk.process("with", "--", "sh", "-c", "echo b > b.txt")
+    assert "  To get one: sudo sysctl user.max_user_namespaces=10000\n" in done.stdout, told(done)
