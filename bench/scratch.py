@@ -22,8 +22,14 @@ class SomebodyThere:
     def refusal(self) -> Text | None:
         return None
 
+    def agent(self) -> Text | None:
+        return None
+
     def name(self) -> str:
         return "bench"
+
+    def since(self) -> str:
+        return ""
 
     def user(self) -> str:
         return "bench"
