@@ -52,6 +52,9 @@ class Person:
     def user(self) -> str:
         return "hanako"
 
+    def requester(self) -> str:
+        return f"user:{self.user()}"
+
 
 def accept_signers(workspace: Workspace, proof: RequiredProof | None = None) -> None:
     """As a person does with `ringi signers --accept`."""

@@ -49,6 +49,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   └── BadConfiguration      a configuration file or variable is wrong
 ├── PersonNeeded        3     an approval or an answer is missing
 │   ├── NotApproved           execute without approval
+│   │   └── ReadNotApproved   read what is not free to read
 │   ├── NotRequested          approve without a request
 │   ├── UnknownCommand        nobody knows how a command ended
 │   ├── Conflicting           a person and a proposer changed the same
@@ -62,6 +63,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   └── PushStale             an editor's data is about older files
 ├── NotGranted          5     declined, cancelled or expired
 │   ├── Expired
+│   ├── ChangeRejected        a change plan that a person rejected
 │   └── GrantRefused          a standing approval that does not cover it
 │       ├── GrantExpired      its end date has passed
 │       ├── GrantSpent        its budget is used up
@@ -435,6 +437,11 @@ class NotApproved(PersonNeeded):
     hint = "A person approves it with: ringi review {plan} (or: ringi approve {plan})"
 
 
+class ReadNotApproved(NotApproved):
+    code = "read_not_approved"
+    message = "Nobody has approved what plan {plan} reads, and it is not free to read: {why}"
+
+
 class NotRequested(PersonNeeded):
     code = "not_requested"
     message = "Nobody was asked to approve plan {plan} as it is now."
@@ -516,6 +523,12 @@ class Expired(NotGranted):
     code = "expired"
     message = "The approval of plan {plan} expired at {when}; nothing was changed."
     hint = "Approve it again: ringi review {plan}"
+
+
+class ChangeRejected(NotGranted):
+    code = "change_rejected"
+    message = "Change plan {plan} was rejected, and stays rejected."
+    hint = "Propose it for the current project, as a new plan: ringi propose --again {plan}"
 
 
 class GrantRefused(NotGranted):

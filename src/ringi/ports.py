@@ -52,7 +52,7 @@ class EventSink(Protocol):
 
 
 class PersonChannel(Protocol):
-    """Whether a person can answer here, and who."""
+    """Who is here, and whether a person can answer."""
 
     def refusal(self) -> Text | None:
         """Why an answer typed here would not count; None if it counts."""
@@ -67,6 +67,9 @@ class PersonChannel(Protocol):
         """When that terminal was opened, at the earliest; empty if it cannot be told."""
 
     def user(self) -> str: ...
+
+    def requester(self) -> str:
+        """Who asks for what is done here, as the program sees it: with:claude, or user:hanako."""
 
 
 class Ran(NamedTuple):
@@ -353,7 +356,7 @@ class Transaction(Protocol):
     def add_grant(self, grant: Grant) -> None:
         """Writes its own event: a grant belongs to no plan."""
 
-    def revoke_grant(self, grant_id: str, reason: str) -> None: ...
+    def revoke_grant(self, grant_id: str, reason: str, actor: Actor) -> None: ...
     def set_signers(self, approval: Approval, actor: Actor) -> None:
         """Whose signatures count from now on; writes its own event."""
 

@@ -23,6 +23,9 @@ class SeatedPerson:
     def user(self) -> str:
         return "person"
 
+    def requester(self) -> str:
+        return f"user:{self.user()}"
+
 
 class NoTerminal(SeatedPerson):
     """A script, started by nobody that is known as an agent."""
@@ -32,6 +35,12 @@ class NoTerminal(SeatedPerson):
 
 
 class AgentAtWork(SeatedPerson):
+    def __init__(self, requester: str = "user:hanako") -> None:
+        self._requester = requester
+
+    def requester(self) -> str:
+        return self._requester
+
     def refusal(self) -> Text | None:
         return self.agent()
 

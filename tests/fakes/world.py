@@ -51,6 +51,7 @@ class World:
         self.fs = fs
         self.ledger = PoweredLedger(state, power or Power())
         self.services = Services(
+            mask=str,
             store=self.ledger,
             tree=Tree(fs, root),
             clock=SteppingClock(),

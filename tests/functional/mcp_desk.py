@@ -74,8 +74,8 @@ class RawClient:
     def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self.hear(self.ask(method, params))
 
-    def greet(self, version: str = OLDEST) -> dict[str, Any]:
-        client = {"name": "a tester", "version": "1"}
+    def greet(self, version: str = OLDEST, name: str = "a tester") -> dict[str, Any]:
+        client = {"name": name, "version": "1"}
         if version == MODERN:
             prefix = "io.modelcontextprotocol/"
             self.envelope = {

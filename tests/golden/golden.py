@@ -93,12 +93,12 @@ def live(workspace: Workspace) -> str:
         ActionSpec(SpecKind.MOVE, "docs/old.md", target="docs/new.md"),
         ActionSpec(SpecKind.MKDIR, "empty", mode="0755"),
     ]
-    plan.set_action_specs(plan_id, specs)
+    plan.set_action_specs(plan_id, specs, requester="with:claude")
     add_checks(workspace.services, plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
     clock.pass_by(1)
     plan.comment(plan_id, "app/hello.py", 2, "朝も？")  # noqa: RUF001  # a question in Japanese
     plan.reject(plan_id, "Please say why.")
-    plan.set_action_specs(plan_id, specs)
+    plan.set_action_specs(plan_id, specs, requester="with:claude")
     clock.pass_by(1)
     plan.amend(plan_id, [NewContent("s2", "#!/bin/sh\nexit 0\n")])
     clock.pass_by(1)
@@ -153,7 +153,7 @@ def _carried_out(workspace: Workspace, clock: SetClock, spec: ActionSpec, key: R
     """Approved by the key, or without one by what stands already."""
     plan = workspace.plan
     plan_id = plan.propose("A change", proposer="claude", requester="with:claude")
-    assert plan.set_action_specs(plan_id, [spec]).ok
+    assert plan.set_action_specs(plan_id, [spec], requester="with:claude").ok
     clock.pass_by(1)
     request = plan.ask(plan_id)
     if key is not None:

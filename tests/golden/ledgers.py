@@ -241,7 +241,7 @@ class Maker:
         for name in ("granted", "granted again"):
             plan_id = self._plan.propose(name.title(), proposer="claude", requester="with:claude")
             spec = _create(f"docs/{name.replace(' ', '-')}.md", "covered\n")
-            assert self._plan.set_action_specs(plan_id, [spec]).ok
+            assert self._plan.set_action_specs(plan_id, [spec], requester="with:claude").ok
             self._plan.ask(plan_id)
             assert self._plan.execute(plan_id).overall_success
             found[name] = plan_id

@@ -331,7 +331,7 @@ def test_a_standing_approval_covers_until_its_date(old: Old):
     def covered(workspace: Workspace) -> str:
         plan_id = workspace.plan.propose("Later", proposer="claude", requester="with:claude")
         spec = ActionSpec(SpecKind.CREATE, f"docs/{plan_id}.md", "covered\n")
-        assert workspace.plan.set_action_specs(plan_id, [spec]).ok
+        assert workspace.plan.set_action_specs(plan_id, [spec], requester="with:claude").ok
         workspace.plan.ask(plan_id)
         return plan_id
 

@@ -33,7 +33,7 @@ class Facts(NamedTuple):
     events: Mapping[str, Event]
     """Events of the subject, by the hash of their evidence."""
     requester: str = ""
-    """Who asked for the plan."""
+    """Who proposed the plan."""
 
 
 def doubts(facts: Facts, approval: Approval) -> Iterator[Text]:
@@ -216,7 +216,7 @@ def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event 
 
 def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
     """What it was used for but does not cover; checked independently of the code that allowed it."""
-    requester = facts.requester
+    requester = subject.requester or facts.requester
     if requester != scope.requester:
         yield Text("{name} asked, and the standing approval is for {scope}", name=requester or "?",
                    scope=scope.requester)  # fmt: skip

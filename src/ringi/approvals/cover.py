@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import KINDS
 from ringi.approvals.proof import Proving, require_typing, signer_now
 from ringi.domain import codec
@@ -15,6 +14,8 @@ from ringi.text import Text
 
 Now = Callable[[Approval], bytes | None]
 """What an approval would bind of the current subject; None if its content does not match its hashes."""
+Standing = Callable[[Approval], None]
+"""Raises GrantRefused if the standing approval that it came from does not count any more."""
 
 
 class History(NamedTuple):
@@ -34,11 +35,11 @@ class History(NamedTuple):
 
 
 def covering_approval(
-    services: Proving, history: History, now: Now, grants: Grants | None = None
+    services: Proving, history: History, now: Now, standing: Standing | None = None
 ) -> Approval | None:
     """The newest approval, if its stored bytes are exactly those of the current subject.
 
-    `grants` are the standing approvals, if one may cover a subject of this kind.
+    `standing` is given if a standing approval may cover a subject of this kind.
 
     A person's last word counts: no earlier approval counts again because a later one ended, nor one from
     before the subject was declined or sent back. Only the end of a standing approval does not affect theirs.
@@ -53,7 +54,7 @@ def covering_approval(
         if expires and approval.expires_at < services.clock.now():
             raise Expired(plan=name, when=approval.expires_at)
         try:
-            _require_proven(services, grants, approval, history)
+            _require_proven(services, standing, approval, history)
         except (GrantRefused, SignatureRefused) as error:
             if approval.proof.kind is not ProofKind.GRANT:
                 raise
@@ -86,12 +87,14 @@ def _last_said(history: History) -> Iterator[Approval]:
             return
 
 
-def _require_proven(services: Proving, grants: Grants | None, approval: Approval, history: History) -> None:
+def _require_proven(
+    services: Proving, standing: Standing | None, approval: Approval, history: History
+) -> None:
     name = history.name
     if approval.proof.kind is ProofKind.GRANT:
-        if grants is None:
+        if standing is None:
             raise NotProven(plan=name, why=Text("a standing approval is for plans only"))
-        grants.require_standing(approval, name)
+        standing(approval)
     elif approval.proof.kind is ProofKind.SIGNED:
         signer_now(services, approval.proof, approval.digest)
     else:  # typed, perhaps before that no longer sufficed

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, NoReturn, Protocol
 from msgspec.structs import replace
 
 from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
+from ringi.approvals.who import actor_at, requester_of
 from ringi.domain import codec
 from ringi.domain.approval import (
     Approval,
@@ -24,6 +25,7 @@ from ringi.domain.plan import (
     PLAN_MACHINE,
     ActionSpecExt,
     ApprovalEntry,
+    PlanDocument,
     PlanStatus,
     SpecKind,
     risk_of,
@@ -125,7 +127,7 @@ class Grants:
         """Needs no proof, because it only restricts what is allowed."""
         found = _find(self._services, grant_id)
         with self._services.store.transaction() as transaction:
-            transaction.revoke_grant(found, reason)
+            transaction.revoke_grant(found, reason, actor_at(self._services.person))
         return next(state for state in self.list() if state.grant.id == found)
 
     def list(self) -> tuple[GrantState, ...]:
@@ -143,10 +145,10 @@ class Grants:
         return None
 
     def refusals(self, plan_id: str) -> tuple[GrantRefused, ...]:
-        """Why each grant for the plan's requester does not cover it."""
+        """Why each grant for whoever set the specs does not cover them."""
         stored, reasons = self._services.store.plan(plan_id), []
         for standing in reversed(self._services.store.grants()):
-            if _subject(standing.grant).scope.requester != stored.document.plan.requester:
+            if _subject(standing.grant).scope.requester != requester_of(stored.document):
                 continue
             try:
                 _require_cover(self._services, stored, standing)
@@ -185,7 +187,13 @@ class Grants:
             transaction.save_plan(stored, document, event)
         return approval
 
-    def require_standing(self, approval: Approval, plan: str) -> None:
+    def refuse_newest(self, stored: StoredPlan, approvals: Sequence[Approval]) -> None:
+        """If the newest came through a grant that never covers such a plan, no older one counts either."""
+        for approval in approvals[-1:]:
+            if approval.proof.kind is ProofKind.GRANT and (why := _never(stored.document)):
+                _refuse(approval.proof.grant or "", why, f"p{stored.number}")
+
+    def require_standing(self, plan: str, approval: Approval) -> None:
         """An approval through a grant counts as long as the grant does."""
         standing = _standing(self._services, approval.proof.grant or "", plan)
         _require_time(self._services, standing, plan)
@@ -267,13 +275,11 @@ def _require_cover(services: Granting, stored: StoredPlan, standing: StoredGrant
     """Every check that needs no write; the signature comes last, because it takes longest."""
     plan, grant = f"p{stored.number}", standing.grant
     scope, document = _subject(grant).scope, stored.document
-    if document.plan.requester != scope.requester:
+    if requester_of(document) != scope.requester:
         _refuse(grant.id, Text("it was given for what {name} asks for", name=scope.requester), plan)
     _require_time(services, standing, plan)
-    if document.change and document.change.superseded_at:
-        _refuse(grant.id, Text("the plan is superseded"), plan)
-    if document.state.commit:
-        _refuse(grant.id, Text("a commit is never covered"), plan)
+    if why := _never(document):
+        _refuse(grant.id, why, plan)
     if why := _outside(services, scope, document.state.action_specs):
         _refuse(grant.id, why, plan)
     risk = risk_of(document)
@@ -289,6 +295,17 @@ def _require_cover(services: Granting, stored: StoredPlan, standing: StoredGrant
         _refuse(grant.id, Text("{count} lines, {most} at once are covered", count=use.lines, most=most), plan)
     _require_left(services, standing, use, plan)
     _require_signed(services, grant, plan)
+
+
+def _never(document: PlanDocument) -> Text | None:
+    """Why no standing approval covers it, however wide."""
+    if document.change:
+        return Text("a change plan is never covered: a person approves each one")
+    if document.state.commit:
+        return Text("a commit is never covered")
+    if any(given.is_rejection for given in document.state.feedback):
+        return Text("a person rejected it once, and decides again")
+    return None
 
 
 def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecExt]) -> Text | None:

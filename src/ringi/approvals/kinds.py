@@ -140,6 +140,7 @@ def of_plan(
         checks=checks if checks and (checks.before or checks.after) else UNSET,
         sandboxed=sandboxed,
         commit=commit,
+        requester=document.state.requester,
     )
 
 

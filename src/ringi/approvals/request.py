@@ -41,6 +41,7 @@ def request_of(
     expires_at: str,
     selection: SpecSelection = ALL_SPECS,
     act: Act | UnsetType = UNSET,
+    requester: str | UnsetType = UNSET,
 ) -> ApprovalRequest:
     """Fixes what is asked: the digest of `data` identifies it."""
     return ApprovalRequest(
@@ -53,6 +54,7 @@ def request_of(
         requested_at=requested_at,
         expires_at=expires_at,
         act=act,
+        requester=requester,
     )
 
 

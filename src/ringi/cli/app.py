@@ -15,7 +15,7 @@ from ringi.workspace.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
-    from ringi.domain.events import LoggedEvent
+    from ringi.domain.events import Actor, LoggedEvent
     from ringi.domain.execution import CommitOutcome
     from ringi.errors import RingiError
     from ringi.store.lists import PlanReader
@@ -56,6 +56,13 @@ class App:
     @property
     def workspace(self) -> "Workspace":
         return self._open()
+
+    @property
+    def actor(self) -> "Actor":
+        """Who typed the command."""
+        from ringi.approvals.who import actor_at  # noqa: PLC0415  # not needed to show help
+
+        return actor_at(self.workspace.person)
 
     def _open(self) -> "Workspace":
         if self._opened is None:

@@ -103,6 +103,8 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     sandboxed: bool | UnsetType = UNSET
     """Whether the commands run in a sandbox; set if there are commands."""
     commit: CommitSubject | UnsetType = UNSET
+    requester: str | UnsetType = UNSET
+    """Who set these specs, if not whoever proposed the plan."""
 
 
 class SessionSubject(Versioned, frozen=True, kw_only=True):
@@ -202,6 +204,8 @@ class ApprovalRequest(Versioned, frozen=True, kw_only=True):
     expires_at: str
     act: Act | UnsetType = msgspec.field(name="kind", default=UNSET)
     """Set if it asks for an undo."""
+    requester: str | UnsetType = UNSET
+    """Who asked, as the program saw it; absent from older requests."""
 
     @property
     def about(self) -> Subject:

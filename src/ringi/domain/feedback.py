@@ -33,6 +33,11 @@ class Feedback(Document, frozen=True):
     kind: FeedbackKind | UnsetType = UNSET
     amended: Amended | UnsetType = UNSET
 
+    @property
+    def is_rejection(self) -> bool:
+        """The first versions had no other kind, and did not name it."""
+        return self.kind in {FeedbackKind.DECLINED, UNSET}
+
 
 class Side(StrEnum):
     OLD = "old"

@@ -197,7 +197,7 @@ class Plan(Document, frozen=True):
     proposer: str = ""
     """A label for people; it proves nothing."""
     requester: str | UnsetType = UNSET
-    """Who asked, as the program itself saw it: with:claude for an agent it started, or user:hanako."""
+    """Who proposed it, as the program itself saw it: with:claude for an agent it started, or user:hanako."""
     forked_from: str | UnsetType = UNSET
     """The id of the plan that this one was made from."""
     left_out: tuple[str, ...] = ()
@@ -307,6 +307,8 @@ class PlanState(Document, frozen=True):
     from_model: tuple[str, ...] | UnsetType = UNSET
     """Ids of specs that a language model extracted from the plan's text; they are checked like any other."""
     merged_lines: int | UnsetType = UNSET  # of the person's, in files that it was merged with
+    requester: str | UnsetType = UNSET
+    """Who set the specs of this version, if not whoever proposed the plan."""
 
 
 class PlanDocument(Versioned, frozen=True, kw_only=True):
@@ -487,8 +489,9 @@ def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
     if state.status in _DECIDED:
         when = milliseconds(state.approvals[-1].timestamp) if state.approvals else None
         return ApprovalState(ChangeApproval.APPROVED, when, "user")
+    rejected = [given.timestamp for given in state.feedback if given.is_rejection]
+    if rejected and state.status in {PlanStatus.PROPOSED, PlanStatus.DISCARDED}:
+        return ApprovalState(ChangeApproval.REJECTED, milliseconds(rejected[-1]), "user")
     if state.status is PlanStatus.DISCARDED:
         return ApprovalState(ChangeApproval.REJECTED)
-    if state.status is PlanStatus.PROPOSED and state.feedback:
-        return ApprovalState(ChangeApproval.REJECTED, milliseconds(state.feedback[-1].timestamp), "user")
     return ApprovalState(ChangeApproval.PENDING)

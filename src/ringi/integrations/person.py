@@ -8,24 +8,32 @@ import os
 import pwd
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
+from typing import Final
 
 from ringi.agents.recognition import by_process, by_variable, is_ringi_with
-from ringi.process.ancestors import ancestors
+from ringi.process.ancestors import Ancestor, ancestors
 from ringi.process.environment import WITH_VARIABLE
 from ringi.process.terminal import opened_at
 from ringi.text import Text
 
+_UNKNOWN_AGENT: Final = "with:"
+"""No standing approval can be given to it."""
+
 
 class TerminalPerson:
-    """`supervisors` yields the pid and `process_start` of every running `ringi with`."""
+    """`supervisors` yields every running `ringi with`: its pid, its `process_start` and the agent it runs."""
 
     def __init__(
         self,
         environment: Mapping[str, str],
-        supervisors: Callable[[], Iterable[tuple[int, str]]] = tuple,
+        supervisors: Callable[[], Iterable[tuple[int, str, str]]] = tuple,
+        above: Callable[[], Iterable[Ancestor]] = ancestors,
     ) -> None:
+        """`above` gives the processes above this one."""
         self._environment = environment
         self._supervisors = supervisors
+        self._above = above
 
     def refusal(self) -> Text | None:
         return self._no_terminal() or self.agent()
@@ -53,6 +61,20 @@ class TerminalPerson:
         except KeyError:
             return str(number)
 
+    def requester(self) -> str:
+        return self._requester
+
+    @cached_property
+    def _requester(self) -> str:
+        running = {(pid, start): agent for pid, start, agent in self._supervisors()}
+        above = tuple(self._above())
+        for ancestor in above:
+            if agent := running.get((ancestor.pid, ancestor.start)):
+                return f"with:{agent}"
+        # Its record may be hidden or gone. That makes an agent no user.
+        hidden = self._environment.get(WITH_VARIABLE) or any(map(_runs_agent, above))
+        return _UNKNOWN_AGENT if hidden else f"user:{self.user()}"
+
     def _no_terminal(self) -> Text | None:
         if not os.isatty(0):
             return Text("standard input is not a terminal.")
@@ -61,12 +83,9 @@ class TerminalPerson:
         return None
 
     def _below_process(self) -> Text | None:
-        supervisors = frozenset(self._supervisors())
-        for ancestor in ancestors():
-            # Also by its arguments: the agent could hide the record of the process.
-            # In the sandbox `ringi with` is invisible; the arguments it gave bwrap are not.
-            ours = (ancestor.pid, ancestor.start) in supervisors or WITH_VARIABLE in ancestor.argv
-            if ours or is_ringi_with(ancestor.argv):
+        supervisors = {(pid, start) for pid, start, _ in self._supervisors()}
+        for ancestor in self._above():
+            if (ancestor.pid, ancestor.start) in supervisors or _runs_agent(ancestor):
                 return Text(
                     "this runs below ringi with (process {pid}); the agent could have typed the answer.",
                     pid=ancestor.pid,
@@ -77,3 +96,18 @@ class TerminalPerson:
                     "this runs below the agent {agent} (process {pid}).", agent=agent, pid=ancestor.pid
                 )
         return None
+
+
+def _runs_agent(process: Ancestor) -> bool:
+    """`ringi with`, by its arguments: the agent could hide the record of the process.
+
+    In the sandbox `ringi with` is invisible; the arguments it gave bwrap are not.
+    """
+    return WITH_VARIABLE in process.argv or is_ringi_with(process.argv)
+
+
+class OverMcp(TerminalPerson):
+    """A client of the server: never a person, whatever it calls itself and whoever started the server."""
+
+    def agent(self) -> Text | None:
+        return Text("this came over MCP.")

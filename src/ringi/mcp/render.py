@@ -71,6 +71,8 @@ _HINTS: Final = {
     "unfit_specs": "Propose a plan of your own: plan_propose",
     "not_approved": "Only a person can approve. Ask with plan_request_approval, tell them to type "
     "`ringi review {plan}`, and wait with plan_wait.",
+    "read_not_approved": "Only a person can approve. Ask with plan_request_approval, tell them to type "
+    "`ringi review {plan}`, and wait with plan_wait.",
     "expired": "Ask again: plan_request_approval",
     "stale": "Read the files again, set new specs (plan_set_action_specs), then ask again.",
     "already_done": "It is done; see plan_get_state. For more changes, propose another plan.",

@@ -16,6 +16,7 @@ from ringi.mcp.answers import PLANS, structured
 from ringi.mcp.render import Mistakes, failed
 from ringi.mcp.worker import Worker
 from ringi.text import visible
+from ringi.usecases.withhold import document_for_clients, preview_for_clients
 
 if TYPE_CHECKING:
     from ringi.api import Workspace
@@ -110,8 +111,8 @@ def read(workspace: "Workspace", uri: str) -> Found | None:
     if found is None:
         return None
     if found[2] is None:
-        return Found(codec.pretty(workspace.plan.get(found[1])).decode(), JSON)
-    return Found("".join(part.diff for part in workspace.plan.preview(found[1]).diffs), DIFF)
+        return Found(codec.pretty(document_for_clients(workspace, found[1])).decode(), JSON)
+    return Found("".join(part.diff for part in preview_for_clients(workspace, found[1]).diffs), DIFF)
 
 
 Context = ServerRequestContext[Any, Any]

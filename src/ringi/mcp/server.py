@@ -1,14 +1,13 @@
 """The server: tools as the SDK serves them, and how a process assembles and runs it."""
 
 import json
-import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
@@ -29,9 +28,13 @@ from ringi.mcp.resources import Context, Library
 from ringi.mcp.tools import Answered, Caller, Tool
 from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
+from ringi.process.ancestors import Ancestor, ancestors
 from ringi.text import Text, visible
 from ringi.views.answer import answer_lines
 from ringi.workspace.places import Places, find_root, places_of
+
+if TYPE_CHECKING:
+    from ringi.integrations.person import OverMcp
 
 _LONGEST_LABEL: Final = 100
 _QUIET_SEC: Final = 60.0
@@ -46,7 +49,6 @@ class Surroundings(NamedTuple):
     """What the process that started the server provides."""
 
     label: str
-    requester: Callable[[], str]
     hidden: Callable[[], Iterable[str]]
     """Folders whose paths must not appear in an answer."""
     asked: Callable[[str, str, str], None]
@@ -127,7 +129,7 @@ class PlanServer:
     def _caller(self, ctx: Context) -> Caller:
         client = ctx.session.client_params
         label = self._around.label or (client.client_info.name if client else "")
-        return Caller(visible(label)[:_LONGEST_LABEL], self._around.requester)
+        return Caller(visible(label)[:_LONGEST_LABEL])
 
     async def _tell_person(self, answered: Answered) -> None:
         """Also remembers what the proposer has seen, for the plan_wait that follows."""
@@ -240,16 +242,16 @@ def serve(settings: Settings, talk: Callable[[Server[Any]], Talk]) -> bool:
 
 
 def _workers(settings: Settings) -> Workers:
+    client = cache(partial(client_below, tuple(ancestors()), settings))
+
     def worker() -> Worker:
-        opening = Opening(settings.start, settings.environment)
+        opening = Opening(settings.start, settings.environment, client)
         return Worker(opening.open, opening.is_current)
 
     return Workers(worker(), worker(), worker())
 
 
 def _surroundings(settings: Settings) -> Surroundings:
-    parent = os.getppid()
-
     def places() -> Places:
         return places_of(find_root(settings.start), settings.environment)
 
@@ -259,23 +261,18 @@ def _surroundings(settings: Settings) -> Surroundings:
 
     return Surroundings(
         label=settings.label,
-        requester=cache(lambda: requester_of(parent, places())),
         hidden=hidden,
         asked=_asked(settings),
     )
 
 
-def requester_of(parent: int, places: Places) -> str:
-    """The agent that `ringi with` started, if it started us; empty for the user."""
-    from ringi.process.ancestors import process_start  # noqa: PLC0415  # as above
-    from ringi.process.program import program_name  # noqa: PLC0415  # after a client was greeted
-    from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # as above
+def client_below(above: Sequence[Ancestor], settings: Settings) -> "OverMcp":
+    """Who calls: what is above the server when it starts counts, also after it ended."""
+    from ringi.integrations.person import OverMcp  # noqa: PLC0415  # after a client was greeted
+    from ringi.wiring.commands import supervisors_in  # noqa: PLC0415  # as above
 
-    for copy in WorkCopy.all(places.copies):
-        running, command = copy.record.supervisor, copy.record.command
-        if running and command and running.pid == parent and process_start(parent) == running.start:
-            return f"with:{program_name(command)}"
-    return ""
+    copies = places_of(find_root(settings.start), settings.environment).copies
+    return OverMcp(settings.environment, lambda: supervisors_in(copies), lambda: above)
 
 
 def _asked(settings: Settings) -> Callable[[str, str, str], None]:

@@ -9,6 +9,7 @@ from ringi.errors import InvalidSpecs, NotYours
 from ringi.mcp import answers, arguments
 from ringi.mcp.render import text_of
 from ringi.text import Text
+from ringi.usecases.withhold import execute_for_clients, preview_for_clients, with_unquoted
 from ringi.views import words
 from ringi.views.answer import said_lines
 from ringi.views.approval import BY_GRANT
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 
 
 class Caller(NamedTuple):
-    """Who is calling, as far as the program can tell."""
+    """Who is calling, as it says."""
 
     label: str
-    """Shown to people; the client's own claim."""
-    requester: Callable[[], str]
-    """Found out by the program; empty for the user who runs this process."""
+    """Shown to people; the client's own claim. Who asks is what the workspace sees."""
 
 
 class Answered(NamedTuple):
@@ -68,7 +67,6 @@ def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -
         given.rationale,
         given.tags,
         proposer=caller.label,
-        requester=caller.requester(),
     )
     ref = workspace.plan.ref(plan_id)
     step = answers.step_after(ref.status, has_specs=False)
@@ -76,8 +74,8 @@ def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -
     return Answered(made, text_of([plan_line(ref)], step))
 
 
-def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: Caller) -> Answered:
-    plan_id = _own(workspace, given.plan_id, caller)
+def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: Caller) -> Answered:
+    plan_id = workspace.plan.find(given.plan_id)
     report = workspace.plan.set_action_specs(plan_id, given.specs)
     ref = workspace.plan.ref(plan_id)
     specs = tuple(map(answers.spec_line, report.normalized))
@@ -89,27 +87,15 @@ def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, caller: 
     return Answered(found, text_of(lines, step))
 
 
-def _own(workspace: "Workspace", name: str, caller: Caller) -> str:
-    """The plan's id. Raises if an agent of `ringi with` tries to change a plan that it did not propose.
-
-    Otherwise the proposer's standing approval would cover another agent's changes.
-    """
-    stored = workspace.plan.stored(name)
-    requester = caller.requester()
-    if requester and requester != stored.document.plan.requester:
-        raise NotYours(plan=f"p{stored.number}", name=requester)
-    return stored.document.plan.id
-
-
 def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     stored = workspace.plan.stored(given.plan_id)
-    name, preview = f"p{stored.number}", workspace.plan.preview(given.plan_id)
+    name, preview = f"p{stored.number}", preview_for_clients(workspace, given.plan_id)
     found = answers.preview(preview, name, stored.document.state.status)
     return Answered(found, text_of(brief_lines(name, stored.document, preview), found.next_step))
 
 
-def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: Caller) -> Answered:
-    plan_id = _own(workspace, given.plan_id, caller)
+def _request(workspace: "Workspace", given: arguments.RequestApproval, _: Caller) -> Answered:
+    plan_id = workspace.plan.find(given.plan_id)
     if not workspace.plan.get_state(plan_id).action_specs:
         why = Text("there are no specs; set them with plan_set_action_specs")
         raise InvalidSpecs(plan=workspace.plan_name(plan_id), issues=why)
@@ -136,7 +122,7 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, caller: C
 def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     plan_id = workspace.plan.find(given.plan_id)
     try:
-        result = workspace.plan.execute(plan_id)
+        result = execute_for_clients(workspace, plan_id)
     finally:
         workspace.flush()
     ref, state = workspace.plan.ref(plan_id), workspace.plan.get_state(plan_id)
@@ -148,14 +134,14 @@ def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answ
 
 def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     stored = workspace.plan.stored(given.plan_id)
-    name, state = f"p{stored.number}", stored.document.state
-    conflicts = workspace.plan.conflicts(given.plan_id)
+    document, name = with_unquoted(workspace, stored.document), f"p{stored.number}"
+    state, conflicts = document.state, workspace.plan.conflicts(given.plan_id)
     lines = [
-        *brief_lines(name, stored.document),
+        *brief_lines(name, document),
         *brief_conflict_lines(conflicts),
         *said_lines(state.feedback, state.comments or ()),
     ]
-    found = answers.state(stored.document, name, conflicts)
+    found = answers.state(document, name, conflicts)
     return Answered(found, text_of(lines, found.next_step))
 
 
@@ -173,19 +159,18 @@ def _list(workspace: "Workspace", given: arguments.List, _: Caller) -> Answered:
     return Answered(answers.Plans(refs, next_step=step), text_of(lines, step))
 
 
-def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, caller: Caller) -> Answered:
-    plan_id = _own(workspace, given.plan_id, caller)
+def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: Caller) -> Answered:
+    plan_id = workspace.plan.find(given.plan_id)
     workspace.plan.mark_pending(plan_id, given.pending)
     return _marked(workspace, plan_id)
 
 
 def _discard(workspace: "Workspace", given: arguments.OfPlan, caller: Caller) -> Answered:
-    plan_id = _own(workspace, given.plan_id, caller)
-    ref = workspace.plan.ref(plan_id)
+    ref = workspace.plan.ref(given.plan_id)
     if ref.proposer != caller.label:
         raise NotYours(plan=ref.name, name=caller.label)
-    workspace.plan.discard(plan_id, own=True)
-    return _marked(workspace, plan_id)
+    workspace.plan.discard(ref.id, own=True)
+    return _marked(workspace, ref.id)
 
 
 def _marked(workspace: "Workspace", plan_id: str) -> Answered:
@@ -254,7 +239,8 @@ TOOLS: Final[Mapping[str, Tool]] = {
     "plan_execute": Tool(
         "Carry out an approved plan",
         "Carry out exactly what a person approved, and nothing else. Fails without an approval, or "
-        "if a file changed since; nothing is changed then.",
+        "if a file changed since; nothing is changed then. Reading needs an approval too; secrets in what "
+        "is read are masked.",
         arguments.OfPlan,
         answers.Executed,
         Hints(destructive=True, open_world=True),

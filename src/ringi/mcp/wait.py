@@ -18,6 +18,7 @@ from ringi.mcp.answers import Waited
 from ringi.mcp.render import english
 from ringi.mcp.worker import Worker
 from ringi.text import Text
+from ringi.usecases.withhold import answer_for_clients
 from ringi.views.session import progress
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class WaitForPerson:
     async def _look(self, plan_id: str) -> _Look:
         def look(workspace: "Workspace") -> _Look:
             # Read the revision first: the next look then sees any change in between.
-            return _Look(workspace.plan.revision(plan_id), workspace.plan.answer(plan_id))
+            return _Look(workspace.plan.revision(plan_id), answer_for_clients(workspace, plan_id))
 
         return await self._reading.call(look)
 

@@ -31,6 +31,7 @@ from ringi.workspace.places import (
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
     from ringi.api import Workspace
+    from ringi.ports import PersonChannel
 
 T = TypeVar("T")
 _ENDING_SEC: Final = 1.0
@@ -143,9 +144,12 @@ class Workers(NamedTuple):
 class Opening:
     """Keeps a workspace open between calls while a command typed now would open the same one."""
 
-    def __init__(self, start: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, start: Path, environment: Mapping[str, str], client: "Callable[[], PersonChannel]"
+    ) -> None:
         self._start = start
         self._environment = environment
+        self._client = client
         self._files: tuple[Path, ...] = ()
         self._settings: list[_Stamp] = []
         self._ledger: tuple[Path, _Stamp] | None = None
@@ -157,7 +161,7 @@ class Opening:
         places = places_of(find_root(self._start), self._environment)
         self._files = self._deciding(places)
         self._settings = list(map(_stamp, self._files))  # before they are read
-        workspace = open_workspace(self._start, environment=self._environment)
+        workspace = open_workspace(self._start, environment=self._environment, person=self._client())
         ledger = places.state / DATABASE
         self._ledger = ledger, _identity(ledger)  # after it was made
         return workspace

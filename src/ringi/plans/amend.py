@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, NoReturn
 
 import msgspec
 
+from ringi.approvals.who import actor_at, require_own
 from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.approval import files_of
 from ringi.domain.codec import digest
@@ -64,7 +65,6 @@ def amend(
     amendments: Sequence[Amendment],
     *,
     seen: PlanDocument | None,
-    actor: Actor,
     reason: str,
 ) -> ValidationReport:
     """Leaves the plan unchanged if the result would be invalid or the same."""
@@ -72,7 +72,8 @@ def amend(
     if seen:
         require_as_seen(stored, seen)
     refuse_fixed(stored)
-    document, name = next_version(stored.document), f"p{stored.number}"
+    require_own(services.person, stored)
+    document, name = next_version(stored.document, services.person.requester()), f"p{stored.number}"
     wanted = _by_spec(stored, amendments)
     specs = stored.document.state.action_specs
     done = {spec.id: _amended(services, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}
@@ -85,6 +86,7 @@ def amend(
     told = f"{reason}: {words}" if reason else words
     did = _sum([amended.did for amended in done.values() if amended.words], document.plan.version)
     feedback = Feedback(services.clock.now(), told, FeedbackKind.AMENDED, did)
+    actor = actor_at(services.person)
     if actor is Actor.USER:
         document = by_person(stored.document, document)
     document = with_state(document, feedback=(*document.state.feedback, feedback))

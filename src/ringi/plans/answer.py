@@ -5,9 +5,10 @@ from typing import Final
 from msgspec import UNSET
 
 from ringi.approvals.request import outcome
+from ringi.approvals.who import actor_at
 from ringi.domain.answer import OutcomeKind, PlanAnswer
 from ringi.domain.approval import ApprovalOutcome, ApprovedPlan, Cancelled, Declined, ExpiredRequest
-from ringi.domain.events import Actor, EventKind
+from ringi.domain.events import EventKind
 from ringi.domain.feedback import LineComment, Side
 from ringi.domain.plan import (
     CHANGING,
@@ -92,7 +93,7 @@ def _save_comments(
     services: Services, stored: StoredPlan, comments: tuple[LineComment, ...], said: str
 ) -> None:
     document = with_state(stored.document, comments=comments or UNSET)
-    event = NewEvent(EventKind.COMMENTED, Actor.USER, said)
+    event = NewEvent(EventKind.COMMENTED, actor_at(services.person), said)
     with services.store.transaction() as transaction:
         transaction.save_plan(stored, document, event)
 

@@ -14,6 +14,7 @@ from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.proof import approval_of, compose, prove, require_answer
 from ringi.approvals.request import open_request, request_of
+from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
 from ringi.domain import codec
 from ringi.domain import subject as subjects
 from ringi.domain.approval import (
@@ -50,10 +51,10 @@ from ringi.errors import (
     SignatureUnchecked,
     Stale,
 )
-from ringi.plans.change import refuse_superseded, require_valid
+from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
 from ringi.plans.effects import content_of
-from ringi.plans.propose import require_as_seen
+from ringi.plans.propose import refuse_rejected, require_as_seen
 from ringi.plans.services import Services
 from ringi.plans.validate import misfits
 from ringi.ports import NewEvent, PlanRecord, StoredPlan
@@ -78,7 +79,8 @@ def request(
     stored, document = record.plan, record.plan.document
     if seen:
         require_as_seen(stored, seen)
-    refuse_superseded(stored)
+    require_own(services.person, stored)
+    refuse_rejected(stored)
     PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     _require_fit(services, stored, selection)
     expires_at = services.clock.after(services.rules.expires_sec)
@@ -91,14 +93,16 @@ def request(
         requested_at=services.clock.now(),
         expires_at=expires_at,
         selection=selection,
+        requester=services.person.requester(),
     )
     document = msgspec.structs.replace(with_state(document, selection=selection), approval="approval.json")
-    event = NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
+    event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(services.person), asked.digest)
     with services.store.transaction() as transaction:
         transaction.add_request(asked)
         stored = transaction.save_plan(stored, document, event)
     grants = Grants(services)
-    if record.granting and selection.all and (standing := grants.covering(stored)):
+    may_use = record.granting and selection.all and asks_for_own(services.person, document, record.events)
+    if may_use and (standing := grants.covering(stored)):
         # It was used up, revoked or overtaken just now: the request stays open for a person.
         with contextlib.suppress(GrantRefused, LostRace, SignatureUnchecked):
             grants.approve(stored, standing, asked, data)
@@ -167,7 +171,7 @@ def approve(
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
     proof = require_answer(services, proof, f"ringi review {name}", f"ringi approve {name} --sign KEY")
-    refuse_superseded(stored)
+    refuse_rejected(stored)
     status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     asked = open_request(services, record, selection)
     _require_fit(services, stored, selection)
@@ -223,6 +227,7 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
 
     A person may also change their mind: an approved plan goes back too, and its approval ends.
     """
+    refuse_agent(services.person, f"ringi reject p{services.store.plan(plan_id).number}")
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
         status = stored.document.state.status
@@ -241,7 +246,10 @@ def covering(services: Services, record: PlanRecord) -> Approval | None:
     """The approval that still covers the plan as it is now. Raises like `covering_approval`."""
     document, name = record.plan.document, f"p{record.plan.number}"
     history = History(subjects.plan(document.plan.id), name, record.approvals, record.events)
-    return covering_approval(services, history, partial(_bytes_now, services, document), Grants(services))
+    grants = Grants(services)
+    grants.refuse_newest(record.plan, record.approvals)
+    standing = partial(grants.require_standing, name)
+    return covering_approval(services, history, partial(_bytes_now, services, document), standing)
 
 
 def _bytes_now(services: Services, document: PlanDocument, approval: Approval) -> bytes | None:

@@ -50,7 +50,7 @@ from ringi.patching.workspace_edit import EditedFile, workspace_edit
 from ringi.plans.effects import Effect, Invalid, content_of, effects_of, rendering
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
-from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole
+from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole, refuse_superseded
 from ringi.plans.services import Services
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
@@ -264,11 +264,6 @@ def _risk(services: Services, targets: Sequence[str], unknown: UnknownUsers | Un
     count = unknown.count if unknown else 0
     level, reasons = change_risk(targets, thresholds.critical, thresholds.mutable, count)
     return PlanRisk(level, tuple(risk_words(reason) for reason in reasons))
-
-
-def refuse_superseded(stored: StoredPlan) -> None:
-    if stored.document.change and stored.document.change.superseded_at:
-        raise Superseded(plan=f"p{stored.number}")
 
 
 def require_valid(services: Services, stored: StoredPlan, selection: SpecSelection) -> None:

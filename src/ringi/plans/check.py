@@ -39,10 +39,9 @@ from ringi.errors import (
     Usage,
 )
 from ringi.plans import undo
-from ringi.plans.change import refuse_superseded
 from ringi.plans.effects import Invalid
 from ringi.plans.preview import effects_now
-from ringi.plans.propose import require_as_seen
+from ringi.plans.propose import refuse_superseded, require_as_seen
 from ringi.plans.services import Services
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.who import actor_at
 from ringi.domain import codec
 from ringi.domain.approval import COMMIT_TRAILERS, Act, Approval, ApprovalSubject, CommitSubject, FileChange
 from ringi.domain.events import Actor, EventKind, LoggedEvent
@@ -34,8 +35,9 @@ from ringi.domain.plan import (
     title_of,
     with_state,
 )
-from ringi.errors import NoCommit, PathRefused, StorageFailed, Superseded
+from ringi.errors import NoCommit, PathRefused, StorageFailed
 from ringi.plans.commit_revert import reverted
+from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
 from ringi.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
 from ringi.text import Text, visible
@@ -61,12 +63,11 @@ class Announced(NamedTuple):
     """Files that also have uncommitted changes of the person, which go into the same commit."""
 
 
-def wish(services: Services, plan_id: str, message: str | None, *, actor: Actor) -> PlanState:
+def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
     """Sets, changes or (None) withdraws the wish for a commit; earlier approvals no longer cover the plan."""
     stored = services.store.plan(plan_id)
     document, status = stored.document, stored.document.state.status
-    if document.change and document.change.superseded_at:
-        raise Superseded(plan=f"p{stored.number}")
+    refuse_rejected(stored)
     if status not in OPEN:
         PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)  # refused in its own words
     wanted = UNSET if message is None else PlannedCommit(_proper(message))
@@ -77,9 +78,8 @@ def wish(services: Services, plan_id: str, message: str | None, *, actor: Actor)
     if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
         status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
     title = title_of(wanted.message) if wanted else ""
-    event = NewEvent(
-        EventKind.AMENDED, actor, f"to be committed: {title}" if wanted else "not to be committed"
-    )
+    said = f"to be committed: {title}" if wanted else "not to be committed"
+    event = NewEvent(EventKind.AMENDED, actor_at(services.person), said)
     with services.store.transaction() as transaction:
         saved = transaction.save_plan(stored, with_state(document, status=status, commit=wanted), event)
     return saved.document.state

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from ringi.approvals.who import require_own
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import PLAN_MACHINE, PlanState, PlanStatus, with_state
-from ringi.errors import NoChannel
+from ringi.errors import NoChannel, NotYours
+from ringi.plans.propose import proposed_by
 from ringi.plans.services import Services
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
@@ -25,8 +27,12 @@ def discard(services: Services, plan_id: str, reason: str, *, own: bool) -> Plan
 def _require_permission(services: Services, stored: StoredPlan, *, own: bool) -> None:
     """A person may discard any plan, an agent only its own, as long as nobody has decided."""
     name = f"p{stored.number}"
-    if own and stored.document.state.status in _UNDECIDED:
-        return
-    why = Text("only a person discards a plan that was decided.") if own else services.person.agent()
+    why = services.person.agent()
+    if own:
+        require_own(services.person, stored)
+        if proposed_by(services, stored.document.plan.id) is Actor.USER:
+            raise NotYours(plan=name, name=services.person.requester())
+        decided = stored.document.state.status not in _UNDECIDED
+        why = Text("only a person discards a plan that was decided.") if decided else None
     if why is not None:
         raise NoChannel(why=why, command=f"ringi discard {name}")

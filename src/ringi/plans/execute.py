@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
-from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, ProofKind, files_of
+from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, files_of
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import (
@@ -37,10 +37,12 @@ from ringi.errors import (
 )
 from ringi.plans import check, commit, undo
 from ringi.plans.approve import covering, subject_now
-from ringi.plans.change import refuse_superseded, require_valid
+from ringi.plans.change import require_valid
 from ringi.plans.effects import Invalid
 from ringi.plans.executor import Executor, Stages, storage_errors
 from ringi.plans.preview import after_bytes
+from ringi.plans.propose import refuse_rejected
+from ringi.plans.reading import require_free
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.steps import end_command
@@ -52,17 +54,18 @@ from ringi.workspace.stage import emptied_by
 from ringi.workspace.tree import differing, found_at
 
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
-_NEVER = Text("a commit is never covered")
-_SHOWN = 8
 
 
 @storage_errors()
-def execute(services: Services, plan_id: str) -> ExecutionResult:
+def execute(services: Services, plan_id: str, *, leaves: bool = False) -> ExecutionResult:
+    """`leaves`: what the plan reads is sent away with the result."""
     with services.lock("execute"):
         record = _recovered_record(services, plan_id)
         stored = record.plan
-        refuse_superseded(stored)
+        refuse_rejected(stored)
         approval = _approval(services, record)
+        if approval is None:
+            require_free(services, stored, leaves=leaves)
         specs = _remaining(services, record, approval)
         _require_runnable(stored, specs, cut_off(services, record.executions))
         planned = stored.document.state.planned_checks
@@ -104,7 +107,7 @@ def _afterwards(
 
 
 def _approval(services: Services, record: PlanRecord) -> Approval | None:
-    """None for a plan that only reads: there is nothing to approve in it."""
+    """None for a plan that only reads and was not approved."""
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
     status, found = document.state.status, None
@@ -112,7 +115,7 @@ def _approval(services: Services, record: PlanRecord) -> Approval | None:
         raise AlreadyDone(plan=name)
     if status in _RUNNABLE:
         try:
-            found = _covering(services, record, name)
+            found = covering(services, record)
         except (Expired, GrantRefused, SignatureRefused):
             _send_to_review(services, stored, EventKind.APPROVAL_EXPIRED)
             raise
@@ -128,13 +131,6 @@ def _approval(services: Services, record: PlanRecord) -> Approval | None:
         raise NotApproved(plan=name, status=str(status))
     if found:
         require_valid(services, stored, found.selection)
-    return found
-
-
-def _covering(services: Services, record: PlanRecord, name: str) -> Approval | None:
-    found = covering(services, record)
-    if found and found.proof.kind is ProofKind.GRANT and record.plan.document.state.commit:
-        raise GrantRefused(grant=(found.proof.grant or "")[:_SHOWN], plan=name, why=_NEVER)
     return found
 
 

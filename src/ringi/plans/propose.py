@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.who import actor_at, refuse_agent, require_own
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
     ALL_SPECS,
@@ -26,6 +27,7 @@ from ringi.domain.plan import (
 )
 from ringi.errors import (
     ChangeFixed,
+    ChangeRejected,
     EmptyPlan,
     PathRefused,
     PlanChanged,
@@ -36,6 +38,7 @@ from ringi.errors import (
 from ringi.plans.effects import MERGEABLE
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of, render_now
+from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Services
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate
@@ -95,7 +98,7 @@ def new_plan(
         version=1,
         proposer=proposer,
         left_out=tuple(left_out),
-        requester=requester or f"user:{services.person.user()}",
+        requester=requester or services.person.requester(),
     )
     return PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
 
@@ -110,7 +113,8 @@ def propose_whole(
     seen: Mapping[str, bytes] = {},
 ) -> str:
     """A plan together with its specs, all or nothing."""
-    document, plan = with_specs(services, next_version(document), validated), document.plan
+    plan = document.plan
+    document = with_specs(services, next_version(document, plan.requester or ""), validated)
     if plan.forked_from:
         origin = services.store.plan(plan.forked_from).document
         marked = still_from_model(origin, validated.report.normalized)
@@ -169,6 +173,7 @@ def set_specs(
     *,
     basis: Basis,
     actor: Actor,
+    requester: str = "",
     reason: str = "",
     keep_good: bool = False,
     from_model: Sequence[int] = (),
@@ -181,12 +186,14 @@ def set_specs(
     """`seen` has bytes of the basis that the workspace may not have any more, by hash.
 
     `merged` says what they were merged with. Raises PlanChanged if the plan is no longer `only_if`.
+    `requester` is set by whoever started the proposer; else it is whoever is here.
     """
     since = merged.since if merged else {}
     if not from_model:  # which counts them
         specs = with_renames(specs, services.tree, services.rules, basis)
     author = author_of(services, plan_id, actor)
     validated = validate(specs, services.tree, services.rules, basis, since, actor=author)
+    validated = without_lines(services, validated)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
         return validated
     bases, kept_until = _bases(services, validated, seen)
@@ -195,8 +202,8 @@ def set_specs(
         if only_if:
             require_as_seen(stored, only_if)
         refuse_fixed(stored)
-        document = next_version(stored.document)
-        if actor is Actor.USER and stored.document.state.action_specs:
+        document = next_version(stored.document, requester or _asking(services, stored))
+        if actor is not author and stored.document.state.action_specs:
             document = by_person(stored.document, document)
         document = with_specs(services, document, validated)
         if actor is Actor.AI:
@@ -215,10 +222,21 @@ def set_specs(
     return validated
 
 
+def _asking(services: Services, stored: StoredPlan) -> str:
+    require_own(services.person, stored)
+    return services.person.requester()
+
+
+def proposed_by(services: Services, plan_id: str) -> Actor:
+    """Who began the plan: a person who changes what an agent proposed does not make it their own."""
+    first = next((logged.event for logged in services.store.events(plan_id)), None)
+    return first.actor if first else Actor.AI
+
+
 def author_of(services: Services, plan_id: str, actor: Actor) -> Actor:
     """Whose plan it is: updating what an agent proposed does not make it a person's own."""
-    first = next((logged.event for logged in services.store.events(plan_id)), None)
-    return actor if first is not None and first.actor is Actor.USER else Actor.AI
+    own = actor is Actor.USER and proposed_by(services, plan_id) is Actor.USER
+    return Actor.USER if own else Actor.AI
 
 
 def _bases(
@@ -287,7 +305,8 @@ def keep_specs(
     report = ValidationReport(ok=True, issues=(), normalized=specs)
     validated = Validated(report, (), tuple(render_now(services, spec) for spec in specs))
     specs_set = NewEvent(EventKind.SPECS_SET, actor, reason)
-    document = with_state(next_version(stored.document), from_model=still_from_model(stored.document, specs))
+    document = next_version(stored.document, services.person.requester())
+    document = with_state(document, from_model=still_from_model(stored.document, specs))
     if actor is Actor.USER:
         document = by_person(stored.document, document)
     save_version(services, stored, document, validated, specs_set)
@@ -306,15 +325,36 @@ def mark_pending(services: Services, plan_id: str, *, pending: bool) -> PlanStat
     kind = EventKind.MARKED_PENDING if pending else EventKind.SENT_BACK
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
-        if stored.document.change and stored.document.change.superseded_at:
-            raise Superseded(plan=f"p{stored.number}")
-        status = PLAN_MACHINE.advance(stored.document.state.status, target)
-        document = with_state(stored.document, status=status)
-        return transaction.save_plan(stored, document, NewEvent(kind, Actor.USER)).document.state
+        name, before = f"p{stored.number}", stored.document.state.status
+        refuse_rejected(stored)
+        require_own(services.person, stored)
+        if before in _DECIDED:
+            refuse_agent(services.person, f"ringi pending {name}")
+        document = with_state(stored.document, status=PLAN_MACHINE.advance(before, target))
+        event = NewEvent(kind, actor_at(services.person))
+        return transaction.save_plan(stored, document, event).document.state
+
+
+_DECIDED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
+"""An approval ends if such a plan goes back."""
 
 
 _NAME_LENGTH: Final = 50
 """In characters; one may take four bytes."""
+
+
+def refuse_superseded(stored: StoredPlan) -> None:
+    if stored.document.change and stored.document.change.superseded_at:
+        raise Superseded(plan=f"p{stored.number}")
+
+
+def refuse_rejected(stored: StoredPlan) -> None:
+    """By a newer project state, or by a person."""
+    refuse_superseded(stored)
+    change, state = stored.document.change, stored.document.state
+    rejected = any(given.is_rejection for given in state.feedback)
+    if change and rejected and state.status is PlanStatus.PROPOSED:
+        raise ChangeRejected(plan=f"p{stored.number}")
 
 
 def refuse_fixed(stored: StoredPlan) -> None:
@@ -323,8 +363,11 @@ def refuse_fixed(stored: StoredPlan) -> None:
         raise ChangeFixed(plan=f"p{stored.number}")
 
 
-def next_version(document: PlanDocument) -> PlanDocument:
-    """The plan ready for other specs, which no earlier approval covers; raises if it cannot take any."""
+def next_version(document: PlanDocument, requester: str) -> PlanDocument:
+    """The plan ready for other specs, which no earlier approval covers; raises if it cannot take any.
+
+    `requester` is whoever sets them: a standing approval for somebody else must not cover them.
+    """
     status = document.state.status
     if status is not PlanStatus.PENDING_REVIEW:
         status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
@@ -337,6 +380,7 @@ def next_version(document: PlanDocument) -> PlanDocument:
         selection=ALL_SPECS,
         checks=(),
         amended_from=UNSET,
+        requester=UNSET if requester == document.plan.requester else requester,
     )
 
 

@@ -62,6 +62,8 @@ class Services(NamedTuple):
     check: CheckRunner
     analyse: Callable[[str], str]
     """Facts about a file, computed without a model."""
+    mask: Callable[[str], str]
+    """Marks secrets in what is kept."""
     commits: Callable[[], Commits] | None = None
     """None if nothing can be committed."""
     model: Callable[[], LanguageModel] | None = None

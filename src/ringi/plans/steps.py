@@ -24,6 +24,7 @@ from ringi.domain.plan import FileState, SpecKind
 from ringi.domain.project_state import LINK_MODE, StateFile
 from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
 from ringi.plans.effects import mode_after
+from ringi.plans.reading import kept
 from ringi.plans.services import Services
 from ringi.ports import NewEvent, Ran, StoredCommand
 from ringi.text import Text
@@ -55,8 +56,7 @@ def read(services: Services, step: Step) -> FileOpOutcome:
         text = services.analyse(step.path) if step.kind is SpecKind.ANALYZE else _content(services, step.path)
     except RingiError as error:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
-    limit = services.rules.kept_output
-    return FileOpOutcome(step.spec_id, step.path, OpStatus.DONE, output=_start(text, limit))
+    return FileOpOutcome(step.spec_id, step.path, OpStatus.DONE, output=kept(services, text))
 
 
 def _content(services: Services, path: str) -> str:
@@ -64,11 +64,6 @@ def _content(services: Services, path: str) -> str:
     if found is None:
         raise PathRefused(path=path, why=Text("it is not there"))
     return found.data.decode("utf-8", "backslashreplace")
-
-
-def _start(text: str, limit: int) -> str:
-    data = text.encode("utf-8", "backslashreplace")
-    return text if len(data) <= limit else data[:limit].decode("utf-8", "ignore")
 
 
 def _run(services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
@@ -164,7 +159,7 @@ def _finish(services: Services, start: CommandStart, ran: Ran, difference: _Diff
         plan_id=start.plan_id,
         spec_id=start.spec_id,
         exit_code=ran.exit_code,
-        output=ran.output,
+        output=services.mask(ran.output),
         cut=ran.cut,
         timed_out=ran.timed_out,
         duration_sec=round(ran.duration_sec, 3),

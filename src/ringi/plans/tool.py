@@ -72,7 +72,10 @@ class PlanTool:
         requester: str = "",
         actor: Actor = Actor.AI,
     ) -> str:
-        """`proposer` is a label for people; `requester` is set only by whoever started the proposer."""
+        """`proposer` is a label for people; `requester` is set only by whoever started the proposer.
+
+        `actor` is who proposes: an agent, unless the caller knows that a person does.
+        """
         for source in sources:
             codec.require(source, MessageRef, "source")
         return propose.propose(
@@ -119,13 +122,14 @@ class PlanTool:
         specs: Sequence[ActionSpec],
         *,
         actor: Actor = Actor.AI,
+        requester: str = "",
         reason: str = "",
         from_model: Sequence[int] = (),
     ) -> ValidationReport:
         """Replacing specs makes a new version of the plan, which no earlier approval covers.
 
-        Invalid specs do not replace others. `from_model` says which of them, counted from 0, a language model
-        extracted from the plan's text.
+        Invalid specs do not replace others. `requester` is set only by whoever started the proposer.
+        `from_model` says which of them, counted from 0, a language model extracted from the plan's text.
         """
         for spec in specs:
             codec.require(spec, ActionSpec, "spec")
@@ -135,6 +139,7 @@ class PlanTool:
             specs,
             basis={},
             actor=actor,
+            requester=requester,
             reason=reason,
             keep_good=True,
             from_model=from_model,
@@ -212,15 +217,17 @@ class PlanTool:
         amendments: Sequence[Amendment],
         *,
         seen: PlanDocument | None = None,
-        actor: Actor = Actor.USER,
         reason: str = "",
     ) -> ValidationReport:
         """A new version with hunks dropped or lines edited, validated and scored again."""
-        plan_id = self._id(plan_id)
-        return amend.amend(self._services, plan_id, amendments, seen=seen, actor=actor, reason=reason)
+        return amend.amend(self._services, self._id(plan_id), amendments, seen=seen, reason=reason)
 
     def execute(self, plan_id: str) -> ExecutionResult:
-        """Carries out only what a person approved and what was not carried out yet."""
+        """Carries out only what a person approved and what was not carried out yet.
+
+        A plan that only reads is free, unless git ignores a file of it or one may hold credentials: raises
+        ReadNotApproved.
+        """
         return execute.execute(self._services, self._id(plan_id))
 
     def check(self, plan_id: str) -> tuple[CheckResult, ...]:
@@ -257,12 +264,12 @@ class PlanTool:
             instead_of=instead_of,
         )
 
-    def wish_commit(self, plan_id: str, message: str | None, *, actor: Actor = Actor.USER) -> PlanState:
+    def wish_commit(self, plan_id: str, message: str | None) -> PlanState:
         """Asks for a commit of what the plan writes, with this message; None withdraws it.
 
         The commit is part of what is approved. Raises NoCommit if no commit can be made.
         """
-        return commit.wish(self._services, self._id(plan_id), message, actor=actor)
+        return commit.wish(self._services, self._id(plan_id), message)
 
     def answer(self, plan_id: str) -> PlanAnswer:
         """What the person decided, said and changed, for whoever proposed the plan."""

@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from ringi.approvals.proof import approval_of, claimed, prove, require_answer
 from ringi.approvals.request import request_of, require_time
+from ringi.approvals.who import actor_at
 from ringi.domain import codec
 from ringi.domain import subject as subjects
 from ringi.domain.approval import (
@@ -317,10 +318,11 @@ def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[
         requested_at=services.clock.now(),
         expires_at=expires_at,
         act=Act.UNDO,
+        requester=services.person.requester(),
     )
     with services.store.transaction() as transaction:
         transaction.add_request(asked)
-        event = NewEvent(EventKind.APPROVAL_REQUESTED, Actor.SYSTEM, asked.digest)
+        event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(services.person), asked.digest)
         transaction.save_plan(stored, stored.document, event)
     return asked, found._replace(commit=made)
 

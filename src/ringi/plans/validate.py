@@ -19,7 +19,7 @@ from ringi.domain.plan import (
     Touched,
     ValidationReport,
 )
-from ringi.domain.risk import Risk, RiskCode, RiskReason
+from ringi.domain.risk import Category, Risk, RiskCode, RiskReason
 from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, StorageFailed
 from ringi.patching.render import Rendered
 from ringi.plans.effects import (
@@ -36,7 +36,7 @@ from ringi.plans.effects import (
     your_lines,
 )
 from ringi.plans.services import Rules
-from ringi.policy.files import critical_category
+from ringi.policy.files import critical_category, is_credential
 from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown
 from ringi.text import Text
 from ringi.workspace.paths import normalise
@@ -244,6 +244,8 @@ def _of_no_file(
         reasons = [RiskReason(code, shlex.join(spec.argv))]
     elif spec.kind is SpecKind.CALL:
         risk, reasons = Risk.HIGH, [RiskReason(RiskCode.TOOL_CALL, spec.tool or "")]
+    elif is_credential(spec.path):
+        risk, reasons = Risk.HIGH, [RiskReason(RiskCode.CRITICAL_FILE, Category.CREDENTIALS)]
     preflight = Preflight(exists=found is not None, overwrite=False, diff_summary="")
     return ActionSpecExt(
         spec_id, spec, risk, validated=True, preflight=preflight, risk_reasons=tuple(reasons)

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ringi.approvals.who import require_own
 from ringi.domain import codec
 from ringi.domain.answer import Difference, PlanComparison, SpecDifference
 from ringi.domain.approval import Act, ApprovalSubject
@@ -135,21 +136,28 @@ class Versions:
                 return ref.id
         return self.fork(source, actor=actor, again=True, only=selection)
 
-    def revert(self, plan_id: str, version: int, *, actor: Actor = Actor.AI) -> ValidationReport:
-        """A new version with the specs of an earlier one.
+    def revert(
+        self, plan_id: str, version: int, *, actor: Actor = Actor.AI, withdraw: bool = False
+    ) -> ValidationReport:
+        """A new version with the specs of an earlier one, based on the current files.
 
-        If a person reverts, they withdraw their own edits: those are no longer reported, and what the
-        proposer saw stays the basis. For a proposer the basis is the current files.
+        With `withdraw` a person takes back their own edits: those are no longer reported, and what the
+        proposer saw stays the basis.
         """
         services = self._services
         stored = services.store.plan(plan_id_of(services, plan_id))
         refuse_fixed(stored)
-        document, specs = next_version(stored.document), _specs(services, stored, version)
+        require_own(services.person, stored)
+        document = next_version(stored.document, services.person.requester())
+        specs = _specs(services, stored, version)
         basis = {}
-        if actor is Actor.USER:
+        author = author_of(services, stored.document.plan.id, actor)
+        if actor is not author and not withdraw:
+            document = by_person(stored.document, document)
+        if withdraw:
             document = _taken_back(stored.document, document, version)
             basis = {file.path: file.before for spec in specs for file in spec.touched}
-        since, author = since_of(services, specs), author_of(services, stored.document.plan.id, actor)
+        since = since_of(services, specs)
         validated = validate(
             [spec.base for spec in specs], services.tree, services.rules, basis, since, actor=author
         )

@@ -157,6 +157,11 @@ def critical_category(path: str, configured: Sequence[str] = ()) -> Category | N
     return Category.CONFIGURED if globs(tuple(configured)).match(path) else None
 
 
+def is_credential(path: str) -> bool:
+    """Whether its name says that it holds credentials, whatever else it is."""
+    return globs(CRITICAL[Category.CREDENTIALS]).match(path)
+
+
 def is_mutable_state(path: str, configured: Sequence[str] = ()) -> bool:
     return globs(MUTABLE, tuple(configured)).match(path)
 

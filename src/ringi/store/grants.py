@@ -36,12 +36,12 @@ class GrantWrites(EventLog):
         hash_ = self._add_event(About(subject.grant(grant.id), text), self._clock.now(), event)
         self._database.execute(_ADD_GRANT, (grant.id, text, hash_))
 
-    def revoke_grant(self, grant_id: str, reason: str) -> None:
+    def revoke_grant(self, grant_id: str, reason: str, actor: Actor) -> None:
         """Only once; the log records when, and the row repeats it."""
         found = self._database.execute(_UNREVOKED, (grant_id,)).fetchone()
         if found is None:
             return
         now, about = self._clock.now(), About(subject.grant(grant_id), found[0])
-        event = NewEvent(EventKind.GRANT_REVOKED, Actor.USER, f"{grant_id} {reason}".rstrip())
+        event = NewEvent(EventKind.GRANT_REVOKED, actor, f"{grant_id} {reason}".rstrip())
         hash_ = self._add_event(about, now, event)
         self._database.execute(_REVOKE_GRANT, (now, hash_, grant_id))

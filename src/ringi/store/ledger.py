@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.domain.events import EventKind
+from ringi.domain.events import Actor, EventKind
 from ringi.errors import Busy, LedgerOlder, LedgerUpgraded, StorageFailed
 from ringi.ports import Clock, Ids
 from ringi.store.approvals import Approvals, ApprovalWrites
@@ -113,7 +113,7 @@ class Ledger(LedgerReader):
         with self._transaction() as transaction:
             noted = self.head.read()
             for grant_id in self.unrevoked(noted) if noted else ():
-                transaction.revoke_grant(grant_id, "again, after the ledger was restored")
+                transaction.revoke_grant(grant_id, "again, after the ledger was restored", Actor.SYSTEM)
         self.head.note(self.last_seq(), self.last_hash())
 
     @contextlib.contextmanager

@@ -32,6 +32,8 @@ _INDEX: Final = "index.json"
 _PREVIEW: Final = "preview"
 _SOMETIMES: Final = frozenset(["change-plan.json", "approval.json", "result.json"])
 """Optional files."""
+_PRIVATE: Final = frozenset(["result.json"])
+"""It holds what was read."""
 _HISTORY: Final = "history"
 _PAGES: Final = "history/<page, six digits>.json"
 _MARK_LENGTH: Final = 20
@@ -197,7 +199,7 @@ class Projection:
         with self._agent.subfolder(plans, document.plan.id) as folder:
             files = _plan_files(ledger, document)
             for name, data in files.items():
-                publish(folder, name, data)
+                publish(folder, name, data, private=name in _PRIVATE)
             for name in _SOMETIMES - {*files}:
                 # Not ours: the ledger does not know it.
                 with contextlib.suppress(OSError):
@@ -208,7 +210,7 @@ class Projection:
                     for name in set(self._fs.names(preview)) - set(diffs):
                         self._fs.remove(preview, name)
                     for name, data in diffs.items():
-                        publish(preview, name, data)
+                        publish(preview, name, data, private=True)
 
     def _drop_altered_previews(self, ledger: LedgerReader, plan_id: str) -> None:
         place = (*PLANS, plan_id, _PREVIEW)

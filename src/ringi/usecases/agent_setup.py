@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from ringi.agents import entries
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
+from ringi.approvals.who import actor_at
 from ringi.domain.plan import ActionSpec
 from ringi.errors import BadDocument, InTheWay, NameTaken, PathRefused, StorageFailed
 from ringi.fs import Entry, Kind
@@ -124,7 +125,9 @@ def propose(workspace: OpenWorkspace, offers: Sequence[Offer], proposer: str) ->
     contents: dict[str, bytes | None] = {file: data for one in offers for file, data in one.files.items()}
     title = f"Set up {', '.join(one.agent.title for one in offers if one.files)} to use ringi"
     specs = patches.specs_of(workspace, patches.changes_of_contents(workspace, contents))
-    return _waiting(workspace, title, specs) or workspace.plan.propose_specs(title, specs, proposer=proposer)
+    return _waiting(workspace, title, specs) or workspace.plan.propose_specs(
+        title, specs, proposer=proposer, actor=actor_at(workspace.person)
+    )
 
 
 def _waiting(workspace: OpenWorkspace, title: str, specs: Sequence[ActionSpec]) -> str | None:

@@ -88,6 +88,7 @@ def propose_difference(
             specs,
             basis=basis,
             actor=Actor.AI,
+            requester=origin.requester,
             reason=origin.reason,
             seen=seen,
             check_commands=origin.checks,

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ringi.approvals.who import actor_at
 from ringi.domain.change_plan import FileDiff
 from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, SpecKind
@@ -75,7 +76,7 @@ def explained(workspace: OpenWorkspace, change: Change, on_progress: OnProgress)
 
 
 def propose_again(workspace: OpenWorkspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
-    """The same change as a new plan, merged with the project as it is now.
+    """The same change as a new plan of whoever is here, merged with the project as it is now.
 
     Raises Conflicting if a person has to decide something first.
     """
@@ -88,14 +89,17 @@ def propose_again(workspace: OpenWorkspace, plan_id: str, decisions: Decisions =
     merged = merged_specs(services, document, decisions)
     if not merged.specs:
         raise NoDiff
-    known = merged if merged.since else None
+    known, actor = merged if merged.since else None, actor_at(workspace.person)
     if not document.change:
-        return workspace.plan.propose_specs(plan.content, merged.specs, proposer=plan.proposer, merged=known)
+        return workspace.plan.propose_specs(
+            plan.content, merged.specs, proposer=plan.proposer, actor=actor, merged=known
+        )
     change = Change(
         plan.content,
         _diffs_now(workspace, merged),
         document.change.basis,
         proposer=plan.proposer,
+        actor=actor,
         remarks=Remarks(plan.rationale),
         merged=known,
         forked_from=plan.id,

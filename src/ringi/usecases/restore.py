@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
 
 from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
@@ -117,7 +118,10 @@ def _read(path: Path) -> PlanDocument:
         executions=(),
         checks=(),
         selection=ALL_SPECS,
+        requester=UNSET,
     )
+    # No standing approval covers what nobody is known to have asked for.
+    document = msgspec.structs.replace(document, plan=msgspec.structs.replace(document.plan, requester=UNSET))
     if document.change and document.change.superseded_at is None:
         # Its project state is lost; `ringi propose --again` can renew it.
         superseded = msgspec.structs.replace(document.change, superseded_at=document.plan.created_at)

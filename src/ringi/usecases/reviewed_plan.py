@@ -33,7 +33,6 @@ from ringi.errors import (
     Refused,
     Stale,
     StorageFailed,
-    Superseded,
 )
 from ringi.patching.patch import Hunk
 from ringi.plans import answer
@@ -48,7 +47,7 @@ from ringi.plans.merge import (
 )
 from ringi.plans.overlaps import overlaps
 from ringi.plans.preview import lost_lines, preview, risk_now
-from ringi.plans.propose import keep_specs, set_specs
+from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
 from ringi.plans.services import Services
 from ringi.text import Text, stored
 from ringi.usecases.workspace import OpenWorkspace
@@ -135,7 +134,7 @@ class ReviewedPlan:
         if wrong := differing(self.services.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = views.amended(views.amendments(self.document)[-1:])
-        report = self.versions.revert(self.plan_id, before, actor=Actor.USER)
+        report = self.versions.revert(self.plan_id, before, actor=Actor.USER, withdraw=True)
         if not report.ok:
             raise InvalidSpecs(plan=self.name, issues=report.issues[0])
         if before in self._made_of:
@@ -240,8 +239,7 @@ def is_dormant(plan: ReviewedPlan) -> bool:
     """True if it must be reopened before anybody can decide."""
     if plan.conflicts:
         return False
-    if plan.document.change and plan.document.change.superseded_at:
-        raise Superseded(plan=plan.name)
+    refuse_rejected(plan.tool.stored(plan.plan_id))
     return plan.status in _DORMANT
 
 

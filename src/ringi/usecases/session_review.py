@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Final
 
+from ringi.approvals.who import actor_at, refuse_agent
 from ringi.domain.approval import Proof
 from ringi.domain.events import Actor
 from ringi.domain.session import ApprovalPending, ApprovedSession, CancelledSession, SessionView
 from ringi.errors import (
     Busy,
-    NoChannel,
     NotAsked,
     NotGranted,
     PersonNeeded,
@@ -19,7 +19,6 @@ from ringi.errors import (
     StorageFailed,
     WrongAnswer,
 )
-from ringi.ports import PersonChannel
 from ringi.text import Text
 from ringi.usecases.prompter import Asker, agrees, require_person, typed_approval
 from ringi.usecases.review import (
@@ -44,11 +43,6 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
     "c": ReviewAct.CANCEL,
     "q": ReviewAct.QUIT,
 }
-
-
-def actor_at(person: PersonChannel) -> Actor:
-    """An agent if one is known to be running, else the person."""
-    return Actor.USER if person.agent() is None else Actor.AI
 
 
 class OpenSession:
@@ -90,10 +84,8 @@ class OpenSession:
         return self.tool.back(self.session_id, actor=self.actor)
 
     def refuse_agent(self) -> None:
-        """Raises NoChannel if an agent is running: only a person rejects or cancels."""
-        why = self.person.agent()
-        if why is not None:
-            raise NoChannel(why=why, command=self.command)
+        """Only a person rejects or cancels."""
+        refuse_agent(self.person, self.command)
 
 
 class ReviewedSession(OpenSession):

@@ -65,7 +65,7 @@ def assemble(
     environment: Mapping[str, str],
     *,
     sinks: Sequence[EventSink] = (),
-    supervisors: Callable[[], Sequence[tuple[int, str]]] = tuple,
+    supervisors: Callable[[], Sequence[tuple[int, str, str]]] = tuple,
     person: PersonChannel | None = None,
     clock: Clock | None = None,
     ids: Callable[[], str] = new_id,
@@ -138,6 +138,7 @@ def _services(
         signatures=signatures_of(ledger, places.root, environment, configured),
         check=PlanChecks(places, config, environment, on_progress),
         analyse=lambda path: _analyse(places, tree, path, config),
+        mask=lambda text: _masked(text, config, environment),
         commits=lambda: commits_of(places, environment, on_progress),
         model=lambda: choose(config.model, config, environment, Path.cwd()),
         model_budget=budget_of(config),
@@ -192,6 +193,12 @@ def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
     from ringi.usecases.analysis import analyse
 
     return analyse(places, tree, path, critical=config.risk.critical)
+
+
+def _masked(text: str, config: Config, environment: Mapping[str, str]) -> str:
+    from ringi.wiring.models import mask_of
+
+    return mask_of(config, environment)(text)
 
 
 def _extractor(services: Services) -> "Extractor":

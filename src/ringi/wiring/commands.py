@@ -71,9 +71,14 @@ class PlanChecks:
         )
 
 
-def supervisors_in(copies: Path) -> list[tuple[int, str]]:
-    """Processes that run an agent in a work copy now: an answer typed below one is not a person's."""
+def supervisors_in(copies: Path) -> list[tuple[int, str, str]]:
+    """Processes that run an agent in a work copy now, and its name. Nobody below one is a person."""
+    from ringi.process.program import program_name  # noqa: PLC0415  # see the top
     from ringi.workspace.copy import WorkCopy  # noqa: PLC0415  # see the top
 
-    found = [copy.record.supervisor for copy in WorkCopy.all(copies)]
-    return [(running.pid, running.start) for running in found if running]
+    found = [(copy.record.supervisor, copy.record.command) for copy in WorkCopy.all(copies)]
+    return [
+        (running.pid, running.start, program_name(command) if command else "")
+        for running, command in found
+        if running
+    ]

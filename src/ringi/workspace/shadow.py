@@ -344,6 +344,18 @@ class Shadow(PrivateGit):
             precompose=own.get("core.precomposeunicode") == "true",
         )
 
+    def ignored_among(self, names: list[bytes]) -> set[bytes]:
+        """Those of the files that are ignored and not tracked; all of them if git cannot say."""
+        self.folder.refuse_link()
+        self.folder.make_folders()
+        with self._index.locked():
+            self._refresh()
+        answer = self.git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=listed(names))
+        if answer.code not in {0, 1}:  # 1: none is
+            return set(names)
+        ignored = set(names_in(answer.out))
+        return ignored - self._tracked() if ignored else ignored
+
     def submodules(self) -> set[bytes]:
         """Nested repositories in the person's own index, even if ignored."""
         return (

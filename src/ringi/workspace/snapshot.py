@@ -15,7 +15,7 @@ from ringi.domain.project_state import StateFile
 from ringi.errors import CopyFailed, NotFound, Unreadable
 from ringi.process.git import Git, TreeFile, keep, names_in, read_blobs, read_small, tree_files
 from ringi.text import Text
-from ringi.workspace.shadow import Shadow
+from ringi.workspace.shadow import Shadow, is_nested
 
 _LOOKS: Final = 4
 _NAMED: Final = 3
@@ -91,6 +91,22 @@ class Snapshots:
         """Files in the person's own index that a sparse checkout left out."""
         with _in_words(self._root):
             return tuple(sorted(map(os.fsdecode, self._shadow_of("").skipped())))
+
+    def ignored(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those that no snapshot contains: git ignores them, in the workspace or in a repository inside."""
+        inside: dict[str, list[str]] = {}
+        for path in paths:
+            parts = path.split("/")
+            for depth in range(len(parts)):
+                prefix = "/".join(parts[:depth])
+                if not prefix or is_nested(self._root / prefix):
+                    inside.setdefault(prefix, []).append(path[len(prefix) :].lstrip("/"))
+        found: set[str] = set()
+        with _in_words(self._root):
+            for prefix, names in inside.items():
+                ignored = self._shadow_of(prefix).ignored_among([os.fsencode(name) for name in names])
+                found |= {_joined(prefix, os.fsdecode(name)) for name in ignored}
+        return tuple(sorted(found))
 
     def contents(self, snapshot: Snapshot, files: Iterable[StateFile]) -> Iterator[tuple[StateFile, bytes]]:
         """The bytes of each file; one git process for each repository, one file in memory at a time."""

@@ -40,7 +40,7 @@ FIELDS: dict[type[Document], str] = {
     plan.MessageRef: "message_id timestamp",
     plan.PlanState: "status action_specs selection approvals previews checks planned_checks"
     " check_commands commit feedback executions comments amended_from"
-    " agent_exit from_model merged_lines",
+    " agent_exit from_model merged_lines requester",
     plan.ActionSpec: "kind path content description optional encoding mode group target argv"
     " timeout_sec tool arguments",
     plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also since",
@@ -65,12 +65,12 @@ FIELDS: dict[type[Document], str] = {
     approval.FileChange: "spec_id path before after unit optional later_lines",
     approval.SubjectSpec: "id order spec",
     approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
-    " expires_at undoes snapshot_id checks sandboxed commit",
+    " expires_at undoes snapshot_id checks sandboxed commit requester",
     approval.TypedAnswer: "digest answer",
     approval.ProofRecord: "kind strength user channel answer fresh_since statement signature principal key"
     " grant grant_subject used_files used_lines",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
-    " requested_at expires_at kind",
+    " requested_at expires_at kind requester",
     approval.Approval: "schema_version id plan_id subject_kind request_id approver timestamp expires_at"
     " selection digest subject proof after_event note spent_by written_as",
     approval.ApprovalHistory: "schema_version plan_id requests approvals",

@@ -20,7 +20,7 @@ ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": SOURCES, "LC_ALL": "C"}
 ASK = """
 import os, sys
 from ringi.integrations.person import TerminalPerson
-supervisors = [(int(pid), start) for pid, _, start in (word.partition("=") for word in sys.argv[1:])]
+supervisors = [(int(pid), start, "") for pid, _, start in (word.partition("=") for word in sys.argv[1:])]
 person = TerminalPerson(os.environ, lambda: supervisors)
 print("refusal:", person.refusal(), "|", person.name(), "|", person.user(), flush=True)
 """

@@ -146,7 +146,7 @@ def test_a_client_that_goes_while_it_waits_leaves_nothing_running(tmp_path: Path
     with open_scratch(tmp_path) as person:
         proposed(person, write("README.md", "# Other\n"))
     reading = Counting(lambda: open_scratch(tmp_path))
-    around = Surroundings("", lambda: "", tuple, lambda *_: None)
+    around = Surroundings("", tuple, lambda *_: None)
     server = PlanServer(
         Workers(reading, Worker(lambda: open_scratch(tmp_path)), Worker(lambda: open_scratch(tmp_path))),
         around,

@@ -107,7 +107,7 @@ def plan_server(folder: Path) -> Iterator[Server[Any]]:
     reader = threading.Thread(target=workers.reading.run)
     reader.start()
     try:
-        yield PlanServer(workers, Surroundings("", lambda: "", tuple, lambda *_: None)).server
+        yield PlanServer(workers, Surroundings("", tuple, lambda *_: None)).server
     finally:
         workers.reading.stop()
         reader.join(10)

@@ -318,7 +318,7 @@ def test_a_person_is_told_once_that_a_summary_waits(tmp_path: Path):
 
     async def main(server: Server) -> None:
         workers = Workers(server.reading, server.reading, server.planning)
-        around = Surroundings("", lambda: "", tuple, lambda _, name, title: rung.append((name, title)))
+        around = Surroundings("", tuple, lambda _, name, title: rung.append((name, title)))
         plan_server = PlanServer(workers, around)
         started = await server.call("planning_start", instruction="Another")
         await plan_server._tell_of_session(started)

@@ -21,10 +21,11 @@ from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Caller
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
+from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, create, open_scratch, proposed, rewire, write
 
-ME = Caller("a tester", lambda: "")
+ME = Caller("a tester")
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -153,8 +154,11 @@ def grant_to_hanako(workspace: Workspace) -> str:
     return statement
 
 
-def test_an_agent_changes_its_own_plans_only_and_uses_nobody_elses_standing_approval(tmp_path: Path):
-    agent = Caller("an agent", lambda: "with:agent")
+@pytest.mark.parametrize("requester", ["with:agent", "user:taro"])
+def test_an_agent_changes_its_own_plans_only_and_uses_nobody_elses_standing_approval(
+    tmp_path: Path, requester: str
+):
+    agent = Caller("an agent")
     theirs = ActionSpec(SpecKind.CREATE, "docs/a.md", "theirs\n")
     with open_scratch(tmp_path) as workspace:
 
@@ -166,12 +170,13 @@ def test_an_agent_changes_its_own_plans_only_and_uses_nobody_elses_standing_appr
         grant_to_hanako(workspace)
         proposed(workspace, create("docs/b.md", "hers\n"))
         before = workspace.plan.get("p1")
+        rewire(workspace, person=AgentAtWork(requester))
         for name, given in (
             ("plan_set_action_specs", arguments.SetActionSpecs("p1", (theirs,))),
             ("plan_request_approval", arguments.RequestApproval("p1")),
             ("plan_mark_pending", arguments.MarkPending("p1", pending=False)),
         ):
-            with pytest.raises(NotYours, match="p1 is not a plan of with:agent"):
+            with pytest.raises(NotYours, match=f"p1 is not a plan of {requester}"):
                 call(name, given)
         assert workspace.plan.get("p1") == before
         call("plan_propose", arguments.Propose("Its own"))

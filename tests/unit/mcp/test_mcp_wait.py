@@ -12,13 +12,13 @@ from mcp.shared.exceptions import MCPError
 from ringi.api import Workspace
 from ringi.errors import Busy, Interrupted, NotFound
 from ringi.mcp.resources import Library
-from ringi.mcp.server import requester_of
+from ringi.mcp.server import Settings, client_below
 from ringi.mcp.wait import Client, WaitForPerson
 from ringi.mcp.worker import Opening, Worker
-from ringi.process.ancestors import process_start
+from ringi.process.ancestors import Ancestor
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.places import places_of
-from tests.helpers import approve, environment_of, ledger_of, open_scratch, proposed, write
+from tests.helpers import Person, approve, environment_of, ledger_of, open_scratch, proposed, write
 
 
 @contextmanager
@@ -163,7 +163,7 @@ def test_a_worker_hands_errors_over_and_continues(tmp_path: Path):
 
 def test_settings_and_a_ledger_that_changed_count_from_the_next_call_on(repo: Path, tmp_path: Path):
     environment = environment_of(tmp_path)
-    opening = Opening(repo, environment)
+    opening = Opening(repo, environment, Person)
 
     async def main() -> None:
         async def critical() -> tuple[str, ...]:
@@ -245,14 +245,22 @@ def test_a_signal_during_a_command_ends_the_worker(tmp_path: Path):
     assert not thread.is_alive()
 
 
-def test_who_asks_is_the_agent_whose_supervisor_started_the_server(repo: Path, tmp_path: Path):
-    import os
-
-    places = places_of(repo, environment_of(tmp_path))
+def test_who_asks_is_the_agent_below_whose_supervisor_the_server_was_started(repo: Path, tmp_path: Path):
+    environment = environment_of(tmp_path)
+    places = places_of(repo, environment)
     copy = WorkCopy.make(repo, places.state, places.copies)
-    mine = process_start(os.getpid()) or ""
-    copy.note(supervisor=Supervisor(os.getpid(), mine), command=("/usr/bin/claude", "--resume"), taken=False)
-    assert requester_of(os.getpid(), places) == "with:claude"
-    assert requester_of(os.getppid(), places) == ""
-    copy.note(supervisor=Supervisor(os.getpid(), mine + "0"), command=("/usr/bin/claude",), taken=False)
-    assert requester_of(os.getpid(), places) == ""
+    with_, shell = Ancestor(70, "now", "python3", ("ringi",)), Ancestor(71, "now", "sh", ("sh",))
+
+    def requester(*above: Ancestor) -> str:
+        client = client_below(above, Settings(environment, repo, "a label"))
+        assert client.agent() is not None
+        return client.requester()
+
+    copy.note(supervisor=Supervisor(70, "now"), command=("/usr/bin/claude", "--resume"), taken=False)
+    assert requester(with_) == requester(shell, with_) == "with:claude"
+    person = requester(shell)
+    assert person.startswith("user:")
+    assert requester(with_._replace(start="earlier")) == person
+    copy.note(supervisor=Supervisor(70, "later"), command=("/usr/bin/claude",), taken=False)
+    assert requester(with_) == person
+    assert requester(shell, with_._replace(argv=("ringi", "with", "claude"))) == "with:"

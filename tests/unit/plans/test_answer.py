@@ -213,11 +213,11 @@ def test_what_a_person_takes_back_is_not_told(ws: Workspace):
     plan_id = proposed(ws, write("a.txt", "one\n2\n3\n"), create("c.txt", "c\n"))
     ws.plan.amend(plan_id, [NewContent("s1", "one\n2\nthree!\n")])
     ws.plan.amend(plan_id, [DropSpec("s2")])
-    ws.versions.revert(plan_id, 2, actor=Actor.USER)
+    ws.versions.revert(plan_id, 2, actor=Actor.USER, withdraw=True)
     told = ws.plan.answer(plan_id)
     assert [(one.amended.version, one.amended.lines) for one in told.feedback if one.amended] == [(2, 1)]
     assert [one.path for one in told.changed] == ["a.txt"]
-    ws.versions.revert(plan_id, 1, actor=Actor.USER)
+    ws.versions.revert(plan_id, 1, actor=Actor.USER, withdraw=True)
     assert (ws.plan.answer(plan_id).feedback, ws.plan.answer(plan_id).changed) == ((), ())
 
 
@@ -225,7 +225,7 @@ def test_what_a_person_takes_back_keeps_the_proposers_basis(ws: Workspace):
     plan_id = proposed(ws, write("a.txt", "1\n"), create("c.txt", "c\n"))
     ws.plan.amend(plan_id, [DropSpec("s2")])
     (ws.places.root / "a.txt").write_text("mine\n")
-    ws.versions.revert(plan_id, 1, actor=Actor.USER)
+    ws.versions.revert(plan_id, 1, actor=Actor.USER, withdraw=True)
     assert ws.plan.preview(plan_id).stale == ("a.txt",)
 
 

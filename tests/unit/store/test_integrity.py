@@ -167,7 +167,7 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
     [
         ("UPDATE events SET document = document || ' ' WHERE seq = 7", "event 7: its text was changed"),
         (
-            "UPDATE events SET document = replace(document, 'system', 'user') WHERE seq = 3",
+            "UPDATE events SET document = replace(document, 'user', 'system') WHERE seq = 3",
             "event 3: its text",
         ),
         ("UPDATE events SET hash = upper(hash) WHERE seq = 4", "event 4: its text was changed"),

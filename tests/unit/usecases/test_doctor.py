@@ -105,7 +105,7 @@ def test_many_differences_are_counted(tmp_path: Path):
 @pytest.mark.req("PT-11")
 def test_a_changed_log_is_named(tmp_path: Path, plan_id: str):
     with closing(sqlite3.connect(database(tmp_path))) as ledger, ledger:
-        ledger.execute("UPDATE events SET document = replace(document, 'system', 'user')")
+        ledger.execute("UPDATE events SET document = replace(document, '\"user\"', '\"system\"')")
     found = bad(examined(tmp_path))
     assert any("event 3: its text was changed" in text for text, _ in found)
     # It is evidence, not damage: repair leaves it as it is.

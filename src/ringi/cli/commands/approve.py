@@ -18,7 +18,6 @@ from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
 from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
-from ringi.usecases.session_review import actor_at
 from ringi.views import words
 from ringi.views.approval import proof
 from ringi.views.plan import total_line
@@ -105,7 +104,7 @@ def approve(
 
 def ask_later(app: App, plan_id: str, selection: SpecSelection) -> tuple[str, SpecSelection]:
     """What to ask for: this, or all of a new plan with the specs that were left out when it was approved."""
-    made = app.workspace.versions.left_out(plan_id, selection, actor=actor_at(app.workspace.person))
+    made = app.workspace.versions.left_out(plan_id, selection, actor=app.actor)
     if made is None:
         return plan_id, selection
     new, old = app.workspace.plan_name(made), app.workspace.plan_name(plan_id)

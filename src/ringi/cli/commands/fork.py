@@ -21,7 +21,7 @@ def fork(app: App, plan: str, version: int | None, proposer: str) -> None:
     """
     tool = app.workspace.plan
     source = tool.find(plan)
-    ref = tool.ref(app.workspace.versions.fork(source, version, proposer=proposer))
+    ref = tool.ref(app.workspace.versions.fork(source, version, proposer=proposer, actor=app.actor))
     if app.ui.as_json:
         app.ui.document(ref)
         return

@@ -32,7 +32,6 @@ from ringi.plans.change import Change, Explained
 from ringi.plans.propose import Remarks
 from ringi.text import Text
 from ringi.usecases import patches
-from ringi.usecases.session_review import actor_at
 from ringi.usecases.titles import title_of_paths, title_of_specs
 from ringi.views.words import subject
 
@@ -219,7 +218,7 @@ def _again(app: App, plan: str) -> str:
 def _plan(
     app: App, source: Source, words: str | None, title: str | None, proposer: str, remarks: Remarks
 ) -> str:
-    workspace, actor = app.workspace, actor_at(app.workspace.person)
+    workspace, actor = app.workspace, app.actor
     if source.specs is not None:
         given = read_specs(source.specs)
         content = _content(words, title, _title_of(given))
@@ -250,13 +249,11 @@ def _title_of(specs: Sequence[ActionSpec]) -> str:
 def _extracted(app: App, content: str, proposer: str, remarks: Remarks, *, with_model: bool) -> None:
     """Keeps the plan with its text, even if no spec could be extracted."""
     tool = app.workspace.plan
-    plan_id = tool.propose(
-        content, proposer=proposer, actor=actor_at(app.workspace.person), **remarks._asdict()
-    )
+    plan_id = tool.propose(content, proposer=proposer, actor=app.actor, **remarks._asdict())
     found = extracted_with_model(app, plan_id) if with_model else app.workspace.extractor.extract(plan_id)
     report = None
     if found.specs:
-        report = tool.set_action_specs(plan_id, found.specs, from_model=found.from_model)
+        report = tool.set_action_specs(plan_id, found.specs, actor=app.actor, from_model=found.from_model)
     tell(app, plan_id, found)
     if with_model:
         tell_added(app, found)
@@ -277,7 +274,7 @@ def _change_plan(
     patch = _patch(app, source) if source.patch is not None else patches.patch_of(_changes(app, source))
     diffs = patches.file_diffs(patch)
     content = _content(words, title, title_of_paths([diff.file for diff in diffs]))
-    actor = actor_at(app.workspace.person)
+    actor = app.actor
     asked = Change(content, diffs, basis, _explanation(explain), proposer, actor=actor, remarks=remarks)
     return patches.propose_change(app.workspace, asked, app.tell_progress, partial(_explained, app))
 

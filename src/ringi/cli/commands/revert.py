@@ -19,7 +19,7 @@ def revert(app: App, plan: str, version: int) -> None:
     """
     tool = app.workspace.plan
     plan_id = tool.find(plan)
-    report = app.workspace.versions.revert(plan_id, version)
+    report = app.workspace.versions.revert(plan_id, version, actor=app.actor)
     ref = tool.ref(plan_id)
     if app.ui.as_json:
         app.ui.document(report)

@@ -105,7 +105,7 @@ def _set(app: App, plan_id: str, given: Sequence[ActionSpec], found: Extraction 
         why = Text("no spec could be made from its text") if found else Text("there are no specs")
         raise InvalidSpecs(plan=name, issues=why)
     from_model = found.from_model if found else ()
-    report = app.workspace.plan.set_action_specs(plan_id, given, from_model=from_model)
+    report = app.workspace.plan.set_action_specs(plan_id, given, actor=app.actor, from_model=from_model)
     if app.ui.as_json:
         app.ui.document(with_unplaced(report, found))
     if found:

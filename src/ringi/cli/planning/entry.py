@@ -24,7 +24,6 @@ from ringi.domain.session import SessionRef, SessionView
 from ringi.errors import Interrupted
 from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
-from ringi.usecases.session_review import actor_at
 from ringi.views.lines import Style
 
 _START: Final = 'ringi plan "…"'
@@ -59,13 +58,13 @@ def _opened(app: App, words: Sequence[str], given: dict[str, Any]) -> SessionVie
         return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
     if given["file"] is not None:
         return _taken_in(app, given["file"])
-    return tool.start(_text(" ".join(words)), actor=actor_at(app.workspace.person))
+    return tool.start(_text(" ".join(words)), actor=app.actor)
 
 
 def _taken_in(app: App, file: str) -> SessionView:
     """Imports it, and reports what differs from the file."""
     tool, data = app.workspace.planning, read_named(file)
-    view = tool.take_in(data, file, actor=actor_at(app.workspace.person))
+    view = tool.take_in(data, file, actor=app.actor)
     for change in changes(read_session(data, file), tool.get(view.session_id).session):
         app.ui.prose(change, Style.WARNING, mark="! ")
     return view

@@ -1,0 +1,40 @@
+"""Who acts and who asks, as the program itself sees it. What somebody calls themselves counts for neither."""
+
+from collections.abc import Sequence
+
+from ringi.domain.events import Actor, Event, EventKind
+from ringi.domain.plan import PlanDocument
+from ringi.errors import NoChannel, NotYours
+from ringi.ports import PersonChannel, StoredPlan
+
+
+def requester_of(document: PlanDocument) -> str:
+    """Who set the specs of this version, and so asks for what they do; empty if nobody knows."""
+    return document.state.requester or document.plan.requester or ""
+
+
+def actor_at(person: PersonChannel) -> Actor:
+    """An agent if one is known to be at work, else the person."""
+    return Actor.USER if person.agent() is None else Actor.AI
+
+
+def refuse_agent(person: PersonChannel, command: str) -> None:
+    """Raises NoChannel if an agent does what only a person may; `command` is what the person types."""
+    if (why := person.agent()) is not None:
+        raise NoChannel(why=why, command=command)
+
+
+def require_own(person: PersonChannel, stored: StoredPlan) -> None:
+    """Raises NotYours if an agent touches a plan that another requester proposed. A person may touch any."""
+    theirs, asking = stored.document.plan.requester, person.requester()
+    # Plans of the first versions name nobody; no standing approval covers them.
+    if theirs and asking != theirs and person.agent() is not None:
+        raise NotYours(plan=f"p{stored.number}", name=asking)
+
+
+def asks_for_own(person: PersonChannel, document: PlanDocument, events: Sequence[Event]) -> bool:
+    """Whether a standing approval may answer: an agent uses none for what a person or another agent set."""
+    if person.agent() is None:
+        return True
+    set_by = next((event.actor for event in reversed(events) if event.event is EventKind.SPECS_SET), None)
+    return set_by is Actor.AI and person.requester() == requester_of(document)

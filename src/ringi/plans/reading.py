@@ -1,0 +1,102 @@
+"""Reading is free, except for what git ignores, what may hold credentials, and what leaves over MCP."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.domain.plan import ActionSpec, ActionSpecExt, PlanDocument, SpecKind
+from ringi.errors import ReadNotApproved, RingiError
+from ringi.patching.parse import parse_patch
+from ringi.plans.effects import Invalid, content_of
+from ringi.plans.services import Services
+from ringi.plans.validate import Validated
+from ringi.policy.files import is_credential
+from ringi.ports import StoredPlan
+from ringi.text import Text
+from ringi.workspace.paths import normalise
+
+_LONGEST_SECRET: Final = 4096
+"""A text is cut after it was masked: a secret that is cut in two is not recognised."""
+_MISFIT: Final = Text("it does not fit the file, whose lines are not shown without an approval")
+
+
+def guarded(services: Services, paths: Iterable[str]) -> frozenset[str]:
+    """Those whose content nobody gets without an approval."""
+    named = {path for path in paths if path}
+    found = {path for path in named if is_credential(path)}
+    rest = named - found
+    return frozenset(found.union(services.snapshots().ignored(rest) if rest else ()))
+
+
+def guarded_in(services: Services, document: PlanDocument) -> frozenset[str]:
+    """Those among all files that the plan names."""
+    return guarded(services, (path for spec in document.state.action_specs for path in paths_in(spec)))
+
+
+def paths_in(spec: ActionSpecExt) -> tuple[str, ...]:
+    return spec.base.path, *(file.path for file in spec.touched)
+
+
+def require_free(services: Services, stored: StoredPlan, *, leaves: bool) -> None:
+    """A plan that only reads needs no approval, unless it reads one of these, or what it reads leaves."""
+    name = f"p{stored.number}"
+    if found := guarded_in(services, stored.document):
+        raise ReadNotApproved(plan=name, why=_why(found))
+    if leaves:
+        raise ReadNotApproved(plan=name, why=Text("what it reads leaves over MCP"))
+
+
+def _why(paths: frozenset[str]) -> Text:
+    credentials = [path for path in sorted(paths) if is_credential(path)]
+    ignored = [path for path in sorted(paths) if not is_credential(path)]
+    secret = Text("{paths} may hold credentials", paths=", ".join(credentials))
+    local = Text("git ignores {paths}", paths=", ".join(ignored))
+    if credentials and ignored:
+        return Text("{one}; {other}", one=secret, other=local)
+    return secret if credentials else local
+
+
+def without_lines(services: Services, validated: Validated) -> Validated:
+    """Without the lines that an error about a patch quotes, if they are of a guarded file: an agent could
+    read it with patches that do not fit.
+    """
+    report = validated.report
+    if report.ok or services.person.agent() is None:
+        return validated
+    patches = [spec for spec in report.normalized if not spec.validated and spec.base.kind is SpecKind.PATCH]
+    found = guarded(services, (path for spec in patches for path in _patched(spec.base)))
+    hidden = {spec.id for spec in patches if found.intersection(_patched(spec.base))}
+    if not hidden:
+        return validated
+    problems = tuple(
+        Text(problem.template, **{**problem.details, "why": _MISFIT})
+        if problem.details.get("id") in hidden
+        else problem
+        for problem in validated.problems
+    )
+    specs = tuple(
+        replace(spec, notes=str(_MISFIT)) if spec.id in hidden else spec for spec in report.normalized
+    )
+    issues = tuple(map(str, problems))
+    return validated._replace(report=replace(report, issues=issues, normalized=specs), problems=problems)
+
+
+def _patched(spec: ActionSpec) -> set[str]:
+    """All files that a patch names."""
+    try:
+        files = parse_patch(content_of(spec) or b"").files
+        return {spec.path, *("/".join(normalise(file.old_path)) for file in files if file.old_path)}
+    except (Invalid, RingiError):
+        return {spec.path}
+
+
+def kept(services: Services, text: str) -> str:
+    """As a result keeps it: its beginning, masked."""
+    limit = services.rules.kept_output
+    return _start(services.mask(_start(text, limit + _LONGEST_SECRET)), limit)
+
+
+def _start(text: str, limit: int) -> str:
+    data = text.encode("utf-8", "backslashreplace")
+    return text if len(data) <= limit else data[:limit].decode("utf-8", "ignore")
