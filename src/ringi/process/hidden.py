@@ -89,8 +89,26 @@ def _bound_sockets() -> Iterator[Path]:
         for line in _BOUND_SOCKETS.read_bytes().splitlines():
             columns = line.split(maxsplit=_PATH_COLUMN)
             path = os.fsdecode(columns[-1]) if len(columns) > _PATH_COLUMN else ""
-            if path.startswith("/") and _is_socket(path):
+            if path.startswith("/") and _is_socket(path) and _reached(Path(path)):
                 yield Path(path)
+
+
+def _reached(path: Path) -> bool:
+    """Whether it is reached without root's rights, which a sandbox has not: it could not even hide it."""
+    for folder in path.parents:
+        try:
+            found = folder.stat()
+        except OSError:  # gone meanwhile
+            return False
+        if found.st_uid == os.geteuid():
+            enter = stat.S_IXUSR
+        elif found.st_gid in {os.getegid(), *os.getgroups()}:
+            enter = stat.S_IXGRP
+        else:
+            enter = stat.S_IXOTH
+        if not found.st_mode & enter:
+            return False
+    return True
 
 
 def _is_socket(path: str) -> bool:

@@ -1,0 +1,27 @@
+"""What no sandbox shows."""
+
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ringi.process.hidden import hidden
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root sees what others keep to themselves")
+def test_a_socket_that_only_root_could_reach_needs_no_hiding() -> None:
+    """In a sandbox nobody reaches it, and bubblewrap, which has no such rights either, would not start."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        Path(place).chmod(0o755)
+        found = {}
+        for name, owner in {"ours": 0, "theirs": 65534}.items():
+            folder = Path(place, name)
+            folder.mkdir(mode=0o700)
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(str(folder / "s"))
+                listening.listen()
+                os.chown(folder, owner, owner)
+                found[name] = folder / "s" in hidden({}).files
+        assert found == {"ours": True, "theirs": False}
