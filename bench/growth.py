@@ -11,7 +11,9 @@ from bench.measure import Figure
 from bench.scratch import approved, opened, scratch
 
 RINGI: Final = str(Path(sys.executable).with_name("ringi"))
-FEW, MANY = 50, 500
+FEW, MANY = 100, 1_000
+MOST = 10_000
+"""Only with `--most`: making them takes longer than all the rest."""
 PATHS: Final = 20
 COMMANDS: Final = {
     "verify --all": ("verify", "--all"),
@@ -23,10 +25,11 @@ COMMANDS: Final = {
 
 
 def figures() -> Iterator[Figure]:
-    few, many = _costs(FEW), _costs(MANY)
-    print(f"  {'processor seconds':24}{FEW:>8}{MANY:>8} plans carried out", file=sys.stderr)
+    table = {count: _costs(count) for count in (FEW, MANY, *([MOST] if "--most" in sys.argv else []))}
+    few, many = table[FEW], table[MANY]
+    print(f"  {'processor seconds':24}{''.join(f'{n:>8}' for n in table)} plans carried out", file=sys.stderr)
     for name in COMMANDS:
-        print(f"  {name:24}{few[name]:>8.2f}{many[name]:>8.2f}", file=sys.stderr)
+        print(f"  {name:24}{''.join(f'{one[name]:>8.2f}' for one in table.values())}", file=sys.stderr)
     # All start with the same cost, which has nothing to do with the number of plans.
     start = min(few.values())
     for name, goal in (("verify --all", 1.5), ("doctor", 1.5)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -378,7 +378,9 @@ class Store(Log, Protocol):
     def plan(self, plan_id: str) -> StoredPlan: ...
     def record(self, plan_id: str) -> PlanRecord: ...
     def revision(self, plan_id: str) -> int: ...
-    def project_state(self) -> ProjectState | None: ...
+    def project_state(self, snapshot_id: str | None = None) -> ProjectState | None:
+        """The newest; None if it is of another snapshot than the given one."""
+
     def refs(
         self, *, limit: int | None = None, waiting: bool = False, discarded: bool = False
     ) -> list[PlanRef]: ...
@@ -388,6 +390,9 @@ class Store(Log, Protocol):
     def requests(self, plan_id: str) -> tuple[ApprovalRequest, ...]: ...
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]: ...
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]: ...
+    def plans_that_wrote(self, paths: Collection[str]) -> set[str]:
+        """The ids of plans whose executions or commands name one of them."""
+
     def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
         """Of an earlier version, too."""
 
@@ -411,9 +416,10 @@ class Upkeep(Protocol):
     def require_sound(self) -> str:
         """Checks that the ledger can be read and written; returns its path. Raises LedgerCorrupt."""
 
-    def breaks(self) -> list[Text]:
-        """Every place where the ledger was changed."""
+    def breaks(self, plan_id: str = "") -> list[Text]:
+        """Every place where the ledger was changed; with a plan, in the chain and what is about that plan."""
 
+    def is_read_only(self) -> bool: ...
     def is_older(self) -> bool:
         """Whether the ledger is an older copy of itself."""
 

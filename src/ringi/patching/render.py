@@ -3,6 +3,7 @@
 Patience matching first, so that diffs follow what people moved and kept.
 """
 
+import io
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -222,8 +223,7 @@ def render_change(change: Changed) -> Rendered:
         note = b"Binary files %s and %s differ\n" % sides(file) if changed else b""
         weight = sum(counted_lines(len(side.data)) for side in (old, new) if side and changed)
         return Rendered(b"".join(header(file)) + note, 0, 0, binary=True, weight=weight)
-    a, b = (lines_of(side.data if side else b"") for side in (old, new))
-    hunks = tuple(_hunks(a, b)) if a != b else ()
+    hunks = _hunks_of(old.data if old else b"", new.data if new else b"")
     added = sum(hunk.body.startswith(b"+") + hunk.body.count(b"\n+") for hunk in hunks)
     removed = sum(hunk.body.startswith(b"-") + hunk.body.count(b"\n-") for hunk in hunks)
     if file.kind in {Kind.RENAMED, Kind.COPIED}:
@@ -273,11 +273,15 @@ def _likeness(old: Side | None, new: Side | None, hunks: tuple[Hunk, ...]) -> in
     return max(0, min(99, kept * 100 // max(len(old.data), len(new.data))))
 
 
+def _hunks_of(old: bytes, new: bytes) -> tuple[Hunk, ...]:
+    a, b = lines_of(old), lines_of(new)
+    return tuple(_hunks(a, b)) if a != b else ()
+
+
 def lines_of(data: bytes) -> list[bytes]:
     """Each with its newline; the last one may have none."""
-    lines = [line + b"\n" for line in data.split(b"\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+    # Not splitlines, which splits elsewhere too.
+    return list(io.BytesIO(data))
 
 
 def _hunks(a: list[bytes], b: list[bytes]) -> Iterator[Hunk]:
@@ -285,15 +289,15 @@ def _hunks(a: list[bytes], b: list[bytes]) -> Iterator[Hunk]:
         first, last = group[0], group[-1]
         a_low, a_high = max(0, first[0] - _CONTEXT), min(len(a), last[1] + _CONTEXT)
         b_low, b_high = max(0, first[2] - _CONTEXT), min(len(b), last[3] + _CONTEXT)
-        lines: list[bytes] = []
+        body = io.BytesIO()  # a list of all lines would need several times the memory
         at = a_low
         for a_from, a_to, b_from, b_to in group:
-            lines += [_line(b" ", line) for line in a[at:a_from]]
-            lines += [_line(b"-", line) for line in a[a_from:a_to]]
-            lines += [_line(b"+", line) for line in b[b_from:b_to]]
+            body.writelines(_line(b" ", a[number]) for number in range(at, a_from))
+            body.writelines(_line(b"-", a[number]) for number in range(a_from, a_to))
+            body.writelines(_line(b"+", b[number]) for number in range(b_from, b_to))
             at = a_to
-        lines += [_line(b" ", line) for line in a[at:a_high]]
-        yield Hunk(*span(a_low, a_high), *span(b_low, b_high), b"", b"".join(lines))
+        body.writelines(_line(b" ", a[number]) for number in range(at, a_high))
+        yield Hunk(*span(a_low, a_high), *span(b_low, b_high), b"", body.getvalue())
 
 
 def _groups(blocks: list[Block]) -> Iterator[list[tuple[int, int, int, int]]]:

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -290,17 +291,17 @@ def _side(data: bytes | None, state: FileState | None) -> Side | None:
 
 def numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Every line of a text, with its number."""
-    return enumerate(data.removesuffix(b"\n").split(b"\n"), 1)
+    return enumerate(io.BytesIO(data), 1)
 
 
 def added_lines(diff: bytes) -> Iterator[tuple[int, bytes]]:
     """Each line that a diff adds, with its number in the new file."""
     at = 0
-    for line in diff.split(b"\n"):
+    for line in io.BytesIO(diff):
         if line.startswith(b"@@ ") and (found := _HUNK.match(line)):
             at = int(found[2])
         elif at and line.startswith(b"+"):
-            yield at, line[1:]
+            yield at, line[1:].removesuffix(b"\n")
             at += 1
         elif at and line.startswith(b" "):
             at += 1

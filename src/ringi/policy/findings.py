@@ -3,11 +3,12 @@
 A finding says what was found and where. It never repeats a secret.
 """
 
+import io
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import Final
 
 from ringi.domain.risk import RiskCode, RiskReason
@@ -26,10 +27,14 @@ def findings(added: Lines) -> tuple[RiskReason, ...]:
     """Each kind of finding once, with the first lines it is in."""
     if not added:
         return ()
-    contents = [line.removesuffix(b"\n") for _, line in added]
-    numbers = [number for number, _ in added]
-    ends = list(accumulate(len(line) + 1 for line in contents))
-    text = b"\n".join(contents)
+    # Without another object for each: a file may have millions of lines.
+    numbers, ends, joined = [number for number, _ in added], array("q"), io.BytesIO()
+    for _, line in added:
+        joined.write(line.removesuffix(b"\n"))
+        joined.write(b"\n")
+        ends.append(joined.tell())
+    joined.truncate(ends[-1] - 1)
+    text = joined.getvalue()
     return tuple(
         RiskReason(CODES.get(kind, code), str(_located(kind, sorted({numbers[index] for index in indices}))))
         for code, found in (

@@ -72,13 +72,31 @@ def connect(
         raise InTheWay(what=str(path), why=Text("it is a symbolic link"))
     with translated(folder, opening=True):
         # The folder protects the database files, whatever the caller's umask is.
-        database = sqlite3.connect(path, timeout=wait_sec, isolation_level=None, check_same_thread=False)
+        only_read = is_read_only(folder)
+        database = sqlite3.connect(
+            _as_it_is(path) if only_read else path,
+            uri=only_read,
+            timeout=wait_sec,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         try:
             _prepare_patiently(database, folder, wait_sec, migrations)
         except BaseException:
             database.close()
             raise
     return database
+
+
+def is_read_only(folder: Path) -> bool:
+    """Whether there is a ledger that can only be read, as on a read-only mount."""
+    return (folder / DATABASE).exists() and not os.access(folder, os.W_OK)
+
+
+def _as_it_is(path: Path) -> str:
+    """Without a log of its own, SQLite would make one even to read."""
+    logged = path.with_name(f"{path.name}-wal").exists()
+    return f"{path.as_uri()}?{'mode=ro' if logged else 'immutable=1'}"
 
 
 def _prepare_patiently(
@@ -100,8 +118,9 @@ def _prepare(database: sqlite3.Connection, folder: Path, migrations: Sequence[Mi
     version = _version(database)
     if version > len(migrations):
         raise NewerVersion(what=Text("The ledger"), found=version, known=len(migrations))
-    database.execute("PRAGMA journal_mode = WAL").fetchone()
-    database.execute("PRAGMA synchronous = FULL")
+    if not is_read_only(folder):
+        database.execute("PRAGMA journal_mode = WAL").fetchone()
+        database.execute("PRAGMA synchronous = FULL")
     if version < len(migrations):
         _migrate(database, folder, migrations)
 

@@ -14,6 +14,7 @@ from ringi.store.connection import Reader, as_bytes
 from ringi.store.contents import Contents
 
 _LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
+_LAST_DOCUMENT: Final = "SELECT document FROM events ORDER BY seq DESC LIMIT 1"
 _ADD_EVENT: Final = "INSERT INTO events (seq, subject_id, document, hash) VALUES (?, ?, ?, ?)"
 _EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
 _EVENTS_OF: Final = "SELECT document, hash FROM events WHERE subject_id = ? AND seq > ? ORDER BY seq"
@@ -163,6 +164,11 @@ class Events(Reader):
     def last_hash(self) -> str:
         found = self._select(_LAST_EVENT)
         return str(found[0][1]) if found else FIRST_PREVIOUS
+
+    def last_at(self) -> str:
+        """When the newest event happened; empty if there is none."""
+        found = self._select(_LAST_DOCUMENT)
+        return as_event(found[0][0]).at if found else ""
 
     def has_event(self, hash_: str) -> bool:
         return bool(self._select(_HAS_EVENT, hash_))

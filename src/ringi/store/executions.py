@@ -1,5 +1,6 @@
 """Executions: intents, results, and commands with their ends."""
 
+from collections.abc import Collection
 from typing import Final
 
 from ringi.domain import codec
@@ -22,6 +23,11 @@ _START_COMMAND: Final = (
 )
 _END_COMMAND: Final = "UPDATE commands SET ended = ? WHERE execution_id = ? AND spec_id = ? AND ended IS NULL"
 _COMMANDS: Final = "SELECT started, ended FROM commands WHERE execution_id = ? ORDER BY at"
+# As JSON writes the path.
+_WROTE: Final = (
+    "SELECT plan_id FROM executions WHERE instr(intent, ?1) UNION SELECT e.plan_id FROM commands c"
+    " JOIN executions e ON e.id = c.execution_id WHERE instr(c.ended, ?1)"
+)
 
 
 class Executions(Reader):
@@ -44,6 +50,9 @@ class Executions(Reader):
             )
             for started, ended in self._select(_COMMANDS, execution_id)
         )
+
+    def plans_that_wrote(self, paths: Collection[str]) -> set[str]:
+        return {str(row[0]) for path in paths for row in self._select(_WROTE, codec.canonical(path).decode())}
 
 
 class ExecutionWrites(EventLog):

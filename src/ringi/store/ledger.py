@@ -160,6 +160,7 @@ class Ledger(LedgerReader):
         """Once a day. Only cleanup: what fails now is done the next time."""
         failures = (Busy, LedgerUpgraded, LedgerOlder, StorageFailed, OSError)
         with contextlib.suppress(*failures):
-            if before := self._contents.date_to_forget(now):
+            if seen := self._contents.date_to_forget(now):
                 with self.transaction():
-                    self._contents.forget(self.database, before)
+                    # No date counts that the log has not come to.
+                    self._contents.forget(self.database, min(seen, self.last_at()))

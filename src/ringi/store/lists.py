@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from ringi.domain.session import SessionRef
     from ringi.ports import StoredPlan
 
+# Specs as bytes: as text, those of large files would be in memory twice.
 _PLAN: Final = (
-    "SELECT p.document, s.document, p.revision, p.number FROM plans p"
+    "SELECT p.document, CAST(s.document AS BLOB), p.revision, p.number FROM plans p"
     " LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?"
 )
 _OPEN_DOCUMENTS: Final = "SELECT id, document FROM plans WHERE status IN ({}) AND id <> ?"

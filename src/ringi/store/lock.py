@@ -32,8 +32,11 @@ class FileLock:
             os.close(descriptor)
 
     def is_held(self) -> bool:
-        """Whether somebody has it just now; does not wait."""
-        descriptor = self._open()
+        """Whether somebody has it just now; does not wait, and writes nothing."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:  # nobody made it
+            return False
         try:
             # Shared: two that only ask do not get into each other's way.
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

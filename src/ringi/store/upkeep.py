@@ -9,7 +9,7 @@ from typing import Final
 from ringi.domain.session import SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import Busy, LedgerCorrupt, RingiError
-from ringi.store.connection import DATABASE, SET_META, translated
+from ringi.store.connection import DATABASE, SET_META, is_read_only, translated
 from ringi.store.integrity import verify
 from ringi.store.ledger import Ledger, LedgerReader
 from ringi.store.projection import PLANS, Projection
@@ -48,8 +48,11 @@ class LedgerUpkeep:
                 with contextlib.suppress(sqlite3.Error):
                     self._ledger.database.execute("ROLLBACK")
 
-    def breaks(self) -> list[Text]:
-        return verify(self._ledger)
+    def breaks(self, plan_id: str = "") -> list[Text]:
+        return verify(self._ledger, plan_id)
+
+    def is_read_only(self) -> bool:
+        return is_read_only(self._ledger.folder)
 
     def is_older(self) -> bool:
         noted = self._ledger.head.read()

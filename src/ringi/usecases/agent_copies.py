@@ -3,7 +3,7 @@
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ringi.agents.table import agent_of
 from ringi.domain.plan import ENDED, PlanRef, PlanStatus
@@ -12,6 +12,9 @@ from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy, empty
 from ringi.workspace.copy_run import SCRATCH
+
+_BLOCK: Final = 512
+"""The unit of st_blocks, whatever the file system."""
 
 
 class Kept(NamedTuple):
@@ -106,9 +109,10 @@ def _gone(one: Kept) -> Text:
 
 
 def size_of(folder: Path) -> int:
-    """In bytes; unreadable files count as 0."""
-    total = 0
+    """In bytes, as the disk counts them: holes are free, and two names of a file are one."""
+    found = {}
     for path in folder.rglob("*"):
-        with suppress(OSError):
-            total += path.lstat().st_size
-    return total
+        with suppress(OSError):  # deleted since, or unreadable
+            one = path.lstat()
+            found[one.st_dev, one.st_ino] = one.st_blocks * _BLOCK
+    return sum(found.values())

@@ -19,6 +19,7 @@ from ringi.text import Text
 from ringi.usecases.analysis import dependencies_of
 from ringi.usecases.diagnose import Basis, diagnose
 from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.dependencies import analyser, is_final
 from ringi.workspace.diagnostics import merged
 from ringi.workspace.snapshot import Listing, Snapshot, Snapshots
 
@@ -47,28 +48,40 @@ def capture(
     editor: EditorState | None = None,
     on_progress: Progress = lambda _: None,
 ) -> Captured:
-    """Records the current project as the newest state; change plans made from another one are superseded."""
+    """Records the current project as the newest state; change plans made from another one are superseded.
+
+    If nothing can have changed, the newest state stays as it is.
+    """
     snapshots = _snapshots(workspace)
     snapshot = snapshots.take()
     if editor and editor.snapshot_id not in {None, snapshot.id}:
         raise PushStale(pushed=editor.snapshot_id, found=snapshot.id)
+    settings = _settings(workspace)
+    known = workspace.services.store.project_state(snapshot.id)
+    if known and known.settings != settings:
+        known = None
+    if known and not editor and _needs_no_look(workspace, known):
+        return Captured(known)
     listing = snapshots.files(snapshot)
     paths = [file.path for file in listing.files]
-    known = frozenset(paths)
-    on_progress(Text("reading the dependencies of {count} files …", count=len(paths)))
-    dependencies = dependencies_of(
-        workspace.places, workspace.services.tree, snapshots, snapshot, listing.files
-    )
+    inside = frozenset(paths)
+    if known:
+        dependencies = known.dependencies
+    else:
+        on_progress(Text("reading the dependencies of {count} files …", count=len(paths)))
+        dependencies = dependencies_of(
+            workspace.places, workspace.services.tree, snapshots, snapshot, listing.files
+        )
     diagnosed = diagnose(
         workspace,
         workspace.settings.diagnostics.commands,
-        Basis(snapshot.id, snapshot.tree, known),
+        Basis(snapshot.id, snapshot.tree, inside),
         environment=workspace.environment,
         on_command=lambda command: on_progress(Text("running {command} …", command=command)),
     )
     gaps = (*_unread(snapshot, listing), *_absent(snapshots), *diagnosed.gaps, *_editor_gaps(editor))
     pushed = editor.diagnostics if editor else ()
-    ours = [item for item in pushed if item.file in known]
+    ours = [item for item in pushed if item.file in inside]
     thresholds = workspace.services.rules.thresholds
     state = ProjectState(
         snapshot_id=snapshot.id,
@@ -81,7 +94,7 @@ def capture(
         mutable_state_files=mutable_state_files(paths, thresholds.mutable),
         complete=not gaps,
         gaps=gaps,
-        settings=_settings(workspace),
+        settings=settings if is_final(dependencies) else "",
     )
     outside = diagnosed.outside + len(pushed) - len(ours)
     return Captured(state, tuple(take_state(workspace.services, state)), outside)
@@ -100,10 +113,16 @@ def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) 
     return newest
 
 
+def _needs_no_look(workspace: OpenWorkspace, known: ProjectState) -> bool:
+    """Whether capturing it again would find the same: no command and no editor has a say in it."""
+    from_files = known.source is StateSource.WORKSPACE and known.complete
+    return from_files and not workspace.settings.diagnostics.commands
+
+
 def _settings(workspace: OpenWorkspace) -> str:
     thresholds, config = workspace.services.rules.thresholds, workspace.settings.diagnostics
-    commands = workspace.settings.diagnostics.commands
-    return digest(canonical([commands, config.format, thresholds.critical, thresholds.mutable]))
+    parts = (config.commands, config.format, thresholds.critical, thresholds.mutable, analyser())
+    return digest(canonical(parts))
 
 
 def _unread(snapshot: Snapshot, listing: Listing) -> list[Gap]:

@@ -7,7 +7,7 @@ with the files, and checks the signatures again.
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -74,23 +74,24 @@ class SessionVerdict(NamedTuple):
 
 def verify_plan(workspace: OpenWorkspace, plan_id: str) -> Proven:
     with workspace.one_moment():
-        return Examination(workspace).plan(plan_id).document
+        plan_id = workspace.services.store.find(plan_id)
+        return Examination(workspace, only=plan_id).plan(plan_id).document
 
 
 class Examination:
-    """Reads the whole ledger once, then verifies any of its plans. To be used inside `one_moment`."""
+    """Verifies plans and sessions. To be used inside `one_moment`."""
 
-    def __init__(self, workspace: OpenWorkspace, *, every: bool = False) -> None:
-        """`every` if all of them are to be verified: then the files in `.agent/` are compared once."""
+    def __init__(self, workspace: OpenWorkspace, *, only: str = "", every: bool = False) -> None:
+        """`only` for one plan: the others are not looked at. `every` compares the files in `.agent/` once."""
         services = workspace.services
         self._workspace = workspace
         self._store = services.store
         self._tree = services.tree
         self._signatures = services.signatures
         self._commits = services.commits
-        self._breaks = [*workspace.verify_log(), *signer_doubts(services.store, services.signatures)]
+        self._breaks = [*workspace.verify_log(only), *signer_doubts(services.store, services.signatures)]
         self._histories: dict[str, _History] = {}
-        self._writes = _Writes(self._store, self._history)
+        self._writes = _Writes(self._store, self._history) if every else None
         self._differences = self._differing_files() if every else None
         self.foreign = tuple(workspace.upkeep.foreign())
         """Plans and sessions in `.agent/` that the ledger does not know."""
@@ -220,7 +221,8 @@ class Examination:
 
     def _since(self, times: Mapping[str, str]) -> dict[str, str]:
         """The plans that wrote the current content, by path."""
-        newest = self._writes.after(times)
+        writes = self._writes or _Writes(self._store, self._history, self._store.plans_that_wrote(times))
+        newest = writes.after(times)
         others = set(self._differing({path: one.after for path, (_, one) in newest.items()}))
         return {path: name for path, (name, _) in newest.items() if path not in others}
 
@@ -238,16 +240,22 @@ class _Written(NamedTuple):
 class _Writes:
     """The last plan that wrote each file. Reads each plan once, the newest first, and no more than needed."""
 
-    def __init__(self, store: Store, history: "Callable[[str], _History]") -> None:
+    def __init__(
+        self, store: Store, history: "Callable[[str], _History]", among: Container[str] | None = None
+    ) -> None:
+        """`among` are the plans to read; None for all."""
         self._store = store
         self._history = history
+        self._among = among
         self._left: list[PlanRef] | None = None
         self._newest: dict[str, tuple[str, _Written]] = {}
 
     def after(self, times: Mapping[str, str]) -> dict[str, tuple[str, _Written]]:
         """By path, the name of the plan and what it wrote, if that was later than the given time."""
         if self._left is None:
-            self._left = sorted(self._store.refs(discarded=True), key=attrgetter("updated_at"))
+            refs = self._store.refs(discarded=True)
+            among = refs if self._among is None else [ref for ref in refs if ref.id in self._among]
+            self._left = sorted(among, key=attrgetter("updated_at"))
         while self._left and self._left[-1].updated_at > min(times.values()):
             ref = self._left.pop()
             for path, one in self._history(ref.id).files.items():

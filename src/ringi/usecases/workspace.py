@@ -103,9 +103,9 @@ class OpenWorkspace:
         """What is read from the ledger inside is of one moment, whatever other processes commit."""
         return self.services.store.one_moment()
 
-    def verify_log(self) -> list[Text]:
-        """Every place where the ledger was altered; empty if it is sound."""
-        return self.upkeep.breaks()
+    def verify_log(self, plan_id: str = "") -> list[Text]:
+        """Every place where the ledger was altered, or what matters to one plan; empty if it is sound."""
+        return self.upkeep.breaks(plan_id)
 
     def flush(self) -> None:
         """Writes pending files to `.agent/` now instead of in a moment."""
@@ -119,8 +119,8 @@ class OpenWorkspace:
 
     def recover_if_needed(self) -> None:
         if self.services.store.unfinished() or self.services.store.checking():
-            if self.services.lock.is_held():
-                return  # not interrupted: somebody is carrying it out right now
+            if self.services.lock.is_held() or self.upkeep.is_read_only():
+                return  # somebody is carrying it out right now, or nobody can
             # An older ledger is only read.
             with contextlib.suppress(Busy, LedgerOlder):
                 self.recovered = tuple(self.plan.recover())

@@ -370,6 +370,7 @@ def facts_of(shadow: Shadow, captured: Captured) -> dict[str, Any]:
 def fill(copy: WorkCopy, shadow: Shadow) -> None:
     """Its tree is empty, or its index knows each file there."""
     objects = (shadow.git_dir / "objects", *shadow.around.objects)
+    shadow.objects.lend(copy.base, copy.folder)
     excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in copy.record.ignored)
     copy.shadow.folder.prepare(shadow.around._replace(objects=objects, excludes=excludes))
     copy.shadow.lay_out(copy.base)

@@ -178,6 +178,10 @@ class KeptIndex:
         found, key = read_small(self._memo), self._key(*facts)
         return found.removeprefix(key).decode("ascii").strip() if found.startswith(key) else None
 
+    def last_tree(self) -> str | None:
+        """The tree that was remembered last, whatever has changed since."""
+        return read_small(self._memo).partition(b" ")[2].decode("ascii", "replace").strip() or None
+
     def ignored(self, rules: bytes) -> set[bytes] | None:
         """The ignored files of the current index, if these are still the rules."""
         found, key = read_small(self._memo_ignored), self._key(rules)

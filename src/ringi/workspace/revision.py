@@ -293,7 +293,8 @@ class Revisions:
         return made._replace(tree=captured.tree, captured=captured, folder=top)
 
     def _shadow_of(self, worktree: Path) -> Shadow:
-        return Shadow(self.record_of(str(worktree)) / "git", worktree)
+        # A later review compares with what this one saw.
+        return Shadow(self.record_of(str(worktree)) / "git", worktree, keeps_all=True)
 
     def _history_of(self, worktree: Path | None) -> _History:
         """Also of what is only in a worktree."""

@@ -32,6 +32,7 @@ from ringi.process.git import (
     tree_changes,
 )
 from ringi.text import Text
+from ringi.workspace.objects import Hold, KeptObjects
 from ringi.workspace.private_git import (
     OWN,
     RULES,
@@ -308,13 +309,21 @@ def _text(out: bytes) -> str:
 class Shadow(PrivateGit):
     """Reads the person's own tree, in or outside git."""
 
-    def __init__(self, git_dir: Path, work_tree: Path) -> None:
+    def __init__(self, git_dir: Path, work_tree: Path, *, keeps_all: bool = False) -> None:
+        """`keeps_all` if trees of earlier captures are needed later."""
         super().__init__(git_dir, work_tree)
         self.repository = Repository.at(work_tree)
         self.around = Surroundings()
+        self.objects = KeptObjects(git_dir)
+        self._keeps_all = keeps_all
+        self.held: Hold | None = None
+        """Keeps the trees that were captured for as long as this exists."""
 
     def capture(self) -> Captured:
         self.folder.make_folders()
+        if self.held is None and not self._keeps_all:
+            self.objects.prune(self._index.last_tree())
+        self.held = self.held or self.objects.hold()
         return super().capture()
 
     def _refresh(self) -> None:

@@ -47,6 +47,8 @@ class Snapshots:
         self._state = state
         self._root = root.resolve()
         self._settled = state / "git" / "snapshot"
+        self._shadows: dict[str, Shadow] = {}
+        """They keep what was captured."""
 
     def take(self) -> Snapshot:
         """The workspace as it was at one moment; Unreadable if somebody keeps writing to it.
@@ -170,7 +172,11 @@ class Snapshots:
         return True
 
     def _shadow_of(self, prefix: str) -> Shadow:
-        return Shadow(self._git_dir(prefix), self._root / prefix)
+        shadow = Shadow(self._git_dir(prefix), self._root / prefix)
+        if earlier := self._shadows.get(prefix):
+            shadow.held = earlier.held
+        self._shadows[prefix] = shadow
+        return shadow
 
     def _git_dir(self, prefix: str) -> Path:
         if not prefix:

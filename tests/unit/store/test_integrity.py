@@ -120,7 +120,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("tampered")
 
 
-def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], object]) -> list[str]:
+def breaks(
+    original: Path, place: Path, tamper: Callable[[sqlite3.Connection], object], plan: int = 0
+) -> list[str]:
+    """All of them, or those that matter to the plan with this number."""
     for name in ("ringi.db", "ringi.db-wal", "ringi.db-shm"):
         (place / name).unlink(missing_ok=True)
     copyfile(original, place / "ringi.db")
@@ -132,7 +135,7 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
             assume(condition=False)
     reader = LedgerReader(place, 1)
     with contextlib.closing(reader.database):
-        return [str(text) for text in verify(reader)]
+        return [str(text) for text in verify(reader, reader.find(f"p{plan}") if plan else "")]
 
 
 def everything(database: sqlite3.Connection) -> list[object]:
@@ -154,6 +157,7 @@ def test_an_untouched_copy_is_whole(original: Path, place: Path):
     reader = LedgerReader(place, 1)
     with contextlib.closing(reader.database):
         assert verify(reader) == []
+        assert [verify(reader, plan_id) for plan_id in reader.plan_ids()] == [[]] * reader.count()
 
 
 def test_an_empty_ledger_is_whole(tmp_path: Path):
@@ -197,6 +201,40 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
 def test_the_log(original: Path, place: Path, statement: str, words: str):
     found = breaks(original, place, sql(statement))
     assert any(words in line for line in found), found
+
+
+@pytest.mark.req("PT-11")
+@given(data=st.data())
+def test_any_event_matters_to_every_plan(original: Path, place: Path, data: st.DataObject):
+    seq, plan = data.draw(st.integers(1, EVENTS)), data.draw(st.integers(1, 4))
+    column = data.draw(st.sampled_from(["subject_id", "document", "hash"]))
+    way = data.draw(st.sampled_from(["'x'", f"{column} || 'x'", f"substr({column}, 2)", "NULL"]))
+    statement = f"UPDATE OR IGNORE events SET {column} = {way} WHERE seq = {seq}"
+    if way == "NULL":
+        statement = f"DELETE FROM events WHERE seq = {seq}"
+    assert breaks(original, place, sql(statement), plan), statement
+
+
+@pytest.mark.req("PT-11")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE plans SET document = document || ' ' WHERE number = {n}",
+        'UPDATE plans SET ref = replace(ref, \'"title":"\', \'"title":"not \') WHERE number = {n}',
+        "UPDATE specs SET document = document || ' ' WHERE plan_id = {id}",
+        "UPDATE requests SET document = replace(document, '2', '3') WHERE plan_id = {id}",
+        "DELETE FROM requests WHERE plan_id = {id}",
+        "UPDATE approvals SET document = document || ' ' WHERE subject_id = {id}",
+        "DELETE FROM approvals WHERE subject_id = {id}",
+        "UPDATE executions SET intent = intent || ' ' WHERE plan_id = {id}",
+        "UPDATE executions SET result = result || ' ' WHERE plan_id = {id}",
+        "DELETE FROM executions WHERE plan_id = {id}",
+    ],
+)
+def test_one_plan_is_looked_at_without_the_others(original: Path, place: Path, statement: str):
+    tamper = sql(statement.format(n=1, id="(SELECT id FROM plans WHERE number = 1)"))
+    assert breaks(original, place, tamper, plan=1)
+    assert breaks(original, place, tamper, plan=2) == []
 
 
 @pytest.mark.req("PT-11")

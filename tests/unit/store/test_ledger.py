@@ -342,6 +342,7 @@ def test_undo_with_changed_bytes_is_refused(ws):
 
 
 def test_what_is_no_longer_to_be_kept_is_forgotten(ws):
+    proposed(ws, write("README.md", "x\n"))
     ledger, clock = ledger_of(ws), SystemClock()
     large, small = os.urandom(1024 * 1024 + 1), b"small"
     with ledger.transaction() as transaction:
@@ -359,6 +360,20 @@ def test_what_is_no_longer_to_be_kept_is_forgotten(ws):
     assert ledger.get_bytes(codec.digest(b"kept")) == b"kept"
     assert ledger.get_bytes(codec.digest(b"longer")) == b"longer"
     assert list((ledger.folder / "contents").iterdir()) == []
+
+
+@pytest.mark.req("PT-9")
+def test_no_date_counts_that_the_log_has_not_come_to(ws):
+    """The note of the date says what no event confirms."""
+    proposed(ws, write("README.md", "x\n"))
+    ledger, clock = ledger_of(ws), SystemClock()
+    with ledger.transaction() as transaction:
+        transaction.put_bytes(b"past", clock.after(-10))
+        transaction.put_bytes(b"kept", clock.after(30 * DAY))
+    for days in (40, 42):
+        ledger.forget_bytes(clock.after(days * DAY))
+    assert ledger.get_bytes(codec.digest(b"kept")) == b"kept"
+    assert ledger.get_bytes(codec.digest(b"past")) is None
 
 
 def test_a_file_that_a_crash_left_behind_goes(ws):

@@ -1,5 +1,6 @@
 """Copies stay as long as somebody may go on in them; a crash loses nothing and makes nothing twice."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.store.ledger import Ledger
 from ringi.usecases import beside
-from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled
+from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled, size_of
 from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.difference_plan import Taken
 from ringi.usecases.doctor import Mark
@@ -322,3 +323,15 @@ def test_what_somebody_went_on_with_meanwhile_stays(workspace: Workspace) -> Non
     assert remove_settled(workspace) == []
     assert copy.tree.is_dir()
     assert not kept(workspace)[0].settled
+
+
+def test_the_true_size_of_a_folder(tmp_path: Path):
+    folder, mebibyte = tmp_path / "copy", 1024 * 1024
+    (folder / "below").mkdir(parents=True)
+    (folder / "data").write_bytes(os.urandom(2 * mebibyte))
+    (folder / "below" / "again").hardlink_to(folder / "data")
+    with (folder / "holes").open("wb") as file:
+        file.truncate(500 * mebibyte)
+        os.fsync(file)
+    os.sync()
+    assert 2 * mebibyte <= size_of(folder) < 3 * mebibyte

@@ -315,11 +315,14 @@ def _from_root(app: App, path: str) -> str:
 
 
 def tell(app: App, plan_id: str, found: Extraction | None = None) -> None:
-    ref, document = app.workspace.plan.ref(plan_id), app.workspace.plan.get(plan_id)
-    if app.ui.as_json:
+    ref = app.workspace.plan.ref(plan_id)
+    # Before the document is read: both may be large.
+    preview = None if app.ui.as_json else app.workspace.plan.preview(plan_id)
+    document = app.workspace.plan.get(plan_id)
+    if preview is None:
         app.ui.document(with_unplaced(ref, found))
     else:
-        describe(app, ref, document, app.workspace.plan.preview(plan_id))
+        describe(app, ref, document, preview)
     if found:
         tell_unplaced(app, found)
         if not found.specs:

@@ -25,15 +25,16 @@ from ringi.views.verdict import doubt_lines, proven_lines, session_lines, unexec
 def verify(app: App, plan: str | None, every: bool) -> None:
     """Prove that the files are, or were at that time, exactly what a person approved.
 
-    Without PLAN, the newest that was carried out, and every approved planning session. The whole log is
-    checked, and every signature again.
+    Without PLAN, the newest that was carried out, and every approved planning session. The log is checked,
+    and every signature again.
     """
     if plan and every:
         raise click.UsageError(_("Choose one: PLAN or --all"))
     if plan and is_session(plan):
         require_long(plan)
     with app.workspace.one_moment():
-        looked = Examination(app.workspace, every=every)
+        only = "" if not plan or is_session(plan) else app.workspace.plan.find(plan)
+        looked = Examination(app.workspace, only=only, every=every)
         verdicts, sessions = _verdicts(looked, plan, every=every)
     if app.ui.as_json:
         app.ui.document(_documents(verdicts, sessions, one=not every))

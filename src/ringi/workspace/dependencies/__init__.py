@@ -2,6 +2,13 @@
 or imported.
 """
 
-from ringi.workspace.dependencies.graph import SourceFile, analyse, dependents, unknown_users
+from ringi.workspace.dependencies.graph import (
+    SourceFile,
+    analyse,
+    analyser,
+    dependents,
+    is_final,
+    unknown_users,
+)
 
-__all__ = ["SourceFile", "analyse", "dependents", "unknown_users"]
+__all__ = ["SourceFile", "analyse", "analyser", "dependents", "is_final", "unknown_users"]

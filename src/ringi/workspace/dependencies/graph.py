@@ -14,6 +14,7 @@ from ringi.errors import PathRefused, Unreadable
 from ringi.text import Text
 from ringi.workspace.dependencies import c, golang, java, javascript, manifests, parser, python, rust
 from ringi.workspace.dependencies.references import (
+    ANALYSIS,
     GIVEN_UP,
     LARGEST,
     Extract,
@@ -31,6 +32,9 @@ from ringi.workspace.dependencies.references import (
 _PACKAGE: Final = "__init__.py"
 _BATCH: Final = 256
 _BATCH_BYTES: Final = 16 * 1024 * 1024
+
+_CHANGED: Final = Text("it changed while it was being read")
+_UNREADABLE: Final = str(Text("it cannot be read: {problem}", problem=""))
 
 Read = Callable[[str], bytes]
 Facts = Callable[[str, bytes], Found]
@@ -128,6 +132,17 @@ def analyse(files: Sequence[SourceFile], read: Read, cache: Path) -> Dependencie
     return _resolved(Snapshot(frozenset(file.path for file in files), found), languages)
 
 
+def is_final(dependencies: Dependencies) -> bool:
+    """Whether another look at the same files by the same analyser (`analyser`) would find the same."""
+    passing = {str(GIVEN_UP), str(_CHANGED)}
+    return not any(one.why in passing or one.why.startswith(_UNREADABLE) for one in dependencies.unanalysed)
+
+
+def analyser() -> str:
+    """What the result depends on beside the files."""
+    return f"{ANALYSIS} {parser.is_installed()}"
+
+
 def dependents(
     dependencies: Dependencies, targets: Iterable[str], files: Iterable[str] = ()
 ) -> tuple[str, ...]:
@@ -220,9 +235,10 @@ def _source(at: str, file: SourceFile, read: Read) -> Source | tuple[Found, bool
     except OSError as error:
         return why(Text("it cannot be read: {problem}", problem=error.strerror or str(error))), False
     except (PathRefused, Unreadable) as error:
-        return Found(why=str(error)), False
+        problem = error.details.get("why", str(error))
+        return why(Text("it cannot be read: {problem}", problem=problem)), False
     if not holds(file.oid, data):
-        return why(Text("it changed while it was being read")), False
+        return why(_CHANGED), False
     if len(data) > LARGEST:
         text = Text("it has {size} bytes; up to {limit} are analysed", size=len(data), limit=LARGEST)
         return why(text), True

@@ -97,8 +97,12 @@ def extractor(language: str) -> Extract:
     return partial(_extract, language)
 
 
+def is_installed() -> bool:
+    return importlib.util.find_spec("tree_sitter_language_pack") is not None
+
+
 def _extract(language: str, sources: Iterable[Source]) -> Iterator[tuple[str, Found]]:
-    if importlib.util.find_spec("tree_sitter_language_pack") is None:
+    if not is_installed():
         yield from ((key, missing_extra()) for key, _ in sources)
         return
     child: _Child | None = None

@@ -83,7 +83,8 @@ def missing_extra() -> Found:
 
 # Increase it whenever the extraction changes. Python's own parser reads the largest files.
 _VERSION: Final = 1
-_MAGIC: Final = b"ringi references %d, Python %d.%d\n" % (_VERSION, *sys.version_info[:2])
+ANALYSIS: Final = "references {}, Python {}.{}".format(_VERSION, *sys.version_info[:2])
+_MAGIC: Final = f"ringi {ANALYSIS}\n".encode()
 _NAME: Final = "references"
 _LARGEST: Final = 256 * 1024 * 1024
 _ALWAYS_KEPT: Final = 1000

@@ -124,7 +124,7 @@ def failing(error: Exception):
     [
         (lambda path: b"import b  # changed", "it changed while it was being read"),
         (failing(PermissionError(13, "Permission denied")), "it cannot be read: Permission denied"),
-        (failing(Unreadable(what="a.py", why="no")), str(Unreadable(what="a.py", why="no"))),
+        (failing(Unreadable(what="a.py", why="no")), "it cannot be read: no"),
     ],
 )
 def test_what_is_not_the_snapshot_is_named_and_not_remembered(read, why: str, tmp_path: Path):

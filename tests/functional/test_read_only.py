@@ -1,0 +1,73 @@
+"""Commands that only read work on a state folder that cannot be written, such as a read-only mount."""
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.signing import RealKey
+from tests.functional.desk import RINGI, Desk
+from tests.functional.test_proving import carried_out, key, listed, proposed  # noqa: F401  # fixtures
+from tests.helpers import python
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="the mount is made by bubblewrap")
+
+NEW: dict[str, object] = {"kind": "create", "path": "new.txt", "content": "new\n"}
+READS = (
+    ("list",),
+    ("status",),
+    ("show", "p1"),
+    ("log",),
+    ("log", "--verify"),
+    ("verify", "p1"),
+    ("verify", "--all"),
+    ("grant", "list"),
+)
+DIES = """
+import os, signal, sys
+from ringi.api import open_workspace
+workspace = open_workspace(sys.argv[1])
+workspace.plan.propose("Another")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def read_only(desk: Desk, *words: str) -> subprocess.CompletedProcess[str]:
+    states = os.environ["XDG_STATE_HOME"]
+    mount = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", states, states, "--"]
+    return subprocess.run(
+        [*mount, *RINGI, *words], cwd=desk.root, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.req("PT-11")
+@pytest.mark.parametrize("killed", [False, True])
+def test_reading(desk: Desk, listed: RealKey, killed: bool):  # noqa: F811
+    """After a kill what was committed last is in SQLite's own log."""
+    carried_out(desk, proposed(desk, NEW), listed)
+    if killed:
+        child = python(DIES, str(desk.root))
+        child.communicate()
+        assert child.returncode == -signal.SIGKILL
+    before = contents(Path(os.environ["XDG_STATE_HOME"]))
+    for words in READS:
+        done = read_only(desk, *words)
+        assert done.returncode == 0, (words, done.stderr)
+    assert ("Another" in read_only(desk, "list").stdout) is killed
+    assert contents(Path(os.environ["XDG_STATE_HOME"])) == before
+
+
+@pytest.mark.req("PT-11")
+def test_writing_says_why_not(desk: Desk):
+    proposed(desk, NEW)
+    done = read_only(desk, "reject", "p1", "--feedback", "no")
+    assert done.returncode == 1
+    assert "readonly" in done.stderr
+    assert desk.json("list")[0]["status"] != "rejected"
