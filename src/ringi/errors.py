@@ -92,6 +92,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── BadGrant              a standing approval that cannot be given
 │   ├── NotTogether           plans that must be approved one by one
 │   ├── NoSandbox             a command must run in a sandbox, and there is none
+│   ├── StateInWorkspace      an agent's own folder that leads into the workspace
+│   ├── ModelOutside          a model that an agent would start outside its sandbox
 │   ├── NoCommit              nothing can be committed here
 │   ├── TooManyFiles          an agent changed more than one plan can hold
 │   ├── NotLocal              a server that others could reach
@@ -695,6 +697,18 @@ class NotTogether(Refused):
     code = "not_together"
     message = "These plans cannot be approved with one answer: {why}"
     hint = "Approve them one by one, or allow it in your own configuration: approval.together"
+
+
+class StateInWorkspace(Refused):
+    code = "state_in_workspace"
+    message = "{path}, where {agent} keeps its state, leads into the workspace: {real}"
+    hint = "There it could change your files without a plan. Move the folder out of the workspace."
+
+
+class ModelOutside(Refused):
+    code = "model_outside"
+    message = "The model {model} is a command that would run outside the agent's sandbox."
+    hint = 'Plan it yourself, in a terminal of your own: ringi plan "…"'
 
 
 class NoSandbox(Refused):

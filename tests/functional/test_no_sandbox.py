@@ -115,6 +115,7 @@ def test_a_review_runs_nothing_and_says_why(lacking: tuple[HomeDesk, str]) -> No
     ran.unlink()
     with Screen([*desk.world, *RINGI, "review", name], cwd=desk.root) as screen:
         screen.wait(r"\[a\]pply")
+        screen.wait(r"no sandbox: the tests do not run again after a change \(ringi doctor\)")
         screen.press("d")
         screen.wait(r"tests not run: no sandbox \(ringi doctor\)")
         screen.press("q")

@@ -156,29 +156,50 @@ def test_three_at_once_have_names_doors_and_copies_of_their_own(outside: HomeDes
     assert len(pairs) == 3  # whoever of two comes later says so
 
 
-def test_the_plan_tool_is_reached_through_the_door(desk: Desk) -> None:
-    pytest.importorskip("mcp")
-    client = """
+CLIENT = """
 import json, os, subprocess, sys
 first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
          "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
 ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "plan_propose",
-        "arguments": {"content": "From inside"}}}
+call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": sys.argv[1],
+        "arguments": json.loads(sys.argv[2])}}
 pipe = subprocess.PIPE
 bridge = subprocess.Popen([sys.executable, "-m", "ringi", "mcp"], stdin=pipe, stdout=pipe)
 def say(message):
     bridge.stdin.write(json.dumps(message).encode() + b"\\n"); bridge.stdin.flush()
 say(first); print(bridge.stdout.readline()[:40]); say(ready); say(call)
-print(bridge.stdout.readline()[:200])
+print(bridge.stdout.readline()[:400])
 bridge.stdin.close(); print("ended", bridge.wait(60))
 """
-    done = desk.process("with", "--", sys.executable, "-c", client)
+
+
+def test_the_plan_tool_is_reached_through_the_door(desk: Desk) -> None:
+    pytest.importorskip("mcp")
+    given = '{"content": "From inside"}'
+    done = desk.process("with", "--", sys.executable, "-c", CLIENT, "plan_propose", given)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ended 0" in done.stdout
     (plan,) = desk.json("list")
     assert plan["title"] == "From inside"
     assert desk.json("show", "p1")["plan"]["requester"] == f"with:{os.path.basename(sys.executable)}"  # noqa: PTH119
+
+
+@pytest.mark.parametrize("kind", ["command:", "record:words,command:"])
+def test_no_model_is_started_outside_through_the_door(desk: Desk, tmp_path: Path, kind: str) -> None:
+    """An agent's words would reach a program that no sandbox confines."""
+    pytest.importorskip("mcp")
+    started = tmp_path / "started"
+    model = f"{kind}touch {started}"
+    given = '{"instruction": "Add a total line below the report; only report.py and its test"}'
+    done = desk.process(
+        "with", "--", sys.executable, "-c", CLIENT, "planning_start", given, RINGI_MODEL=model
+    )
+    assert "model_outside" in done.stdout, done.stdout + done.stderr
+    assert "ended 0" in done.stdout
+    assert not started.exists()
+    # A person's own session starts it.
+    desk.process("plan", "Add a total line below the report; only report.py", RINGI_MODEL=model)
+    assert started.exists()
 
 
 def test_commit_is_wished_and_where_there_is_no_repository_it_is_said(desk: Desk) -> None:

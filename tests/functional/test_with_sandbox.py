@@ -114,6 +114,30 @@ def test_a_workspace_among_the_agents_own_places_stays_read_only(outside: HomeDe
 
 
 @walled
+@pytest.mark.parametrize("way", ["a link", "a link above it", "a variable"])
+def test_an_agents_state_that_leads_into_the_workspace_is_refused(outside: HomeDesk, way: str) -> None:
+    """It is writable in the sandbox, and so would be that part of the workspace."""
+    desk, inside = outside, outside.root / "app"
+    more = {}
+    if way == "a link":
+        (desk.home / ".claude").symlink_to(inside)
+    elif way == "a link above it":
+        (desk.home / ".claude").symlink_to(desk.home / "dots/claude")
+        (desk.home / "dots").symlink_to(desk.root)
+        (desk.root / "claude").mkdir()
+    else:
+        more["CLAUDE_CONFIG_DIR"] = str(inside)
+    before = desk.files()
+    desk.program("claude", "#!/bin/sh\necho x > ~/.claude/x; echo x > $CLAUDE_CONFIG_DIR/x; echo z > done\n")
+    done = desk.process("with", "claude", "--print", "go", **more)
+    assert done.returncode == 6
+    assert "keeps its state, leads into the workspace" in done.stderr
+    assert desk.files() == before
+    assert desk.json("list") == []
+    assert "Making a copy" not in done.stdout
+
+
+@walled
 def test_homes_that_are_full_or_have_links_to_nowhere(outside: HomeDesk) -> None:
     for number in range(2100):
         (outside.home / f"file{number}").touch()

@@ -82,6 +82,7 @@ _HINTS: Final = {
     "session_over": "If your user wants another one: planning_start",
     "bad_instruction": "Say in a sentence what your user wants to change: planning_start",
     "bad_answer": "See what is asked: planning_get. Then ask your user again.",
+    "model_outside": "Go on without a session, or let your user plan in a terminal of their own: ringi plan",
     "not_asked": "See what is asked: planning_get. Ask your user that; do not answer for them.",
 }
 

@@ -172,6 +172,8 @@ class Command:
             if self._libc:
                 self._libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
                 _confine(self._libc, how)
+            if how & OWN_KEYS:
+                argv = _without_gone(argv)
             if how & AT_TERMINAL and not _is_job():
                 os.close(failed)
                 os._exit(_keep_job())
@@ -341,6 +343,19 @@ def _confine(libc: Any, how: int) -> None:
         if rules < 0 or libc.syscall(_LANDLOCK_RESTRICT_SELF, rules, 0) < 0:
             raise PermissionError(1, "Landlock")
         os.close(rules)
+
+
+def _without_gone(argv: list[bytes]) -> list[bytes]:
+    """Without covers of sockets that have vanished meanwhile: bwrap would fail for want of a place."""
+    kept: list[bytes] = []
+    words = iter(argv)
+    for word in words:
+        kept.append(word)
+        if word == b"--":
+            break
+        if kept[-3:-1] == [b"--ro-bind", b"/dev/null"] and not os.path.lexists(word):
+            del kept[-3:]
+    return [*kept, *words]
 
 
 def _ruleset(libc: Any) -> int:

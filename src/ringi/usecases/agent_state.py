@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from ringi.agents.record import Place, State
 from ringi.agents.table import agent_of
+from ringi.errors import StateInWorkspace
 from ringi.fs import replace_file
 from ringi.process import layers
 from ringi.process.layers import Layer
@@ -40,11 +41,23 @@ CACHES: Final = (
 
 
 def state_places(workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
-    """Leaves out the workspace, which may be in such a place, and dangling links."""
-    root = os.path.realpath(workspace.places.root)
-    found = agent_of(argv).places(env) if argv else ()
+    """Leaves out the workspace, which may be such a place, and dangling links. Raises StateInWorkspace."""
+    root, agent = _real(workspace.places.root), agent_of(argv)
+    found = agent.places(env) if argv else ()
     there = [place for place in found if place.path.exists() or not place.path.is_symlink()]
-    return [place for place in there if os.path.realpath(place.path) != root]
+    for place in there:
+        if _leads_into(root, place.path, Path(env.get("HOME", "/"))):
+            raise StateInWorkspace(path=str(place.path), agent=agent.title, real=str(_real(place.path)))
+    return [place for place in there if _real(place.path) != root]
+
+
+def _leads_into(root: Path, path: Path, home: Path) -> bool:
+    real = _real(path)
+    if real == root or not real.is_relative_to(root):
+        return False
+    # If the home folder itself is in the workspace, what really lies in it belongs there.
+    inside = _real(home).is_relative_to(root) and path.is_relative_to(home)
+    return not inside or real != _real(home) / path.relative_to(home)
 
 
 class AgentState:

@@ -15,6 +15,7 @@ from ringi.errors import RingiError, StorageFailed
 from ringi.plans.check import add_checks
 from ringi.plans.overlaps import overlaps
 from ringi.process.agent_socket import AgentSocket, Server
+from ringi.process.environment import WITH_VARIABLE
 from ringi.process.program import in_copy, program_name
 from ringi.process.terminal import Ended
 from ringi.text import Text
@@ -69,7 +70,7 @@ def run_agent(
 ) -> Ended:
     """Runs the command in the copy, in its own terminal, and ends the processes it leaves behind."""
     began, folder = workspace.clock.now(), workspace.places.root / copy.record.start
-    with AgentSocket(_server(workspace, argv, environment)) as socket:
+    with AgentSocket(_server(workspace, copy, argv, environment)) as socket:
         more = {MCP_SOCKET: socket.path, FEEDBACK_FILE: feedback}
         visible = [path for path in (socket.folder, feedback) if path is not None]
 
@@ -97,13 +98,16 @@ def run_agent(
     return ended
 
 
-def _server(workspace: OpenWorkspace, argv: Sequence[str], environment: Mapping[str, str]) -> Server:
+def _server(
+    workspace: OpenWorkspace, copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str]
+) -> Server:
     """One per client, outside the sandbox, as a child of this process, which identifies the agent."""
     root = workspace.places.root
     # Keep the workspace off the import path: it may hold modules of the same names.
     python = (sys.executable, "-P", "-m", "ringi")
     words = (*python, "--workspace", str(root), "mcp", "--as", program_name(argv))
-    return Server(words, root, {name: value for name, value in environment.items() if name != MCP_SOCKET})
+    own = {name: value for name, value in environment.items() if name != MCP_SOCKET}
+    return Server(words, root, {**own, WITH_VARIABLE: copy.id})
 
 
 def take(

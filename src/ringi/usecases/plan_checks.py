@@ -16,6 +16,12 @@ class PlanChecks:
         self._start = start
         self._running: RunningChecks | None = None
 
+    def foretell(self) -> None:
+        """Says it before the first change, if none will be tested."""
+        if commands_of(self._plan.document) and not self._sandboxed():
+            text = Text("no sandbox: the tests do not run again after a change (ringi doctor)")
+            self._prompter.tell_checks(Span(text, Style.WARNING))
+
     def run_again(self) -> None:
         if not commands_of(self._plan.document):
             return

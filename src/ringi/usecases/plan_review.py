@@ -127,6 +127,7 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
             self.prompter.show()
         elif self._back is not None:
             _show_seen(self, Choice(ReviewAct.SHOW_SEEN))
+        self.checks.foretell()
         return True
 
     def act(self, choice: Choice) -> ReviewEnd | None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ringi.domain.prompt import Budget
-from ringi.errors import UnknownModel
+from ringi.errors import ModelOutside, UnknownModel
+from ringi.process.environment import WITH_VARIABLE
 from ringi.text import Text
 from ringi.workspace.places import models_folder
 
@@ -25,7 +26,7 @@ _KINDS: Final = (PLAYBOOK, *_SERVICES, "command", "record", "replay")
 
 
 def choose(name: str, config: Config, environment: Mapping[str, str], folder: Path) -> LanguageModel:
-    """Recordings are relative to `folder`. Raises UnknownModel, NoModelKey, NoExtra."""
+    """Recordings are relative to `folder`. Raises UnknownModel, ModelOutside, NoModelKey, NoExtra."""
     name = name.strip()
     kind, colon, rest = name.partition(":")
     rest = rest.strip()
@@ -40,6 +41,9 @@ def choose(name: str, config: Config, environment: Mapping[str, str], folder: Pa
     if kind in _SERVICES:
         return _service(kind, rest, config, environment)
     if kind == "command":
+        if environment.get(WITH_VARIABLE):
+            # An agent's words would reach a program that no sandbox confines.
+            raise ModelOutside(model=name)
         from ringi.llm.client import ModelClient
         from ringi.llm.command_backend import CommandBackend
 

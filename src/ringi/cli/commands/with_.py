@@ -107,6 +107,7 @@ class _Session:
         program_of(command, here, self._app.environment)
         argv = from_here(command, here, workspace.places.root)
         words = argv if somebody_types() else _for_nobody(argv)
+        self._writable(command)  # refused before a copy is made
         ui, started = self._ui, time.monotonic()
         ui.line(Text("Making a copy of the project …"), style="dim")
         begin = _start(here, workspace.places.root)
@@ -139,6 +140,7 @@ class _Session:
     def _go_on_afresh(self, before: WorkCopy, more: Sequence[str], checks: Sequence[str]) -> int:
         """After the plan was carried out: the same conversation, in a copy of the project as it is now."""
         workspace, ui, command = self._app.workspace, self._ui, before.record.command
+        self._writable(command)
         ui.line(Text("Making a copy of the project …"), style="dim")
         carry = workspace.settings.beside.carry
         fresh = beside.make_copy(
@@ -153,6 +155,11 @@ class _Session:
             _tell_resumption(ui, fresh, resumption)
             return self._work(fresh, resumption.argv, command, checks, resumption)
 
+    def _writable(self, command: Sequence[str]) -> tuple[Path, ...]:
+        if self._sandbox.bwrap is None:
+            return ()
+        return writable_places(self._app.workspace, command, self._app.environment)
+
     def _work(
         self,
         copy: WorkCopy,
@@ -163,7 +170,7 @@ class _Session:
     ) -> int:
         """Returns the exit code. `argv` is what runs; `command` is what the person typed."""
         app, ui = self._app, self._ui
-        _tell_sandbox(ui, self._sandbox, writable_places(app.workspace, command, app.environment))
+        _tell_sandbox(ui, self._sandbox, self._writable(command))
         try:
             ended = self._run(copy, argv, resumption)
             taken = self._take(copy, command, checks, ended)
