@@ -275,6 +275,8 @@ class Log(Protocol):
 
     def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]: ...
     def approvals(self, subject_id: str) -> tuple[Approval, ...]: ...
+    def mentions(self, subject_id: str) -> bool:
+        """Whether an event or an approval is about it."""
 
 
 class SessionTransaction(Protocol):

@@ -49,10 +49,10 @@ class Configured(NamedTuple):
 
 def accepted(store: Log) -> SignersSubject | None:
     """What was accepted last; None if nothing ever was. Raises SignersForged."""
+    if not store.mentions(subjects.SIGNERS.id):
+        return None
     stored = [(one.evidence, one.subject) for one in store.approvals(subjects.SIGNERS.id)]
     logged = [one.event.evidence for one in store.events(subjects.SIGNERS.id)]
-    if not logged and not stored:
-        return None
     said = as_written(stored[-1][1], SignersSubject) if stored else None
     if said is None or logged != [evidence for evidence, _ in stored]:
         raise SignersForged

@@ -27,6 +27,10 @@ _ADD_APPROVAL: Final = (
 )
 _GRANTED: Final = "SELECT document FROM approvals WHERE granted_by = ? ORDER BY at"
 _APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE subject_id = ? ORDER BY at"
+_MENTIONED: Final = (
+    "SELECT EXISTS (SELECT 1 FROM events WHERE subject_id = ?1)"
+    " OR EXISTS (SELECT 1 FROM approvals WHERE subject_id = ?1)"
+)
 _SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
 
 
@@ -38,6 +42,9 @@ class Approvals(Reader):
         executions = [as_execution(*row) for row in self._select(EXECUTIONS, subject_id)]
         found = self._select(_APPROVALS, subject_id)
         return tuple(as_approval(document, run_id, executions) for document, run_id in found)
+
+    def mentions(self, subject_id: str) -> bool:
+        return bool(self._select(_MENTIONED, subject_id)[0][0])
 
     def granted(self, grant_id: str) -> tuple[Approval, ...]:
         return tuple(as_approval(document, None) for (document,) in self._select(_GRANTED, grant_id))

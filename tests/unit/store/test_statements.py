@@ -6,7 +6,7 @@ from ringi.api import open_workspace
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approved, create, environment_of, ledger_of
 
-MOST = 35
+MOST = 37
 
 
 def test_a_plan_from_its_proposal_to_its_result(tmp_path: Path):
