@@ -178,6 +178,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("completion", Case(runs("completion bash", "completion zsh", "completion fish"))),
     ("verify", Case(runs("verify", "verify --all"))),
     ("grant", Case(runs("grant list"))),
+    ("signers", Case(runs("signers"))),
     ("recover", Case(runs("recover"))),
     ("plan", Case(plans_a_session)),
     ("status", Case(runs("status", "--json status"))),

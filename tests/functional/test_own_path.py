@@ -174,6 +174,33 @@ def test_settings_of_the_agent_are_read_only_and_conversations_are_shared(editab
 
 
 @walled
+def test_settings_behind_a_link_are_put_back(editable: HomeDesk) -> None:
+    """As people have them who keep their settings in a repository of their own."""
+    home = editable.home
+    for folder in (".claude", "dotfiles/hooks"):
+        (home / folder).mkdir(parents=True)
+    (home / "dotfiles/settings.json").write_text('{"model": "mine"}\n')
+    links = {home / ".claude" / name: home / "dotfiles" / name for name in ("settings.json", "hooks")}
+    for link, target in links.items():
+        link.symlink_to(target)
+    editable.program(
+        "claude",
+        """#!/bin/sh
+        echo evil > ~/.claude/settings.json; echo evil > ~/.claude/hooks/x
+        rm ~/.claude/settings.json ~/.claude/hooks
+        echo evil > ~/.claude/settings.json; mkdir ~/.claude/hooks; echo evil > ~/.claude/hooks/x
+        echo done > done
+        """,
+    )
+    done = editable.process("with", "claude", "-p", "go on")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("! the agent had replaced ") == 2
+    assert {link: link.readlink() for link in links} == links
+    assert (home / "dotfiles/settings.json").read_text() == '{"model": "mine"}\n'
+    assert list((home / "dotfiles/hooks").iterdir()) == []
+
+
+@walled
 def test_caches_of_package_managers_take_writes_that_nobody_else_sees(editable: HomeDesk) -> None:
     known = editable.home / ".npm"
     known.mkdir()

@@ -5,6 +5,8 @@ and folders with programs get a layer that only this copy sees; so do the caches
 """
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -76,10 +78,13 @@ class AgentState:
 
     def prepare(self) -> None:
         """Makes what is missing, so that it can be mounted."""
+        self.put_back_links()
         for place in self.places:
             _make(place.path, place.content)
             for path, content in place.sealed.items():
                 _make(path, content)
+                if path.is_symlink():
+                    self._remember(path)
             if place.state.layer:
                 self._lay(place.path)
             elif place.state.back:
@@ -123,6 +128,31 @@ class AgentState:
     @property
     def sealed(self) -> list[Path]:
         return [path for place in self.places for path in place.sealed if not path.is_symlink()]
+
+    def _remember(self, link: Path) -> None:
+        """Nothing can be mounted over a link, so the agent can replace it."""
+        kept = self._kept(link)
+        with suppress(OSError):
+            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            kept.unlink(missing_ok=True)
+            kept.symlink_to(link.readlink())
+
+    def _kept(self, link: Path) -> Path:
+        return self._private / "links" / _name(link)
+
+    def put_back_links(self) -> list[Path]:
+        """Returns the sealed links that were replaced; what replaced them is moved into the copy's folder."""
+        replaced = []
+        for path in (path for place in self.places for path in place.sealed):
+            kept = self._kept(path)
+            if not kept.is_symlink() or (path.is_symlink() and path.readlink() == kept.readlink()):
+                continue
+            if os.path.lexists(path):
+                aside = tempfile.mkdtemp(prefix=_name(path), dir=self._private)
+                shutil.move(path, aside)
+            path.symlink_to(kept.readlink())
+            replaced.append(path)
+        return replaced
 
     def take_back(self) -> None:
         """What the agent wrote to files that have settings too; they may have changed meanwhile."""

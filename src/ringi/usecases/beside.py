@@ -67,8 +67,12 @@ def run_agent(
     output: int = 1,
     feedback: Path | None = None,
     told_at: str = "",
+    on_put_back: Callable[[Path], None] = lambda _: None,
 ) -> Ended:
-    """Runs the command in the copy, in its own terminal, and ends the processes it leaves behind."""
+    """Runs the command in the copy, in its own terminal, and ends the processes it leaves behind.
+
+    `on_put_back` is told each link to settings that the agent had replaced.
+    """
     began, folder = workspace.clock.now(), workspace.places.root / copy.record.start
     with AgentSocket(_server(workspace, copy, argv, environment)) as socket:
         more = {MCP_SOCKET: socket.path, FEEDBACK_FILE: feedback}
@@ -88,7 +92,10 @@ def run_agent(
         alone = not any(other.is_running for other in of_agents(workspace) if other.id != copy.id)
         found = conversation_of(argv, environment, folder, began, alone=alone)
         conversation = found or conversation
-        AgentState(workspace, copy, argv, environment).take_back()
+        state = AgentState(workspace, copy, argv, environment)
+        state.take_back()
+        for link in state.put_back_links():
+            on_put_back(link)
     with contextlib.suppress(StorageFailed):  # a deleted copy is reported when it is read
         copy.note(
             ended_at=workspace.clock.now(),

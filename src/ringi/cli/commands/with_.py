@@ -205,6 +205,7 @@ class _Session:
                 output=self._ui.out.fileno(),
                 feedback=resumption.feedback if resumption else None,
                 told_at=resumption.at if resumption else "",
+                on_put_back=self._tell_put_back,
             )
         except (FileNotFoundError, PermissionError, NoSuchProgram) as error:
             # Nothing was started.
@@ -215,6 +216,10 @@ class _Session:
             raise error if isinstance(error, NoSuchProgram) else NoSuchProgram(name=argv[0]) from None
         _tell_ended(self._ui, ended, argv[0])
         return ended
+
+    def _tell_put_back(self, link: Path) -> None:
+        line = Text("! the agent had replaced {path}; the link is back as it was", path=str(link))
+        self._ui.line(line, style="yellow")
 
     def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], ended: Ended) -> Taken:
         app, ui = self._app, self._ui
