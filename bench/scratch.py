@@ -34,6 +34,9 @@ class SomebodyThere:
     def user(self) -> str:
         return "bench"
 
+    def requester(self) -> str:
+        return "user:bench"
+
 
 @contextmanager
 def scratch() -> Iterator[tuple[Path, Mapping[str, str]]]:
