@@ -128,7 +128,7 @@ def statements() -> Iterator[Figure]:
         ledger_of(workspace).database.set_trace_callback(asked.append)
         go_whole_way(workspace, 1)
         ledger_of(workspace).database.set_trace_callback(None)
-    yield Figure("SQL statements of the whole way of a one-file plan", len(asked), 35, unit="")
+    yield Figure("SQL statements of the whole way of a one-file plan", len(asked), 37, unit="")
 
 
 def sync_calls() -> Iterator[Figure]:
