@@ -1,13 +1,18 @@
 """In the sandbox the copy is at the project's own path: what leads to the project leads to the copy."""
 
 import json
+import os
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ringi.api import open_workspace
+from ringi.usecases.agent_copies import of_agents
+from ringi.usecases.agent_state import AgentState
 from tests.functional.beside_desk import HomeDesk, home_desk, rechecked, walled
 from tests.helpers import make_files
 
@@ -198,6 +203,22 @@ def test_settings_behind_a_link_are_put_back(editable: HomeDesk) -> None:
     assert {link: link.readlink() for link in links} == links
     assert (home / "dotfiles/settings.json").read_text() == '{"model": "mine"}\n'
     assert list((home / "dotfiles/hooks").iterdir()) == []
+    assert len(list((home / ".claude").glob("*.replaced-*"))) == 2
+
+
+@walled
+def test_a_link_that_cannot_be_put_back_is_named(editable: HomeDesk) -> None:
+    claude = editable.home / ".claude"
+    claude.mkdir()
+    (claude / "settings.json").symlink_to("nowhere")
+    editable.program("claude", "#!/bin/sh\necho done > done\n")
+    assert editable.process("with", "claude", "-p", "go on").returncode == 0
+    shutil.rmtree(claude)
+    claude.write_text("not a folder\n")
+    with open_workspace(editable.root) as workspace:
+        (copy,) = of_agents(workspace)
+        (replaced,) = AgentState(workspace, copy, ["claude"], os.environ).put_back_links()
+    assert replaced == (claude / "settings.json", "Not a directory")
 
 
 @walled

@@ -5,8 +5,7 @@ and folders with programs get a layer that only this copy sees; so do the caches
 """
 
 import os
-import shutil
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -60,6 +59,14 @@ def _leads_into(root: Path, path: Path, home: Path) -> bool:
     # If the home folder itself is in the workspace, what really lies in it belongs there.
     inside = _real(home).is_relative_to(root) and path.is_relative_to(home)
     return not inside or real != _real(home) / path.relative_to(home)
+
+
+class Replaced(NamedTuple):
+    """A link to settings that an agent had replaced."""
+
+    link: Path
+    why_not: str = ""
+    """Why it could not be put back."""
 
 
 class AgentState:
@@ -140,18 +147,22 @@ class AgentState:
     def _kept(self, link: Path) -> Path:
         return self._private / "links" / _name(link)
 
-    def put_back_links(self) -> list[Path]:
-        """Returns the sealed links that were replaced; what replaced them is moved into the copy's folder."""
+    def put_back_links(self) -> list[Replaced]:
+        """What replaced a sealed link gets a name beside it that no agent reads."""
         replaced = []
         for path in (path for place in self.places for path in place.sealed):
             kept = self._kept(path)
             if not kept.is_symlink() or (path.is_symlink() and path.readlink() == kept.readlink()):
                 continue
-            if os.path.lexists(path):
-                aside = tempfile.mkdtemp(prefix=_name(path), dir=self._private)
-                shutil.move(path, aside)
-            path.symlink_to(kept.readlink())
-            replaced.append(path)
+            try:
+                # A folder without write permission can be renamed, but not moved elsewhere.
+                if os.path.lexists(path):
+                    path.rename(path.with_name(f"{path.name}.replaced-{secrets.token_hex(4)}"))
+                path.symlink_to(kept.readlink())
+            except OSError as error:
+                replaced.append(Replaced(path, error.strerror or str(error)))
+            else:
+                replaced.append(Replaced(path))
         return replaced
 
     def take_back(self) -> None:

@@ -21,7 +21,7 @@ from ringi.process.terminal import Ended
 from ringi.text import Text
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
-from ringi.usecases.agent_state import AgentState
+from ringi.usecases.agent_state import AgentState, Replaced
 from ringi.usecases.conversation import conversation_of
 from ringi.usecases.difference_plan import Origin, Taken, propose_difference
 from ringi.usecases.workspace import OpenWorkspace
@@ -67,11 +67,11 @@ def run_agent(
     output: int = 1,
     feedback: Path | None = None,
     told_at: str = "",
-    on_put_back: Callable[[Path], None] = lambda _: None,
+    on_replaced: Callable[[Replaced], None] = lambda _: None,
 ) -> Ended:
     """Runs the command in the copy, in its own terminal, and ends the processes it leaves behind.
 
-    `on_put_back` is told each link to settings that the agent had replaced.
+    `on_replaced` is told each link to settings that the agent had replaced.
     """
     began, folder = workspace.clock.now(), workspace.places.root / copy.record.start
     with AgentSocket(_server(workspace, copy, argv, environment)) as socket:
@@ -94,8 +94,8 @@ def run_agent(
         conversation = found or conversation
         state = AgentState(workspace, copy, argv, environment)
         state.take_back()
-        for link in state.put_back_links():
-            on_put_back(link)
+        for replaced in state.put_back_links():
+            on_replaced(replaced)
     with contextlib.suppress(StorageFailed):  # a deleted copy is reported when it is read
         copy.note(
             ended_at=workspace.clock.now(),

@@ -27,6 +27,7 @@ from ringi.text import Text
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, plan_of, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, writable_places
+from ringi.usecases.agent_state import Replaced
 from ringi.usecases.difference_plan import Taken
 from ringi.usecases.resume import Resumption, find_copy, is_applied, resume_from, resume_in
 from ringi.views import words
@@ -205,7 +206,7 @@ class _Session:
                 output=self._ui.out.fileno(),
                 feedback=resumption.feedback if resumption else None,
                 told_at=resumption.at if resumption else "",
-                on_put_back=self._tell_put_back,
+                on_replaced=self._tell_replaced,
             )
         except (FileNotFoundError, PermissionError, NoSuchProgram) as error:
             # Nothing was started.
@@ -217,9 +218,19 @@ class _Session:
         _tell_ended(self._ui, ended, argv[0])
         return ended
 
-    def _tell_put_back(self, link: Path) -> None:
-        line = Text("! the agent had replaced {path}; the link is back as it was", path=str(link))
-        self._ui.line(line, style="yellow")
+    def _tell_replaced(self, replaced: Replaced) -> None:
+        path, why = str(replaced.link), replaced.why_not
+        if why:
+            line = Text(
+                "! the agent replaced {path}, and the link cannot be put back ({why}): do so yourself before "
+                "you start it again",
+                path=path,
+                why=why,
+            )
+            self._ui.line(line, style="red")
+        else:
+            line = Text("! the agent had replaced {path}; the link is back as it was", path=path)
+            self._ui.line(line, style="yellow")
 
     def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], ended: Ended) -> Taken:
         app, ui = self._app, self._ui
