@@ -24,8 +24,8 @@ if "four" in words:
 if "fail" in words:
     sys.exit(1)
 if "wait" in words:
-    print("agent: waiting", flush=True)
     try:
+        print("agent: waiting", flush=True)
         while True:
             time.sleep(60)
     except KeyboardInterrupt:
