@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # or every start would import documents that most commands ne
 
     from ringi.domain.approval import Approval, ApprovalRequest
     from ringi.domain.base import Document
+    from ringi.domain.context import Context, ProjectFacts
     from ringi.domain.events import Actor, Event, EventKind, LoggedEvent
     from ringi.domain.execution import (
         CommandEnd,
@@ -210,6 +211,29 @@ class LanguageModel(Protocol):
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         """An answer of this kind, validated. Raises a ModelFailed whose `exchanges` say what was tried."""
+
+
+class Gathered(NamedTuple):
+    context: Context
+    project: ProjectFacts
+    snapshot: str
+    """The id of the snapshot that it was read from."""
+
+
+class CodeContext(Protocol):
+    """What a good engineer would open first, read from a snapshot of the workspace."""
+
+    def snapshot(self) -> str:
+        """The id of the workspace as it is now."""
+
+    def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
+        """At most so many tokens of text, and files; None stands for the configured number."""
+
+    def read(self, paths: Sequence[str], tokens: int) -> str:
+        """These files as far as they may be sent, masked, within the budget; says which there are not."""
+
+    def has(self, path: str) -> bool:
+        """Whether the snapshot has this file or folder."""
 
 
 class NewEvent(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ringi.domain.context import ProjectFacts
 from ringi.domain.prompt import (
     Budget,
     Exchange,
@@ -17,7 +18,7 @@ from ringi.domain.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.domain.session import ProjectFacts, Purpose, TokenUsage
+from ringi.domain.session import Purpose, TokenUsage
 from ringi.integrations.signing import SshSignatures
 from ringi.planning.services import SessionServices
 from ringi.planning.tool import PlanningTool

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Machine
+from ringi.domain.context import ProjectFacts
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import NewerVersion
 
@@ -188,15 +189,29 @@ class TokenUsage(CamelDocument, frozen=True):
         )
 
 
-class ProjectFacts(CamelDocument, frozen=True):
-    """What is visible of a project at a glance; questions and prompts adapt to it."""
+class Criterion(CamelDocument, frozen=True):
+    """An acceptance criterion."""
 
-    languages: tuple[str, ...] = ()
-    manifests: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
-    """Folders or commands."""
-    entries: tuple[str, ...] = ()
-    """Names at the top level."""
+    given: str
+    when: str
+    then: str
+
+
+class TargetPath(CamelDocument, frozen=True):
+    path: str
+    new: bool = False
+    """It does not exist yet; otherwise it does, checked against the files."""
+
+
+class Design(CamelDocument, frozen=True, kw_only=True):
+    """What a summary says, as data: the run's plan is made from it."""
+
+    acceptance_criteria: tuple[Criterion, ...] = ()
+    target_paths: tuple[TargetPath, ...] = ()
+    test_commands: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    out_of_scope: tuple[str, ...] = ()
+    open_points: tuple[str, ...] = ()
 
 
 class SessionFacts(CamelDocument, frozen=True, kw_only=True):
@@ -213,6 +228,11 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     feedback: tuple[str, ...] = ()
     """The feedback of every rejection."""
     project: ProjectFacts = ProjectFacts()
+    context: str = ""
+    """What the model is shown of the project, as it was when the snapshot was taken."""
+    snapshot: str = ""
+    design: Design | None = None
+    """Of the newest summary."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ringi.domain.context import ProjectFacts
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import (
     MOST_DECISIONS,
@@ -15,16 +16,7 @@ from ringi.domain.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.domain.session import (
-    Brief,
-    Language,
-    ProjectFacts,
-    Purpose,
-    SessionStatus,
-    TokenUsage,
-    WorkPending,
-    short,
-)
+from ringi.domain.session import Brief, Language, Purpose, SessionStatus, TokenUsage, WorkPending, short
 from ringi.errors import ModelFailed, SessionFailed
 from ringi.planning import operations
 from ringi.planning.operations import State, pending, put_right, state_of, writable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager
 
+    from ringi.domain.context import ProjectFacts
     from ringi.domain.prompt import Budget
-    from ringi.domain.session import ProjectFacts
     from ringi.ports import Clock, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
 
 

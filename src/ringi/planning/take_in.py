@@ -3,15 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from ringi.domain import codec
-from ringi.domain.session import (
-    PlanningSession,
-    ProjectFacts,
-    Role,
-    SessionFacts,
-    SessionStatus,
-    is_session_id,
-    short,
-)
+from ringi.domain.context import ProjectFacts
+from ringi.domain.session import PlanningSession, Role, SessionFacts, SessionStatus, is_session_id, short
 from ringi.errors import BadDocument
 from ringi.planning.model import language_of
 from ringi.planning.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, State, put_right, unfit

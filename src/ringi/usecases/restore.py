@@ -8,9 +8,10 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.domain import codec
+from ringi.domain.context import ProjectFacts
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
-from ringi.domain.session import LogEntry, PlanningSession, ProjectFacts, SessionStatus
+from ringi.domain.session import LogEntry, PlanningSession, SessionStatus
 from ringi.domain.subject import is_plan_id
 from ringi.errors import BadDocument, RingiError, SessionRace, Unreadable
 from ringi.fs import TooLarge, read_bounded

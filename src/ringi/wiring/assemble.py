@@ -160,7 +160,7 @@ def session_services(
     places: Places,
     environment: Mapping[str, str],
 ) -> "SessionServices":
-    from ringi.domain.session import ProjectFacts
+    from ringi.domain.context import ProjectFacts
     from ringi.planning.services import SessionServices
     from ringi.store.lock import PassingLock
     from ringi.wiring.models import mask_of
@@ -181,7 +181,7 @@ def session_services(
         budget=budget_of(config),
         person=services.person,
         signatures=services.signatures,
-        project=lambda: ProjectFacts(*glance(places.root)),
+        project=lambda: ProjectFacts(**glance(places.root)._asdict()),
         mask=mask_of(config, environment),
         detailed=config.logs.detail == "on",
         working_on=working_on,

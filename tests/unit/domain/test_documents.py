@@ -16,6 +16,7 @@ from ringi.domain import (
     change_plan,
     codec,
     conflict,
+    context,
     events,
     execution,
     extraction,
@@ -157,8 +158,15 @@ FIELDS: dict[type[Document], str] = {
     " currentDecisionIndex questions decisions designSummary"
     " conversationHistory rejectCount errorMessage plannerSessionId"
     " discoveryLogPath designLogPath reviewLogPath createdAt updatedAt",
-    session.ProjectFacts: "languages manifests tests entries",
-    session.SessionFacts: "language model usage failedIn designed feedback project",
+    context.ContextFile: "path score kind why",
+    context.Context: "files tokens text",
+    context.Definition: "name kind line end",
+    context.FoundFile: "path kind definitions tests",
+    context.ProjectFacts: "languages manifests tests entries about rules testCommands changelog found",
+    session.Criterion: "given when then",
+    session.TargetPath: "path new",
+    session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints",
+    session.SessionFacts: "language model usage failedIn designed feedback project context snapshot design",
     session.Brief: "instruction language project questions decisions feedback",
     session.SessionRef: "sessionId title status questionsDone questions decisionsDone decisions"
     " createdAt updatedAt errorMessage",

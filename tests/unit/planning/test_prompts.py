@@ -2,8 +2,9 @@
 
 import pytest
 
+from ringi.domain.context import ProjectFacts
 from ringi.domain.prompt import Prompt
-from ringi.domain.session import ProjectFacts, Purpose
+from ringi.domain.session import Purpose
 from ringi.planning import operations
 from ringi.planning.model import prompt_for
 from tests.unit.planning.test_operations import NOW, begun, designed, in_review

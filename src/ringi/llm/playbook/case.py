@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from ringi.domain.context import ProjectFacts
 from ringi.domain.prompt import NewQuestion
-from ringi.domain.session import Brief, DecisionPoint, ProjectFacts
+from ringi.domain.session import Brief, DecisionPoint
 from ringi.llm.playbook.book import (
     AnswerEntry,
     Book,

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.domain.base import Document
+from ringi.domain.context import ProjectFacts
 from ringi.domain.prompt import Budget, NewDecisions, NewQuestions, NewSummary, Prompt
 from ringi.domain.session import (
     Brief,
     DecisionPoint,
     DesignOption,
-    ProjectFacts,
     Purpose,
     Question,
     QuestionType,

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from ringi.domain.context import ProjectFacts
 from ringi.domain.prompt import NewDecision
-from ringi.domain.session import Brief, DecisionPoint, DesignOption, ProjectFacts, Question, Tradeoffs
+from ringi.domain.session import Brief, DecisionPoint, DesignOption, Question, Tradeoffs
 from ringi.llm.playbook.book import book
 from ringi.llm.playbook.questions import decisions, questions
 

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import pytest
 
-from ringi.domain.session import Brief, DecisionPoint, DesignOption, ProjectFacts, Question, Tradeoffs
+from ringi.domain.context import ProjectFacts
+from ringi.domain.session import Brief, DecisionPoint, DesignOption, Question, Tradeoffs
 from ringi.llm.playbook.questions import decisions, questions
 from ringi.llm.playbook.summary import summary
 

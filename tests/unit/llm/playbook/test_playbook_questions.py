@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.domain.session import Brief, ProjectFacts, QuestionType
+from ringi.domain.context import ProjectFacts
+from ringi.domain.session import Brief, QuestionType
 from ringi.llm.playbook.book import Kind, book
 from ringi.llm.playbook.instruction import read
 from ringi.llm.playbook.questions import questions

@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.session import (
-    Brief,
-    DecisionPoint,
-    DesignOption,
-    ProjectFacts,
-    Question,
-    QuestionType,
-    Tradeoffs,
-)
+from ringi.domain.context import ProjectFacts
+from ringi.domain.session import Brief, DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
 from ringi.llm.playbook.book import book
 from ringi.llm.playbook.questions import decisions, questions
 from ringi.llm.playbook.summary import summary
