@@ -14,6 +14,7 @@ S = TypeVar("S", bound=StrEnum)
 T = TypeVar("T")
 _decoders: Final[dict[object, msgspec.json.Decoder[Any]]] = {}
 _making: Final = allocate_lock()
+EXTRA: Final = "$extra"
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
@@ -41,6 +42,16 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class CamelDocument(Document, frozen=True, rename="camel"):
     """Field names in camelCase, as in the specification of change plans."""
+
+
+class OpenDocument(Document, frozen=True, kw_only=True):
+    """Its specification is a set of examples, so fields it does not know are kept: see `open_documents`.
+
+    A document that contains an open one is open itself.
+    """
+
+    extra: dict[str, Any] = msgspec.field(name=EXTRA, default_factory=dict)
+    """The fields without a name, as they came."""
 
 
 class Versioned(Document, frozen=True, kw_only=True):

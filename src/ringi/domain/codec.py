@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
-from ringi.domain.base import KNOWN_VERSION, decoder, prepared
+from ringi.domain.base import KNOWN_VERSION, OpenDocument, decoder, prepared
 from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
 
@@ -25,14 +25,35 @@ _encoder: Final = msgspec.json.Encoder(order="sorted")
 def canonical(document: object) -> bytes:
     """One spelling for one document: sorted keys, no spaces, UTF-8. This is what is hashed."""
     try:
-        return _encoder.encode(document)
+        return _encoder.encode(_plain(document))
     except UnicodeEncodeError:
         raise BadDocument(what=type(document).__name__, why=NOT_TEXT) from None
 
 
 def pretty(document: object) -> bytes:
     """For files that people open: fields in the order they were declared."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(_plain(document)), indent=2) + b"\n"
+
+
+def _plain(document: object) -> object:
+    if not isinstance(document, OpenDocument):
+        return document
+    from ringi.domain.open_documents import unfolded  # noqa: PLC0415  # most commands have no open documents
+
+    return unfolded(document)
+
+
+def _is_open(kind: object) -> bool:
+    """A kind may also be a tuple or a union of documents."""
+    return isinstance(kind, type) and issubclass(kind, OpenDocument)
+
+
+def _folded(raw: object, kind: type) -> object:
+    if not _is_open(kind):
+        return raw
+    from ringi.domain.open_documents import folded  # noqa: PLC0415  # as above
+
+    return folded(raw, kind)
 
 
 def digest(data: bytes) -> str:
@@ -52,6 +73,8 @@ def blob_id(data: bytes, *, like: str) -> str:
 def trusted(data: bytes, kind: type[T], what: str) -> T:
     """Decode what the program itself wrote into the ledger."""
     try:
+        if _is_open(kind):
+            return msgspec.convert(_folded(msgspec.json.decode(data), kind), type=prepared(kind))
         return decoder(kind).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         _refuse_newer(data, what)
@@ -105,7 +128,7 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
         raise BadDocument(what=what, why=error.why) from None
     _check_version(raw, what)
     try:
-        return msgspec.convert(raw, type=prepared(kind))
+        return msgspec.convert(_folded(raw, kind), type=prepared(kind))
     except (msgspec.ValidationError, RecursionError) as error:
         raise BadDocument(what=what, why=str(error)) from None
 

@@ -14,12 +14,14 @@ from ringi.domain import (
     extraction,
     grant,
     plan,
+    planning,
     project_state,
     run,
     session,
     signers,
     verdict,
 )
+from ringi.domain.open_documents import without_extra
 
 SCHEMAS: Final[Mapping[str, Any]] = {
     "plan": plan.PlanDocument,
@@ -54,8 +56,16 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "planning-approval": approval.SessionApproval,
     "planning-view": session.SessionView,
     "run": run.Run,
+    "goal-understanding": planning.GoalUnderstanding,
+    "task-decomposition": planning.TaskDecomposition,
+    "action-plan": planning.ActionPlan,
+    "planning-document": planning.PlanningDocument,
+    "execution-document": planning.ExecutionDocument,
+    "reflection-document": planning.ReflectionDocument,
+    "completion-document": planning.CompletionDocument,
 }
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    return msgspec.json.schema(SCHEMAS[name])
+    found: dict[str, Any] = without_extra(msgspec.json.schema(SCHEMAS[name]))
+    return found

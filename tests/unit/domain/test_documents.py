@@ -23,6 +23,7 @@ from ringi.domain import (
     feedback,
     grant,
     plan,
+    planning,
     project_state,
     risk,
     run,
@@ -30,7 +31,7 @@ from ringi.domain import (
     signers,
     verdict,
 )
-from ringi.domain.base import CamelDocument, Document, Versioned
+from ringi.domain.base import EXTRA, CamelDocument, Document, OpenDocument, Versioned
 from ringi.domain.schemas import SCHEMAS, json_schema
 from ringi.errors import BadDocument, NewerVersion
 
@@ -183,6 +184,30 @@ FIELDS: dict[type[Document], str] = {
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction",
     approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
     " proof after_event",
+    planning.GoalUnderstanding: "main_objective success_criteria constraints context goals reasoning",
+    planning.Subtask: "id description dependencies estimated_complexity required_tools parent reads writes"
+    " criteria",
+    planning.TaskDecomposition: "reasoning subtasks",
+    planning.PlannedAction: "task_id action_type tool purpose expected_outcome fallback_strategy"
+    " parallel_group can_parallelize dependencies before_task file description arguments",
+    planning.ActionPlan: "execution_order actions total_steps estimated_complexity reasoning",
+    planning.UnclearGoal: "message clarification_needed",
+    planning.PartialPlan: "feasible_subtasks infeasible_subtasks alternative_approaches",
+    planning.DecompositionFailed: "message partial_plan",
+    planning.PlanningDocument: "goal_understanding task_decomposition action_plan error comment",
+    planning.FunctionCall: "name arguments",
+    planning.ExecutionDocument: "current_task function_call comment",
+    planning.Reflection: "action_id action_evaluated status evaluation alignment_with_plan"
+    " issues_identified error root_cause_analysis plan_revision_needed feedback_type feedback_source"
+    " feedback_summary",
+    planning.AddAction: "action",
+    planning.ModifyAction: "action_id updates",
+    planning.RemoveAction: "action_id",
+    planning.PlanRevision: "reason changes updated_action_plan",
+    planning.ReflectionDocument: "reflection plan_revision comment",
+    planning.CompletionSummary: "goal_achieved tasks_completed tasks_failed key_outcomes lessons_learned"
+    " revision_attempts reason current_state recommendations",
+    planning.CompletionDocument: "status summary done comment",
 }
 VALUES = {
     plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted discarded",
@@ -220,6 +245,8 @@ VALUES = {
     session.SessionStatus: "discovery design review approved cancelled failed",
     session.QuestionType: "clarification scope technical priority constraint",
     session.Role: "user assistant system",
+    planning.Complexity: "low medium high",
+    planning.ActionStatus: "success failure partial",
 }
 # What `ringi schema` promises as always present.
 REQUIRED = {
@@ -257,6 +284,13 @@ REQUIRED = {
     "planning-approval": "id session_id run_id approver timestamp digest subject proof after_event",
     "planning-view": "sessionId instruction status pending",
     "run": "run_id planning_session_id phase instruction created_at updated_at",
+    "goal-understanding": "main_objective",
+    "task-decomposition": "subtasks",
+    "action-plan": "",
+    "planning-document": "phase",
+    "execution-document": "phase",
+    "reflection-document": "phase reflection",
+    "completion-document": "phase summary",
 }
 
 
@@ -268,12 +302,14 @@ KINDS = sorted(
     (
         kind
         for kind in below(Document)
-        if kind.__module__.startswith("ringi.domain") and kind not in {Versioned, CamelDocument}
+        if kind.__module__.startswith("ringi.domain") and kind not in {Versioned, CamelDocument, OpenDocument}
         # Another specification's, and what models answer with: with tests of their own.
         if kind.__module__ not in {"ringi.domain.workspace_edit", "ringi.domain.prompt"}
     ),
     key=lambda kind: kind.__name__,
 )
+OPEN = [kind for kind in KINDS if issubclass(kind, OpenDocument)]
+CLOSED = [kind for kind in KINDS if kind not in OPEN]
 VERSIONED = [kind for kind in KINDS if issubclass(kind, Versioned)]
 
 # Everything UTF-8 can carry; half characters have a test of their own.
@@ -327,7 +363,8 @@ documents = st.sampled_from(KINDS).flatmap(built)
 @pytest.mark.req("PT-1", "PT-2", "PT-3", "PT-5")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_fields_have_the_names_of_the_specification(kind: type[Document]):
-    assert " ".join(field.encode_name for field in msgspec.structs.fields(kind)) == FIELDS[kind]
+    names = [field.encode_name for field in msgspec.structs.fields(kind)]
+    assert " ".join(name for name in names if name != EXTRA) == FIELDS[kind]
 
 
 @pytest.mark.req("PT-2", "PT-3", "PT-11")
@@ -383,12 +420,25 @@ def first(kind: type[Document]) -> dict[str, Any]:
     return of(inspect.type_info(kind))
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", CLOSED, ids=lambda kind: kind.__name__)
 def test_unknown_fields_are_refused(kind: type[Document]):
     data = json.dumps(first(kind) | {"surprise": 1}).encode()
     for decode in (codec.foreign, codec.trusted):
         with pytest.raises(BadDocument, match="surprise"):
             decode(data, kind, "it")
+
+
+@pytest.mark.req("PP-29")
+@pytest.mark.parametrize("kind", OPEN, ids=lambda kind: kind.__name__)
+def test_unknown_fields_of_open_documents_are_kept(kind: type[OpenDocument]):
+    """Also one that has the name under which they are kept."""
+    more = {"surprise": {"of": ["later", {EXTRA: 1}]}, EXTRA: "hostile", "extra": None}
+    raw = first(kind) | more
+    for decode in (codec.foreign, codec.trusted):
+        document = decode(json.dumps(raw).encode(), kind, "it")
+        assert document.extra == more
+        for encode in (codec.canonical, codec.pretty):
+            assert json.loads(encode(document)) == raw
 
 
 @pytest.mark.parametrize("kind", VERSIONED, ids=lambda kind: kind.__name__)
@@ -472,7 +522,9 @@ def misfits(  # noqa: C901  # one branch for each word of the language
         ]
     if isinstance(value, dict) and "properties" in schema:
         wrong += [f"{at}: {name} is missing" for name in schema["required"] if name not in value]
-        wrong += [f"{at}: {name} is not allowed" for name in value if name not in schema["properties"]]
+        open_ = "additionalProperties" not in schema
+        unknown = [] if open_ else [name for name in value if name not in schema["properties"]]
+        wrong += [f"{at}: {name} is not allowed" for name in unknown]
         for name, inner in schema["properties"].items():
             if name in value:
                 wrong += misfits(value[name], inner, known, f"{at}.{name}")
@@ -494,14 +546,16 @@ _TYPES = {
 }
 
 
-def test_schemas_are_closed():
-    closed = [
-        (name, kind)
+def test_schemas_are_closed_unless_the_document_is_open():
+    found = {
+        kind: found.get("additionalProperties", True)
         for name in SCHEMAS
         for kind, found in json_schema(name)["$defs"].items()
-        if found.get("properties") and found.get("additionalProperties") is not False
-    ]
-    assert closed == []
+        if found.get("properties")
+    }
+    assert {kind for kind, more in found.items() if more} <= {kind.__name__ for kind in OPEN}
+    assert not {kind for kind, more in found.items() if not more} & {kind.__name__ for kind in OPEN}
+    assert EXTRA not in json.dumps([json_schema(name) for name in SCHEMAS])
 
 
 @pytest.mark.parametrize(
