@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -304,3 +305,11 @@ def python(code: str, *arguments: str, **options: object) -> subprocess.Popen[st
         stdout=subprocess.PIPE,
         **options,
     )
+
+
+def holds_soon(condition: Callable[[], bool]) -> bool:
+    """Waits for it; a busy machine may need a while."""
+    until = time.monotonic() + 90
+    while not (held := condition()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return held

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tests.helpers import (
     create,
     environment_of,
     fingerprint,
+    holds_soon,
     open_scratch,
     write,
 )
@@ -52,10 +52,7 @@ def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path, str
         plan_id = approved(workspace, *specs)
     environment = environment_of(tmp_path, RINGI_RUN_SANDBOX="off", PYTHONPATH=str(REPOSITORY))
     child = subprocess.Popen([sys.executable, "-c", CHILD, root, plan_id], cwd=REPOSITORY, env=environment)
-    for _ in range(600):
-        if (root / "began.txt").exists():
-            break
-        time.sleep(0.05)
+    assert holds_soon((root / "began.txt").exists)
     yield child, root, plan_id
     (root / "go.txt").touch()
     child.wait()
@@ -162,10 +159,7 @@ def test_interrupted_it_has_an_end(tmp_path: Path):
         env=environment,
         stderr=subprocess.DEVNULL,
     )
-    for _ in range(600):
-        if (root / "began.txt").exists():
-            break
-        time.sleep(0.05)
+    assert holds_soon((root / "began.txt").exists)
     child.terminate()
     assert child.wait(60) != 0
     (root / "go.txt").touch()
@@ -193,10 +187,7 @@ def test_what_a_command_made_of_earlier_units_stays(tmp_path: Path):
         )
     environment = environment_of(tmp_path, RINGI_RUN_SANDBOX="off", PYTHONPATH=str(REPOSITORY))
     child = subprocess.Popen([sys.executable, "-c", CHILD, root, plan_id], cwd=REPOSITORY, env=environment)
-    for _ in range(600):
-        if (root / "began.txt").exists():
-            break
-        time.sleep(0.05)
+    assert holds_soon((root / "began.txt").exists)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     (root / "go.txt").touch()

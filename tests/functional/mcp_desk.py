@@ -63,13 +63,22 @@ class RawClient:
     def hear(self, number: int | None, seconds: float = 90) -> dict[str, Any]:
         """The answer to this request; others are kept for when they are asked for."""
         while number not in self._kept:
-            message = self._heard.get(timeout=seconds)
-            assert message is not None, self.errors()
-            if "id" in message:
-                self._kept[message["id"]] = message
-            else:
-                self.notices.append(message)
+            self._take(seconds)
         return self._kept.pop(number)
+
+    def _take(self, seconds: float) -> None:
+        message = self._heard.get(timeout=seconds)
+        assert message is not None, self.errors()
+        if "id" in message:
+            self._kept[message["id"]] = message
+        else:
+            self.notices.append(message)
+
+    def noticed(self, method: str, count: int, seconds: float = 90) -> list[dict[str, Any]]:
+        """What so many notices of this method say, after waiting for them."""
+        while len(found := [one["params"] for one in self.notices if one["method"] == method]) < count:
+            self._take(seconds)
+        return found
 
     def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self.hear(self.ask(method, params))

@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from tests.fakes.models import WORDS
 from tests.functional.desk import RINGI
 from tests.functional.mcp_desk import SPEC, RawClient, approve, talks
 from tests.functional.planning_desk import MENU, PlanningDesk
+from tests.helpers import holds_soon
 
 talk = talks
 INSTRUCTION = "Add a login to the API"
@@ -66,11 +66,7 @@ class Agent:
         return len(file.read_text()) if file.exists() else 0
 
     def until_asked(self, times: int) -> None:
-        for _ in range(500):
-            if self.asked >= times:
-                return
-            time.sleep(0.02)
-        raise AssertionError(self.asked)
+        assert holds_soon(lambda: self.asked >= times), self.asked
 
 
 @pytest.fixture
@@ -87,18 +83,18 @@ def same(session: PlanningSession) -> dict[str, Any]:
 def saved(root: Path, session_id: str, is_there: Callable[[PlanningSession], bool]) -> PlanningSession:
     """The file that people see, read strictly; it is written a moment after the call."""
     file = root / ".agent/planning-sessions" / f"{session_id}.json"
-    for _ in range(200):
-        if file.exists() and is_there(found := foreign(file.read_bytes(), PlanningSession, file.name)):
-            return found
-        time.sleep(0.05)
-    raise AssertionError(file.read_text() if file.exists() else "no file")
+
+    def found() -> PlanningSession:
+        return foreign(file.read_bytes(), PlanningSession, file.name)
+
+    assert holds_soon(lambda: file.exists() and is_there(found())), (
+        file.read_text() if file.exists() else "no file"
+    )
+    return found()
 
 
 def written(file: Path) -> str:
-    for _ in range(200):
-        if file.exists():
-            break
-        time.sleep(0.05)
+    assert holds_soon(file.exists)
     return file.read_text()
 
 
@@ -206,11 +202,10 @@ def test_nobody_else_waits_for_the_model(talk, repo: Path, agent: Agent):
         "_meta": {"progressToken": 7},
     }
     looking = client.ask("tools/call", params)
-    time.sleep(2.2)
+    told = client.noticed("notifications/progress", 2)
     agent.unmark("hold")
     found = client.hear(looking)["result"]["structuredContent"]["session"]
     assert found["question"]["id"] == "q-1"
-    told = [one["params"] for one in client.notices if one["method"] == "notifications/progress"]
     assert [one["progressToken"] for one in told[:2]] == [7, 7]
     assert told[0]["progress"] < told[1]["progress"]
     assert "The model works … " in told[0]["message"]

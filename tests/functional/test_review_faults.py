@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from tests.functional.test_review_screen import (
     sandboxed,
     state,
 )
+from tests.helpers import holds_soon
 
 END_OF_INPUT = "\x04"
 
@@ -220,13 +221,6 @@ def test_the_tests_end_with_the_review(shop: Desk, screens: Screens) -> None:
 
 def processes() -> str:
     return subprocess.run(["ps", "-axo", "args"], capture_output=True, text=True, check=True).stdout
-
-
-def holds_soon(condition: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 60
-    while not (held := condition()) and time.monotonic() < until:
-        time.sleep(0.1)
-    return held
 
 
 @pytest.mark.req("PT-8")

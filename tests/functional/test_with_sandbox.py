@@ -166,14 +166,17 @@ def test_places_that_a_person_named_can_be_written(outside: HomeDesk) -> None:
 
 @walled
 def test_keys_reach_the_agent_and_not_the_sandbox(desk: Desk) -> None:
-    script = "trap 'echo caught' INT; echo ready; sleep 100; stty size; sleep 1 & wait; echo done > d"
+    script = (
+        "trap 'echo caught; caught=1' INT; echo ready; "
+        "until [ \"$(stty size)\" = '11 47' ]; do sleep 0.1; done; "
+        'echo resized; until [ "$caught" ]; do sleep 0.1; done; echo done > d'
+    )
     terminal = desk.terminal("with", "--", "sh", "-c", script)
     terminal.read("ready")
     terminal.child.setwinsize(11, 47)
-    time.sleep(0.5)
+    terminal.read("resized")
     terminal.child.sendintr()
     terminal.read("caught")
-    terminal.read("11 47")
     code, rest = terminal.end()
     assert code == 0, rest
     assert "ringi review p1" in rest

@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from ringi.process.capture import Ran, at_most, last, run, shell
 from ringi.process.supervisor import end_group, read_stat
 from ringi.process.terminal import discard_pending_input, run_in_terminal
 from tests.functional.desk import ended
+from tests.helpers import holds_soon
 
 PATIENCE = 90.0
 ENV = {
@@ -96,13 +96,6 @@ with StopSignals():
 """
 
 
-def eventually(condition: Callable[[], bool]) -> bool:
-    until = time.monotonic() + PATIENCE
-    while not (met := condition()) and time.monotonic() < until:
-        time.sleep(0.01)
-    return met
-
-
 def is_gone(pid: int) -> bool:
     found = read_stat(pid)
     return found is None or found.dead
@@ -139,12 +132,12 @@ class Bench:
             driver.wait(PATIENCE)
 
     def said(self) -> dict[str, Any]:
-        assert eventually(self.report.exists)
+        assert holds_soon(self.report.exists)
         said: dict[str, Any] = json.loads(self.report.read_bytes())
         return said
 
     def pid(self, name: str) -> int:
-        assert eventually(lambda: self.file(name).exists() and self.file(name).read_text().strip() != "")
+        assert holds_soon(lambda: self.file(name).exists() and self.file(name).read_text().strip() != "")
         return int(self.file(name).read_text())
 
     @contextlib.contextmanager
@@ -390,7 +383,7 @@ class TestSignals:
         reader, writer = os.pipe()
         driver = bench.start("cat", "/dev/zero", stdout=writer)
         try:
-            assert eventually(lambda: not select.select([], [writer], [], 0)[1])
+            assert holds_soon(lambda: not select.select([], [writer], [], 0)[1])
             driver.terminate()
             assert bench.said()["signal"] == signal.SIGTERM
         finally:

@@ -5,8 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import ringi
 from ringi.process.capture import Ran, at_most, last, run, shell
 from ringi.process.supervisor import read_stat
+from tests.helpers import holds_soon
 
 PATIENCE = 60.0
 ENV = {**os.environ, "PYTHONPATH": str(Path(ringi.__file__).parents[1]), "LC_ALL": "C"}
@@ -30,20 +30,13 @@ ESCAPES = {
 }
 
 
-def eventually(condition: Callable[[], bool]) -> bool:
-    until = time.monotonic() + PATIENCE
-    while not (met := condition()) and time.monotonic() < until:
-        time.sleep(0.01)
-    return met
-
-
 def is_gone(pid: int) -> bool:
     found = read_stat(pid)
     return found is None or found.dead
 
 
 def number_in(file: Path) -> int:
-    assert eventually(lambda: file.exists() and file.read_text().endswith("\n"))
+    assert holds_soon(lambda: file.exists() and file.read_text().endswith("\n"))
     return int(file.read_text())
 
 
@@ -133,7 +126,7 @@ class TestDeath:
         drivers.append(driver(tmp_path, script))
         main = number_in(tmp_path / "main")
         drivers[0].kill()
-        assert eventually(lambda: is_gone(main) and all_gone(tmp_path))
+        assert holds_soon(lambda: is_gone(main) and all_gone(tmp_path))
 
     def test_another_ringi_is_not_touched(
         self, tmp_path: Path, drivers: list["subprocess.Popen[bytes]"]
@@ -144,7 +137,7 @@ class TestDeath:
         main = number_in(tmp_path / "other" / "main")
         number_in(tmp_path / "killed" / "main")
         drivers[0].kill()
-        assert eventually(lambda: all_gone(tmp_path / "killed"))
+        assert holds_soon(lambda: all_gone(tmp_path / "killed"))
         assert not is_gone(main)
         assert not any(is_gone(number_in(tmp_path / "other" / name)) for name in ESCAPES)
         drivers[1].terminate()
@@ -186,7 +179,7 @@ class TestDeath:
         drivers.append(driver(tmp_path, script))
         main = number_in(tmp_path / "main")
         drivers[0].send_signal(number)
-        assert eventually(lambda: is_gone(main) and all_gone(tmp_path))
+        assert holds_soon(lambda: is_gone(main) and all_gone(tmp_path))
 
     def test_a_supervisor_that_is_stopped_again_and_again_lets_nothing_escape(
         self, tmp_path: Path, drivers: list["subprocess.Popen[bytes]"]
@@ -198,7 +191,7 @@ class TestDeath:
         drivers[0].terminate()
         assert drivers[0].wait(PATIENCE) != 0
         # What was killed may take a moment to go: the stopper kept a core busy.
-        assert eventually(lambda: is_gone(stopper) and is_gone(main) and all_gone(tmp_path))
+        assert holds_soon(lambda: is_gone(stopper) and is_gone(main) and all_gone(tmp_path))
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
     def test_a_supervisor_does_not_heed_signals(self, tmp_path: Path, number: int) -> None:

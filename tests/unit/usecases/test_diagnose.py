@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from ringi.workspace.copy import WorkCopy
 from ringi.workspace.diagnostics import LIMITS, Limits
 from ringi.workspace.pins import Trust
 from ringi.workspace.shadow import Shadow
-from tests.helpers import Person, environment_of, python, untouched
+from tests.helpers import Person, environment_of, holds_soon, python, untouched
 
 FOUND = Diagnostic("app/hello.py", "bad", 1, 2, Severity.ERROR, source="echo")
 SAYS = "echo 'app/hello.py:1:2: error: bad'"
@@ -276,10 +275,7 @@ def test_a_copy_that_a_crash_left_is_removed_and_never_a_plan(repo: Path, tmp_pa
     (tmp_path / "home").mkdir()
     going = tmp_path / "home" / "going"
     with python(code, str(repo), str(tmp_path)) as child:
-        for _ in range(600):
-            if going.exists() and going.read_text().endswith("\n"):
-                break
-            time.sleep(0.05)
+        assert holds_soon(lambda: going.exists() and going.read_text().endswith("\n"))
         child.send_signal(signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):  # its supervisor may have ended it by now
         os.kill(int(going.read_text()), signal.SIGKILL)

@@ -3,7 +3,6 @@ import shutil
 import socket
 import stat
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from ringi.text import Text
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.difference import LARGEST_FILE, CopyChange
 from ringi.workspace.shadow import Shadow
+from tests.helpers import holds_soon
 from tests.unit.workspace.repositories import (
     as_another_user,
     commit,
@@ -727,10 +727,7 @@ class TestRemove:
         copy.remove(wait=False)
         assert not copy.folder.exists()
         assert [found.id for found in WorkCopy.all(tmp_path / "cache")] == [other.id]
-        for _ in range(200):
-            if [path.name for path in (tmp_path / "cache").iterdir()] == [other.id]:
-                break
-            time.sleep(0.02)
+        assert holds_soon(lambda: [path.name for path in (tmp_path / "cache").iterdir()] == [other.id])
         other.remove(wait=False)
         other.remove()
         assert not [path for path in (tmp_path / "cache").iterdir() if path.name == other.id]
