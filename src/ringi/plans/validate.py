@@ -37,6 +37,7 @@ from ringi.plans.effects import (
 )
 from ringi.plans.services import Rules
 from ringi.policy.files import critical_category, is_credential
+from ringi.policy.findings import findings
 from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown
 from ringi.text import Text
 from ringi.workspace.paths import normalise
@@ -273,7 +274,7 @@ def _risk(
         changed_lines=rendered.added + rendered.removed,
         changed_bytes=_changed_bytes(rendered, own),
         # At its new path every line of a moved or copied file is new.
-        added=tuple(numbered(own.new or b"") if others else added_lines(rendered.diff)),
+        found=findings(numbered(own.new or b"") if others else added_lines(rendered.diff)),
         unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
         binary=rendered.binary and own.new is not None and own.new != own.old,
         emptied=is_emptied(old, own.new),

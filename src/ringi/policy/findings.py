@@ -16,7 +16,7 @@ from ringi.policy.leaks import secrets
 from ringi.policy.scripts import CODES, strange_words
 from ringi.text import Text
 
-Lines = Sequence[tuple[int, bytes]]
+Lines = Iterable[tuple[int, bytes]]
 """Each line's number in the new file and its content, with or without the line end."""
 
 _NAMED: Final = 5
@@ -25,14 +25,15 @@ _NAMED: Final = 5
 
 def findings(added: Lines) -> tuple[RiskReason, ...]:
     """Each kind of finding once, with the first lines it is in."""
-    if not added:
-        return ()
-    # Without another object for each: a file may have millions of lines.
-    numbers, ends, joined = [number for number, _ in added], array("q"), io.BytesIO()
-    for _, line in added:
+    # Without an object for each: a file may have millions of lines.
+    numbers, ends, joined = array("q"), array("q"), io.BytesIO()
+    for number, line in added:
+        numbers.append(number)
         joined.write(line.removesuffix(b"\n"))
         joined.write(b"\n")
         ends.append(joined.tell())
+    if not numbers:
+        return ()
     joined.truncate(ends[-1] - 1)
     text = joined.getvalue()
     return tuple(

@@ -10,7 +10,6 @@ from ringi.domain.plan import ActionSpecExt, SpecKind
 from ringi.domain.risk import CATEGORY, Category, Risk, RiskCode, RiskReason, highest
 from ringi.patching.render import counted_lines, is_binary
 from ringi.policy.files import critical_category, critical_files, is_mutable_state, mutable_state_files
-from ringi.policy.findings import Lines, findings
 from ringi.policy.scripts import CODES, strange_words
 from ringi.text import Text, deceiving
 
@@ -50,7 +49,8 @@ class Facts(NamedTuple):
     changed_lines: int
     changed_bytes: int
     """A file of one long line, or none, can change completely in few lines."""
-    added: Lines = ()
+    found: tuple[RiskReason, ...] = ()
+    """In the lines it adds."""
     unshown: bool = False
     """A person cannot see the content, but a program may act on it."""
     binary: bool = False
@@ -120,7 +120,7 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
         reasons.append(RiskReason(RiskCode.UNSHOWN, facts.path))
     elif facts.binary:
         reasons.append(RiskReason(RiskCode.BINARY, facts.path))
-    reasons += findings(facts.added)
+    reasons += facts.found
     if is_mutable_state(facts.path, thresholds.mutable):
         reasons.append(RiskReason(RiskCode.MUTABLE_STATE, facts.path))
     return highest(tuple(_RISK.get(reason.code, Risk.HIGH) for reason in reasons)), tuple(reasons)

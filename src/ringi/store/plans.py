@@ -41,8 +41,9 @@ _SAVE_PLAN: Final = (
     "UPDATE plans SET revision = revision + 1, status = ?, version = ?, ref = ?, document = ?,"
     " last_event = ? WHERE id = ? AND revision = ?"
 )
+# Given as bytes, which may be large: a string would be another copy of them.
 _SAVE_SPECS: Final = (
-    "INSERT INTO specs (plan_id, version, document, previews) VALUES (?, ?, ?, ?)"
+    "INSERT INTO specs (plan_id, version, document, previews) VALUES (?, ?, CAST(? AS TEXT), ?)"
     " ON CONFLICT (plan_id, version) DO UPDATE"
     " SET document = excluded.document, previews = excluded.previews"
 )
@@ -150,7 +151,7 @@ class PlanWrites(EventLog):
         data = codec.canonical(specs)
         if specs or earlier:
             previews = _hashes(self.changed.diffs.get(plan.id))
-            self._database.execute(_SAVE_SPECS, (plan.id, plan.version, data.decode(), previews))
+            self._database.execute(_SAVE_SPECS, (plan.id, plan.version, data, previews))
         return msgspec.structs.replace(document, specs_sha256=codec.digest(data))
 
     def clear_current(self) -> None:

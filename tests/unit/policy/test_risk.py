@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.domain.plan import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.domain.risk import Risk, RiskCode, highest
+from ringi.policy.findings import findings
 from ringi.policy.risk import Facts, Thresholds, assess, is_emptied, is_unshown, score
 
 LIMITS = Thresholds(large_overwrite_lines=300, large_overwrite_bytes=65_536)
@@ -23,8 +24,8 @@ def facts(
     size: int = 0,
     added: bytes = b"",
 ) -> Facts:
-    numbered = tuple(enumerate(added.split(b"\n"), 1)) if added else ()
-    return Facts(SpecKind(kind), path, exists, lines, size, numbered)
+    found = findings(enumerate(added.split(b"\n"), 1)) if added else ()
+    return Facts(SpecKind(kind), path, exists, lines, size, found)
 
 
 @pytest.mark.req("PT-7")

@@ -53,7 +53,7 @@ def test_lookalikes_are_high(text: str | bytes):
 )
 def test_alphabets_that_no_language_mixes_are_medium(text: str):
     assert codes(text) == ["mixed_scripts"]
-    facts = Facts(SpecKind.WRITE, "a.py", True, 1, 1, tuple(numbered(text.encode())))
+    facts = Facts(SpecKind.WRITE, "a.py", True, 1, 1, findings(numbered(text.encode())))
     assert assess(facts, LIMITS)[0] is Risk.MEDIUM
 
 

@@ -316,7 +316,8 @@ def _from_root(app: App, path: str) -> str:
 
 def tell(app: App, plan_id: str, found: Extraction | None = None) -> None:
     ref = app.workspace.plan.ref(plan_id)
-    # Before the document is read: both may be large.
+    # One after another: each may be large.
+    app.workspace.flush()
     preview = None if app.ui.as_json else app.workspace.plan.preview(plan_id)
     document = app.workspace.plan.get(plan_id)
     if preview is None:
