@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.base import OpenDocument
+from ringi.domain.base import Document, OpenDocument
 from ringi.domain.session import TargetPath
 
 _Text = str | UnsetType
@@ -110,6 +110,26 @@ class PlanningDocument(OpenDocument, frozen=True, kw_only=True, tag_field="phase
     action_plan: ActionPlan | UnsetType = UNSET
     error: PlanningError | UnsetType = UNSET
     comment: _Text = UNSET
+
+
+class FindingKind(StrEnum):
+    """Why a plan is refused (PP-16)."""
+
+    ENDLESS_LOOP = "endless_loop"
+    RESOURCE_EXHAUSTION = "resource_exhaustion"
+    PRIVILEGE_ESCALATION = "privilege_escalation"
+    LEAKING_SECRETS = "leaking_secrets"
+    FORBIDDEN_TOOL = "forbidden_tool"
+    UNKNOWN_TOOL = "unknown_tool"
+    DISGUISED_TOOL = "disguised_tool"
+
+
+class Finding(Document, frozen=True):
+    kind: FindingKind
+    task: str
+    """Its id; empty if it is about the whole plan."""
+    subject: str
+    """The tool, path, command or words in question; a secret is not repeated."""
 
 
 class FunctionCall(OpenDocument, frozen=True, kw_only=True):

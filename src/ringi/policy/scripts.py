@@ -163,6 +163,11 @@ def _skeleton(word: str) -> str:
     return word.translate(_LIKE)
 
 
+def latin(text: str) -> str:
+    """The same in the Latin letters that it looks like."""
+    return unicodedata.normalize("NFKC", text).translate(_LIKE)
+
+
 def _plain_words(text: bytes) -> set[str]:
     return {word.decode() for word in re.findall(rb"\w+", text) if word.isascii()}
 

@@ -195,6 +195,7 @@ FIELDS: dict[type[Document], str] = {
     planning.PartialPlan: "feasible_subtasks infeasible_subtasks alternative_approaches",
     planning.DecompositionFailed: "message partial_plan",
     planning.PlanningDocument: "goal_understanding task_decomposition action_plan error comment",
+    planning.Finding: "kind task subject",
     planning.FunctionCall: "name arguments",
     planning.ExecutionDocument: "current_task function_call comment",
     planning.Reflection: "action_id action_evaluated status evaluation alignment_with_plan"
@@ -247,6 +248,8 @@ VALUES = {
     session.Role: "user assistant system",
     planning.Complexity: "low medium high",
     planning.ActionStatus: "success failure partial",
+    planning.FindingKind: "endless_loop resource_exhaustion privilege_escalation leaking_secrets"
+    " forbidden_tool unknown_tool disguised_tool",
 }
 # What `ringi schema` promises as always present.
 REQUIRED = {

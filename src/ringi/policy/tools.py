@@ -1,0 +1,54 @@
+"""Which tools a plan may name: globs, the strictest wins, and a disguise does not help (PP-15, PP-16)."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from ringi.domain.planning import FindingKind
+from ringi.policy.scripts import latin
+
+_SEPARATORS: Final = re.compile(r"[\s._/:-]+")
+
+
+class ToolRules(NamedTuple):
+    known: tuple[str, ...]
+    """Those that there are."""
+    allowed: tuple[str, ...] = ()
+    """Globs; empty stands for all that there are."""
+    forbidden: tuple[str, ...] = ()
+    """Globs; they count more than `allowed`."""
+
+
+def tool_named(name: str, rules: ToolRules) -> str | None:
+    """The tool that is meant: case and spaces do not matter. None if there is none, or it is disguised."""
+    wanted = "".join(name.split()).lower()
+    return next((tool for tool in rules.known if tool.lower() == wanted), None)
+
+
+def refusal(name: str, rules: ToolRules) -> FindingKind | None:
+    """Why this tool must not be planned; None if it may."""
+    spellings = frozenset(_spellings(name))
+    if _any(spellings, rules.forbidden):
+        return FindingKind.FORBIDDEN_TOOL
+    tool = tool_named(name, rules)
+    if tool is None:
+        known = {one for tool in rules.known for one in _spellings(tool)}
+        return FindingKind.DISGUISED_TOOL if spellings & known else FindingKind.UNKNOWN_TOOL
+    if rules.allowed and not _any(frozenset(_spellings(tool)), rules.allowed):
+        return FindingKind.FORBIDDEN_TOOL
+    return None
+
+
+def _any(spellings: frozenset[str], globs: tuple[str, ...]) -> bool:
+    wanted = {one for glob in globs for one in (glob.lower(), _SEPARATORS.sub("_", glob.lower()))}
+    return any(fnmatchcase(name, glob) for name in spellings for glob in wanted)
+
+
+def _spellings(name: str) -> Iterator[str]:
+    """As whoever wants to slip past a glob could mean it."""
+    seen = unicodedata.normalize("NFKD", latin(name)).lower()
+    visible = "".join(one for one in seen if unicodedata.category(one)[0] not in "CM" or one.isspace())
+    bare = "".join(visible.split())
+    yield from (bare, _SEPARATORS.sub("_", visible.strip()), _SEPARATORS.sub("_", bare))
