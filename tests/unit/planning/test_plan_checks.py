@@ -111,7 +111,7 @@ def test_too_many_subtasks():
         plan({"writes": [{"path": ".agent/allowed_signers"}]}),
         plan({"writes": [{"path": "~/.bashrc"}]}),
         plan({"writes": [{"path": "..\\x"}]}),
-        plan(None, {"file": "/root/x"}),
+        plan(None, {"file": "/opt/x"}),
     ],
 )
 def test_privilege_escalation(document: PlanningDocument):
