@@ -94,6 +94,16 @@ def require(value: object, kind: type[msgspec.Struct], what: str) -> None:
 
 def foreign(data: bytes, kind: type[T], what: str) -> T:
     """Decode a document from outside: bounded in size and depth, no key twice, no unknown field."""
+    raw = parsed(data, what)
+    _check_version(raw, what)
+    try:
+        return msgspec.convert(_folded(raw, kind), type=prepared(kind))
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BadDocument(what=what, why=str(error)) from None
+
+
+def parsed(data: bytes, what: str) -> Any:
+    """JSON from outside as Python has it; what cannot be kept exactly is refused."""
     import json  # noqa: PLC0415  # `ringi` alone reads none, and starts sooner
 
     if len(data) > MAX_DOCUMENT_BYTES:
@@ -126,11 +136,7 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
         raise BadDocument(what=what, why=where) from None
     except _Unfit as error:
         raise BadDocument(what=what, why=error.why) from None
-    _check_version(raw, what)
-    try:
-        return msgspec.convert(_folded(raw, kind), type=prepared(kind))
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadDocument(what=what, why=str(error)) from None
+    return raw
 
 
 class _Unfit(Exception):

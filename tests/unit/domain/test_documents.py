@@ -24,6 +24,7 @@ from ringi.domain import (
     grant,
     plan,
     planning,
+    problems,
     project_state,
     risk,
     run,
@@ -181,6 +182,7 @@ FIELDS: dict[type[Document], str] = {
     session.CancelledSession: "",
     session.SessionView: "sessionId instruction status pending usage model",
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at",
+    problems.ProblemRow: "code level path message",
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction",
     approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
     " proof after_event",
@@ -286,6 +288,9 @@ REQUIRED = {
     "planning-subject": "workspace session_id reject_count instruction",
     "planning-approval": "id session_id run_id approver timestamp digest subject proof after_event",
     "planning-view": "sessionId instruction status pending",
+    "run-plan": "version request_id run_id created_at base_branch work_branch limits context steps gates"
+    " outputs",
+    "problems": "",
     "run": "run_id planning_session_id phase instruction created_at updated_at",
     "goal-understanding": "main_objective",
     "task-decomposition": "subtasks",
@@ -307,7 +312,7 @@ KINDS = sorted(
         for kind in below(Document)
         if kind.__module__.startswith("ringi.domain") and kind not in {Versioned, CamelDocument, OpenDocument}
         # Another specification's, and what models answer with: with tests of their own.
-        if kind.__module__ not in {"ringi.domain.workspace_edit", "ringi.domain.prompt"}
+        if kind.__module__.removeprefix("ringi.domain.") not in {"workspace_edit", "prompt", "run_plan"}
     ),
     key=lambda kind: kind.__name__,
 )
@@ -490,7 +495,7 @@ def test_schemas_promise_what_we_write(name: str):
     assert msgspec.json.decode(codec.canonical(schema)).keys() == schema.keys()
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", sorted(SCHEMAS.keys() - {"run-plan"}))  # its texts have patterns
 @settings(max_examples=10)
 @given(data=st.data())
 def test_what_we_write_fits_its_schema(name: str, data: st.DataObject):
