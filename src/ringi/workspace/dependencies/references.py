@@ -1,7 +1,5 @@
 """What a file says about others, before it is resolved to files; cached between runs."""
 
-import contextlib
-import hashlib
 import posixpath
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +11,7 @@ import msgspec
 
 from ringi.domain.base import prepared
 from ringi.domain.codec import blob_id
-from ringi.fs import read_bounded, replace_file
+from ringi.fs import read_checked, replace_checked
 from ringi.process.installation import extending_command
 from ringi.text import Text
 
@@ -88,7 +86,6 @@ _MAGIC: Final = f"ringi {ANALYSIS}\n".encode()
 _NAME: Final = "references"
 _LARGEST: Final = 256 * 1024 * 1024
 _ALWAYS_KEPT: Final = 1000
-_DIGEST: Final = hashlib.sha256().digest_size
 
 Entries = dict[str, Found]
 
@@ -121,26 +118,19 @@ class ReferenceCache:
                 if key not in used and len(unused) < room:
                     unused[key] = found
         self._kept = _Kept(used, unused)
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self._path, _encoded(self._kept), synced=False)
+        replace_checked(self._path, _MAGIC, _encoded(self._kept))
 
 
 def _encoded(kept: _Kept) -> bytes:
     payload = msgspec.msgpack.encode(kept)
     if len(payload) > _LARGEST // 2:
         payload = msgspec.msgpack.encode(_Kept(kept.used, {}))
-    return _MAGIC + hashlib.sha256(payload).digest() + payload
+    return payload
 
 
 def _read(path: Path) -> _Kept | None:
-    try:
-        data = read_bounded(path, _LARGEST, follow=False)
-    except OSError:
-        return None
-    start = len(_MAGIC) + _DIGEST
-    payload = memoryview(data)[start:]
-    if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != hashlib.sha256(payload).digest():
+    payload = read_checked(path, _MAGIC, _LARGEST)
+    if payload is None:
         return None
     try:
         return msgspec.msgpack.decode(payload, type=prepared(_Kept))
