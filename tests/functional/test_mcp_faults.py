@@ -1,14 +1,18 @@
 """Clients that speak wrongly, too much, out of turn, all at once, or not any more."""
 
+import ctypes
 import json
 import os
 import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
+
+import pytest
 
 from ringi.store.connection import connect
 from ringi.store.migrations import MIGRATIONS
@@ -232,6 +236,17 @@ def test_a_signal_ends_it_in_order(talk, repo: Path):
     log = Desk(repo).run("--json", "log").stdout
     assert "command_started" in log
     assert Desk(repo).run("list").returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no signal for one thread alone")
+def test_a_signal_that_another_thread_gets_ends_it_too(talk):
+    client = talk()
+    client.greet()
+    client.fine("plan_list")
+    others = sorted(int(task.name) for task in Path(f"/proc/{client.process.pid}/task").iterdir())[1:]
+    assert others
+    assert ctypes.CDLL(None).tgkill(client.process.pid, others[-1], signal.SIGTERM) == 0
+    assert client.process.wait(60) == 0
 
 
 def test_inside_a_sandbox_it_is_only_a_pipe(repo: Path, tmp_path: Path):

@@ -11,7 +11,7 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
 
 T = TypeVar("T")
 _ENDING_SEC: Final = 1.0
+_LOOK_SEC: Final = 2.0
 _Stamp = tuple[int, ...] | None
 
 
@@ -82,12 +83,20 @@ class Worker:
     def run(self) -> None:
         """Call it in the thread that owns the workspace; returns after `stop`."""
         try:
-            while not self._stopping and (job := self._jobs.get()) is not None:
-                if not job.future.cancelled():
+            while not self._stopping:
+                job = self._next()
+                if job is not None and not job.future.cancelled():
                     with _HandingOver(self, job):
                         job.settle(job.work(self._opened()), None)
         finally:
             self._close()
+
+    def _next(self) -> _Job | None:
+        """None now and then: the system may hand a signal to another thread, which wakes nobody here."""
+        try:
+            return self._jobs.get(timeout=_LOOK_SEC)
+        except Empty:
+            return None
 
     @property
     def stopping(self) -> bool:
