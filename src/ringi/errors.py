@@ -235,7 +235,10 @@ class RevertFailed(Failed):
 class SessionFailed(Failed):
     code = "session_failed"
     message = "Planning session {session} stopped: {why}"
-    hint = "Your answers are saved. Once the cause is fixed, continue: ringi plan --resume {session}"
+    hint = (
+        "Your answers are saved; the log is {log}. Continue: ringi plan --resume {session} "
+        "or, with another model: RINGI_MODEL=playbook ringi plan --resume {session}"
+    )
 
 
 class ModelFailed(Failed):

@@ -67,6 +67,8 @@ class Say(NamedTuple):
     words: Any
     finish: str = "stop"
     """length: the limit of tokens ended it."""
+    cached: int = 0
+    """How many tokens of the prompt the service says it had read before."""
 
 
 class Refuse(NamedTuple):
@@ -242,6 +244,10 @@ class _Handler(Handler):
         self.close_connection = True
 
 
+def _cached(step: Step) -> int:
+    return step.cached if isinstance(step, Say) else 0
+
+
 class _OpenAI:
     prompt_tokens = 0
 
@@ -283,6 +289,7 @@ class _OpenAI:
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": said,
             "total_tokens": self.prompt_tokens + said,
+            "prompt_tokens_details": {"cached_tokens": _cached(step)},
         }
 
 
@@ -294,7 +301,7 @@ class _Anthropic:
 
     def whole(self, step: Step) -> Any:
         words = _words(step)
-        usage = {"input_tokens": self.prompt_tokens, "output_tokens": tokens(words)}
+        usage = {**self._read(step), "output_tokens": tokens(words)}
         return {
             **self._message(),
             "content": [{"type": "text", "text": words}] if words else [],
@@ -306,7 +313,7 @@ class _Anthropic:
         if isinstance(step, Events):
             yield from (_event(line) for line in step.lines)
             return
-        usage = {"input_tokens": self.prompt_tokens, "output_tokens": 1}
+        usage = {**self._read(step), "output_tokens": 1}
         yield self._event("message_start", message={**self._message(), "usage": usage})
         if isinstance(step, ErrorInStream):
             kind = "overloaded_error" if step.kind == "server_error" else step.kind
@@ -320,6 +327,10 @@ class _Anthropic:
         stop = {"stop_reason": self._stop(step), "stop_sequence": None}
         yield self._event("message_delta", delta=stop, usage={"output_tokens": tokens(words)})
         yield self._event("message_stop")
+
+    def _read(self, step: Step) -> Any:
+        cached = _cached(step)
+        return {"input_tokens": self.prompt_tokens - cached, "cache_read_input_tokens": cached}
 
     def _message(self) -> dict[str, Any]:
         return {

@@ -136,7 +136,7 @@ def test_a_wrong_answer_is_asked_for_again_and_the_session_never_notices(repo: P
         assert isinstance(workspace.planning.go_on(session_id).pending, QuestionPending)
         stored = workspace.planning.get(session_id)
         assert stored.facts.usage.requests == 3
-        assert "Expected `array`" in server.requests[-1].text
+        assert "must be a list" in server.requests[-1].text
         log = (repo / ".agent" / str(stored.session.discovery_log_path)).read_text()
         assert log.count("-- request") == 3
 

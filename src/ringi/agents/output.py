@@ -22,6 +22,8 @@ class Said(NamedTuple):
     """The agent's own error message."""
     status: int = 0
     """The HTTP status of its service, if it reports one."""
+    cached_tokens: int = 0
+    """Of the input tokens, those that its service had read before."""
 
 
 def plain(output: str, _errors: str, _exit_code: int) -> Said:
@@ -87,13 +89,14 @@ def claude_said(output: str, _errors: str, _exit_code: int) -> Said:
         cost(result.get("total_cost_usd")),
         words if failed else "",
         count_at(result, "api_error_status"),
+        count_at(usage, "cache_read_input_tokens"),
     )
 
 
 def codex_said(output: str, _errors: str, _exit_code: int) -> Said:
     text: str | None = None
     problem, known = "", False
-    taken, given = 0, 0
+    taken, given, cached = 0, 0, 0
     for event in documents(output):
         kind, item = event.get("type"), dict_at(event, "item")
         known = known or kind in {"thread.started", "turn.started", "turn.completed", "turn.failed"}
@@ -102,11 +105,12 @@ def codex_said(output: str, _errors: str, _exit_code: int) -> Said:
         elif kind == "turn.completed":
             usage = dict_at(event, "usage")
             taken, given = count_at(usage, "input_tokens"), count_at(usage, "output_tokens")
+            cached = count_at(usage, "cached_input_tokens")
         elif kind == "turn.failed":
             problem = str(dict_at(event, "error").get("message", "")) or "turn.failed"
     if text is None:
         text = "" if known else output.strip()
-    return Said("" if problem else text, taken, given, problem=problem)
+    return Said("" if problem else text, taken, given, problem=problem, cached_tokens=cached)
 
 
 def gemini_said(output: str, errors: str, exit_code: int) -> Said:
@@ -128,4 +132,5 @@ def gemini_said(output: str, errors: str, exit_code: int) -> Said:
         sum(count_at(one, "candidates") + count_at(one, "thoughts") for one in tokens),
         problem=problem,
         status=status,
+        cached_tokens=sum(count_at(one, "cached") for one in tokens),
     )

@@ -23,10 +23,16 @@ class Material(NamedTuple):
 class Prompt(NamedTuple):
     purpose: Purpose
     rules: str
-    """Ours: what to do, and how to answer."""
+    """Ours: what to do, and how to answer. The same in every call of a session."""
     material: tuple[Material, ...]
+    """What does not change in a session comes first."""
     brief: Brief | None = None
     """The same as a document, for the playbook, which does not read prompts."""
+    session: str = ""
+    """The planning session it belongs to: its prompts have the same fences and begin alike, so that a service
+    can reuse what it has read."""
+    task: str = ""
+    """Ours too: what this call asks for. It follows the material."""
 
 
 class Budget(NamedTuple):
@@ -36,6 +42,8 @@ class Budget(NamedTuple):
     """Including all retries."""
     output_tokens: int
     """Of each answer."""
+    most_output_tokens: int = 0
+    """Of an answer that is asked for again because it was cut off; 0 if it gets no more room."""
 
 
 class Exchange(NamedTuple):
@@ -65,6 +73,8 @@ class ModelProgress(NamedTuple):
     """As far as known; models that do not stream report nothing until the end."""
     note: Text | str = ""
     """Why it takes longer: the answer was asked for again, or the service said to wait."""
+    spent: TokenUsage = TokenUsage()
+    """All it took so far; estimated for a call that has not ended."""
 
 
 OnProgress = Callable[[ModelProgress], None]

@@ -177,6 +177,8 @@ class TokenUsage(CamelDocument, frozen=True):
     cost_usd: float | None = None
     """As far as prices are known; None if unknown."""
     duration_sec: float = 0.0
+    cached_tokens: int = 0
+    """Of the input tokens, those that the service had read before."""
 
     def plus(self, other: "TokenUsage") -> "TokenUsage":
         known = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
@@ -186,6 +188,7 @@ class TokenUsage(CamelDocument, frozen=True):
             output_tokens=self.output_tokens + other.output_tokens,
             cost_usd=sum(known) if known else None,
             duration_sec=self.duration_sec + other.duration_sec,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
         )
 
 

@@ -38,6 +38,8 @@ class Reply(NamedTuple):
     cost_usd: float | None = None
     cut_short: bool = False
     """It hit the limit of output tokens."""
+    cached_tokens: int = 0
+    """Of the input tokens, those that the service had read before."""
 
 
 class RetryLater(Exception):

@@ -12,6 +12,7 @@ from ringi.errors import (
     ModelBusy,
     ModelDeclined,
     ModelFailed,
+    ModelRejected,
     ModelTimeout,
     ModelUnreachable,
 )
@@ -27,6 +28,7 @@ _TICK_SEC: Final = 0.3
 _FIRST_WAIT_SEC: Final = 0.5
 _LONGEST_WAIT_SEC: Final = 20.0
 _MOST_TOKENS: Final = 10**9
+_BYTES_PER_TOKEN: Final = 4
 _KEPT_LENGTH: Final = 64 * 1024
 _CUT_MARK: Final = " […]"
 
@@ -40,8 +42,8 @@ class ModelClient:
 
     If an answer is invalid, asks again up to twice, saying what was wrong. That includes an empty answer:
     small models often do better the second time. If the last one is empty too, the model declined. A refusal
-    is final. A lost connection is retried once. A busy service is retried while the budget lasts; if it asks
-    for a longer wait, the call fails at once.
+    is final. An answer that was cut off is asked for with more room first. A lost connection is retried once.
+    A busy service is retried while the budget lasts; if it asks for a longer wait, the call fails at once.
     """
 
     def __init__(
@@ -69,15 +71,13 @@ class ModelClient:
         self._backend.prepare()
         progress = _Progress(on_progress, self._clock)
         question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
-        # An invalid answer means that the service did not enforce the schema, so put it into the text.
-        second = first if self._schema_in_text else with_schema(first, schema)
         progress.tell()
         try:
-            value = question.answer(first, second)
+            value = question.answer(first, schema_in_text=self._schema_in_text)
         except ModelFailed as error:
-            error.exchanges, error.usage = tuple(question.exchanges), question.usage()
+            error.exchanges, error.usage = tuple(question.exchanges), progress.spent()
             raise
-        return ModelAnswer(value, question.usage(), tuple(question.exchanges), self.name)
+        return ModelAnswer(value, progress.spent(), tuple(question.exchanges), self.name)
 
 
 class _Progress:
@@ -88,21 +88,31 @@ class _Progress:
         self._clock = clock
         self._begun = clock()
         self._told_at = 0.0
-        self.tokens = 0
+        self.used = TokenUsage()
+        """Of the calls that ended."""
+        self.begun = TokenUsage()
+        """Of the one that has not, estimated."""
         self.note: Text | str = ""
 
     def elapsed(self) -> float:
         return self._clock() - self._begun
 
+    def spent(self) -> TokenUsage:
+        return self.used.plus(self.begun).plus(TokenUsage(duration_sec=self.elapsed()))
+
     def tell(self) -> None:
         self._told_at = self.elapsed()
-        self._on_progress(ModelProgress(self._told_at, self.tokens, self.note))
+        spent = self.spent()
+        self._on_progress(ModelProgress(self._told_at, spent.output_tokens, self.note, spent))
 
-    def heard(self, tokens: int) -> None:
+    def heard(self, begun: TokenUsage) -> None:
         """Called by the backend for every piece; reports only now and then."""
-        self.tokens = tokens
+        self.begun = begun
         if self.elapsed() - self._told_at >= _TICK_SEC:
             self.tell()
+
+    def ended(self, usage: TokenUsage) -> None:
+        self.used, self.begun = self.used.plus(usage), TokenUsage()
 
 
 class _Question(Generic[T]):
@@ -126,42 +136,52 @@ class _Question(Generic[T]):
         self._scrub = scrub
         self._sleep = sleep
         self._pieces: list[str] = []
-        self._used = TokenUsage()
+        self._room = budget.output_tokens
+        self._most_room = max(budget.output_tokens, budget.most_output_tokens)
         self._waits = 0
         self._cuts = 0
         self.exchanges: list[Exchange] = []
 
-    def usage(self) -> TokenUsage:
-        return self._used.plus(TokenUsage(duration_sec=self._progress.elapsed()))
-
-    def answer(self, first: Sequence[Turn], second: Sequence[Turn]) -> T:
-        """Sends `second` if the first answer was invalid."""
-        now = first
-        for repairs_left in range(_REPAIRS, -1, -1):
+    def answer(self, first: Sequence[Turn], *, schema_in_text: bool) -> T:
+        now, repairs_left = first, _REPAIRS
+        while True:
             reply = self._reply(now)
             try:
                 value = read(reply.text, self._kind)
             except Unusable as problem:
                 why = self._why(problem, reply)
                 self._keep(now, reply.text, str(why))
+                if reply.cut_short and self._room < self._most_room:
+                    self._make_room()
+                    continue
                 if not repairs_left:
                     if problem.empty:
                         raise ModelDeclined(
                             model=self._backend.name, why=Text("its answer is empty")
                         ) from None
                     raise BadModelAnswer(model=self._backend.name, why=why) from None
-                now = asked_again(second, reply.text, str(why))
+                repairs_left -= 1
+                now = asked_again(first, reply.text, str(why))
+                if not schema_in_text:  # so the service did not enforce it
+                    now = with_schema(now, self._schema)
                 self._progress.note = Text("the answer could not be used, it was asked for again")
             else:
                 self._keep(now, reply.text)
                 return value
-        raise AssertionError  # the last try returns or raises
+
+    def _make_room(self) -> None:
+        before, self._room = self._room, min(2 * self._room, self._most_room)
+        self._progress.note = Text(
+            "the answer was cut off at {limit} tokens; asked again with room for {more}",
+            limit=before,
+            more=self._room,
+        )
 
     def _why(self, problem: Unusable, reply: Reply) -> Text | str:
         if reply.cut_short:
             return Text(
                 "it is longer than {limit} tokens and was cut off (llm.max_output_tokens): {problem}",
-                limit=self._budget.output_tokens,
+                limit=self._room,
                 problem=problem.why,
             )
         return self._scrub(problem.why) if isinstance(problem.why, str) else problem.why
@@ -180,6 +200,12 @@ class _Question(Generic[T]):
                 if self._cuts > 1:
                     raise ModelUnreachable(model=self._backend.name, why=self._scrub(str(error))) from error
                 self._progress.note = Text("the connection was cut, it is tried again")
+            except ModelRejected as error:
+                self._keep(now, self._heard(), str(error))
+                if self._room <= self._budget.output_tokens:
+                    raise
+                # Perhaps the model cannot give that much; then it has to be shorter.
+                self._room = self._most_room = self._budget.output_tokens
             except ModelTimeout as error:
                 late = self._too_late()
                 self._keep(now, self._heard(), str(late))
@@ -192,17 +218,20 @@ class _Question(Generic[T]):
         left = self._left()
         if left <= 0:
             raise self._too_late()
-        tokens_before = self._used.output_tokens
+        asked = TokenUsage(requests=1)
+        read = asked.plus(TokenUsage(input_tokens=sum(_estimate(turn.text) for turn in now)))
 
         def count(tokens: int) -> None:
-            self._progress.heard(tokens_before + tokens)
+            # A service that sends words has read the prompt, and bills it even if the call is interrupted.
+            self._progress.heard(read.plus(TokenUsage(output_tokens=tokens)) if tokens else asked)
 
-        self._used = self._used.plus(TokenUsage(requests=1))
-        reply = self._backend.send(
-            Call(now, self._schema, left, self._budget.output_tokens, count, self._pieces.append)
-        )
-        self._used = self._used.plus(_taken(reply))
-        self._progress.tokens = self._used.output_tokens
+        self._progress.begun = asked
+        try:
+            reply = self._backend.send(Call(now, self._schema, left, self._room, count, self._pieces.append))
+        except (RetryLater, ConnectionCut, ModelFailed):
+            self._progress.ended(self._progress.begun)
+            raise
+        self._progress.ended(asked.plus(_taken(reply)))
         return reply._replace(text=self._scrub(reply.text))
 
     def _wait(self, error: RetryLater) -> None:
@@ -247,7 +276,12 @@ def _taken(reply: Reply) -> TokenUsage:
         input_tokens=count(reply.input_tokens),
         output_tokens=count(reply.output_tokens),
         cost_usd=reply.cost_usd if known else None,
+        cached_tokens=min(count(reply.cached_tokens), count(reply.input_tokens)),
     )
+
+
+def _estimate(text: str) -> int:
+    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN
 
 
 def _cut(text: str) -> str:

@@ -186,7 +186,13 @@ class CommandBackend:
         if not (ended.too_long or ended.timed_out or ended.exit_code or said.problem):
             if said.output_tokens:
                 call.on_tokens(said.output_tokens)
-            return Reply(said.text, said.input_tokens, said.output_tokens, said.cost_usd)
+            return Reply(
+                said.text,
+                said.input_tokens,
+                said.output_tokens,
+                said.cost_usd,
+                cached_tokens=said.cached_tokens,
+            )
         call.on_text(output)
         if ended.too_long:
             why = Text("it printed more than {most} bytes", most=self._most_bytes)

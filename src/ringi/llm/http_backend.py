@@ -177,7 +177,12 @@ class HttpBackend:
             )
         usage = response.usage
         return Reply(
-            text, usage.input_tokens, usage.output_tokens, _cost(response), response.finish_reason == "length"
+            text,
+            usage.input_tokens,
+            usage.output_tokens,
+            _cost(response),
+            response.finish_reason == "length",
+            usage.cache_read_tokens,
         )
 
     def _parameters(self, call: Call) -> ModelRequestParameters:

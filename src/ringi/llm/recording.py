@@ -71,7 +71,7 @@ class Recorded(Versioned, frozen=True, kw_only=True):
 def question_hash(prompt: Prompt, kind: type) -> str:
     """Covers what the model is told and must answer with, but no time, session or project listing."""
     material = [one for one in prompt.material if one.name != _SURROUNDINGS]
-    words = (prompt.rules, *(part for one in material for part in one))
+    words = (prompt.rules, prompt.task, *(part for one in material for part in one))
     told = [str(prompt.purpose), [_whole(word) for word in words]]
     return codec.digest(codec.canonical([told, kind.__name__, msgspec.json.schema(kind)]))
 

@@ -30,11 +30,15 @@ _LEFT_OUT: Final = frozenset(["title", "description", "default", "$defs"])
 
 
 def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
-    """Puts `schema` into the text if the service does not enforce it."""
-    mark = fence_id(text for material in prompt.material for text in material)
-    system = "\n\n".join([_sound(prompt.rules), _about_fences(mark), _how_to_answer(schema)])
-    data = "\n\n".join(_fenced(material, mark) for material in prompt.material)
-    return Turn("system", system), Turn("user", data or "Answer now.")
+    """Puts `schema` into the text if the service does not enforce it.
+
+    What all prompts of a session have in common comes first: services reuse it.
+    """
+    mark = fence_id((text for material in prompt.material for text in material), prompt.session)
+    system = f"{_sound(prompt.rules)}\n\n{_about_fences(mark)}"
+    data = [_fenced(material, mark) for material in prompt.material]
+    asked = [_sound(prompt.task), _how_to_answer(schema)] if prompt.task else [_how_to_answer(schema)]
+    return Turn("system", system), Turn("user", "\n\n".join([*data, *asked]))
 
 
 def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn, ...]:
@@ -51,8 +55,8 @@ def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn,
 
 def with_schema(given: Sequence[Turn], schema: Mapping[str, Any]) -> tuple[Turn, ...]:
     """For a service that did not enforce the schema."""
-    system, *others = given
-    return system._replace(text=f"{system.text}\n\n{_how_to_answer(schema)}"), *others
+    *others, last = given
+    return *others, last._replace(text=f"{last.text}\n\n{_how_to_answer(schema)}")
 
 
 def written(given: Sequence[Turn]) -> str:
@@ -69,13 +73,14 @@ def compact_schema(kind: type) -> Mapping[str, Any]:
     return found
 
 
-def fence_id(texts: Iterable[str]) -> str:
+def fence_id(texts: Iterable[str], session: str = "") -> str:
     """A word that occurs in none of the texts, not even spaced out or in similar letters.
 
-    Derived from the texts, so that repeating a prompt gives the same prompt.
+    Derived from the session or else from the texts, so that the same prompt is the same bytes again. A
+    session keeps it until a text contains it.
     """
     squeezed = [_squeezed(text) for text in texts]
-    seed = hashlib.sha256("\0".join(squeezed).encode("utf-8", "surrogatepass"))
+    seed = hashlib.sha256((session or "\0".join(squeezed)).encode("utf-8", "surrogatepass"))
     for number in itertools.count():
         trial = seed.copy()
         trial.update(b"%d" % number)

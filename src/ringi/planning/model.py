@@ -1,8 +1,11 @@
 """What the model does for a session: questions, decision points, a summary."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from ringi.domain.context import ProjectFacts
 from ringi.domain.events import Actor, EventKind
@@ -10,6 +13,7 @@ from ringi.domain.prompt import (
     MOST_DECISIONS,
     MOST_QUESTIONS,
     Material,
+    ModelProgress,
     NewDecisions,
     NewQuestions,
     NewSummary,
@@ -17,13 +21,15 @@ from ringi.domain.prompt import (
     Prompt,
 )
 from ringi.domain.session import Brief, Language, Purpose, SessionStatus, TokenUsage, WorkPending, short
-from ringi.errors import ModelFailed, SessionFailed
+from ringi.errors import Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.planning import operations
 from ringi.planning.operations import State, pending, put_right, state_of, writable
-from ringi.planning.save import call_entry, failure_entry, save
+from ringi.planning.save import PHASES, call_entry, failure_entry, log_path, save
 from ringi.planning.services import SessionServices
 from ringi.ports import LanguageModel, NewEvent, StoredSession
-from ringi.text import Text
+from ringi.text import Text, visible
+
+_SAID_LENGTH: Final = 200
 
 # Kana, and the characters that Japanese shares with Chinese: the only other language here is English.
 _JAPANESE: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
@@ -75,7 +81,7 @@ def prompt_for(state: State, purpose: Purpose) -> Prompt:
     brief = brief_of(state)
     again = _REJECTED if purpose is Purpose.DESIGN and brief.feedback else ""
     rules = _RULES[purpose] + again + _LANGUAGES[brief.language]
-    return Prompt(purpose, rules, _material(brief, purpose), brief)
+    return Prompt(purpose, rules, _material(brief, purpose), brief, state.session.session_id)
 
 
 def brief_of(state: State) -> Brief:
@@ -169,15 +175,46 @@ def _ask(
         # They were made already; only the position was lost.
         return _saved(services, stored, state.moved(SessionStatus.DESIGN))
     try:
-        answer = model.ask(prompt_for(state, purpose), KINDS[purpose], services.budget, on_progress)
+        with _counted(services, stored, on_progress) as heard:
+            answer = model.ask(prompt_for(state, purpose), KINDS[purpose], services.budget, heard)
     except ModelFailed as error:
-        _fail(services, stored, purpose, model.name, error)
-        raise SessionFailed(session=short(stored.session.session_id), why=_told(services, error)) from error
+        why = _told(services, error)
+        _fail(services, stored, purpose, model.name, error, why)
+        session_id = stored.session.session_id
+        log = log_path(session_id, PHASES[purpose])
+        raise SessionFailed(session=short(session_id), why=why, log=f".agent/{log}") from error
     state = _taken(state, answer.value, services.clock.now())
     state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
     entry = call_entry(services, purpose, answer.model, answer.usage, answer.exchanges)
     event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
     return save(services, stored, state, event, [entry])
+
+
+@contextmanager
+def _counted(
+    services: SessionServices, stored: StoredSession, on_progress: OnProgress
+) -> Iterator[OnProgress]:
+    """Adds what an interrupted call took to the session; a call that ended says so itself."""
+    spent = TokenUsage()
+
+    def heard(progress: ModelProgress) -> None:
+        nonlocal spent
+        spent = progress.spent
+        on_progress(progress)
+
+    interrupted = True
+    try:
+        yield heard
+        interrupted = False
+    except ModelFailed:
+        interrupted = False
+        raise
+    finally:
+        if interrupted and spent.requests:
+            facts = replace(stored.facts, usage=stored.facts.usage.plus(spent))
+            event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
+            with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
+                save(services, stored, State(stored.session, facts), event)
 
 
 def _taken(state: State, value: Any, now: str) -> State:
@@ -192,23 +229,30 @@ def _taken(state: State, value: Any, now: str) -> State:
 
 
 def _fail(
-    services: SessionServices, stored: StoredSession, purpose: Purpose, model: str, error: ModelFailed
+    services: SessionServices,
+    stored: StoredSession,
+    purpose: Purpose,
+    model: str,
+    error: ModelFailed,
+    why: Text,
 ) -> None:
     usage = error.usage or TokenUsage()
-    state = operations.failed(state_of(stored), _words(services, error))
+    state = operations.failed(state_of(stored), str(why))
     state = state.knowing(usage=state.facts.usage.plus(usage), model=model)
     entry = failure_entry(services, purpose, model, usage, error.exchanges, error)
     save(services, stored, state, NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code), [entry])
 
 
 def _told(services: SessionServices, error: ModelFailed) -> Text:
-    """Translatable, with its details masked."""
+    """Translatable, with its details masked, and with the beginning of what the model said."""
     details = {
         name: value if isinstance(value, Text) else writable(services.mask(str(value)))
         for name, value in error.details.items()
     }
-    return Text(error.message, **details)
-
-
-def _words(services: SessionServices, error: ModelFailed) -> str:
-    return writable(services.mask(str(error)))
+    why = Text(error.message, **details)
+    said = next((one.reply for one in reversed(error.exchanges) if one.reply.strip()), "")
+    if not said:
+        return why
+    words = writable(visible(" ".join(services.mask(said).split())))
+    words = words if len(words) <= _SAID_LENGTH else f"{words[:_SAID_LENGTH]}…"
+    return Text("{why} It said: {words}", why=why, words=words)

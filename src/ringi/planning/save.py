@@ -57,7 +57,8 @@ def _call(
     services: SessionServices, purpose: Purpose, model: str, usage: TokenUsage, exchanges: Sequence[Exchange]
 ) -> str:
     cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.6f} USD"
-    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    tokens = f"{usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
     lines = [
         f"== {services.clock.now()} {purpose} {model}",
         f"{usage.requests} requests, {tokens}{cost}, {usage.duration_sec:.2f} s",
@@ -111,10 +112,15 @@ def _first_line(text: str) -> str:
     return line if len(line) <= _LONGEST_SUMMARY else f"{line[:_LONGEST_SUMMARY]}…"
 
 
+def log_path(session_id: str, phase: SessionStatus) -> str:
+    """Relative to `.agent/`."""
+    return f"logs/{session_id}/{phase}.log"
+
+
 def with_paths(state: State, entries: Sequence[LogEntry]) -> State:
     """The session lists the path of each non-empty log, relative to `.agent/`."""
     session_id = state.session.session_id
-    names = {_PATHS[entry.phase]: f"logs/{session_id}/{entry.phase}.log" for entry in entries}
+    names = {_PATHS[entry.phase]: log_path(session_id, entry.phase) for entry in entries}
     return state.with_(**names) if names else state
 
 

@@ -224,10 +224,17 @@ def totals(usage: TokenUsage) -> Text | None:
     if not tokens:
         return None
     calls = Text("1 call") if usage.requests == 1 else Text("{count} calls", count=usage.requests)
-    took = {"calls": calls, "tokens": f"{tokens:,}", "seconds": f"{usage.duration_sec:.0f}"}
+    counted = Text("{tokens} tokens", tokens=f"{tokens:,}")
+    if usage.cached_tokens:
+        counted = Text(
+            "{tokens} tokens, {cached} of them cached",
+            tokens=f"{tokens:,}",
+            cached=f"{usage.cached_tokens:,}",
+        )
+    took = {"calls": calls, "tokens": counted, "seconds": f"{usage.duration_sec:.0f}"}
     if usage.cost_usd is None:
-        return Text("{calls}, {tokens} tokens, {seconds} s", **took)
-    return Text("{calls}, {tokens} tokens, {cost} USD, {seconds} s", cost=_money(usage.cost_usd), **took)
+        return Text("{calls}, {tokens}, {seconds} s", **took)
+    return Text("{calls}, {tokens}, {cost} USD, {seconds} s", cost=_money(usage.cost_usd), **took)
 
 
 def _money(amount: float) -> str:

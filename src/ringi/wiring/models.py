@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ringi.wiring.config_keys import Config
 
 PLAYBOOK: Final = "playbook"
+_MORE_ROOM: Final = 4
 _SERVICES: Final = ("openai", "anthropic", "ollama")
 _KINDS: Final = (PLAYBOOK, *_SERVICES, "command", "record", "replay")
 
@@ -54,7 +55,8 @@ def choose(name: str, config: Config, environment: Mapping[str, str], folder: Pa
 
 
 def budget_of(config: Config) -> Budget:
-    return Budget(config.llm.timeout_sec, config.llm.max_output_tokens)
+    tokens = config.llm.max_output_tokens
+    return Budget(config.llm.timeout_sec, tokens, _MORE_ROOM * tokens)
 
 
 def _service(kind: str, model: str, config: Config, environment: Mapping[str, str]) -> LanguageModel:

@@ -132,7 +132,7 @@ GEMINI = {
     "response": '```json\n{"questions": []}\n```',
     "stats": {
         "models": {
-            "pro": {"tokens": {"prompt": 700, "candidates": 20, "thoughts": 5, "total": 725}},
+            "pro": {"tokens": {"prompt": 700, "candidates": 20, "thoughts": 5, "cached": 600}},
             "flash": {"tokens": {"prompt": 50, "candidates": 2, "thoughts": 0}},
         }
     },
@@ -146,7 +146,7 @@ def test_claude_is_asked_without_tools_and_its_result_is_the_reply(world: World)
 
     reply = backend.send(call(on_tokens=counts.append))
 
-    assert reply == Reply('{"questions": []}', 1104, 57, 0.0123)
+    assert reply == Reply('{"questions": []}', 1104, 57, 0.0123, cached_tokens=1000)
     assert counts[-1] == 57
     assert backend.name == "command:claude"
     seen = world.report()
@@ -166,7 +166,7 @@ def test_codex_is_asked_read_only_and_its_last_message_is_the_reply(world: World
 
     reply = world.backend("codex").send(call())
 
-    assert reply == Reply('{"questions": []}', 900, 33)
+    assert reply == Reply('{"questions": []}', 900, 33, cached_tokens=800)
     words = " ".join(world.report()["argv"])
     assert words.startswith("exec --json --sandbox read-only")
     assert words.endswith("--ephemeral --skip-git-repo-check -")
@@ -179,7 +179,7 @@ def test_gemini_is_asked_with_every_tool_denied(world: World) -> None:
 
     reply = world.backend("gemini").send(call())
 
-    assert reply == Reply('```json\n{"questions": []}\n```', 750, 27)
+    assert reply == Reply('```json\n{"questions": []}\n```', 750, 27, cached_tokens=600)
     seen = world.report()
     assert seen["argv"][:4] == ["--output-format", "json", "--approval-mode", "default"]
     policy = seen["argv"][seen["argv"].index("--policy") + 1]

@@ -313,7 +313,11 @@ def test_no_tls_where_tls_was_expected():
 @BOTH
 @pytest.mark.parametrize(
     ("words", "problem"),
-    [("{'questions': []", "property name"), ({"question": "what?"}, "unknown field"), ([], "object")],
+    [
+        ("{'questions': []", "property name"),
+        ({"question": "what?"}, "did you mean questions?"),
+        ([], "object"),
+    ],
 )
 def test_an_answer_of_the_wrong_shape_is_mended(name, words, problem):
     with ModelServer([Say(words), Say(GOOD)]) as server:
@@ -321,12 +325,76 @@ def test_an_answer_of_the_wrong_shape_is_mended(name, words, problem):
     first, second = server.requests
     assert problem in answer.exchanges[0].problem
     assert [role for role, _ in second.turns] == ["system", "user", "assistant", "user"]
-    assert second.turns[1] == first.turns[1]
-    assert '"maxItems":5' in second.turns[0][1]  # whoever answers so was not held to it
+    assert second.turns[:2] == first.turns  # it need not be read twice
+    # Whoever answers so was not held to it.
+    assert '"maxItems":5' in second.turns[1 if name.startswith("anthropic") else 3][1]
     assert problem in second.turns[3][1]
     error, server = _failed(BadModelAnswer, [Say(words)], name)
     assert len(server.requests) == 3
     assert problem in str(error)
+
+
+@BOTH
+def test_everything_wrong_with_an_answer_is_named_at_once(name):
+    wrong = {"questions": [{"type": "scope"}, {"type": "why", "question": 3}], "extra": 1}
+    with ModelServer([Say(wrong), Say(GOOD)]) as server:
+        _ask(server, name)
+    wish = server.requests[1].turns[-1][1]
+    places = ("$.extra", "$.questions[0].question", "$.questions[1].type", "$.questions[1].question")
+    assert all(f"\n{place}: " in wish for place in places)
+
+
+@BOTH
+def test_an_answer_that_was_cut_off_is_asked_for_with_more_room(name):
+    notes = []
+    with ModelServer([Say('{"questions": [', finish="length")] * 2 + [Say(GOOD)]) as server:
+        answer = _ask(
+            server, name, ENOUGH._replace(most_output_tokens=2000), lambda one: notes.append(one.note)
+        )
+    limits = [
+        request.body.get("max_tokens") or request.body.get("max_completion_tokens")
+        for request in server.requests
+    ]
+    assert limits == [500, 1000, 2000]
+    assert all(request.turns == server.requests[0].turns for request in server.requests)
+    assert "500 tokens" in answer.exchanges[0].problem
+
+
+@BOTH
+def test_a_model_that_cannot_say_more_is_asked_for_less(name):
+    cut = Say('{"questions": [', finish="length")
+    with ModelServer([cut, Status(400, "max_tokens is too large"), cut, Say(GOOD)]) as server:
+        _ask(server, name, ENOUGH._replace(most_output_tokens=2000))
+    assert "cut off" in server.requests[3].turns[-1][1]
+
+
+@BOTH
+def test_what_a_service_had_read_before_is_counted(name):
+    with ModelServer([Say(GOOD, cached=30)]) as server:
+        usage = _ask(server, name).usage
+    assert usage.cached_tokens == 30
+    assert usage.input_tokens == server.requests[0].prompt_tokens
+
+
+@BOTH
+def test_what_an_interrupted_call_took_is_reported_until_then(name):
+    reports = []
+
+    def stop(progress):
+        reports.append(progress)
+        if progress.output_tokens:
+            raise Interrupted(survivors=0)
+
+    with ModelServer([Slowly({"questions": [{"type": "scope", "question": "?" * 300}]}, 0.001)]) as server:
+        with pytest.raises(Interrupted):
+            _ask(server, name, ENOUGH._replace(seconds=60), stop)
+        spent = reports[-1].spent
+        assert (spent.requests, spent.input_tokens > 20, spent.output_tokens > 0) == (1, True, True)
+    error, _ = _failed(ModelUnreachable, [Cut()], name)
+    assert error.usage.requests == 2
+    assert error.usage.input_tokens > 20
+    busy, _ = _failed(ModelRejected, [Status(401)], name)
+    assert busy.usage.input_tokens == 0
 
 
 @BOTH

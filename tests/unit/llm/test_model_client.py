@@ -106,18 +106,18 @@ def test_a_bad_answer_is_asked_for_again_with_what_was_wrong():
     answer, backend, _ = _ask("no idea", '{"summary": 3}', GOOD)
     assert answer.value.summary == "tidy"
     assert [exchange.problem for exchange in answer.exchanges][0::2] == ["there is no JSON object in it", ""]
-    assert "`$.summary`" in answer.exchanges[1].problem
+    assert "$.summary: " in answer.exchanges[1].problem
     assert answer.usage.requests == 3
     assert answer.usage.output_tokens == 15
     _, _, said, wish = backend.calls[2].turns  # only the last bad answer goes along
     assert said == ("assistant", '{"summary": 3}')
-    assert "`$.summary`" in wish.text
+    assert "$.summary: " in wish.text
 
 
 def test_the_third_bad_answer_is_the_last():
     error, backend, _ = _failed(BadModelAnswer, "no", '{"summary": 3}', '{"summary": 4}')
     assert len(backend.calls) == 3
-    assert "`$.summary`" in str(error)
+    assert "$.summary: " in str(error)
     assert [exchange.reply for exchange in error.exchanges] == ["no", '{"summary": 3}', '{"summary": 4}']
     assert error.usage.requests == 3
     assert error.usage.cost_usd == 0.75
@@ -280,5 +280,5 @@ def test_the_schema_is_not_sent_twice():
     held = Scripted(clock, GOOD)
     ModelClient(held, schema_in_text=False).ask(PROMPT, NewSummary, BUDGET, lambda _: None)
     _, free, _ = _ask(GOOD)
-    assert "additionalProperties" not in held.calls[0].turns[0].text
-    assert free.calls[0].turns[0].text.count("additionalProperties") == 1
+    assert "additionalProperties" not in held.calls[0].turns[1].text
+    assert free.calls[0].turns[1].text.count("additionalProperties") == 1

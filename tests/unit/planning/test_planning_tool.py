@@ -10,7 +10,7 @@ import pytest
 
 from ringi.domain import codec
 from ringi.domain.approval import TypedAnswer
-from ringi.domain.prompt import Exchange
+from ringi.domain.prompt import Exchange, ModelProgress
 from ringi.domain.run import RunPhase
 from ringi.domain.session import (
     MOST_MESSAGES,
@@ -193,7 +193,7 @@ def test_cancelling_an_approved_session_takes_its_run_along(desk: Desk):
 @pytest.mark.parametrize("phase", ["discovery", "design", "review"])
 def test_a_model_that_fails_in_any_phase(tmp_path: Path, phase: str):
     error = ModelRejected(model="scripted:model", why="401, and the key is hunter2hunter2")
-    error.exchanges = (Exchange("asked hunter2hunter2", "no"),)
+    error.exchanges = (Exchange("asked hunter2hunter2", "no, \nhunter2hunter2"), Exchange("again", " "))
     error.usage = TokenUsage(requests=1, input_tokens=7)
     model = ScriptedModel(**{phase: error})
     desk = Desk(tmp_path / "state", model)
@@ -203,7 +203,11 @@ def test_a_model_that_fails_in_any_phase(tmp_path: Path, phase: str):
     assert "--resume planning-" in caught.value.hint.format_map(caught.value.details)
     stored = desk.tool.get(session_id)
     assert stored.session.status is SessionStatus.FAILED
-    assert stored.session.error_message == "scripted:model refused the call: 401, and the key is [masked]"
+    why = "scripted:model refused the call: 401, and the key is [masked] It said: no, [masked]"
+    assert stored.session.error_message == why
+    hint = caught.value.hint.format_map(caught.value.details)
+    assert f"the log is .agent/logs/{session_id}/{phase}.log" in hint
+    assert f"RINGI_MODEL=playbook ringi plan --resume {session_id[:17]}" in hint
     assert getattr(stored.session, f"{phase}_log_path") == f"logs/{session_id}/{phase}.log"
     log = "".join(entry.text for entry in desk.ledger.session_logs(session_id) if entry.phase == phase)
     assert "Traceback (most recent call last)" in log
@@ -437,3 +441,19 @@ def test_a_position_that_was_tampered_with_is_put_right_on_resume(desk: Desk):
     assert view.status is SessionStatus.DISCOVERY
     assert desk.tool.get(session_id).session.questions == stored.session.questions
     assert isinstance(desk.ledger.database, sqlite3.Connection)
+
+
+def test_a_call_that_is_interrupted_counts(tmp_path: Path):
+    class Impatient(ScriptedModel):
+        def ask(self, *given):
+            given[-1](ModelProgress(1.0, 9, "", TokenUsage(requests=1, input_tokens=70, output_tokens=9)))
+            raise KeyboardInterrupt
+
+    desk = Desk(tmp_path / "state", Impatient())
+    session_id = desk.tool.start("Add a login").session_id
+    for count in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            desk.tool.go_on(session_id)
+        stored = desk.tool.get(session_id)
+        assert stored.facts.usage == TokenUsage(count, 70 * count, 9 * count)
+        assert stored.session.status is SessionStatus.DISCOVERY

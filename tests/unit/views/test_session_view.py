@@ -211,6 +211,7 @@ def test_code_keeps_its_lines() -> None:
         (TokenUsage(3, 1000, 240, 0.004, 8.2), "3 calls, 1,240 tokens, 0.004 USD, 8 s"),
         (TokenUsage(1, 10, 2, 1.5, 0.1), "1 call, 12 tokens, 1.50 USD, 0 s"),
         (TokenUsage(2, 10, 2, None, 61), "2 calls, 12 tokens, 61 s"),
+        (TokenUsage(2, 2000, 200, None, 3, 1500), "2 calls, 2,200 tokens, 1,500 of them cached, 3 s"),
     ],
 )
 def test_totals(usage: TokenUsage, words: str) -> None:
