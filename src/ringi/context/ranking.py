@@ -33,22 +33,22 @@ class Ranked(NamedTuple):
 class Weights(NamedTuple):
     k1: float = 1.2
     b: float = 0.75
-    name: float = 1.5
+    name: float = 2.0
     """A definition has the word in its name."""
-    path: float = 1.5
-    chunk: float = 2.0
+    path: float = 3.0
+    chunk: float = 4.0
     """The best chunk beside the whole file."""
     often: float = 0.7
     """The power of how often the request has a word, of at most `most_often` times."""
-    most_often: int = 3
+    most_often: int = 6
     named: float = 1.6
     traced: float = 1.6
     first: float = 1.0
     """What a file named by its path has over the best of the others."""
     bridge: float = 0.15
-    test: float = 0.5
-    doc: float = 0.4
-    other: float = 0.4
+    test: float = 0.3
+    doc: float = 0.2
+    other: float = 0.2
 
 
 _NAMED: Final = {

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from ringi.context.words import counted
@@ -10,29 +10,52 @@ from ringi.context.words import counted
 MOST: Final = 64 * 1024
 """Characters of a request that count: its beginning and its end, where an error is."""
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-# What a reporter pastes about the machine says nothing about the code.
+# What a reporter pastes about the machine says nothing about the code: versions, plugins, the platform.
 _NOISE: Final = re.compile(
-    r"^[ \t]*(?:[\w.-]+[ \t]+v?\d+(?:\.\d+)+\S*(?:[ \t]+\S+)?|[\w.-]+==\S+"
-    r"|(?:plugins|platform|rootdir|cachedir|Python version)\b.*)[ \t]*$",
-    re.MULTILINE,
+    r"[ \t]*(?:[\w.-]+[ \t]+v?\d+(?:\.\d+)+\S*(?:[ \t]+\S+)?|[\w.-]+==\S+"
+    r"|(?:plugins|platform|rootdir|cachedir|Python version)\b.*)[ \t]*"
 )
+_FACT: Final = re.compile(
+    r"[ \t]*(?:[-*+][ \t]+)?(?:\*\*)?[\w.() /-]{1,30}(?:\*\*)?[ \t]*(?::|==?|\t|  )[ \t]*"
+    r"\S{0,60}(?:[ \t]\S{1,20})?(?<![:(,])[ \t]*"
+)
+_FACTS: Final = 4
+"""So many short lines `name: value` in a row describe a machine."""
 _QUOTED: Final = re.compile(r"`([^`\n]{2,60})`")
-_QUOTED_COUNTS: Final = 1
+_QUOTED_COUNTS: Final = 2
 
 
 class Request(NamedTuple):
     text: str
     """Without what says nothing."""
     terms: Mapping[str, int]
-    """How often each term occurs; one in backticks counts once more."""
+    """How often each term occurs; what is in backticks counts more."""
 
 
 def read_request(text: str) -> Request:
     if len(text) > MOST:
         text = f"{text[: MOST // 2]}\n{text[-MOST // 2 :]}"
-    text = _NOISE.sub("", _COMMENT.sub("", text.replace("\0", " ")))
+    text = _COMMENT.sub("", text.replace("\0", " ").replace("\r", "\n"))
+    text = "\n".join(_about_the_code(text.split("\n")))
     terms = Counter(counted(text))
     for quoted in _QUOTED.findall(text):
         for term in set(counted(quoted)):
             terms[term] += _QUOTED_COUNTS
     return Request(text, terms)
+
+
+def _about_the_code(lines: Iterable[str]) -> Iterator[str]:
+    """Without lists of facts about the reporter's machine."""
+    facts: list[str] = []
+    for line in lines:
+        if _NOISE.fullmatch(line) or not line.strip():
+            continue
+        if _FACT.fullmatch(line):
+            facts.append(line)
+            continue
+        if len(facts) < _FACTS:
+            yield from facts
+        facts.clear()
+        yield line
+    if len(facts) < _FACTS:
+        yield from facts

@@ -83,7 +83,8 @@ def words(source: str) -> set[str]:
 
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    "from ringi.workspace.dependencies import graph, parser; parser.serve(graph.PARSED)"
+    "from ringi.workspace.dependencies import definitions, graph, parser;"
+    "parser.serve(graph.PARSED | definitions.PARSED)"
 )
 SECONDS: Final = 5.0
 """Seconds of processor time for one file. Two megabytes of real code take one."""

@@ -106,7 +106,7 @@ _STATEMENTS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 def extract(sources: Iterable[Source]) -> Iterator[tuple[str, Found]]:
     asked: list[tuple[str, str]] = []
     for key, data in sources:
-        source = _decoded(data)
+        source = decoded(data)
         if isinstance(source, Text):
             yield key, why(source)
         elif fits(source):
@@ -119,7 +119,7 @@ def extract(sources: Iterable[Source]) -> Iterator[tuple[str, Found]]:
         yield key, _from_scan(source, result)
 
 
-def _decoded(data: bytes) -> str | Text:
+def decoded(data: bytes) -> str | Text:
     if b"\0" in data:
         return Text("it contains a null byte")
     encoding = _encoding(data)

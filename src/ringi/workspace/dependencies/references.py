@@ -22,10 +22,12 @@ GIVEN_UP: Final = Text("not tried yet: too many others could not be parsed; ask 
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The references of one content, as its language spells them, and why there may be others."""
+    """What one content says: its references as its language spells them, and why there may be others."""
 
     refs: tuple[str, ...] = ()
     why: str = ""
+    definitions: tuple[tuple[str, str, int, int], ...] = ()
+    """Name with what contains it, kind, first and last line. Not with the references: they cost more."""
 
 
 class Source(NamedTuple):
