@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TypedAnswer,
         ValidationReport,
         Workspace,
+        check_document,
         open_workspace,
         verify_plan,
     )
@@ -54,6 +55,7 @@ __all__ = [
     "ValidationReport",
     "Workspace",
     "__version__",
+    "check_document",
     "open_workspace",
     "verify_plan",
 ]

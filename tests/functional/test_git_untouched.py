@@ -159,6 +159,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("init", Case(runs("init"))),
     ("doctor", Case(runs("doctor", "doctor --repair"))),
     ("config", Case(runs("config show", "config check"))),
+    ("check", Case(runs("check README.md"))),
     ("schema", Case(runs("schema", "schema plan"))),
     ("hook", Case(refuses_an_edit)),
     ("trust", Case(runs("trust --show", "trust --revoke"))),

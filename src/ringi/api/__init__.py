@@ -18,6 +18,7 @@ from ringi.domain.plan import (
 from ringi.errors import RingiError
 from ringi.planning.tool import PlanningTool
 from ringi.plans.tool import PlanTool
+from ringi.usecases.check_document import check_document
 from ringi.usecases.verify import verify_plan
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "TypedAnswer",
     "ValidationReport",
     "Workspace",
+    "check_document",
     "open_workspace",
     "verify_plan",
 ]

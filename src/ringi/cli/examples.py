@@ -37,6 +37,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "propose": ("ringi propose --patch fix.diff", "ringi propose --file README.md=new.md --title 'Say less'"),
     "specs": ("ringi specs p3", "ringi specs p3 --file specs.json"),
     "show": ("ringi show p3", "ringi show p3 --diff", "ringi show p3 --since"),
+    "check": ("ringi check planning.json", "ringi check requests/RQ-20251214-001.md"),
     "request": ("ringi request p3",),
     "approve": ("ringi approve p3", "ringi approve p3 --only s1"),
     "reject": ("ringi reject p3 --feedback 'Keep the old name.'",),

@@ -81,6 +81,7 @@ BY_SCRIPT: Final = {
 }
 INSPECT: Final = {
     "state": Text("Look at the project: files, diagnostics, dependencies, and whether all of it is known."),
+    "check": Text("Say what a document is and everything that is wrong with it."),
     "schema": Text("Print the JSON Schema of a document; without NAME, the names."),
 }
 PROVE: Final = {

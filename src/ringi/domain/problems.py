@@ -13,6 +13,7 @@ from msgspec import inspect as kinds
 
 from ringi.domain.base import Document, OpenDocument, prepared
 from ringi.domain.open_documents import folded
+from ringi.errors import NewerVersion
 from ringi.text import Text
 
 MOST_FAULTS: Final = 100
@@ -98,6 +99,8 @@ def faults(raw: object, kind: Any) -> tuple[Fault, ...]:
             msgspec.convert(raw, type=prepared(kind))
         except (msgspec.ValidationError, RecursionError) as error:
             return (Fault("$", Text("{why}", why=str(error))),)
+        except NewerVersion as error:
+            return (Fault("$", Text("{why}", why=Text(error.message, **error.details))),)
     return found
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ringi.domain import codec
 from ringi.domain.context import ProjectFacts
+from ringi.domain.problems import Fault
 from ringi.domain.session import PlanningSession, Role, SessionFacts, SessionStatus, is_session_id, short
 from ringi.errors import BadDocument
 from ringi.planning.model import language_of
@@ -14,8 +15,8 @@ from ringi.text import Text
 def read_session(data: bytes, what: str) -> PlanningSession:
     """Raises BadDocument if the session cannot be resumed."""
     session = codec.foreign(data, PlanningSession, what)
-    if why := _unfit(session):
-        raise BadDocument(what=what, why=why)
+    for fault in session_faults(session):
+        raise BadDocument(what=what, why=fault.message)
     return session
 
 
@@ -73,18 +74,23 @@ def _designed(session: PlanningSession) -> bool:
     return bool(decisions) and all(decision.options for decision in decisions) and not rejected
 
 
-def _unfit(session: PlanningSession) -> Text | None:
+def session_faults(session: PlanningSession) -> Iterator[Fault]:
+    """Why it cannot be resumed."""
     if not is_session_id(session.session_id):
-        return Text("{id} is no id of a planning session", id=session.session_id[:80])
+        yield Fault("$.sessionId", Text("{id} is no id of a planning session", id=session.session_id[:80]))
     if not session.instruction.strip():
-        return Text("it has no instruction")
-    if why := unfit(session.instruction, LONGEST_INSTRUCTION):
-        return why
-    ids = [[question.id for question in session.questions], [point.id for point in session.decisions]]
-    ids += [[option.id for option in point.options] for point in session.decisions]
-    if twice := next((name for names in ids if (name := _twice(names))), None):
-        return Text("{id} stands in it twice", id=twice)
-    return None
+        yield Fault("$.instruction", Text("it has no instruction"))
+    elif why := unfit(session.instruction, LONGEST_INSTRUCTION):
+        yield Fault("$.instruction", why)
+    lists = {
+        "$.questions": [question.id for question in session.questions],
+        "$.decisions": [point.id for point in session.decisions],
+    }
+    for at, point in enumerate(session.decisions):
+        lists[f"$.decisions[{at}].options"] = [option.id for option in point.options]
+    for path, names in lists.items():
+        if twice := _twice(names):
+            yield Fault(path, Text("{id} stands in it twice", id=twice))
 
 
 def _twice(names: Iterable[str]) -> str | None:

@@ -73,8 +73,11 @@ _LONGEST_RUN: Final = 86_400
 _MOST_WORDS: Final = 10_000
 
 
-def normalised(spec: ActionSpec, rules: Rules) -> ActionSpec:
-    """The spec as stored: paths in normal form, every default made explicit, because defaults can change."""
+def normalised(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
+    """The spec as stored: paths in normal form, every default made explicit, because defaults can change.
+
+    `timeout_sec` is for a command that names none.
+    """
     for name, default in _FOREIGN[spec.kind]:
         if getattr(spec, name) != default:
             raise Invalid(Text("{kind} specs have no {field}", kind=str(spec.kind), field=name))
@@ -85,7 +88,7 @@ def normalised(spec: ActionSpec, rules: Rules) -> ActionSpec:
     if spec.kind is SpecKind.MOVE:
         return msgspec.structs.replace(spec, target="/".join(normalise(spec.target or "")))
     if spec.kind is SpecKind.RUN:
-        return _command(spec, rules)
+        return _command(spec, timeout_sec)
     if spec.kind is SpecKind.CALL and not (spec.tool or "").strip():
         raise Invalid(Text("it names no tool"))
     return spec
@@ -95,12 +98,12 @@ def _path(spec: ActionSpec) -> tuple[str, ...]:
     return normalise(spec.path.rstrip("/") if spec.kind in _FOLDERS else spec.path)
 
 
-def _command(spec: ActionSpec, rules: Rules) -> ActionSpec:
+def _command(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
     if not spec.argv or not spec.argv[0].strip():
         raise Invalid(Text("it has no command"))
     if len(spec.argv) > _MOST_WORDS or any("\0" in word for word in spec.argv):
         raise Invalid(Text("its command cannot be run by any system"))
-    timeout = rules.command_timeout_sec if spec.timeout_sec is None else spec.timeout_sec
+    timeout = timeout_sec if spec.timeout_sec is None else spec.timeout_sec
     if not 1 <= timeout <= _LONGEST_RUN:
         raise Invalid(Text("its timeout must be from 1 to {most} seconds", most=_LONGEST_RUN))
     return msgspec.structs.replace(spec, timeout_sec=timeout)
@@ -178,7 +181,7 @@ def _check_one(
     actor: Actor,
 ) -> tuple[ActionSpecExt, Rendered, Text | None]:
     try:
-        spec = normalised(spec, rules)
+        spec = normalised(spec, rules.command_timeout_sec)
         if spec.kind not in CHANGING:
             return _of_no_file(spec_id, spec, tree, rules, coming), NOTHING, None
         effects = effects_of(spec, looking(tree, spec.kind), rules, based=spec.path in basis)

@@ -312,7 +312,8 @@ KINDS = sorted(
         for kind in below(Document)
         if kind.__module__.startswith("ringi.domain") and kind not in {Versioned, CamelDocument, OpenDocument}
         # Another specification's, and what models answer with: with tests of their own.
-        if kind.__module__.removeprefix("ringi.domain.") not in {"workspace_edit", "prompt", "run_plan"}
+        if kind.__module__.removeprefix("ringi.domain.")
+        not in {"workspace_edit", "prompt", "run_plan", "request"}
     ),
     key=lambda kind: kind.__name__,
 )
