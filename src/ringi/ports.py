@@ -218,6 +218,8 @@ class Gathered(NamedTuple):
     project: ProjectFacts
     snapshot: str
     """The id of the snapshot that it was read from."""
+    why: tuple[tuple[Text, ...], ...] = ()
+    """Why each file of the context is in it, for people."""
 
 
 class CodeContext(Protocol):

@@ -92,7 +92,7 @@ def problem_of(line: str) -> str | None:
     context = click.Context(cli)
     options = _options(cli)
     for word in words:
-        if word.startswith("-"):
+        if word.startswith("-") and word != "-":  # alone it is standard input
             if word.partition("=")[0] not in options:
                 return f"{line}: {command.name} has no {word}"
         elif isinstance(command, click.Group) and word not in {"en|ja", "PATH"}:

@@ -1,13 +1,13 @@
 """A model whose words are written down beforehand, and a desk of planning sessions around it."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ringi.domain.context import ProjectFacts
+from ringi.domain.context import Context, ProjectFacts
 from ringi.domain.prompt import (
     Budget,
     Exchange,
@@ -22,6 +22,7 @@ from ringi.domain.session import Purpose, TokenUsage
 from ringi.integrations.signing import SshSignatures
 from ringi.planning.services import SessionServices
 from ringi.planning.tool import PlanningTool
+from ringi.ports import Gathered
 from ringi.store.ledger import Ledger
 from ringi.wiring.system import new_id
 from tests.fakes.people import SeatedPerson, SteppingClock
@@ -77,6 +78,25 @@ class ScriptedModel:
         return ModelAnswer(msgspec.convert(said, kind), TOOK, exchanges, self.name)
 
 
+class NoCode:
+    """A project without files."""
+
+    def snapshot(self) -> str:
+        return "0" * 64
+
+    def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
+        del request, tokens, limit
+        return Gathered(Context((), 0, ""), ProjectFacts(), self.snapshot())
+
+    def read(self, paths: Sequence[str], tokens: int) -> str:
+        del paths, tokens
+        return ""
+
+    def has(self, path: str) -> bool:
+        del path
+        return False
+
+
 class Desk:
     """Planning sessions on a real ledger; nothing of a workspace is needed."""
 
@@ -96,6 +116,7 @@ class Desk:
             "person": SeatedPerson(),
             "signatures": SshSignatures(tuple),
             "project": ProjectFacts,
+            "code": NoCode(),
             "mask": lambda text: text.replace("hunter2hunter2", "[masked]"),
             "detailed": True,
             "working_on": _nobody_else,

@@ -164,6 +164,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("hook", Case(refuses_an_edit)),
     ("trust", Case(runs("trust --show", "trust --revoke"))),
     ("state", Case(runs("state capture", "state show"))),
+    ("context", Case(runs("context greet", "--json context greet"))),
     ("propose", Case(proposes)),
     ("specs", Case(sets_specs)),
     ("current", Case(runs("current"))),

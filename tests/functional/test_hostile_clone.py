@@ -258,6 +258,7 @@ COMMON = (
     ("check", "README.md"),
     ("state", "capture"),
     ("state", "show"),
+    ("context", "make README.md friendlier"),
     ("schema",),
     ("propose", "--delete", "README.md"),
     ("propose", "--file", "--version=README.md"),

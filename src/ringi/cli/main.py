@@ -80,6 +80,7 @@ BY_SCRIPT: Final = {
     "current": Text("Show the current plan: the one proposed last, until it is done."),
 }
 INSPECT: Final = {
+    "context": Text("Show exactly what a model would be sent about the project for a request."),
     "state": Text("Look at the project: files, diagnostics, dependencies, and whether all of it is known."),
     "check": Text("Say what a document is and everything that is wrong with it."),
     "schema": Text("Print the JSON Schema of a document; without NAME, the names."),

@@ -8,7 +8,7 @@ if TYPE_CHECKING:  # only names of types
 
     from ringi.domain.context import ProjectFacts
     from ringi.domain.prompt import Budget
-    from ringi.ports import Clock, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
+    from ringi.ports import Clock, CodeContext, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
 
 
 class SessionServices(NamedTuple):
@@ -23,6 +23,7 @@ class SessionServices(NamedTuple):
     person: PersonChannel
     signatures: Signatures
     project: Callable[[], ProjectFacts]
+    code: CodeContext
     mask: Callable[[str], str]
     """Masks secrets in what is written to a log."""
     detailed: bool

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # only names of types
     from ringi.ports import (
         CheckRunner,
         Clock,
+        CodeContext,
         Commands,
         Commits,
         Ids,
@@ -64,6 +65,8 @@ class Services(NamedTuple):
     """Facts about a file, computed without a model."""
     mask: Callable[[str], str]
     """Marks secrets in what is kept."""
+    code: Callable[[], CodeContext]
+    """Reads what a model is shown of the project."""
     commits: Callable[[], Commits] | None = None
     """None if nothing can be committed."""
     model: Callable[[], LanguageModel] | None = None

@@ -38,11 +38,11 @@ class _Span(NamedTuple):
     kind: Text
 
 
-def masked(text: str, find: Find = lambda _: ()) -> str:
+def masked(text: str, find: Find = lambda _: (), *, keep_lines: bool = False) -> str:
     """The text with a mark in place of each secret, otherwise unchanged.
 
     The built-in shapes take linear time. If the configured patterns give no answer, the whole text is
-    masked.
+    masked. With `keep_lines`, what follows a secret of several lines stays on its line.
     """
     for _ in range(_ROUNDS):
         before = text
@@ -50,7 +50,7 @@ def masked(text: str, find: Find = lambda _: ()) -> str:
         if configured is None:
             return _mark(_ALL_OF_IT)
         spans = [*_built_in(text), *(_Span(start, end, _CONFIGURED) for start, end in configured)]
-        text = _replaced(text, spans) if spans else text
+        text = _replaced(text, spans, keep_lines=keep_lines) if spans else text
         if text == before:
             break
     return text
@@ -82,13 +82,13 @@ def _mark(kind: Text) -> str:
 _MARKS: Final = re.compile("|".join(re.escape(_mark(kind)) for kind in sorted({*KINDS, *_OWN}, key=str)))
 
 
-def _replaced(text: str, spans: Iterable[_Span]) -> str:
+def _replaced(text: str, spans: Iterable[_Span], *, keep_lines: bool = False) -> str:
     """Existing marks stay as they are, whatever would match in them."""
     marks = [match.span() for match in _MARKS.finditer(text)]
     parts, at = [], 0
     for start, end, kind in _without(_united(spans), marks):
         if text[start:end].strip():
-            parts += [text[at:start], _mark(kind)]
+            parts += [text[at:start], _mark(kind), "\n" * text.count("\n", start, end) * keep_lines]
             at = end
     return "".join([*parts, text[at:]])
 

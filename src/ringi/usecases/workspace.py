@@ -14,12 +14,13 @@ from ringi.errors import Busy, LedgerOlder, NotFound, SignersForged, StorageFail
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
-from ringi.ports import Clock, PersonChannel, SessionStore, Upkeep
+from ringi.ports import Clock, CodeContext, PersonChannel, SessionStore, Upkeep
 from ringi.text import Text
 from ringi.usecases.settings import Settings
 from ringi.workspace.places import Places
 
 if TYPE_CHECKING:  # most commands do not need them
+    from ringi.domain.context import Context
     from ringi.domain.project_state import ProjectState
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
@@ -69,6 +70,11 @@ class OpenWorkspace:
         return self._extractor()
 
     @property
+    def code(self) -> CodeContext:
+        """Reads the project for whoever plans a change to it."""
+        return self.services.code()
+
+    @property
     def person(self) -> PersonChannel:
         return self.services.person
 
@@ -79,6 +85,10 @@ class OpenWorkspace:
     def project_state(self) -> "ProjectState | None":
         """The newest captured state."""
         return self.services.store.project_state()
+
+    def context(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> "Context":
+        """What a model would be shown of the project for this request: at most so many tokens, and files."""
+        return self.code.gather(request, tokens=tokens, limit=limit).context
 
     def plan_name(self, plan_id: str) -> str:
         """The short name, such as p7."""

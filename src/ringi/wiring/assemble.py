@@ -16,7 +16,7 @@ from ringi.fs import OsFileSystem
 from ringi.integrations.person import TerminalPerson
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
-from ringi.ports import Clock, EventSink, LanguageModel, PersonChannel, SessionStore, Upkeep
+from ringi.ports import Clock, CodeContext, EventSink, LanguageModel, PersonChannel, SessionStore, Upkeep
 from ringi.store.connection import private_folder
 from ringi.store.events import Changed
 from ringi.store.ledger import Ledger
@@ -142,6 +142,7 @@ def _services(
         commits=lambda: commits_of(places, environment, on_progress),
         model=lambda: choose(config.model, config, environment, Path.cwd()),
         model_budget=budget_of(config),
+        code=cache(lambda: code_of(places, tree, config, environment)),
     )
 
 
@@ -182,6 +183,7 @@ def session_services(
         person=services.person,
         signatures=services.signatures,
         project=lambda: ProjectFacts(**glance(places.root)._asdict()),
+        code=services.code(),
         mask=mask_of(config, environment),
         detailed=config.logs.detail == "on",
         working_on=working_on,
@@ -211,6 +213,20 @@ def snapshots(places: Places) -> "Snapshots":
     from ringi.workspace.snapshot import Snapshots
 
     return Snapshots(places.state, places.root)
+
+
+def code_of(places: Places, tree: Tree, config: Config, environment: Mapping[str, str]) -> CodeContext:
+    from ringi.usecases.code_context import SnapshotContext
+    from ringi.wiring.models import mask_of
+
+    return SnapshotContext(
+        lambda: snapshots(places),
+        tree,
+        mask=mask_of(config, environment, keep_lines=True),
+        index=places.state / "context",
+        tokens=config.context.tokens,
+        never_send=config.context.never_send,
+    )
 
 
 def commits_of(

@@ -228,6 +228,15 @@ class Planning(Section, frozen=True):
     """Seconds without an answer until skipping the question is offered; 0 means never."""
 
 
+class Context(Section, frozen=True):
+    """What models are shown of the project."""
+
+    tokens: Annotated[int, Rule(Guard.SMALLER, least=100, most=1_000_000)] = 3_000
+    """They cost money, so a project may not raise the limit."""
+    never_send: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_GLOB)] = ()
+    """Globs in addition to files that may hold credentials."""
+
+
 class Logs(Section, frozen=True):
     detail: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
     """Keep prompts and answers in the logs."""
@@ -252,6 +261,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     notify: Notify = Notify()
     llm: Llm = Llm()
     planning: Planning = Planning()
+    context: Context = Context()
     logs: Logs = Logs()
 
 

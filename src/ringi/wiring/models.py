@@ -119,14 +119,16 @@ def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
     return hiding(secret_values(environment))
 
 
-def mask_of(config: Config, environment: Mapping[str, str]) -> Callable[[str], str]:
+def mask_of(
+    config: Config, environment: Mapping[str, str], *, keep_lines: bool = False
+) -> Callable[[str], str]:
     """Removes those, and secrets recognised by built-in and configured patterns (PP-17)."""
     from ringi.policy.leaks import is_name
     from ringi.policy.masking import masked
 
     patterns = tuple(pattern for pattern in config.logs.mask if not is_name(pattern))
     scrub, find = scrub_of(environment), _matcher(patterns)
-    return lambda text: masked(scrub(text), find)
+    return lambda text: masked(scrub(text), find, keep_lines=keep_lines)
 
 
 @cache

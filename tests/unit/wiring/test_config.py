@@ -64,6 +64,8 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "llm.max_output_tokens": (4096, 100),
     "planning.skip_after_sec": (0.0, 60.0),
     "logs.detail": ("off", "off"),
+    "context.tokens": (2000, 100),
+    "context.never_send": (["legal/**", "*.pdf"], ["notes/*"]),
     "logs.mask": (["EMP-[0-9]+", "case (\\d+)"], ["x y"]),
 }
 
@@ -177,6 +179,7 @@ def test_the_defaults_are_the_promised_ones():
         "notify": {"how": "bell"},
         "llm": {"base_url": "", "timeout_sec": 120.0, "max_output_tokens": 4096},
         "planning": {"skip_after_sec": 300.0},
+        "context": {"tokens": 3000, "never_send": []},
         "logs": {"detail": "on", "mask": []},
     }
 
@@ -209,6 +212,8 @@ def test_what_guards_is_named():
         "llm.base_url": Guard.TRUSTED,
         "llm.max_output_tokens": Guard.SMALLER,
         "logs.detail": Guard.LARGER,
+        "context.tokens": Guard.SMALLER,
+        "context.never_send": Guard.ADDED,
         "logs.mask": Guard.ADDED_ONCE_TRUSTED,
     }
 

@@ -1,0 +1,118 @@
+"""What a model is shown of a project, put together from its parts."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from ringi.context.about import about, changelog_of, paragraphs_of, rules_of
+from ringi.context.commands import test_commands
+from ringi.context.compose import Section, composed
+from ringi.context.layout import layout
+from ringi.context.outline import numbered, offers
+from ringi.context.ranking import Ranked
+from ringi.context.request import read_request
+from ringi.context.source import Source
+from ringi.context.tokens import tokens
+from ringi.domain.context import Context, ContextFile, FoundFile, ProjectFacts
+from ringi.text import visible
+
+_MOST_TESTS: Final = 3
+_SHARE_PROJECT: Final = 0.15
+_SHARE_RULES: Final = 0.15
+_SHARE_CHANGES: Final = 0.05
+_SHARE_FILES: Final = 0.65
+_MOST_RULE_LINES: Final = 120
+_MOST_CHANGE_LINES: Final = 12
+_BLOCK: Final = 10
+
+
+def project_facts(source: Source) -> ProjectFacts:
+    """What is known of it whatever the request."""
+    rules = rules_of(source)
+    return ProjectFacts(
+        **layout(source)._asdict(),
+        about=about(source),
+        rules=rules,
+        test_commands=test_commands(source, rules),
+        changelog=changelog_of(source),
+    )
+
+
+def found_files(ranked: Iterable[Ranked]) -> tuple[FoundFile, ...]:
+    return tuple(
+        FoundFile(path=one.path, kind=one.kind, definitions=one.definitions, tests=one.tests[:_MOST_TESTS])
+        for one in ranked
+    )
+
+
+def context_of(
+    source: Source, facts: ProjectFacts, request: str, ranked: Sequence[Ranked], budget: int
+) -> Context:
+    """At most `budget` tokens of text."""
+    sections = [*_project(facts), *_files(source, request, ranked), *_quoted(source, facts, ranked)]
+    text = composed(sections, budget)
+    files = (ContextFile(one.path, one.score, one.kind, tuple(map(str, one.why))) for one in ranked)
+    return Context(tuple(files), tokens(text), text)
+
+
+def _project(facts: ProjectFacts) -> Iterator[Section]:
+    said = {
+        "about": facts.about,
+        "tested with": " · ".join(facts.test_commands),
+        "languages": ", ".join(facts.languages),
+        "top level": _names(facts.entries),
+        "tests in": _names(facts.tests),
+        "rules in": _names(facts.rules),
+        "change log": visible(facts.changelog),
+    }
+    lines = {number: f"{name}: {words}" for number, (name, words) in enumerate(said.items()) if words}
+    if lines:
+        yield Section("# Project", lines, [(number,) for number in lines], _SHARE_PROJECT)
+
+
+def _names(paths: Iterable[str]) -> str:
+    return ", ".join(map(visible, paths))
+
+
+def _files(source: Source, request: str, ranked: Sequence[Ranked]) -> Iterator[Section]:
+    if not ranked:
+        return
+    terms = read_request(request).terms.keys()
+    weights = [1 / (at + 2) for at in range(len(ranked))]
+    yield Section("\n# Files that the request may be about, best first", {}, (), 0.0)
+    for one, weight in zip(ranked, weights, strict=True):
+        beside = [f"tests: {', '.join(one.tests[:_MOST_TESTS])}"] if one.tests else []
+        told = "; ".join(map(visible, (*map(str, one.why), *beside)))
+        lines = source.read(one.path)
+        yield Section(
+            f"## {visible(one.path)} ({one.kind}: {told})",
+            numbered(lines),
+            offers(lines, source.outline(one.path), one, terms),
+            _SHARE_FILES * weight / sum(weights),
+        )
+
+
+def _quoted(source: Source, facts: ProjectFacts, ranked: Sequence[Ranked]) -> Iterator[Section]:
+    shown = {one.path for one in ranked}
+    rules = ("Rules", facts.rules[0] if facts.rules else "", _MOST_RULE_LINES, _SHARE_RULES)
+    changes = ("Change log", facts.changelog, _MOST_CHANGE_LINES, _SHARE_CHANGES)
+    for name, path, most, share in (rules, changes):
+        if path and path not in shown:
+            lines = source.read(path)[:most]
+            yield Section(
+                f"\n# {name}: {visible(path)}", numbered(lines), paragraphs_of(lines), share, last=True
+            )
+
+
+def pages(found: Sequence[tuple[str, Sequence[str]]], missing: Iterable[tuple[str, str]], budget: int) -> str:
+    """The files from their beginning, each with its share of the budget, after what there is not, and why."""
+    sections = [Section(f"## {visible(path)}: {why}", {}, (), 0.0) for path, why in missing]
+    sections += [
+        Section(
+            f"## {visible(path)} (lines: {len(lines)})",
+            numbered(lines),
+            [tuple(range(at, min(at + _BLOCK, len(lines) + 1))) for at in range(1, len(lines) + 1, _BLOCK)],
+            1 / len(found),
+        )
+        for path, lines in found
+    ]
+    return composed(sections, budget)

@@ -1,0 +1,127 @@
+"""What is shown of a file: an outline, and excerpts where it fits the request. Every line has its number."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice
+from typing import Final, NamedTuple
+
+from ringi.context.compose import Numbers
+from ringi.context.index import VARIABLE
+from ringi.context.ranking import Ranked
+from ringi.context.words import counted
+from ringi.domain.context import Definition, FileKind
+
+_LONGEST_LINE: Final = 160
+_LONGEST_EXCERPT: Final = 30
+_HEAD: Final = 12
+"""Lines at the beginning of an excerpt that is too long, and of a file without any outline."""
+_AROUND: Final = 2
+_MOST_EXCERPTS: Final = 4
+_MOST_PLACES: Final = 5
+_WHOLE: Final = 150
+"""Lines of a file that is shown whole if there is room."""
+_OUTLINED_AT_ONCE: Final = 12
+_HEADING: Final = re.compile(r"#{1,4} \S|={1,4} \S")
+_UNDERLINE: Final = re.compile(r"([=\-~^*+#])\1{2,}\s*")
+
+
+class _Part(NamedTuple):
+    line: int
+    end: int
+
+
+def numbered(lines: Sequence[str]) -> Mapping[int, str]:
+    """Indented, so that no line of a file looks like one of ours."""
+    return _Numbered(lines)
+
+
+class _Numbered(Mapping[int, str]):
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def __getitem__(self, number: int) -> str:
+        line = self._lines[number - 1].rstrip()
+        cut = line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+        return f"  {number}  {cut}".rstrip()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(1, len(self._lines) + 1))
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+def offers(
+    lines: Sequence[str], outline: Sequence[Definition], fits: Ranked, terms: AbstractSet[str]
+) -> list[Numbers]:
+    """The numbers of lines that belong together, the most useful first; none of them is blank."""
+    found = _offers(lines, outline, fits, terms)
+    cut = (tuple(number for number in offer if lines[number - 1].strip()) for offer in found)
+    return [offer for offer in cut if offer]
+
+
+def _offers(
+    lines: Sequence[str], outline: Sequence[Definition], fits: Ranked, terms: AbstractSet[str]
+) -> Iterator[Numbers]:
+    last = len(lines)
+    known = [one for one in outline if one.line <= last]
+    best = [_Part(one.line, min(one.end, last)) for one in fits.definitions if one.line <= last]
+    if not best and fits.lines and fits.lines[0] <= last:
+        best = [_Part(fits.lines[0], min(fits.lines[1], last))]
+    best = best[:_MOST_EXCERPTS]
+    headings = [one.line for one in known] or (list(_headings(lines)) if fits.kind is FileKind.DOC else [])
+    top = [one.line for one in known if "." not in one.name and one.kind != VARIABLE] or headings
+    yield from ((part.line,) for part in best)
+    yield from (_excerpt(lines, part, terms) for part in best[:1])
+    yield from _grouped(top)
+    yield from (_excerpt(lines, part, terms) for part in best[1:])
+    if not best:
+        yield from islice(_places(lines, terms), _MOST_PLACES)
+    if not headings:
+        yield from _grouped(range(1, min(_HEAD, last) + 1))
+    yield from _grouped(headings)
+    if last <= _WHOLE:
+        yield from _grouped(range(1, last + 1))
+
+
+def _grouped(numbers: Sequence[int]) -> Iterator[Numbers]:
+    return (tuple(numbers[at : at + _OUTLINED_AT_ONCE]) for at in range(0, len(numbers), _OUTLINED_AT_ONCE))
+
+
+def _excerpt(lines: Sequence[str], part: _Part, terms: AbstractSet[str]) -> Numbers:
+    """All of it; of a long one its beginning, and the lines that say what the request says."""
+    first, end = part
+    if end - first < _LONGEST_EXCERPT:
+        return tuple(range(first, end + 1))
+    found = set(range(first, first + _HEAD))
+    for place in _places(lines[first - 1 : end], terms):
+        more = {number + first - 1 for number in place}
+        if len(found | more) <= _LONGEST_EXCERPT:
+            found |= more
+    return tuple(sorted(found))
+
+
+def _places(lines: Sequence[str], terms: AbstractSet[str]) -> Iterator[Numbers]:
+    """The lines with most words of the request, best first, with those around them."""
+    hits: dict[int, int] = {}
+    for number, line in enumerate(lines, 1):
+        if count := len(counted(line).keys() & terms):
+            hits[number] = count
+    seen: set[int] = set()
+    for number in sorted(hits, key=lambda number: (-hits[number], number)):
+        if number not in seen:
+            around = range(max(1, number - _AROUND), min(len(lines), number + _AROUND) + 1)
+            seen.update(around)
+            yield tuple(around)
+
+
+def _headings(lines: Sequence[str]) -> Iterator[int]:
+    fenced = False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        below = lines[number] if number < len(lines) else ""
+        underlined = line.strip() and not line[0].isspace() and _UNDERLINE.fullmatch(below)
+        if not fenced and not _UNDERLINE.fullmatch(line) and (_HEADING.match(line) or underlined):
+            yield number

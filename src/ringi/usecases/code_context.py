@@ -1,0 +1,207 @@
+"""Reads the project for whoever plans a change to it: from a snapshot, and only what may be sent."""
+
+import codecs
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.context import Ranked, rank
+from ringi.context.gather import context_of, found_files, pages, project_facts
+from ringi.context.source import Source
+from ringi.context.tokens import tokens as tokens_of
+from ringi.domain.codec import blob_id
+from ringi.domain.context import ProjectFacts
+from ringi.domain.project_state import StateFile
+from ringi.errors import PathRefused, StorageFailed, Unreadable
+from ringi.policy.files import is_credential
+from ringi.policy.globs import globs
+from ringi.ports import Gathered
+from ringi.process.counting import counting
+from ringi.text import Text, visible
+from ringi.usecases.code_index import corpus_of
+from ringi.workspace.snapshot import Snapshot, Snapshots
+from ringi.workspace.tree import Tree
+
+_FILES: Final = ("100644", "100755")
+_LARGEST: Final = 1024 * 1024
+"""Bytes of a file that anything is shown of; a larger one is generated."""
+_TEXT_SAMPLE: Final = 8000
+_LIMIT: Final = 10
+_SMALL: Final = 30
+"""Files of a project that may be shown whole."""
+_KEPT_FILES: Final = 64
+_DECLARED: Final = re.compile(rb"coding[:=][ \t]*[\"']?([-\w.]+)|encoding=[\"']([-\w.]+)")
+_BOMS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_DECLARED_WITHIN: Final = 400
+_LISTED: Final = 20
+_EVERYTHING: Final = Text("the project is small")
+
+
+class SnapshotContext:
+    """Implements the port `CodeContext`. What was read of the last snapshot is kept; `index` is a folder for
+    what is known of contents.
+    """
+
+    def __init__(
+        self,
+        snapshots: Callable[[], Snapshots],
+        tree: Tree,
+        *,
+        mask: Callable[[str], str],
+        index: Path,
+        tokens: int,
+        never_send: Sequence[str] = (),
+    ) -> None:
+        self._snapshots = snapshots
+        self._tree = tree
+        self._mask = mask
+        self._index = index
+        self._tokens = tokens
+        self._never_send = globs(tuple(never_send))
+        self._view: _View | None = None
+
+    def snapshot(self) -> str:
+        return self._now().id
+
+    def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
+        view, budget = self._now(), self._tokens if tokens is None else tokens
+        ranked = rank(request, view.corpus, _LIMIT if limit is None else limit)
+        if limit is None:
+            ranked = [*ranked, *view.rest(ranked, budget)]
+        context = context_of(view.source, view.facts, request, ranked, budget)
+        facts = replace(view.facts, found=found_files(ranked))
+        return Gathered(context, facts, view.id, tuple(one.why for one in ranked))
+
+    def read(self, paths: Sequence[str], tokens: int) -> str:
+        view = self._now()
+        found, missing = [], []
+        for path in dict.fromkeys(paths):
+            if lines := view.source.read(path) if path in view.source.kinds else ():
+                found.append((path, lines))
+            else:
+                missing.append((path, view.why_not(path)))
+        return pages(found, missing, tokens)
+
+    def has(self, path: str) -> bool:
+        view = self._now()
+        path = path.rstrip("/")
+        return path in view.files or path in view.folders
+
+    def _now(self) -> "_View":
+        snapshots = self._snapshots()
+        snapshot = snapshots.take()
+        if self._view is None or self._view.id != snapshot.id:
+            self._view = _View(snapshots, snapshot, self._tree, self._may_send, self._mask, self._index)
+        return self._view
+
+    def _may_send(self, path: str) -> bool:
+        return not is_credential(path) and not self._never_send.match(path)
+
+
+class _View:
+    """One snapshot, as far as it was read."""
+
+    def __init__(
+        self,
+        snapshots: Snapshots,
+        snapshot: Snapshot,
+        tree: Tree,
+        may_send: Callable[[str], bool],
+        mask: Callable[[str], str],
+        index: Path,
+    ) -> None:
+        self._snapshots = snapshots
+        self._snapshot = snapshot
+        self._tree = tree
+        self._mask = mask
+        self.id = snapshot.id
+        self.files = {file.path: file for file in snapshots.files(snapshot).files}
+        sent = [file for path, file in self.files.items() if file.mode in _FILES and may_send(path)]
+        self.corpus = corpus_of(sent, self._contents, index)
+        kinds = {path: self.corpus.kinds[path] for path in self.corpus.paths}
+        self.source = Source(kinds, lru_cache(_KEPT_FILES)(self._lines), self.corpus.outline)
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        found: set[str] = set()
+        for path in self.files:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    @cached_property
+    def facts(self) -> ProjectFacts:
+        return project_facts(self.source)
+
+    def rest(self, ranked: Sequence[Ranked], budget: int) -> list[Ranked]:
+        """All other files, if the project is so small that it can be shown whole."""
+        if len(self.source.kinds) > _SMALL:
+            return []
+        texts = {path: self.source.read(path) for path in self.source.paths}
+        if sum(tokens_of("\n".join(lines)) for lines in texts.values()) > budget:
+            return []
+        known = {one.path for one in ranked}
+        rest = (path for path in texts if path not in known)
+        return [Ranked(path, 0.0, self.source.kinds[path], (_EVERYTHING,)) for path in rest]
+
+    def why_not(self, path: str) -> str:
+        """Why nothing of it is shown."""
+        if path in self.source.kinds:
+            return "nothing to show: it is empty, too large, or no text"
+        if path in self.files:
+            return "not shown: it may hold credentials, or must not be sent"
+        if (folder := path.rstrip("/")) in self.folders:
+            inside = [one for one in self.source.paths if one.startswith(f"{folder}/")]
+            return f"a folder with {', '.join(map(visible, inside[:_LISTED]))}" + " …" * (
+                len(inside) > _LISTED
+            )
+        return "there is no such file"
+
+    def _contents(self, files: Sequence[StateFile]) -> Iterator[tuple[StateFile, bytes]]:
+        done = 0
+        with counting(Text("reading the project"), lambda: (done, len(files))):
+            for found in self._snapshots.contents(self._snapshot, files):
+                yield found
+                done += 1
+
+    def _lines(self, path: str) -> tuple[str, ...]:
+        data = self._data(self.files[path])
+        text = decoded(data) if len(data) <= _LARGEST else ""
+        if "\0" in text[:_TEXT_SAMPLE]:
+            return ()
+        lines = self._mask(text.replace("\r\n", "\n")).split("\n")
+        return tuple(visible(line) for line in (lines[:-1] if lines[-1] == "" else lines))
+
+    def _data(self, file: StateFile) -> bytes:
+        """From disk, which is faster, or from the snapshot if the file has changed since."""
+        with (
+            contextlib.suppress(PathRefused, StorageFailed, Unreadable, OSError),
+            self._tree.open_root() as root,
+        ):
+            entry = self._tree.entry_of(file.path, root)
+            if entry and entry.size > _LARGEST:
+                return b""
+            found = self._tree.look_from(root, file.path) if entry else None
+            if found and blob_id(found.data, like=file.oid) == file.oid:
+                return found.data
+        return self._snapshots.read(self._snapshot, file.path)
+
+
+def decoded(data: bytes) -> str:
+    """By its byte order mark, as UTF-8, or as its first lines declare; what cannot be decoded is escaped."""
+    for mark, name in _BOMS.items():
+        if data.startswith(mark):
+            return data.decode(name, "backslashreplace").removeprefix("\ufeff")
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode()
+    if declared := _DECLARED.search(b"\n".join(data[:_DECLARED_WITHIN].split(b"\n")[:2])):
+        with contextlib.suppress(LookupError, ValueError):
+            return data.decode((declared[1] or declared[2]).decode("ascii"))
+    return data.decode("utf-8", "backslashreplace")
