@@ -211,8 +211,8 @@ def test_sentences_of_the_playbook_have_a_catalogue_of_their_own(project: Path):
     shutil.copytree(catalog.ROOT / catalog.CONTENT, project / catalog.CONTENT)
     playbook = japanese(project).with_name("playbook.po")
     catalog.update(project)
-    assert 'msgctxt "bug"\nmsgid "Since when does it happen?"\nmsgstr ""' in playbook.read_text()
-    missing = "ja: not translated: 'Since when does it happen?' (playbook: bug)"
+    assert 'msgctxt "bug"\nmsgid "What should happen instead?"\nmsgstr ""' in playbook.read_text()
+    missing = "ja: not translated: 'What should happen instead?' (playbook: bug)"
     assert missing in catalog.check(project)
     shutil.copy(catalog.ROOT / playbook.relative_to(project), playbook)
     assert missing not in catalog.check(project)

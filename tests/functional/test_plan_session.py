@@ -123,8 +123,8 @@ def test_without_any_model(room: Room, instruction: str, language: str) -> None:
         assert talk.end()[0] == 0
     session = room.desk.session()
     assert session["status"] == "approved"
-    assert 1 <= len(session["questions"]) <= 5
-    assert 1 <= len(session["decisions"]) <= 3
+    assert len(session["questions"]) == 1
+    assert len(session["decisions"]) <= 1
     japanese = any(
         "\u3040" <= character <= "\u30ff"
         for character in json.dumps(session["questions"], ensure_ascii=False)

@@ -1,15 +1,14 @@
 """What the playbook knows, from the files in `content`.
 
-`content/kinds` has one file for each kind of change: the words that identify it, its questions, decisions
-and steps, in English. The Japanese is in `locale/ja/LC_MESSAGES/playbook.po`, with the file name as the
-context of each sentence. `content/words.toml` has the words that the engine looks for.
+`content/kinds` has one file for each kind of change: the words that tell it, its questions, decisions,
+steps and acceptance criteria, in English. The Japanese is in `locale/ja/LC_MESSAGES/playbook.po`, with the
+file name as the context of each sentence. `content/words.toml` has the words that the engine looks for.
 """
 
 import gettext
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -22,243 +21,178 @@ from ringi.domain.session import QuestionType
 CONTENT: Final = Path(__file__).parent / "content"
 DOMAIN: Final = "playbook"
 _LOCALES: Final = Path(__file__).parents[2] / "locale"
-_ALWAYS: Final = 99
 _SHOWN: Final = frozenset(
     [
-        *("work", "steps", "check", "beyond", "questions", "question", "context", "answers", "text"),
-        *("decisions", "topic", "options", "name", "description", "pros", "cons", "told"),
+        *("meant", "place", "steps", "step", "criteria", "given", "when", "then"),
+        *("questions", "question", "context", "answers", "text"),
+        *("decisions", "topic", "options", "name", "description", "pros", "cons"),
     ]
 )
 """The fields that people see, and those with such fields inside."""
 
 T = TypeVar("T")
+Words = tuple[str, ...]
 
 
 class Kind(StrEnum):
-    """A kind of change."""
+    """A kind of change. If two fit equally well, the earlier one is meant."""
 
-    TESTS = "tests"
-    DOCS = "docs"
+    RENAME = "rename"
+    RELEASE = "release"
     DEPENDENCY = "dependency"
     BUILD = "build"
-    SECURITY = "security"
-    MIGRATION = "migration"
-    RENAME = "rename"
-    PURGE = "purge"
-    RELEASE = "release"
-    ENCRYPTION = "encryption"
-    FEATURE = "feature"
-    BUG = "bug"
-    REFACTOR = "refactor"
+    DATA = "data"
+    DOCS = "docs"
+    TESTS = "tests"
     PERFORMANCE = "performance"
     REMOVAL = "removal"
-    UI = "ui"
+    BUG = "bug"
+    REFACTOR = "refactor"
+    FEATURE = "feature"
     GENERAL = "general"
 
 
 class Said(StrEnum):
-    """What an instruction may already say, so that nobody needs to ask."""
+    """What a request or an answer may say, so that nobody needs to ask."""
 
-    PLACE = "place"
-    LIMIT = "limit"
-    COMPATIBILITY = "compatibility"
-    TESTS = "tests"
-    PRIORITY = "priority"
-    ACCEPTANCE = "acceptance"
-    MEASURE = "measure"
-    ERROR = "error"
-    TRIGGER = "trigger"
-    DEPENDENCIES = "dependencies"
+    CASE = "case"
+    """How to see it: steps, code, an error."""
+    EXPECTED = "expected"
+    FIGURE = "figure"
+    """How fast or small it has to be."""
     VERSION = "version"
-    SWITCH = "switch"
-    LEVEL = "level"
-    AUDIENCE = "audience"
     REASON = "reason"
     REPLACEMENT = "replacement"
-    THREAT = "threat"
-    EVENT = "event"
-    UNUSED = "unused"
-    SINCE = "since"
-    ADDITIVE = "additive"
-    """Data is only added to."""
-    KEPT = "kept"
-    """What must not change."""
-    TARGET = "target"
-    """A target figure; any other figure is the current one."""
-    EXTENSION = "extension"
-    """The change extends something that exists."""
-    FRESH = "fresh"
-    """Nothing of the kind exists yet."""
+    NEW_NAME = "new_name"
+    PLACE = "place"
+    NEW = "new"
+    """A part that does not exist yet, and belongs to none that does."""
     CHECKS = "checks"
-    OUTPUT = "output"
-    """The form of an output; nothing is stored."""
-
-
-class Lean(StrEnum):
-    """A preference that speaks for one option and against another."""
-
-    SOON = "soon"
-    SOUND = "sound"
-    SPEED = "speed"
-    CAREFUL = "careful"
-    NO_DEPENDENCY = "no_dependency"
-    KEEP = "keep"
-    """What others use stays unchanged."""
-    FREE = "free"
-    """All its users can be reached."""
+    """Something that runs by itself and can fail."""
+    WORDING = "wording"
+    """What a text is to say."""
+    EVENT = "event"
+    ACCOUNTS = "accounts"
+    """It is about people who sign in."""
     OUTSIDERS = "outsiders"
-    NARROW = "narrow"
-    WIDE = "wide"
-    UNTESTED = "untested"
-    TESTED = "tested"
-    UNKNOWN = "unknown"
-    MUCH = "much"
-    """Data, or time."""
-    NONE_STORED = "none_stored"
-    FAR = "far"
-    """Several major versions."""
-    FRESH = "fresh"
-    THEFT = "theft"
-    """The loss of the device that stores it."""
+    """People outside the project use it."""
+    COMPATIBLE = "compatible"
+    UNUSED = "unused"
+    RUNNING = "running"
+    """The data is in use meanwhile."""
+    STOPPED = "stopped"
+    DELETES = "deletes"
 
 
-Steps = dict[int, str]
-"""Steps that replace the usual ones, by index from 0. An empty one drops the step."""
-
-
-class AnswerEntry(Document, frozen=True, kw_only=True):
-    """An answer that a question offers."""
+class Answer(Document, frozen=True, kw_only=True):
+    """One that a question offers."""
 
     text: str
-    leans: frozenset[Lean] = frozenset()
-    settles: str = ""
-    """The decision it makes unnecessary, with the option: home=own."""
-    steps: Steps = msgspec.field(default_factory=dict)
+    says: frozenset[Said] = frozenset()
 
 
 class QuestionEntry(Document, frozen=True, kw_only=True):
-    key: str
     type: QuestionType
     question: str
     context: str
-    answers: tuple[AnswerEntry, ...] = ()
+    answers: tuple[Answer, ...] = ()
     only: Said | None = None
-    """Asked only if the instruction says this."""
+    """Asked only if the request says this."""
     unless: frozenset[Said] = frozenset()
     """Any of these answers it."""
-    until: int = _ALWAYS
-    """Not worth asking if the instruction says this many things."""
+    criterion: bool = False
+    """Its answer is what the result is checked against."""
 
 
 class OptionEntry(Document, frozen=True, kw_only=True):
     key: str
     name: str
     description: str
-    pros: tuple[str, ...]
-    cons: tuple[str, ...]
-    base: int = 0
-    """How good it is by default."""
-    suits: frozenset[Lean] = frozenset()
-    breaks: frozenset[Lean] = frozenset()
-    hints: tuple[str, ...] = ()
+    pros: Words
+    cons: Words
+    suits: frozenset[Said] = frozenset()
+    hints: Words = ()
     """Words that refer to it, in both languages."""
-    steps: Steps = msgspec.field(default_factory=dict)
 
 
 class DecisionEntry(Document, frozen=True, kw_only=True):
-    key: str
     topic: str
     options: tuple[OptionEntry, ...]
+    """The first does exactly what was asked; it is recommended unless something speaks for another."""
     only: Said | None = None
     unless: frozenset[Said] = frozenset()
-    until: int = _ALWAYS
-    needless: Lean | None = None
-    """After this answer there is nothing to decide."""
-    told: dict[Said, Steps] = msgspec.field(default_factory=dict)
-    """The instruction itself can settle it in a way that is not an option."""
-
-    def option(self, key: str) -> OptionEntry | None:
-        return next((option for option in self.options if option.key == key), None)
 
 
-class Work(Document, frozen=True, kw_only=True):
-    """How a kind of change is made, for the summary."""
+class Step(Document, frozen=True, kw_only=True):
+    """Left out if it names something that the project does not have."""
 
-    steps: tuple[str, ...]
-    check: str
-    beyond: str
-    """What is out of scope."""
+    step: str
+    option: str = ""
+    """Only if this option was chosen; with ! in front, only if it was not."""
+
+
+class CriterionEntry(Document, frozen=True, kw_only=True):
+    given: str
+    when: str
+    then: str
+    option: str = ""
+
+
+class Signs(Document, frozen=True, kw_only=True):
+    """Words that tell a kind."""
+
+    tags: Words = ()
+    """Before a title: bug in [Bug]: …"""
+    verbs: dict[int, Words] = msgspec.field(default_factory=dict)
+    """The first word of a title, by weight."""
+    nouns: Words = ()
+    """What is written, in “Add … to the README”. They count more than the verb."""
+    title: dict[int, Words] = msgspec.field(default_factory=dict)
+    """Anywhere in a title, by weight."""
+    body: Words = ()
+    """In the text after the title, which is about other things as well."""
 
 
 class Chapter(Document, frozen=True, kw_only=True):
     """Everything about one kind of change."""
 
-    work: Work
+    meant: str
+    """How the request was understood."""
+    place: str = ""
+    """What is to be changed, if no file was found."""
+    signs: Signs = Signs()
+    steps: tuple[Step, ...]
+    criteria: tuple[CriterionEntry, ...]
     questions: tuple[QuestionEntry, ...]
-    decisions: tuple[DecisionEntry, ...]
-    words: dict[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """Words that identify this kind, by weight."""
-    lends: bool = False
-    """Worth a question and a decision even if the main kind is another."""
-    new: bool = False
-    """It creates something new."""
-
-
-Words = tuple[str, ...]
+    decisions: tuple[DecisionEntry, ...] = ()
 
 
 class Vocabulary(Document, frozen=True, kw_only=True):
     """The file says what each list is for."""
 
-    silent: Words
-    data: Words
-    which_data: Words
-    in_transit: Words
-    sign_in: Words
-    stored_names: Words
-    migrated: Words
-    raising: Words
-    taking: Words
-    adding: Words
-    setting_up: Words
-    verbs: frozenset[str]
     polite: Words
-    object_ends: Words
-    polite_endings: Words
-    fault_endings: Words
-    vague: frozenset[str]
+    silent: Words
+    authoring: frozenset[str]
+    clause: Words
+    extending: Words
+    objects: dict[str, Kind]
+    kept: Words
+    expected: Words
     denied_before: frozenset[str]
     denied_after: Words
     denied_in_japanese: Words
     said: dict[Said, Words]
-    leans: dict[Lean, Words]
 
 
 class Book(NamedTuple):
     chapters: Mapping[Kind, Chapter]
-    feedback: DecisionEntry
     sentences: Mapping[str, str]
-
-    def questions(self) -> Iterator[QuestionEntry]:
-        return chain.from_iterable(chapter.questions for chapter in self.chapters.values())
-
-    def decisions(self) -> Iterator[DecisionEntry]:
-        return chain.from_iterable(chapter.decisions for chapter in self.chapters.values())
-
-    def steps(self, kind: Kind) -> Iterator[tuple[str, Steps]]:
-        """How answers and decisions change the usual steps, by what was settled: feature.home=own."""
-        for question in self.chapters[kind].questions:
-            yield from ((answer.settles, answer.steps) for answer in question.answers if answer.steps)
-        for decision in self.chapters[kind].decisions:
-            yield from ((f"{decision.key}={option.key}", option.steps) for option in decision.options)
-            yield from ((f"{decision.key}={said}", steps) for said, steps in decision.told.items())
 
 
 @cache
 def book(language: str) -> Book:
     catalogue = gettext.translation(DOMAIN, _LOCALES, [language], fallback=True)
-    # For an empty message gettext returns the catalogue's header.
-    return _translated(_english(CONTENT), lambda file, text: text and catalogue.pgettext(file, text))
+    return _translated(_english(CONTENT), catalogue.pgettext)
 
 
 def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
@@ -266,8 +200,7 @@ def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
     found: dict[tuple[str, str], None] = {}
 
     def keep(file: str, text: str) -> str:
-        if text:
-            found[file, text] = None
+        found[file, text] = None
         return text
 
     _translated(_english(folder), keep)
@@ -275,7 +208,7 @@ def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
 
 
 def chapters() -> Mapping[Kind, Chapter]:
-    """In English; the words that identify a kind are the same for all languages."""
+    """In English; the words that tell a kind are the same for all languages."""
     return _english(CONTENT).chapters
 
 
@@ -287,8 +220,7 @@ def vocabulary() -> Vocabulary:
 @cache
 def _english(folder: Path) -> Book:
     return Book(
-        {kind: _qualified(kind, _read(folder / f"kinds/{kind}.toml", Chapter)) for kind in Kind},
-        _read(folder / "feedback.toml", DecisionEntry),
+        {kind: _read(folder / f"kinds/{kind}.toml", Chapter) for kind in Kind},
         _read(folder / "sentences.toml", dict[str, str]),
     )
 
@@ -297,29 +229,9 @@ def _read(path: Path, kind: type[T]) -> T:
     return msgspec.toml.decode(path.read_bytes(), type=prepared(kind))
 
 
-def _qualified(kind: Kind, chapter: Chapter) -> Chapter:
-    """Adds the kind to the keys; the files leave it out."""
-
-    def answer(question: str, at: int, entry: AnswerEntry) -> AnswerEntry:
-        # An answer with its own steps settles its question, but only for the steps.
-        settled = entry.settles or (f"{question}={at}" if entry.steps else "")
-        return replace(entry, settles=f"{kind}.{settled}" if settled else "")
-
-    def question(entry: QuestionEntry) -> QuestionEntry:
-        answers = tuple(answer(entry.key, at, offered) for at, offered in enumerate(entry.answers))
-        return replace(entry, key=f"{kind}.{entry.key}", answers=answers)
-
-    return replace(
-        chapter,
-        questions=tuple(map(question, chapter.questions)),
-        decisions=tuple(replace(entry, key=f"{kind}.{entry.key}") for entry in chapter.decisions),
-    )
-
-
 def _translated(english: Book, say: Callable[[str, str], str]) -> Book:
     return Book(
         {kind: _said(chapter, partial(say, kind)) for kind, chapter in english.chapters.items()},
-        _said(english.feedback, partial(say, "feedback")),
         {key: say("sentences", text) for key, text in english.sentences.items()},
     )
 
@@ -328,11 +240,10 @@ def _said(value: T, say: Callable[[str], str]) -> T:
     """A copy with its sentences for people translated by `say`."""
     made: Any = value
     if isinstance(value, str):
-        made = say(value)
+        # For an empty message gettext returns the catalogue's header.
+        made = value and say(value)
     elif isinstance(value, tuple):
         made = tuple(_said(each, say) for each in value)
-    elif isinstance(value, dict):
-        made = {key: _said(each, say) for key, each in value.items()}
     elif isinstance(value, msgspec.Struct):
         shown_fields = [name for name in value.__struct_fields__ if name in _SHOWN]
         made = replace(value, **{name: _said(getattr(value, name), say) for name in shown_fields})

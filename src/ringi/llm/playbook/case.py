@@ -1,37 +1,46 @@
-"""A brief, parsed: what its instruction, answers and decisions say, and the book in its language."""
+"""A brief, understood: what was asked and answered, which files it is about, and the book in its language."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
+from string import Formatter
 from typing import Final, NamedTuple
 
-from ringi.domain.context import ProjectFacts
+from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
 from ringi.domain.prompt import NewQuestion
-from ringi.domain.session import Brief, DecisionPoint
+from ringi.domain.session import Brief
 from ringi.llm.playbook.book import (
-    AnswerEntry,
-    Book,
+    Chapter,
+    CriterionEntry,
     DecisionEntry,
-    Lean,
+    Kind,
     OptionEntry,
     QuestionEntry,
     Said,
+    Step,
     book,
-    vocabulary,
 )
 from ringi.llm.playbook.instruction import Instruction, read, things_said
 from ringi.llm.playbook.quote import cut, one_line
-from ringi.llm.playbook.words import Searched, searched, searched_whole, stance
+from ringi.llm.playbook.words import Searched, searched, stance
 
 Slots = Mapping[str, str]
 LINE: Final = 300
 _PHRASE: Final = 120
-_LONGEST_FEEDBACK: Final = 60
 
 
 class Case(NamedTuple):
     brief: Brief
     instruction: Instruction
-    book: Book
+    chapter: Chapter
+    sentences: Slots
+    files: "Files"
     slots: Slots
+    answers: "Answers"
+
+    @property
+    def said(self) -> frozenset[Said]:
+        place = {Said.PLACE} if self.files.named else set()
+        return self.instruction.said | self.answers.said | place
 
     def line(self, template: str) -> str:
         return cut(filled(template, self.slots), LINE)
@@ -40,7 +49,12 @@ class Case(NamedTuple):
         return cut(filled(template, self.slots), _PHRASE)
 
     def sentence(self, key: str, **values: str) -> str:
-        return self.book.sentences[key].format(**values)
+        return self.sentences[key].format(**values)
+
+    def quoted(self, text: str) -> str:
+        """Quotation marks inside become single ones."""
+        inner = text.translate({0x201C: "\u2018", 0x201D: "\u2019", 0x300C: "\u300e", 0x300D: "\u300f"})
+        return self.sentence("quote", text=inner)
 
     def question(self, entry: QuestionEntry) -> NewQuestion:
         return NewQuestion(
@@ -50,197 +64,228 @@ class Case(NamedTuple):
             options=tuple(self.phrase(answer.text) for answer in entry.answers),
         )
 
-    def known(self) -> list[tuple[DecisionEntry, DecisionPoint]]:
-        """The brief's decisions that are in the book, matched by their text."""
-        if not self.brief.decisions:
-            return []
-        entries = {self.phrase(entry.topic): entry for entry in self.book.decisions()}
+    def decisions(self) -> list[DecisionEntry]:
+        """Those that the request and the answers leave open, and those made already."""
+        made = {decision.topic for decision in self.brief.decisions}
         return [
-            (entries[decision.topic], decision)
-            for decision in self.brief.decisions
-            if decision.topic in entries
+            entry
+            for entry in self.chapter.decisions
+            if self.phrase(entry.topic) in made or self.is_open(entry)
         ]
 
-    def chosen(self) -> list[tuple[DecisionEntry, OptionEntry]]:
-        return [
-            (entry, option)
-            for entry, decision in self.known()
-            for option in entry.options
-            if decision.selected and self.phrase(option.name) == decision.selected.name
-        ]
+    def is_open(self, entry: QuestionEntry | DecisionEntry) -> bool:
+        """The request does not answer it, and every name in it is known."""
+        named = not isinstance(entry, DecisionEntry) or all(self.phrase(each.name) for each in entry.options)
+        meant = entry.only is None or entry.only in self.said
+        return named and meant and not entry.unless & self.said
 
-    def stances(self, entry: DecisionEntry, texts: tuple[Searched, ...]) -> dict[str, int]:
-        """How these texts feel about each option."""
-        return {option.key: stance(texts, option.hints, self.phrase(option.name)) for option in entry.options}
+    def earlier(self, entry: DecisionEntry) -> str:
+        """The option that was chosen, by its words."""
+        chosen = {d.topic: d.selected.name for d in self.brief.decisions if d.selected}
+        name = chosen.get(self.phrase(entry.topic))
+        return next((option.key for option in entry.options if self.phrase(option.name) == name), "")
 
-    def feedback_topic(self, text: str) -> str:
-        quotation = quoted(self.book, one_line(text, _LONGEST_FEEDBACK))
-        return cut(self.book.feedback.topic.format(feedback=quotation), _PHRASE)
+    def recommended(self, entry: DecisionEntry) -> str:
+        # The first does what was asked.
+        return max(entry.options, key=lambda option: self._score(option, self.earlier(entry))).key
 
-    def feedback_choice(self, text: str) -> str:
-        """What was chosen when this feedback was the question."""
-        topic = self.feedback_topic(text)
-        chosen = [d.selected.name for d in self.brief.decisions if d.topic == topic and d.selected]
-        return next((option.key for option in self.book.feedback.options if option.name in chosen), "")
+    def _score(self, option: OptionEntry, earlier: str) -> int:
+        words = (self.phrase(option.name).lower(), *option.hints)
+        score = _BY_FEEDBACK * stance(self.answers.feedback, words)
+        score += _EARLIER * (option.key == earlier)
+        # What the request says of others who use it is no reason to do something else than it asks for.
+        score += _BY_WORDS * stance((self.instruction.words, *self.answers.free), words)
+        return score + _BY_ANSWER * len(option.suits & self.answers.said)
+
+    def chosen(self) -> frozenset[str]:
+        """One option of each decision: as decided, otherwise as asked for."""
+        return frozenset(self.earlier(entry) or self.recommended(entry) for entry in self.decisions())
+
+
+_BY_FEEDBACK: Final = 40
+_EARLIER: Final = 20
+_BY_WORDS: Final = 4
+_BY_ANSWER: Final = 3
 
 
 def case_of(brief: Brief) -> Case:
-    instruction, found = read(brief), book(brief.language)
-    return Case(brief, instruction, found, slots(brief, instruction, found))
+    instruction, found = read(brief.instruction), book(brief.language)
+    chapter, files = found.chapters[instruction.kind], files_for(instruction, brief.project)
+    slots = dict(_slots(brief.project, files, chapter, found.sentences))
+    case = Case(brief, instruction, chapter, found.sentences, files, slots, _NONE)
+    return case._replace(answers=_answers(case))
 
 
-# --- what the answers favour, and which decisions they make unnecessary ------------------------------------
-
-_MOST_OF_AN_ANSWER: Final = 1_000
-_BY_INSTRUCTION: Final = {
-    Said.COMPATIBILITY: Lean.KEEP,
-    Said.PRIORITY: Lean.SOON,
-    Said.LIMIT: Lean.NARROW,
-    Said.UNUSED: Lean.FREE,
-    Said.OUTPUT: Lean.NONE_STORED,
-    Said.FRESH: Lean.FRESH,
-}
-# Taken from a free answer; the rest is too easily said in passing.
-_SETTLING: Final = frozenset([Said.PLACE, Said.SWITCH, Said.LEVEL, Said.ACCEPTANCE])
+def applies(entry: Step | CriterionEntry, chosen: frozenset[str]) -> bool:
+    option = entry.option.removeprefix("!")
+    return not option or (option in chosen) == (option == entry.option)
 
 
-class Leans(NamedTuple):
-    leans: frozenset[Lean]
-    settled: tuple[str, ...]
-    """Settled decisions with their option: feature.home=own."""
+# --- what was answered -------------------------------------------------------------------------------------
+
+_MOST_OF_AN_ANSWER: Final = 1_500
+
+
+class Answers(NamedTuple):
     said: frozenset[Said]
-    """By the instruction and in free answers."""
     free: tuple[Searched, ...]
-    """Answers in people's own words."""
-    unknown: frozenset[str]
-    """Questions whose answer nobody knew."""
+    """In people's own words."""
+    feedback: tuple[Searched, ...]
 
 
-def leans_of(case: Case) -> Leans:
-    offered = dict(_offered(case))
-    leans = set(_from_instruction(case))
-    settled: list[str] = []
-    own: list[str] = []
-    unknown: list[str] = []
+_NONE: Final = Answers(frozenset(), (), ())
+
+
+def _answers(case: Case) -> Answers:
+    entries = {case.question(entry).question: entry for entry in case.chapter.questions}
+    said: set[Said] = set()
+    free: list[Searched] = []
     for question in case.brief.questions:
-        answer = offered.get((question.question, question.answer or ""))
-        if answer:
-            leans |= answer.leans
-            unknown += [question.question] if Lean.UNKNOWN in answer.leans else []
-            settled += [answer.settles] if answer.settles else []
-        elif question.answer:
-            own.append(question.answer[:_MOST_OF_AN_ANSWER])
-    settled += _told(case)
-    free = tuple(map(searched, own))
-    words = _words()
-    for text, found in zip(own, free, strict=True):
-        leans |= {lean for lean, listed in words.items() if found.has_any(listed)}
-        leans |= {Lean.NO_DEPENDENCY} if _says_no_dependency(text) else set()
-    said = [things_said(text) & _SETTLING for text in own]
-    return Leans(
-        frozenset(leans), tuple(settled), case.instruction.said.union(*said), free, frozenset(unknown)
+        entry = entries.get(question.question)
+        offered = {case.phrase(answer.text): answer.says for answer in entry.answers} if entry else {}
+        words = (question.answer or "")[:_MOST_OF_AN_ANSWER]
+        if words in offered:
+            said |= offered[words]
+        elif words:
+            said.update(things_said(words))
+            free.append(searched(words))
+    return Answers(
+        frozenset(said),
+        tuple(free),
+        tuple(searched(text[:_MOST_OF_AN_ANSWER]) for text in case.brief.feedback),
     )
 
 
-def _offered(case: Case) -> Iterator[tuple[tuple[str, str], AnswerEntry]]:
-    """By question and answer text."""
-    asked = {question.question for question in case.brief.questions}
-    for entry in case.book.questions():
-        made = case.question(entry)
-        if made.question in asked:
-            for option, answer in zip(made.options, entry.answers, strict=True):
-                yield (made.question, option), answer
+# --- the files it is about ---------------------------------------------------------------------------------
+
+_MOST_NAMED: Final = 2
+_MOST_OTHERS: Final = 2
+_MOST_DEFINITIONS: Final = 2
+_LONGEST_PATH: Final = 100
+_CODE_NAME: Final = re.compile(r"(?!__)[A-Za-z_]\w{2,60}", re.ASCII)
+_INLINE: Final = re.compile(r"`([^`\n]{1,200})`")
+# A call, a dotted name, snake_case or CamelCase.
+_LIKE_CODE: Final = re.compile(
+    r"\b\w{2,60}(?=\()|\b\w{1,60}(?:\.\w{1,60}){1,6}|\b\w{1,60}_\w{1,60}|\b[A-Z]\w{0,60}[a-z]\w{0,60}[A-Z]\w{0,60}",
+    re.ASCII,
+)
+_PREFERRED: Final = {
+    Kind.DOCS: (FileKind.DOC,),
+    Kind.BUILD: (FileKind.OTHER,),
+    Kind.RELEASE: (),
+    Kind.DEPENDENCY: (FileKind.SOURCE,),
+}
 
 
-def _told(case: Case) -> list[str]:
-    """From the instruction itself, whatever was answered."""
-    return [
-        f"{decision.key}={said}"
-        for decision in case.book.decisions()
-        for said in decision.told
-        if said in case.instruction.said
+class Files(NamedTuple):
+    start: tuple[FoundFile, ...]
+    named: bool
+    """The request names them, or what they define."""
+    others: tuple[FoundFile, ...]
+    test: str
+    """A file of tests."""
+    docs: str
+
+
+def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
+    names = _names(instruction.text)
+    found = [_narrowed(file, names) for file in project.found if _is_shown(file.path)]
+    fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
+    named = [
+        file for file in found if _is_named(file, instruction.text, names) and _counts(file, instruction.kind)
     ]
+    start = (named or fitting)[: _MOST_NAMED if named else 1]
+    tests = [test for file in start for test in file.tests if _is_shown(test)]
+    tests += [file.path for file in found if file.kind is FileKind.TEST]
+    docs = [
+        file.path
+        for file in found
+        if file.kind is FileKind.DOC and file.path != project.changelog and file not in start
+    ]
+    others = [file for file in fitting if file not in start][:_MOST_OTHERS]
+    return Files(tuple(start), bool(named), tuple(others), "".join(tests[:1]), "".join(docs[:1]))
 
 
-def _words() -> Mapping[Lean, tuple[str, ...]]:
-    words = vocabulary()
-    return {
-        **words.leans,
-        Lean.KEEP: words.said[Said.COMPATIBILITY],
-        Lean.NARROW: words.said[Said.LIMIT],
-    }
+def _counts(file: FoundFile, kind: Kind) -> bool:
+    """A document that names what is to be changed is seldom the place of the change."""
+    return file.kind in {FileKind.SOURCE, FileKind.OTHER, *_PREFERRED.get(kind, ())}
 
 
-def _says_no_dependency(text: str) -> bool:
-    return searched_whole(text[:_MOST_OF_AN_ANSWER]).has_any(vocabulary().leans[Lean.NO_DEPENDENCY])
+def _names(text: str) -> frozenset[str]:
+    """What the text names as code."""
+    spans = [*_INLINE.findall(text), *_LIKE_CODE.findall(text)]
+    return frozenset(name for span in spans for name in _CODE_NAME.findall(span))
 
 
-def _from_instruction(case: Case) -> Iterator[Lean]:
-    yield from (lean for said, lean in _BY_INSTRUCTION.items() if said in case.instruction.said)
-    if case.instruction.far:
-        yield Lean.FAR
-    if _says_no_dependency(case.brief.instruction):
-        yield Lean.NO_DEPENDENCY
+def _narrowed(file: FoundFile, names: frozenset[str]) -> FoundFile:
+    """With the definitions that the text names, if it names some."""
+    named = tuple(each for each in file.definitions if _last(each) in names)
+    return FoundFile(path=file.path, kind=file.kind, definitions=named or file.definitions, tests=file.tests)
 
 
-# --- templates, filled with words from the instruction and names from the project --------------------------
-
-_LONGEST_NAME: Final = 40
-# These work for any project with such a file; other test runners vary.
-_RUNNERS: Final = {"Cargo.toml": "cargo test", "go.mod": "go test ./..."}
-_COMMANDS: Final = frozenset(["pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit"])
+def _last(definition: Definition) -> str:
+    return definition.name.rpartition(".")[2]
 
 
-def slots(brief: Brief, instruction: Instruction, found: Book, shown: Callable[[str], str] = str) -> Slots:
-    """`shown` escapes untrusted text for where it is shown."""
-    sentences, gist, project = found.sentences, instruction.gist, brief.project
+def _is_named(file: FoundFile, text: str, names: frozenset[str]) -> bool:
+    parts = file.path.split("/")
+    ends = {"/".join(parts[-2:]) if len(parts) > 1 else file.path}
+    if not parts[-1].startswith("__"):
+        ends.add(parts[-1])
+    return any(end in text for end in ends) or any(_last(each) in names for each in file.definitions)
 
-    def own(words: str) -> str:
-        return quoted(found, shown(words)) if words else sentences["task"]
 
-    def named(names: tuple[str, ...], key: str) -> str:
-        return code(names[0]) if names else sentences[key]
+def _is_shown(path: str) -> bool:
+    """A path that cannot be quoted as it is would be named wrongly."""
+    return one_line(path, _LONGEST_PATH) == path and "`" not in path
 
-    folder = test_folder(project)
-    return {
-        "subject": own(gist.sentence),
-        "matter": own(gist.matter) if gist.matter else sentences["fault"],
-        "thing": own(gist.thing),
-        "place": named(instruction.places, "place"),
-        "manifest": named(project.manifests, "manifest"),
-        "language": one_line(project.languages[0], _LONGEST_NAME)
-        if project.languages
-        else sentences["language"],
-        "folder": code(folder) if folder else sentences["folder"],
-        "tests": sentences["tests_in"].format(folder=code(folder)) if folder else sentences["tests"],
-    }
+
+# --- templates, filled with names from the project ---------------------------------------------------------
+
+
+def _slots(
+    project: ProjectFacts, files: Files, chapter: Chapter, sentences: Slots
+) -> Iterator[tuple[str, str]]:
+    """An empty one drops what names it."""
+
+    def code(path: str) -> str:
+        return sentences["file"].format(path=path) if path and _is_shown(path) else ""
+
+    def listed(found: tuple[FoundFile, ...]) -> str:
+        return sentences["between"].join(_located(file, sentences) for file in found)
+
+    folder = next((name for name in project.tests if _is_shown(name)), "")
+    test = code(files.test)
+    if not test:
+        test = sentences["test_folder"].format(folder=folder) if folder else sentences["test_new"]
+    command = next((one for one in project.test_commands if _is_shown(one)), "")
+    yield "start", listed(files.start) or chapter.place or sentences["code"]
+    yield "uses", listed(files.start)
+    yield "home", code(files.start[0].path) if files.start else ""
+    yield "others", listed(files.others)
+    yield "test", test
+    yield "beside", code(files.test)
+    yield "docs", code(files.docs)
+    yield "changelog", code(project.changelog)
+    yield "manifest", code("".join(project.manifests[:1])) or sentences["dependencies"]
+    yield "run", sentences["run"].format(command=command) if command else sentences["run_tests"]
+
+
+def _located(file: FoundFile, sentences: Slots) -> str:
+    names = [
+        sentences["definition"].format(name=each.name, line=each.line)
+        for each in file.definitions[:_MOST_DEFINITIONS]
+        if _is_shown(each.name)
+    ]
+    if not names:
+        return sentences["file"].format(path=file.path)
+    return sentences["definitions"].format(path=file.path, names=sentences["between"].join(names))
 
 
 def filled(template: str, values: Slots) -> str:
-    """Capitalised, even if it starts with an inserted name."""
+    """Empty if it names something that the project does not have; capitalised if it starts with a name."""
+    used = [name for _, name, _, _ in Formatter().parse(template) if name]
+    if not all(values[name] for name in used):
+        return ""
     text = template.format_map(values)
     return text[:1].upper() + text[1:] if template.startswith("{") else text
-
-
-def quoted(found: Book, text: str) -> str:
-    """Quotation marks inside become single ones."""
-    inner = text.translate({0x201C: "\u2018", 0x201D: "\u2019", 0x300C: "\u300e", 0x300D: "\u300f"})
-    return found.sentences["quote"].format(text=inner)
-
-
-def code(name: str) -> str:
-    return f"`{one_line(name.replace('`', ''), _LONGEST_NAME)}`"
-
-
-def test_folder(project: ProjectFacts) -> str:
-    return next((tests for tests in project.tests if not _is_command(tests)), "")
-
-
-def test_command(project: ProjectFacts) -> str:
-    given = (tests for tests in project.tests if _is_command(tests))
-    known = (_RUNNERS[name] for name in project.manifests if name in _RUNNERS)
-    return one_line(next(given, "") or next(known, ""), 2 * _LONGEST_NAME).replace("`", "")
-
-
-def _is_command(tests: str) -> bool:
-    return " " in tests.strip() or tests.strip() in _COMMANDS

@@ -1,11 +1,11 @@
 """Finds the book's words in a text, and whether the text is for or against what they refer to."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ringi.llm.playbook.book import OptionEntry, vocabulary
+from ringi.llm.playbook.book import vocabulary
 
 _WORD: Final = re.compile(r"[a-z0-9](?:[a-z0-9_.+#-]*[a-z0-9_+#])?")
 
@@ -30,9 +30,13 @@ class Searched(NamedTuple):
     """Its Latin words in lower case, separated and surrounded by spaces."""
     raw: str
 
-    def has(self, word: str) -> bool:
+    def find(self, word: str) -> int:
+        """-1 if it is not there."""
         pattern, latin = term(word)
-        return pattern in (self.latin if latin else self.raw)
+        return (self.latin if latin else self.raw).find(pattern)
+
+    def has(self, word: str) -> bool:
+        return self.find(word) >= 0
 
     def has_any(self, words: Iterable[str]) -> bool:
         return any(self.has(word) for word in words)
@@ -49,45 +53,24 @@ class Searched(NamedTuple):
 
 
 def searched(text: str) -> Searched:
-    """Without filler phrases."""
-    return searched_whole(text).without(vocabulary().silent)
-
-
-def searched_whole(text: str) -> Searched:
     low = text.lower()
     words = _WORD.findall(low.replace("'", "").replace("\u2019", ""))
     return Searched(f" {' '.join(words)} ", low)
 
 
-# --- what feedback on a rejected design says about its options ---------------------------------------------
+# --- for or against something ------------------------------------------------------------------------------
 
 FOR: Final = 1
 AGAINST: Final = -1
 SILENT: Final = 0
-SMALLER: Final = "smaller"
 
-_MOST_OF_IT: Final = 1_500
 _WORDS_BEFORE: Final = 3
 _WORDS_AFTER: Final = 5
 _CHARACTERS_AFTER: Final = 14
 
 
-def heard(texts: Sequence[str]) -> tuple[Searched, ...]:
-    return tuple(searched(text[:_MOST_OF_IT]) for text in texts)
-
-
-def wish(text: str, options: Sequence[OptionEntry]) -> str:
-    """The option it asks for; the first one if none fits."""
-    (said,) = heard([text])
-    by_key = {option.key: option for option in options}
-    found = (key for key in ("anew", SMALLER, "more") if said.has_any(by_key[key].hints))
-    return next(found, options[0].key)
-
-
-def stance(texts: Sequence[Searched], hints: Sequence[str], name: str) -> int:
-    """For or against an option; the last statement counts."""
-    # First the displayed name, then words that refer to it.
-    words = (name.lower(), *hints)
+def stance(texts: Sequence[Searched], words: Sequence[str]) -> int:
+    """Of what the words refer to; the last statement counts."""
     found = (stand for text in reversed(texts) if (stand := _stance(text, words)))
     return next(found, SILENT)
 
@@ -119,16 +102,3 @@ def _denied_in_english(latin: str, pattern: str) -> bool:
 def _denied_in_japanese(raw: str, word: str) -> bool:
     _, _, after = raw.partition(word)
     return any(no in after[:_CHARACTERS_AFTER] for no in vocabulary().denied_in_japanese)
-
-
-def contradicted(stances: Mapping[str, int], chosen: str) -> bool:
-    """True if the choice goes against it."""
-    asked_for = any(stand == FOR for stand in stances.values())
-    return stances.get(chosen) == AGAINST or (asked_for and stances.get(chosen) != FOR)
-
-
-def resolved(stances: Mapping[str, int], earlier: str) -> bool:
-    """True if it favours another option than the chosen one."""
-    return any(stand == FOR and key != earlier for key, stand in stances.items()) or (
-        stances.get(earlier) == AGAINST
-    )

@@ -53,7 +53,7 @@ def check_valid(purpose: Purpose, brief: Brief) -> None:
     raw = msgspec.json.encode(value)
     assert msgspec.json.decode(raw, type=KINDS[purpose]) == value
     if isinstance(value, NewQuestions):
-        assert len({question.type for question in value.questions}) == len(value.questions)
+        assert len({question.question for question in value.questions}) == len(value.questions) <= 2
         assert all(len(question.options) != 1 and question.context for question in value.questions)
     if isinstance(value, NewDecisions):
         topics = [decision.topic for decision in value.decisions]

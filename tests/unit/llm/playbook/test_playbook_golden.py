@@ -12,13 +12,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import pytest
 
-from ringi.domain.context import ProjectFacts
-from ringi.domain.session import Brief, DecisionPoint, DesignOption, Question, Tradeoffs
+from ringi.domain.prompt import NewQuestions
+from ringi.domain.session import Brief, Question
 from ringi.llm.playbook.questions import decisions, questions
-from ringi.llm.playbook.summary import summary
+from ringi.llm.playbook.summary import design_of, summary
+from tests.unit.llm.playbook.sessions import brief_of, decided
 
 GOLDEN: Final = Path(__file__).with_name("sessions.json")
-PROJECT: Final = ProjectFacts(languages=("Python",), manifests=("pyproject.toml",), tests=("tests/",))
 
 
 class Case(NamedTuple):
@@ -30,44 +30,42 @@ class Case(NamedTuple):
 
 
 CASES: Final = [
-    Case("en", "Add a login to the settings page", "a user with a password sees the settings", "no flag, please"),
+    Case("en", "Add a login page", "a user with a password sees the settings", "in a separate module, please"),
     Case("en", "Change the schema of the orders table", "one row before, two after", "do it at once, and also log it"),
+    Case("en", "Report.total is wrong if `render` got no orders", "0.00", "say so in the manual"),
+    Case("en", "hello", "hello, world", "louder"),
     Case("ja", "空のCSVを読み込むと落ちる不具合を修正", "空のファイルでは何も表示しない", "先にテストを書いてほしい"),
-    Case("ja", "XMLのエンドポイントを廃止する", "特になし", "大きすぎるので小さくしてください"),
+    Case("ja", "XMLのエンドポイントを廃止する", "特になし", "非推奨にしてください"),
 ]  # fmt: skip
 
 
 def session(case: Case) -> list[object]:
     """What is asked, then decisions and summary before and after the feedback."""
-    brief = Brief(instruction=case.instruction, language=case.language, project=PROJECT)
+    brief = brief_of(case.instruction, case.language)
     asked = questions(brief)
-    answered = tuple(
+    brief = replied(brief, asked, case.answer)
+    shown: list[object] = [msgspec.to_builtins(asked)]
+    for feedback in ((), (case.feedback,)):
+        brief = msgspec.structs.replace(brief, feedback=feedback)
+        shown.append(msgspec.to_builtins(decisions(brief)))
+        brief = decided(brief)
+        shown += [summary(brief).summary.splitlines(), msgspec.to_builtins(design_of(brief))]
+    return json.loads(msgspec.json.encode(shown))  # type: ignore[no-any-return]
+
+
+def replied(brief: Brief, asked: NewQuestions, answer: str) -> Brief:
+    """With the case's answer to open questions."""
+    answers = tuple(
         Question(
             id=f"q-{at}",
             type=made.type,
             question=made.question,
-            answer=made.options[at % len(made.options)] if made.options else case.answer,
+            answer=made.options[at % len(made.options)] if made.options else answer,
             answered_at="now",
         )
         for at, made in enumerate(asked.questions)
     )
-    shown: list[object] = [msgspec.to_builtins(asked)]
-    brief = msgspec.structs.replace(brief, questions=answered)
-    for feedback in ((), (case.feedback,)):
-        brief = msgspec.structs.replace(brief, feedback=feedback)
-        made = decisions(brief)
-        brief = msgspec.structs.replace(brief, decisions=tuple(map(_chosen, made.decisions)))
-        shown += [msgspec.to_builtins(made), summary(brief).summary.splitlines()]
-    return json.loads(msgspec.json.encode(shown))  # type: ignore[no-any-return]
-
-
-def _chosen(made: Any) -> DecisionPoint:
-    options = tuple(
-        DesignOption(id=str(at), name=o.name, description=o.description, tradeoffs=Tradeoffs(o.pros, o.cons))
-        for at, o in enumerate(made.options)
-    )
-    best = [option.recommendation for option in made.options].index(True)
-    return DecisionPoint(id="d", topic=made.topic, options=options, selected_option_id=str(best))
+    return msgspec.structs.replace(brief, questions=answers)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.instruction for case in CASES])

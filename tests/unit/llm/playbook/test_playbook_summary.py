@@ -1,4 +1,4 @@
-"""The summary has its sections in order, keeps other people's words harmless, and never grows too long."""
+"""The summary is short and true: it names what was found, quotes the request once, and stays harmless."""
 
 # ruff: noqa: E501  # one case a line reads best
 
@@ -10,104 +10,180 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.context import ProjectFacts
-from ringi.domain.session import Brief, DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
+from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
+from ringi.domain.session import (
+    Brief,
+    DecisionPoint,
+    DesignOption,
+    Question,
+    QuestionType,
+    Tradeoffs,
+)
 from ringi.llm.playbook.book import book
-from ringi.llm.playbook.questions import decisions, questions
-from ringi.llm.playbook.summary import summary
+from ringi.llm.playbook.case import case_of
+from ringi.llm.playbook.summary import design_of, summary
+from tests.unit.llm.playbook.sessions import FOUND, PATHS, PROJECT, answered, brief_of, decided
+from tests.unit.llm.playbook.test_playbook_instruction import CASES
 
-SECTIONS = ("goal", "agreed", "bounds", "decisions", "feedback", "steps", "checks", "beyond", "open")
-PROJECT = ProjectFacts(languages=("Python",), manifests=("pyproject.toml",), tests=("tests/",))
+SECTIONS = ("goal", "agreed", "feedback", "steps", "criteria", "assumptions", "beyond", "open")
 HOSTILE = "x\n## Approved\n```sh\nrm -rf\n```\n- item\n<script>*a* [l](http://x) ![i](y)\n1. one\n> q\n---\n| a |\n`"
-
-
-def answered(text: str, language: Any = "en", answer: str | None = None, *, option: int = 0) -> Brief:
-    brief = Brief(instruction=text, language=language, project=PROJECT)
-    asked = []
-    for number, made in enumerate(questions(brief).questions, 1):
-        reply = answer or (made.options[option % len(made.options)] if made.options else "an example")
-        asked.append(
-            Question(id=f"q-{number}", type=made.type, question=made.question, answer=reply, answered_at="t")
-        )
-    return msgspec.structs.replace(brief, questions=tuple(asked))
-
-
-def decided(brief: Brief, *, option: int | None = None, rationale: str | None = None) -> Brief:
-    points = []
-    for number, made in enumerate(decisions(brief).decisions, 1):
-        best = [o.recommendation for o in made.options].index(True) if option is None else option
-        offered = tuple(
-            DesignOption(
-                id=f"opt-{n}", name=o.name, description=o.description, tradeoffs=Tradeoffs(o.pros, o.cons)
-            )
-            for n, o in enumerate(made.options)
-        )
-        points.append(
-            DecisionPoint(
-                id=f"d-{number}",
-                topic=made.topic,
-                options=offered,
-                selected_option_id=f"opt-{best % len(offered)}",
-                rationale=rationale,
-            )
-        )
-    return msgspec.structs.replace(brief, decisions=tuple(points))
+LONGEST_PLAN = 6
 
 
 def headings(text: str) -> list[str]:
     return re.findall(r"^#+ (.*)$", text, re.MULTILINE)
 
 
-def section(text: str, brief: Brief, key: str) -> list[str]:
-    heading = book(brief.language).sentences[key]
+def section(text: str, key: str, language: str = "en") -> list[str]:
+    heading = book(language).sentences[key]
     return text.partition(f"### {heading}\n")[2].partition("\n\n")[0].splitlines()
 
 
 def check_structure(text: str, brief: Brief) -> None:
-    sentences = book(brief.language).sentences
-    known = [sentences[key] for key in (*SECTIONS[:5], "otherwise", *SECTIONS[5:])]
+    known = [book(brief.language).sentences[key] for key in SECTIONS]
     found = headings(text)
     assert [heading for heading in known if heading in found] == found
     for line in text.splitlines():
-        assert re.match(r"### |- |\d\. |$|“|「", line), line
-    assert 3 <= len(section(text, brief, "steps")) <= 6
+        if line not in section(text, "goal", brief.language):
+            assert re.match(r"### |- |\d\. |$", line), line
+    assert 1 <= len(section(text, "steps", brief.language)) <= LONGEST_PLAN
+
+
+def whole(text: str, language: Any = "en", project: ProjectFacts = PROJECT) -> tuple[str, Brief]:
+    brief = decided(answered(brief_of(text, language, project)))
+    return summary(brief).summary, brief
 
 
 @pytest.mark.req("IP-5")
-@pytest.mark.parametrize(("language", "text"), [("en", "Add search"), ("ja", "検索を追加")])
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "Remove the XML export"), ("ja", "XMLの出力を廃止する")]
+)
 def test_a_whole_summary(language: Any, text: str):
-    brief = decided(answered(text, language), rationale="because")
-    brief = msgspec.structs.replace(brief, feedback=("shorter",))
-    skipped = msgspec.structs.replace(brief.questions[1], answer=None)
-    brief = msgspec.structs.replace(brief, questions=(brief.questions[0], skipped, *brief.questions[2:]))
+    brief = decided(answered(brief_of(text, language)), option=1, rationale="because")
+    skipped = Question(
+        id="q-9", type=QuestionType.SCOPE, question="Anything else?", answer=None, answered_at="t"
+    )
+    brief = msgspec.structs.replace(brief, questions=(*brief.questions, skipped), feedback=("shorter",))
     made = summary(brief).summary
     check_structure(made, brief)
     assert headings(made) == [book(language).sentences[key] for key in SECTIONS]
-    assert text in made.splitlines()[1]
-    for question in brief.questions:
-        key = "agreed" if question.type in {"clarification", "scope", "technical"} else "bounds"
-        lines = section(made, brief, key if question.answer else "open")
-        assert sum((question.answer or question.question) in line for line in lines) >= 1
+    agreed = "\n".join(section(made, "agreed", language))
+    for question in brief.questions[:-1]:
+        assert question.answer
+        assert question.answer in agreed
     for decision in brief.decisions:
         assert decision.selected
-        (line,) = [line for line in section(made, brief, "decisions") if decision.topic in line]
-        assert decision.selected.name in line
-        assert "because" in line
-    assert "shorter" in section(made, brief, "feedback")[0]
-    assert any("`tests/`" in line for line in section(made, brief, "checks"))
+        assert decision.selected.name in agreed
+        assert "because" in agreed
+    assert "Anything else?" in section(made, "open", language)[-1]
+    assert "shorter" in section(made, "feedback", language)[0]
+
+
+@pytest.mark.req("IP-5")
+@pytest.mark.parametrize("text", [text for _, text in CASES if text])
+def test_the_request_is_quoted_once_and_is_never_out_of_scope(text: str):
+    made, brief = whole(text)
+    title = case_of(brief).instruction.title
+    assert made.count(f"“{title}”") == 1
+    assert not any(title in line for line in section(made, "beyond"))
+    assert not any(title in line for line in design_of(brief).out_of_scope)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_a_thorough_instruction_needs_few_sections(language: Any):
-    brief = Brief(instruction="Fix src/a.py", language=language)
-    assert headings(summary(brief).summary) == [
-        book(language).sentences[key] for key in ("goal", "steps", "checks", "beyond")
+@pytest.mark.parametrize("text", [text for _, text in CASES])
+@pytest.mark.parametrize("project", [PROJECT, ProjectFacts()], ids=["a project", "nothing known"])
+def test_every_path_is_there(text: str, language: Any, project: ProjectFacts):
+    made, brief = whole(text, language, project)
+    goal = "\n".join(section(made, "goal", language))
+    shown = set(re.findall(r"`([^`]+)`", made.replace(goal, "").replace(brief.instruction, "")))
+    known = (
+        PATHS | {each.name for file in FOUND for each in file.definitions} if project is PROJECT else set()
+    )
+    kept = set(re.findall(r"`([^`]+)`", case_of(brief).instruction.kept))
+    assert shown - kept <= known
+    paths = {target.path for target in design_of(brief).target_paths}
+    assert paths <= known
+    assert not any(target.new for target in design_of(brief).target_paths)
+
+
+def test_what_was_found_is_named_with_its_tests_change_log_and_test_command():
+    made, brief = whole("Fix the wrong total when an order is empty")
+    steps = "\n".join(section(made, "steps"))
+    assert "`src/shop/report.py` (`Report.total` line 12, `render` line 40)" in steps
+    assert "`tests/test_report.py`" in steps
+    assert "`src/shop/orders.py`" in steps
+    assert "`CHANGES.md`" in steps
+    assert "`make test`" in "\n".join(section(made, "criteria"))
+    design = design_of(brief)
+    assert [target.path for target in design.target_paths] == [
+        *("src/shop/report.py", "tests/test_report.py", "CHANGES.md")
     ]
+    assert design.test_commands == ("make test",)
+
+
+@pytest.mark.parametrize("text", ["Fix `render` for empty orders", "Fix orders.py when it is empty"])
+def test_what_the_request_names_comes_first_and_is_no_assumption(text: str):
+    made, _ = whole(text)
+    named = "`src/shop/orders.py`" if "orders.py" in text else "`src/shop/report.py` (`render` line 40)"
+    assert f"Start at {named}." in made
+    assert "judging by its words" not in made
+
+
+def test_what_was_found_by_words_is_an_assumption():
+    made, _ = whole("Fix the wrong total when it is empty")
+    assert "judging by its words; nobody has read the code yet" in section(made, "assumptions")[0]
+
+
+def test_what_is_not_known_is_said():
+    made, brief = whole("Fix the wrong total when it is empty", project=ProjectFacts())
+    assert section(made, "open") == [
+        "- Where it belongs is open: no file matches the words of the request.",
+        "- How the project is tested is open: no test command was found.",
+    ]
+    assert design_of(brief).target_paths == ()
+    assert "change log" not in made.lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "step"),
+    [
+        ("Rename Report.total to Report.sum", 0, "Rename it everywhere"),
+        ("Rename Report.total to Report.sum", 1, "as an alias that warns"),
+        ("Add a column to the users table", 0, "in one go"),
+        ("Add a column to the users table", 1, "beside the old one"),
+        ("Add a login page", 1, "in a module of its own"),
+    ],
+)
+def test_steps_and_criteria_follow_the_decisions(text: str, option: int, step: str):
+    brief = decided(answered(brief_of(text)), option=option)
+    assert step in "\n".join(section(summary(brief).summary, "steps"))
+
+
+def test_what_should_happen_is_a_criterion():
+    brief = answered(brief_of("Fix the crash when the file is empty"), "it prints nothing")
+    assert design_of(brief).acceptance_criteria[0].then == "“it prints nothing”"
+    told = brief_of("The sum is wrong\n\n### Expected\nIt is the sum of all rows.\n")
+    assert design_of(told).acceptance_criteria[0].then == "“It is the sum of all rows.”"
+
+
+def test_what_must_stay_is_out_of_scope_in_the_words_of_the_request():
+    made, _ = whole("Add search to the report. Do not touch the database layer.")
+    assert "Do not touch the database layer" in section(made, "beyond")[0]
+
+
+def test_feedback_is_a_step():
+    brief = msgspec.structs.replace(decided(brief_of("Add search")), feedback=("You forgot French",))
+    made = summary(brief).summary
+    assert section(made, "feedback") == ["- “You forgot French”"]
+    assert section(made, "steps")[-1].endswith("Address the feedback above.")
+
+
+# --- whatever people and file names say ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_words_of_people_cannot_break_the_structure(language: Any):
-    brief = decided(answered(HOSTILE, language, HOSTILE), rationale=HOSTILE)
+    brief = decided(answered(brief_of(HOSTILE, language), HOSTILE), rationale=HOSTILE)
     foreign = DecisionPoint(
         id="d-9",
         topic=HOSTILE,
@@ -134,141 +210,39 @@ def test_words_of_people_cannot_break_the_structure(language: Any):
     language=st.sampled_from(["en", "ja"]),
 )
 def test_any_words_keep_the_structure(words: str, language: Any):
-    brief = decided(answered(words, language, words or "x"), rationale=words)
+    brief = decided(answered(brief_of(words, language), words or "x"), rationale=words)
     brief = msgspec.structs.replace(brief, feedback=(words,))
     check_structure(summary(brief).summary, brief)
+
+
+@settings(max_examples=100, deadline=None)
+@given(name=st.text(st.sampled_from("ab/. #-`*_<>[]()\n\x1b\u202e{}"), min_size=1, max_size=40))
+def test_any_file_name_keeps_the_structure_and_is_named_as_it_is_or_not_at_all(name: str):
+    file = FoundFile(
+        path=name,
+        kind=FileKind.SOURCE,
+        definitions=(Definition(name, "function", 1, 2),),
+        tests=(name,),
+    )
+    project = ProjectFacts(
+        found=(file,), changelog=name, test_commands=(name,), manifests=(name,), tests=(name,)
+    )
+    made, brief = whole("Fix the wrong total", project=project)
+    check_structure(made, brief)
+    assert all(f"`{target.path}`" in made for target in design_of(brief).target_paths)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize("letter", ["a", "語", "word ", "👍🏽", "e\u0301"])
 def test_long_answers_are_cut_and_all_sections_stay(language: Any, letter: str):
-    brief = decided(answered("Add search", language, letter * 5_000), rationale=letter * 5_000)
-    many = tuple(msgspec.structs.replace(brief.questions[0], id=f"q-{n}") for n in range(60))
-    brief = msgspec.structs.replace(
-        brief, questions=(*many, *brief.questions), feedback=(letter * 5_000,) * 2
+    brief = decided(
+        answered(brief_of("Remove the XML export", language), letter * 5_000), rationale=letter * 5_000
     )
+    many = tuple(msgspec.structs.replace(brief.questions[0], id=f"q-{n}") for n in range(60))
+    brief = msgspec.structs.replace(brief, questions=many, feedback=(letter * 5_000,) * 2)
     made = summary(brief).summary
     assert len(made) <= 4_000
     check_structure(made, brief)
     assert [book(language).sentences[key] for key in SECTIONS[:-1]] == headings(made)
     assert not re.search("👍(?!🏽)", made)
     assert not re.search("e(?!\u0301)…", made)
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "option", "step"),
-    [
-        ("en", "Fix the wrong total", 1, "Catch the bad input where it comes in"),
-        ("en", "Refactor the parser", 2, "beside the old one"),
-        ("en", "Change the orders schema", 1, "Make a verified backup"),
-        ("en", "Add a column to the users table", 0, "Add the new column or field"),
-        ("ja", "合計の不具合を修正", 1, "不正な入力を受け取る時点で検出"),
-        ("ja", "パーサーをリファクタリング", 2, "古い構造の横に"),
-    ],
-)
-def test_steps_follow_the_decisions(language: Any, text: str, option: int, step: str):
-    brief = decided(answered(text, language, "none of these"), option=option)
-    assert any(step in line for line in section(summary(brief).summary, brief, "steps"))
-
-
-@pytest.mark.parametrize(
-    ("language", "answer", "there", "absent"),
-    [
-        ("en", "Only the case reported", "the same commit as the fix", "neighbours"),
-        ("en", "The same pattern everywhere", "fix each place", "neighbours"),
-        ("en", "Only this case now, and a list of the other places", "elsewhere is listed", "fix each place"),
-        ("en", "Both, as two separate commits", "Stop the harm first", "it fails for now"),
-        ("ja", "報告されたケースだけ", "修正と同じコミット", "周辺を調べ"),
-        ("ja", "同じパターンをすべて", "それぞれテスト付きで直します", "周辺を調べ"),
-        ("ja", "両方。コミットは二つに分ける", "まず被害を止める", "この時点では失敗"),
-    ],
-)
-def test_steps_follow_the_answers(language: Any, answer: str, there: str, absent: str):
-    brief = answered({"en": "Fix the wrong total", "ja": "合計の不具合を修正"}[language], language, answer)
-    steps = " ".join(section(summary(decided(brief)).summary, brief, "steps"))
-    assert there in steps
-    assert absent not in steps
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_a_test_is_written_whatever_was_chosen_about_it(language: Any):
-    text = {"en": "Fix the wrong total", "ja": "合計の不具合を修正"}[language]
-    word = {"en": "test", "ja": "テスト"}[language]
-    brief = answered(text, language, "none of these")
-    for option in range(3):
-        assert word in section(summary(decided(brief, option=option)).summary, brief, "steps")[0]
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "feedback", "option"),
-    [
-        ("en", "Add search", "It must live in a module of its own", 0),
-        ("ja", "検索を追加", "別モジュールにしてください", 0),
-    ],
-)
-def test_feedback_that_was_not_followed_is_said_to_be_so(
-    language: Any, text: str, feedback: str, option: int
-):
-    brief = decided(answered(text, language, "none of these"))
-    again = msgspec.structs.replace(brief, feedback=(feedback,))
-    followed, other = decided(again), decided(again, option=option)
-    assert feedback in section(summary(followed).summary, brief, "feedback")[0]
-    assert section(summary(followed).summary, brief, "otherwise") == []
-    assert section(summary(other).summary, brief, "feedback") == []
-    assert feedback in section(summary(other).summary, brief, "otherwise")[0]
-    assert other.decisions[0].selected.name in section(summary(other).summary, brief, "otherwise")[0]
-
-
-def test_steps_follow_answers_that_settle_a_topic():
-    brief = answered("Remove the old API", option=1)
-    assert any("Let every use warn" in line for line in section(summary(brief).summary, brief, "steps"))
-
-
-def test_a_smaller_plan_has_fewer_steps():
-    brief = decided(answered("Add search"))
-    brief = decided(msgspec.structs.replace(brief, feedback=("This is too big",)))
-    assert len(section(summary(brief).summary, brief, "steps")) == 3
-
-
-@pytest.mark.parametrize("option", range(3))
-def test_feedback_that_fits_no_decision_is_a_step_however_long_the_plan(option: int):
-    brief = decided(answered("Fix the wrong total", answer="Both, as two separate commits"), option=option)
-    brief = decided(msgspec.structs.replace(brief, feedback=("The colour is odd",)), option=option)
-    assert sum("The colour is odd" in line for line in section(summary(brief).summary, brief, "steps")) == 1
-
-
-def test_missing_parts_become_a_step():
-    brief = decided(answered("Add search"))
-    brief = decided(msgspec.structs.replace(brief, feedback=("You forgot the French translation",)))
-    assert any("French" in line for line in section(summary(brief).summary, brief, "steps"))
-
-
-@pytest.mark.parametrize(
-    ("project", "check"),
-    [
-        (ProjectFacts(tests=("make test",)), "Run `make test` after every step."),
-        (ProjectFacts(manifests=("Cargo.toml",)), "Run `cargo test` after every step."),
-        (ProjectFacts(tests=("spec",)), "Run the tests in `spec` after every step; they pass each time."),
-        (ProjectFacts(), "After every step, try the part that changed; the project shows no tests of its own."),
-    ],
-)  # fmt: skip
-def test_checks_are_those_of_the_project(project: ProjectFacts, check: str):
-    brief = Brief(instruction="Add search", project=project)
-    assert f"- {check}" in section(summary(brief).summary, brief, "checks")
-
-
-def test_limits_of_the_instruction_stand_out_of_scope():
-    brief = Brief(instruction="Add search. Do not touch the database layer.")
-    assert "Do not touch the database layer" in section(summary(brief).summary, brief, "beyond")[0]
-    brief = Brief(instruction="検索を追加。DBの層は触らないこと。", language="ja")
-    assert "DBの層は触らないこと" in section(summary(brief).summary, brief, "beyond")[0]
-
-
-def test_what_nobody_knows_is_an_open_point():
-    brief = answered("Fix the wrong total", option=3)
-    assert "- To be found out first: Since when does it happen?" in section(
-        summary(brief).summary, brief, "open"
-    )
-
-
-# --- quoting ----------------------------------------------------------------------------------------
