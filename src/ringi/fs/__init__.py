@@ -6,7 +6,7 @@ Everything is named by an open folder and one name in it, never by a path, and n
 from ringi.fs.bounded import TooLarge, read_bounded
 from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
 from ringi.fs.checked import read_checked, replace_checked
-from ringi.fs.replace import open_own, publish, replace_file
+from ringi.fs.replace import open_own, publish, replace_file, spare_of
 
 __all__ = [
     "Entry",
@@ -23,4 +23,5 @@ __all__ = [
     "read_checked",
     "replace_checked",
     "replace_file",
+    "spare_of",
 ]

@@ -38,7 +38,7 @@ def publish(at: int, name: str, data: bytes, *, private: bool = False) -> None:
     The old file becomes the spare that the next call writes into: renaming a new file over the old one
     costs 30 times as much on ext4, which then flushes the data at once.
     """
-    spare = f".{name}.spare"
+    spare = spare_of(name)
     descriptor = open_own(at, spare, os.O_WRONLY)
     try:
         if private:
@@ -56,6 +56,10 @@ def publish(at: int, name: str, data: bytes, *, private: bool = False) -> None:
         if error.errno not in {errno.ENOENT, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}:
             raise
         os.rename(spare, name, src_dir_fd=at, dst_dir_fd=at)
+
+
+def spare_of(name: str) -> str:
+    return f".{name}.spare"
 
 
 def open_own(at: int, name: str, access: int) -> int:

@@ -2,13 +2,13 @@
 
 import contextlib
 import errno
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.domain.codec import digest
 from ringi.errors import InTheWay
-from ringi.fs import OsFileSystem, opened, publish
+from ringi.fs import OsFileSystem, opened, publish, spare_of
 from ringi.text import Text
 
 AGENT_FOLDER: Final = ".agent"
@@ -74,6 +74,23 @@ class AgentFolder:
         """Without the hidden spares of the writer; empty if there is no such folder."""
         with self._existing(folder) as at:
             return [] if at is None else [name for name in self._fs.names(at) if not name.startswith(".")]
+
+    def those_there(self, folder: Folder, expected: Callable[[], Expected]) -> Expected:
+        """What is expected of files that may be missing."""
+        there = self.names(folder)
+        return {name: data for name, data in expected().items() if name in there} if there else {}
+
+    def drop(self, folder: Folder, names: Collection[str]) -> None:
+        """Removes files of ours, and the folder unless somebody put something else there."""
+        with self._existing(folder) as at:
+            if at is None:
+                return
+            for name in {*self._fs.names(at)} & {*names, *map(spare_of, names)}:
+                with contextlib.suppress(OSError):
+                    self._fs.remove(at, name)
+        with self._existing(folder[:-1]) as above, contextlib.suppress(OSError):
+            if above is not None:
+                self._fs.remove_folder(above, folder[-1])
 
     @contextlib.contextmanager
     def _existing(self, folder: Folder) -> Iterator[int | None]:

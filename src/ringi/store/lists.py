@@ -44,7 +44,7 @@ COUNT_PLANS: Final = "SELECT COALESCE(MAX(number), 0) FROM plans"
 _ID_OF_NUMBER: Final = "SELECT id FROM plans WHERE number = ?"
 _IDS_FROM: Final = "SELECT id FROM plans WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
 _REVISION: Final = "SELECT revision FROM plans WHERE id = ?"
-_ALL_IDS: Final = "SELECT id FROM plans ORDER BY number"
+_IDS_AFTER: Final = "SELECT id FROM plans WHERE number > ? ORDER BY number"
 UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
 _ANY_UNFINISHED: Final = (
     "SELECT 1 FROM executions WHERE result IS NULL UNION ALL SELECT 1 FROM meta WHERE key = 'checking'"
@@ -243,8 +243,10 @@ class PlanReader(Reader):
         found = self._select(_REVISION, plan_id)
         return int(str(found[0][0])) if found else 0
 
-    def plan_ids(self) -> list[str]:
-        return [str(row[0]) for row in self._select(_ALL_IDS)]
+    def plan_ids(self, newest: int | None = None) -> list[str]:
+        """In the order they were made; only so many of the newest if a number is given."""
+        before = 0 if newest is None else self.count() - newest
+        return [str(row[0]) for row in self._select(_IDS_AFTER, before)]
 
     def any_unfinished(self) -> bool:
         return bool(self._select(_ANY_UNFINISHED))

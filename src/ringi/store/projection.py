@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ from ringi.domain.plan import PlanDocument, PlanPage, change_plan_of
 from ringi.domain.subject import SESSION_PREFIX, Subject, SubjectKind
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, publish
+from ringi.ports import StoredPlan
 from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place, Sha256
 from ringi.store.events import Changed
 from ringi.store.ledger import LedgerReader
@@ -27,6 +28,7 @@ PLANS: Final = (AGENT_FOLDER, "logs", "plans")
 IDENTITY: Final = (AGENT_FOLDER, "workspace.json")
 RECENT: Final = 100
 PAGE_SIZE: Final = 100
+_PLAN: Final = "plan.json"
 _EVENTS: Final = "events.jsonl"
 _INDEX: Final = "index.json"
 _PREVIEW: Final = "preview"
@@ -40,6 +42,8 @@ _MARK_LENGTH: Final = 20
 _TAIL: Final = 65536
 _Diffs = Mapping[str, Mapping[str, bytes]]
 """By plan and file name."""
+_AT_ONCE: Final = 200
+"""Plans whose files are removed after one commit: an earlier version kept those of all."""
 _MOMENT_SEC: Final = 0.1
 _WAIT_SEC: Final = 10.0
 """Far longer than writing takes; a process that holds it longer was suspended."""
@@ -48,9 +52,10 @@ _WAIT_SEC: Final = 10.0
 class _Comparison:
     """What should be in `.agent/`, and what is there."""
 
-    def __init__(self, agent: AgentFolder, sessions: SessionFiles) -> None:
+    def __init__(self, agent: AgentFolder, sessions: SessionFiles, most: int) -> None:
         self._agent = agent
         self._sessions = sessions
+        self._most = most
 
     def foreign(self, ledger: LedgerReader) -> list[str]:
         """Plans and sessions in `.agent/` that the ledger does not know, as paths below the workspace."""
@@ -62,13 +67,21 @@ class _Comparison:
         found = ["/".join((*PLANS, name)) for name in plans if ids and name not in known]
         return sorted(found) + self._sessions.foreign(ledger, sessions)
 
+    def older(self, ledger: LedgerReader) -> Iterator[str]:
+        """Plans that have files and are too old for them."""
+        there = {*self._agent.names(PLANS)} - {_INDEX, _HISTORY}
+        if len(there) > self._most:
+            older = there.difference(ledger.plan_ids(self._most))
+            yield from (name for name in older if ledger.revision(name))
+
     def differing(
         self, ledger: LedgerReader, subject_id: str, among: Collection[Folder] = ()
     ) -> Iterator[tuple[Folder, str]]:
         if subject_id.startswith(SESSION_PREFIX):
-            places = self._sessions.places_of(ledger, subject_id)
+            places = self._sessions.places(ledger, subject_id)
         elif subject_id:
-            places = self._places_of(ledger, subject_id)
+            older = subject_id not in ledger.plan_ids(self._most)
+            places = self._places_of(ledger, subject_id, older=older)
         else:
             places = chain(self._plan_places(ledger), self._sessions.places(ledger))
         for folder, expected in places:
@@ -76,16 +89,19 @@ class _Comparison:
                 yield from ((folder, name) for name in self._agent.differing(folder, expected()))
 
     def _plan_places(self, ledger: LedgerReader) -> Iterator[Place]:
+        newest, there = {*ledger.plan_ids(self._most)}, {*self._agent.names(PLANS)}
         for plan_id in ledger.plan_ids():
-            yield from self._places_of(ledger, plan_id)
+            if plan_id in newest or plan_id in there:
+                yield from self._places_of(ledger, plan_id, older=plan_id not in newest)
         if count := ledger.count():
             yield PLANS, lambda: {_INDEX: _index(ledger)}
             pages = range(1, _page_of(count - RECENT) + 1)
             yield (*PLANS, _HISTORY), lambda: {_page_name(page): _page(ledger, page) for page in pages}
 
-    def _places_of(self, ledger: LedgerReader, plan_id: str) -> Iterator[Place]:
+    def _places_of(self, ledger: LedgerReader, plan_id: str, *, older: bool) -> Iterator[Place]:
         folder = (*PLANS, plan_id)
-        yield folder, partial(_expected, ledger, plan_id)
+        expected = partial(_expected, ledger, plan_id)
+        yield folder, partial(self._agent.those_there, folder, expected) if older else expected
         yield (*folder, _PREVIEW), partial(self.previews, ledger, plan_id)
 
     def previews(self, ledger: LedgerReader, plan_id: str) -> Expected:
@@ -98,13 +114,15 @@ class _Comparison:
 
 
 class Projection:
-    def __init__(self, root: Path, lock: Path) -> None:
+    def __init__(self, root: Path, lock: Path, most: int) -> None:
+        """Of the newest plans, and of the newest sessions, at most so many are written out."""
         self._root = root
         self._lock = lock
+        self._most = most
         self._fs = OsFileSystem()
         self._agent = AgentFolder(root)
-        self._sessions = SessionFiles(self._agent)
-        self._comparison = _Comparison(self._agent, self._sessions)
+        self._sessions = SessionFiles(self._agent, most)
+        self._comparison = _Comparison(self._agent, self._sessions, most)
         self._identity_written = False
         self.problem: RingiError | None = None
         """The last write error; the ledger has everything all the same."""
@@ -144,14 +162,26 @@ class Projection:
     def _write_changed(self, ledger: LedgerReader, plans: int, changed: Changed, missed: set[str]) -> None:
         for plan_id, stored in changed.plans.items():
             newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
-            self._write_plan(ledger, plans, newest.document, changed.diffs.get(plan_id))
+            if self._shows(ledger, newest):
+                self._write_plan(ledger, plans, newest.document, changed.diffs.get(plan_id))
             self._write_pages(ledger, plans, stored.number, new=plan_id in changed.new)
-        self._write_index(ledger, plans)
+        publish(plans, _INDEX, _index(ledger))
         for plan_id in missed:
             found = ledger.plan(plan_id)
-            self._write_plan(ledger, plans, found.document, None)
-            self._drop_altered_previews(ledger, plan_id)  # of an earlier version of the plan
+            if self._shows(ledger, found):
+                self._write_plan(ledger, plans, found.document, None)
+                self._drop_altered_previews(ledger, plan_id)  # of an earlier version of the plan
             self._write_pages(ledger, plans, found.number, new=True)
+        if changed.new or missed:
+            for plan_id in islice(self._comparison.older(ledger), _AT_ONCE):
+                _drop(self._agent, plan_id)
+
+    def _shows(self, ledger: LedgerReader, plan: StoredPlan) -> bool:
+        """Whether the plan is new enough to have files; an older one loses them."""
+        if plan.number > ledger.count() - self._most:
+            return True
+        _drop(self._agent, plan.document.plan.id)
+        return False
 
     def rebuild(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         try:
@@ -183,7 +213,9 @@ class Projection:
     def _write_all(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
         self._write_identity(ledger)
         with self._agent.folder(*PLANS) as plans:
-            for plan_id in ledger.plan_ids():
+            for plan_id in self._comparison.older(ledger):
+                _drop(self._agent, plan_id)
+            for plan_id in ledger.plan_ids(self._most):
                 stored = ledger.plan(plan_id)
                 with self._agent.subfolder(plans, plan_id) as folder, contextlib.suppress(FileNotFoundError):
                     self._fs.remove(folder, _EVENTS)
@@ -191,7 +223,7 @@ class Projection:
                 self._drop_altered_previews(ledger, plan_id)
             for page in range(1, _page_of(ledger.count() - RECENT) + 1):
                 self._write_page(ledger, plans, page)
-            self._write_index(ledger, plans)
+            publish(plans, _INDEX, _index(ledger))
 
     def _write_plan(
         self, ledger: LedgerReader, plans: int, document: PlanDocument, diffs: Mapping[str, bytes] | None
@@ -241,9 +273,6 @@ class Projection:
             if self._agent.differing((AGENT_FOLDER,), {IDENTITY[-1]: expected}):
                 publish(folder, IDENTITY[-1], expected)
             self._identity_written = True
-
-    def _write_index(self, ledger: LedgerReader, plans: int) -> None:
-        publish(plans, _INDEX, _index(ledger))
 
     def _write_pages(self, ledger: LedgerReader, plans: int, number: int, *, new: bool) -> None:
         """The plan's own page once it is no longer among the newest; a new plan pushes another one out."""
@@ -317,7 +346,7 @@ class Later:
 
 def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes]:
     plan_id = document.plan.id
-    files = {"plan.json": codec.pretty(document)}
+    files = {_PLAN: codec.pretty(document)}
     if change := change_plan_of(document):
         files["change-plan.json"] = codec.pretty(change)
     if document.approval:
@@ -335,6 +364,13 @@ def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes
 def _expected(ledger: LedgerReader, plan_id: str) -> Expected:
     files = _plan_files(ledger, ledger.plan(plan_id).document)
     return {**dict.fromkeys(sorted(_SOMETIMES)), **files, _EVENTS: _event_lines(ledger, plan_id, after=0)}
+
+
+def _drop(agent: AgentFolder, plan_id: str) -> None:
+    folder = (*PLANS, plan_id)
+    preview = (*folder, _PREVIEW)
+    agent.drop(preview, agent.names(preview))
+    agent.drop(folder, {_PLAN, _EVENTS, *_SOMETIMES})
 
 
 def _index(ledger: LedgerReader) -> bytes:

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -11,20 +11,23 @@ from ringi.domain.session import PlanningSession, SessionStatus
 from ringi.domain.subject import Subject, SubjectKind
 from ringi.fs import OsFileSystem, open_own, publish
 from ringi.ports import StoredSession
-from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Place
+from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.store.ledger import LedgerReader
 from ringi.store.sessions import LOG_PHASES
 
 SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")
 LOGS: Final = (AGENT_FOLDER, "logs")
+_JSON: Final = ".json"
 _LINE_END: Final = b"\n"
 
 
 class SessionFiles:
     """Each save rewrites the session; its logs only grow, and may be long."""
 
-    def __init__(self, agent: AgentFolder) -> None:
+    def __init__(self, agent: AgentFolder, most: int) -> None:
+        """At most so many of the newest are written out."""
         self._agent = agent
+        self._most = most
         self._fs = OsFileSystem()
 
     def show(
@@ -36,17 +39,32 @@ class SessionFiles:
             return
         with self._agent.folder(*SESSIONS) as folder:
             names = {name for name in self._fs.names(folder) if not name.startswith(".")}
-        ids = ledger.session_ids() if not names else [*changed, *missed]
-        for session_id in ids:
+        newest, older = self._parted(ledger)
+        for session_id in newest if not names else newest & {*changed, *missed}:
             stored = changed.get(session_id)
             if stored is None or ledger.session_revision(session_id) != stored.revision:
                 stored = ledger.session(session_id)
             # First the logs, which the session names.
             self._append_logs(ledger, session_id)
             self._write(stored.session)
+        self._drop(older)
+
+    def _parted(self, ledger: LedgerReader) -> tuple[set[str], set[str]]:
+        """The newest, and those too old to have files."""
+        ids = ledger.session_ids()
+        border = max(0, len(ids) - self._most)
+        return {*ids[border:]}, {*ids[:border]}
+
+    def _drop(self, older: Collection[str]) -> None:
+        for name in self.names() if older else ():
+            if (session_id := name.removesuffix(_JSON)) in older:
+                self._agent.drop((*LOGS, session_id), [*map(log_name, LOG_PHASES)])
+                self._agent.drop(SESSIONS, [name])
 
     def write_all(self, ledger: LedgerReader) -> None:
-        for session_id in ledger.session_ids():
+        newest, older = self._parted(ledger)
+        self._drop(older)
+        for session_id in newest:
             self._write(ledger.session(session_id).session)
             logs = _logs(ledger, session_id)
             if not logs and not self._agent.differing((*LOGS, session_id), _expected(logs)):
@@ -60,13 +78,19 @@ class SessionFiles:
                         with contextlib.suppress(FileNotFoundError):
                             self._fs.remove(folder, name)
 
-    def places(self, ledger: LedgerReader) -> Iterator[Place]:
-        for session_id in ledger.session_ids():
-            yield from self.places_of(ledger, session_id)
-
-    def places_of(self, ledger: LedgerReader, session_id: str) -> Iterator[Place]:
-        yield SESSIONS, partial(_session_file, ledger, session_id)
-        yield (*LOGS, session_id), partial(_log_files, ledger, session_id)
+    def places(self, ledger: LedgerReader, only: str = "") -> Iterator[Place]:
+        newest, older = self._parted(ledger)
+        there = {name.removesuffix(_JSON) for name in (*self.names(), *self._agent.names(LOGS))}
+        for session_id in [only] if only else sorted(newest | (older & there)):
+            expected: dict[Folder, Callable[[], Expected]] = {
+                SESSIONS: partial(_session_file, ledger, session_id),
+                (*LOGS, session_id): partial(_log_files, ledger, session_id),
+            }
+            for folder, files in expected.items():
+                yield (
+                    folder,
+                    partial(self._agent.those_there, folder, files) if session_id in older else files,
+                )
 
     def names(self) -> list[str]:
         return self._agent.names(SESSIONS)
@@ -91,7 +115,7 @@ class SessionFiles:
 
 
 def file_name(session_id: str) -> str:
-    return f"{session_id}.json"
+    return session_id + _JSON
 
 
 def log_name(phase: SessionStatus) -> str:

@@ -13,6 +13,7 @@ from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy, empty
 from ringi.workspace.copy_run import SCRATCH
 
+MEGABYTE: Final = 1_000_000
 _BLOCK: Final = 512
 """The unit of st_blocks, whatever the file system."""
 
@@ -51,7 +52,7 @@ def _kept(workspace: OpenWorkspace, copy: WorkCopy) -> Kept | None:
     if not copy.record.taken or copy.is_running:
         return None
     now = datetime.fromisoformat(workspace.clock.now())
-    most = timedelta(days=workspace.settings.beside.keep_days)
+    most = timedelta(days=workspace.settings.beside.copies_days)
     age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
     too_old = age >= most
     if copy.record.emptied and not too_old:
@@ -89,6 +90,41 @@ def remove_settled(workspace: OpenWorkspace) -> list[Text]:
                 copy.remove()
                 told += [_gone(one)] if one.too_old and not copy.record.emptied else []
     return told
+
+
+def make_room(workspace: OpenWorkspace) -> list[Text]:
+    """Removes copies, the oldest first, until the others fit into `keep.copies_mb`; returns what to tell.
+
+    Leaves the newest, and work that no plan could hold.
+    """
+    told = []
+    for one in too_much(workspace):
+        ended = _ended(one)
+        with suppress(RingiError), one.copy.claimed():  # in use, or cannot be deleted: try again next time
+            again = _kept(workspace, one.copy)
+            if again and _ended(again) == ended:  # nobody resumed it meanwhile
+                one.copy.remove()
+                told.append(_gone(one))
+    return told
+
+
+def too_much(workspace: OpenWorkspace) -> list[Kept]:
+    """The copies for which there is no room."""
+    found = sorted(kept(workspace), key=_ended, reverse=True)
+    if len(found) < 2:  # noqa: PLR2004  # the newest always has room
+        return []
+    room, crowded = workspace.settings.beside.copies_mb * MEGABYTE, []
+    for one in found:
+        size = size_of(one.copy.folder)
+        if size > room and one is not found[0] and not one.copy.record.left_out:
+            crowded.append(one)
+        else:
+            room -= size
+    return crowded
+
+
+def _ended(one: Kept) -> str:
+    return one.copy.record.ended_at or one.copy.record.created_at
 
 
 def _can_continue(one: Kept) -> bool:

@@ -15,7 +15,15 @@ from ringi.ports import LedgerFiles
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
 from ringi.text import Text
-from ringi.usecases.agent_copies import abandoned, kept, remove_settled, size_of
+from ringi.usecases.agent_copies import (
+    MEGABYTE,
+    abandoned,
+    kept,
+    make_room,
+    remove_settled,
+    size_of,
+    too_much,
+)
 from ringi.usecases.restore import restore_plans, restore_sessions
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
@@ -93,7 +101,7 @@ class Doctor:
             if workspace.upkeep.differences():
                 workspace.upkeep.write_anew()
                 yield _fixed(Text("the files in .agent were rebuilt"))
-            yield from map(_fixed, remove_settled(workspace))
+            yield from map(_fixed, (*remove_settled(workspace), *make_room(workspace)))
             for copy in abandoned(workspace):
                 try:
                     yield _fixed(take_copy(workspace, copy))
@@ -247,10 +255,18 @@ def _copies(workspace: OpenWorkspace) -> Iterator[Finding]:
         else:
             text = Text("the agent can resume {plan} in {path} ({days} days, {size} MB)", **facts)
             yield Finding(Mark.GOOD, text)
+    if crowded := len(too_much(workspace)):
+        most = workspace.settings.beside.copies_mb
+        text = Text(
+            "copies take more than {most} MB (keep.copies_mb): {count} of them will go",
+            most=most,
+            count=crowded,
+        )
+        yield Finding(Mark.NOTE, text, REPAIR)
 
 
 def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:.1f}"
+    return f"{size / MEGABYTE:.1f}"
 
 
 def _person(workspace: OpenWorkspace) -> Iterator[Finding]:

@@ -36,7 +36,11 @@ _CONFIG: Final = """\
 #   checks: ["make test"]       # run in the copy when the agent has ended [trust]
 #   sandbox: required           # run no agent without a sandbox
 #   writable: ["~/.cache/pip"]  # what the agent may write to besides its copy [trust]
-#   keep_days: 14               # how long to keep the copy of an open plan for ringi with --resume
+# keep:
+#   replaced_days: 30           # how long to keep the bytes that plans replaced, for ringi undo
+#   copies_days: 14             # how long to keep the copy of an open plan, for ringi with --resume
+#   copies_mb: 10000            # how much room copies may take
+#   projections: 1000           # how many of the newest plans have files in .agent
 # logs:
 #   mask: ["EMP-[0-9]+"]        # more secrets to remove from logs [trust]
 # notify:

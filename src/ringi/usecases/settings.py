@@ -13,8 +13,10 @@ class BesideSettings(NamedTuple):
     """off, auto or required."""
     writable: tuple[str, ...]
     """Folders outside the copy that the agent may write to in its sandbox."""
-    keep_days: int
+    copies_days: int
     """How long to keep the copy of an open plan."""
+    copies_mb: int
+    """How much room copies may take."""
 
 
 class DiagnosticCommand(NamedTuple):

@@ -76,7 +76,7 @@ def assemble(
     loaded = load(places.root, environment)
     config, clock = loaded.config, clock or SystemClock()
     private_folder(places.state)
-    projection = Projection(places.root, places.state / "projection.lock")
+    projection = Projection(places.root, places.state / "projection.lock", config.keep.projections)
     later = Later(projection, places.state, config.lock.wait_sec)
 
     def after_commit(ledger: Ledger, changed: Changed) -> None:
@@ -261,14 +261,15 @@ def rules_of(config: Config) -> Rules:
 
 
 def settings_of(loaded: Loaded) -> Settings:
-    beside, diagnostics = loaded.config.beside, loaded.config.diagnostics
+    beside, diagnostics, keep = loaded.config.beside, loaded.config.diagnostics, loaded.config.keep
     return Settings(
         beside=BesideSettings(
             carry=beside.carry,
             checks=beside.checks,
             sandbox=beside.sandbox,
             writable=beside.writable,
-            keep_days=beside.keep_days,
+            copies_days=keep.copies_days,
+            copies_mb=keep.copies_mb,
         ),
         diagnostics=DiagnosticSettings(
             commands=_diagnostics(loaded), format=diagnostics.format, timeout_sec=diagnostics.timeout_sec

@@ -193,7 +193,16 @@ class Diagnostics(Section, frozen=True):
 
 
 class Keep(Section, frozen=True):
+    """What is removed in time. The ledger keeps every plan, approval and event."""
+
     replaced_days: Annotated[int, Rule(Guard.LARGER, most=_CENTURY_DAYS)] = 30
+    """Replaced bytes, which an undo needs."""
+    copies_days: Annotated[int, Rule(most=_CENTURY_DAYS)] = 14
+    """The copy of an open plan, for `ringi with --resume`."""
+    copies_mb: Annotated[int, Rule()] = 10_000
+    """All copies of a workspace."""
+    projections: Annotated[int, Rule()] = 1_000
+    """So many of the newest plans, and of the newest sessions, have files in `.agent/`."""
 
 
 class Beside(Section, frozen=True):
@@ -202,8 +211,6 @@ class Beside(Section, frozen=True):
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
     writable: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_PLACE)] = ()
     """Folders outside the copy that the agent may write to in its sandbox, such as package caches."""
-    keep_days: Annotated[int, Rule(most=_CENTURY_DAYS)] = 14
-    """How long to keep the copy of an open plan for `ringi with --resume`."""
 
 
 class Notify(Section, frozen=True):

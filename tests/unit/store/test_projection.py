@@ -20,6 +20,7 @@ from ringi.domain.plan import PlanDocument, PlanIndex, PlanPage, PlanStatus
 from ringi.errors import StorageFailed
 from ringi.plans.tool import PlanTool
 from ringi.store.ledger import Ledger
+from ringi.usecases.verify import verify_plan
 from tests.helpers import (
     approve,
     approved,
@@ -151,6 +152,83 @@ def test_the_index_has_the_newest_and_pages_the_rest(ws, root: Path):
     ws.upkeep._projection.rebuild(ledger_of(ws))
     assert listed() == ids[::-1]
     assert differences(ws) == []
+
+
+def plans_with_files(ws: Workspace) -> set[str]:
+    folder = ws.places.root / ".agent" / "logs" / "plans"
+    return {path.name for path in folder.iterdir() if path.name[0] != "."} - {"index.json", "history"}
+
+
+def inodes(ws: Workspace) -> int:
+    return sum(1 for _ in (ws.places.root / ".agent" / "logs" / "plans").rglob("*"))
+
+
+def carried_out(ws: Workspace, number: int) -> str:
+    plan_id = approved(ws, write(f"f{number % 3}.txt", f"{number}\n"))
+    ws.plan.execute(plan_id)
+    return plan_id
+
+
+@pytest.mark.req("PT-10")
+def test_only_the_newest_have_files(tmp_path: Path):
+    with open_scratch(tmp_path, RINGI_KEEP_PROJECTIONS="5") as ws:
+        ids = [carried_out(ws, number) for number in range(8)]
+        before = inodes(ws)
+        ids += [carried_out(ws, number) for number in range(8, 30)]
+        assert inodes(ws) == before
+        assert plans_with_files(ws) == set(ids[-5:])
+        assert_whole(ws)
+        assert all(verify_plan(ws, plan_id).proven for plan_id in ids)
+        waiting = [ws.plan.propose(f"Plan {number}") for number in range(6)]
+        ws.plan.mark_pending(waiting[0], True)
+        assert plans_with_files(ws) == set(waiting[-5:])
+        assert ws.plan.get_state(waiting[0]).status is PlanStatus.PENDING_REVIEW
+        assert_whole(ws)
+        shutil.rmtree(ws.places.root / ".agent" / "logs")
+        ws.upkeep.write_anew()
+        assert plans_with_files(ws) == set(waiting[-5:])
+
+
+@pytest.mark.req("PT-10")
+def test_what_an_earlier_version_left_goes(tmp_path: Path):
+    with open_scratch(tmp_path) as ws:
+        ids = [carried_out(ws, number) for number in range(6)]
+        folder = ws.places.root / ".agent" / "logs" / "plans"
+        (folder / ids[0] / "note.txt").write_text("mine")
+        (folder / "foreign").mkdir()
+    with open_scratch(tmp_path, RINGI_KEEP_PROJECTIONS="3") as ws:
+        assert differences(ws) == []
+        (folder / ids[1] / "approval.json").write_text("{}")
+        (folder / ids[2] / "preview" / "s1-f2.txt.diff").write_text("forged")
+        assert differences(ws) == [
+            f".agent/logs/plans/{ids[1]}/approval.json",
+            f".agent/logs/plans/{ids[2]}/preview/s1-f2.txt.diff",
+        ]
+        assert verify_plan(ws, ids[1]).forged == (f".agent/logs/plans/{ids[1]}/approval.json",)
+        ids.append(ws.plan.propose("One more"))
+        assert plans_with_files(ws) == {*ids[-3:], ids[0], "foreign"}
+        assert shown(folder / ids[0]) == {"note.txt"}, "what is not ours stays"
+        assert_whole(ws)
+    with open_scratch(tmp_path, RINGI_KEEP_PROJECTIONS="0") as ws:
+        ws.upkeep.write_anew()
+        assert plans_with_files(ws) == {ids[0], "foreign"}
+        assert_whole(ws)
+    with open_scratch(tmp_path) as ws:
+        assert len(differences(ws)) > len(ids), "more are wanted again"
+        ws.upkeep.write_anew()
+        assert plans_with_files(ws) == {*ids, "foreign"}
+        assert_whole(ws)
+
+
+@pytest.mark.req("PT-10")
+def test_a_dead_process_pushed_somebody_out(tmp_path: Path):
+    with open_scratch(tmp_path, RINGI_KEEP_PROJECTIONS="3") as ws:
+        ids = [ws.plan.propose(f"Plan {number}") for number in range(3)]
+        with dying(ws) as tool:
+            ids += [tool.propose(f"More {number}") for number in range(2)]
+        ws.plan.mark_pending(ids[2], True)
+        assert plans_with_files(ws) == set(ids[-3:])
+        assert_whole(ws)
 
 
 @pytest.mark.req("PT-10")

@@ -73,6 +73,31 @@ def test_the_layout(ws, agent: Path):
 
 
 @pytest.mark.req("IP-17")
+def test_only_the_newest_have_files(tmp_path: Path):
+    with open_scratch(tmp_path) as ws:
+        agent, ledger = ws.places.root / ".agent", ledger_of(ws)
+        stored = [added(ledger, number) for number in range(1, 6)]
+        stored = [saved(ledger, one, log("discovery", "one\n")) for one in stored]
+        (agent / "logs" / ONE / "note.txt").write_text("mine")
+    with open_scratch(tmp_path, RINGI_KEEP_PROJECTIONS="2") as ws:
+        ledger = ledger_of(ws)
+        assert differences(ws) == []
+        (agent / "logs" / id_of(2) / "discovery.log").write_text("forged")
+        assert differences(ws) == [f".agent/logs/{id_of(2)}/discovery.log"]
+        saved(ledger, stored[2], log("discovery", "two\n"))
+        newest = {f"planning-sessions/{id_of(number)}.json" for number in (4, 5)}
+        logs = {f"logs/{id_of(number)}/discovery.log" for number in (4, 5)}
+        assert shown(agent) == {*newest, *logs, f"logs/{ONE}/note.txt"}
+        assert differences(ws) == []
+        shutil.rmtree(agent / "planning-sessions")
+        added(ledger, 6)
+        assert len(shown(agent / "planning-sessions")) == 2
+        ws.upkeep.write_anew()
+        assert differences(ws) == []
+        assert ledger.session(ONE).session.session_id == ONE
+
+
+@pytest.mark.req("IP-17")
 def test_a_long_log_grows_and_is_not_written_again(ws, agent: Path):
     ledger = ledger_of(ws)
     stored = added(ledger, 1, log("discovery", "x" * 1_000_000))

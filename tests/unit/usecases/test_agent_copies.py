@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.store.ledger import Ledger
 from ringi.usecases import beside
-from ringi.usecases.agent_copies import abandoned, kept, of_agents, remove_settled, size_of
+from ringi.usecases.agent_copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
 from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.difference_plan import Taken
-from ringi.usecases.doctor import Mark
+from ringi.usecases.doctor import REPAIR, Mark
 from ringi.usecases.resume import find_copy, resume_in
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import SCRATCH
@@ -323,6 +324,42 @@ def test_what_somebody_went_on_with_meanwhile_stays(workspace: Workspace) -> Non
     assert remove_settled(workspace) == []
     assert copy.tree.is_dir()
     assert not kept(workspace)[0].settled
+
+
+def times(workspace: Workspace, *days: int) -> list[str]:
+    now = datetime.fromisoformat(workspace.clock.now())
+    return [(now - timedelta(days=ago)).isoformat() for ago in days]
+
+
+def test_copies_take_no_more_than_their_room(repo: Path, tmp_path: Path) -> None:
+    environment = environment_of(tmp_path, RINGI_KEEP_COPIES_MB="5")
+    with open_workspace(repo, environment=environment, person=Person()) as workspace:
+        copies = [worked(workspace, new=name) for name in "abcd"]
+        (copies[0].tree / "link").symlink_to("new")
+        for copy, ended in zip(copies, times(workspace, 4, 3, 2, 1), strict=True):
+            taken(workspace, copy)
+            (copy.tree / "large").write_bytes(os.urandom(2_000_000))
+            copy.note(ended_at=ended)
+        found = [str(one.text) for one in doctor_of(repo, environment).examine() if one.mend == REPAIR]
+        assert found == ["copies take more than 5 MB (keep.copies_mb): 1 of them will go"]
+        with copies[1].claimed():
+            assert make_room(workspace) == [], "somebody is about to use it"
+        (told,) = make_room(workspace)
+        assert "A copy from 3 days ago was removed (p2)" in str(told)
+        assert {copy.id for copy in of_agents(workspace)} == {copies[n].id for n in (0, 2, 3)}
+        assert make_room(workspace) == [], "work that no plan holds stays, and so do two that fit"
+
+
+def test_the_newest_copy_always_has_room(repo: Path, tmp_path: Path) -> None:
+    environment = environment_of(tmp_path, RINGI_KEEP_COPIES_MB="0")
+    with open_workspace(repo, environment=environment, person=Person()) as workspace:
+        old, running, cut_off, newest = (worked(workspace, new=name) for name in "abcd")
+        for copy, ended in ((old, times(workspace, 1)[0]), (newest, workspace.clock.now())):
+            taken(workspace, copy)
+            copy.note(ended_at=ended)
+        running.note(supervisor=Supervisor.this_process(), command=("agent",))
+        make_room(workspace)
+        assert {copy.id for copy in of_agents(workspace)} == {running.id, cut_off.id, newest.id}
 
 
 def test_the_true_size_of_a_folder(tmp_path: Path):

@@ -25,7 +25,7 @@ from ringi.process.program import from_here, in_copy, program_of
 from ringi.process.terminal import Ended, somebody_types
 from ringi.text import Text
 from ringi.usecases import beside
-from ringi.usecases.agent_copies import abandoned, plan_of, remove_settled
+from ringi.usecases.agent_copies import abandoned, make_room, plan_of, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, writable_places
 from ringi.usecases.agent_state import Replaced
 from ringi.usecases.difference_plan import Taken
@@ -83,7 +83,7 @@ def with_(
     settings = app.workspace.settings.beside
     session = _Session(app, agent_sandbox(app.workspace), commit=commit, title=title.strip())
     if resume is None:
-        for told in remove_settled(app.workspace):
+        for told in (*remove_settled(app.workspace), *make_room(app.workspace)):
             app.ui.line(told, style="dim")
         _tell_abandoned(app.ui, abandoned(app.workspace))
         code = session.start(command, (*settings.carry, *carry), (*settings.checks, *checks))
