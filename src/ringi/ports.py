@@ -231,11 +231,11 @@ class CodeContext(Protocol):
     def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
         """At most so many tokens of text, and files; None stands for the configured number."""
 
-    def read(self, paths: Sequence[str], tokens: int) -> str:
+    def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         """These files as far as they may be sent, masked, within the budget; says which there are not."""
 
     def has(self, path: str) -> bool:
-        """Whether the snapshot has this file or folder."""
+        """Whether the snapshot that was read last has this file or folder."""
 
 
 class NewEvent(NamedTuple):

@@ -88,7 +88,7 @@ class NoCode:
         del request, tokens, limit
         return Gathered(Context((), 0, ""), ProjectFacts(), self.snapshot())
 
-    def read(self, paths: Sequence[str], tokens: int) -> str:
+    def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         del paths, tokens
         return ""
 

@@ -2,12 +2,14 @@
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fakes.model_server import ModelServer, Request, Say
 from tests.functional.desk import Desk
 
 pytestmark = pytest.mark.req("PT-14")
@@ -99,3 +101,78 @@ def test_it_belongs_to_extract(desk: Desk, plan: str) -> None:
         refused = desk.run(*words)
         assert refused.returncode == 2
         assert "--with-model belongs to --extract" in refused.stderr
+
+
+# The model sees the files that the plan names, and is asked again about a patch that does not fit
+
+ROWS = "".join(f"row {number}\n" for number in range(1, 41))
+CHANGE = "# Rows\n\nIn data/rows.txt, row 20 becomes row twenty. Leave .env alone.\n"
+FITS = "@@ -3,3 +3,3 @@\n row 19\n-row 20\n+row twenty\n row 21\n"
+MISFIT = FITS.replace("row 19", "row nineteen")
+SECRET = "TOKEN=4f8Qz7Lm2Xc9Vb3Nk6Hj1Gd5"
+
+
+def patch_of(text: str) -> Say:
+    spec = {
+        "kind": "patch",
+        "path": "data/rows.txt",
+        "content": f"--- a/data/rows.txt\n+++ b/data/rows.txt\n{text}",
+    }
+    return Say({"specs": [spec]})
+
+
+@pytest.fixture
+def rows(desk: Desk, tmp_path: Path) -> str:
+    (desk.root / "data").mkdir()
+    (desk.root / "data" / "rows.txt").write_text(ROWS)
+    (desk.root / ".env").write_text(f"{SECRET}\n")
+    (tmp_path / "rows.md").write_text(CHANGE)
+    return str(tmp_path / "rows.md")
+
+
+def proposed(desk: Desk, server: ModelServer, plan: str) -> subprocess.CompletedProcess[str]:
+    given = {**server.environment(), "RINGI_MODEL": "openai:m"}
+    return desk.run("--json", "propose", plan, "--extract", "--with-model", **given)
+
+
+def test_the_model_sees_the_files_that_the_plan_names(desk: Desk, rows: str):
+    with ModelServer([patch_of(FITS)]) as server:
+        done = proposed(desk, server, rows)
+    assert done.returncode == 0, done.stderr
+    [request] = server.requests
+    assert "  20  row 20\n" in request.text
+    assert SECRET not in request.text
+    assert desk.json("show", "p1")["state"]["from_model"] == ["s1"]
+    # Its line numbers were wrong and are put right.
+    assert "@@ -17,7 +17,7 @@" in desk.run("show", "p1", "--diff").stdout
+
+
+def test_a_patch_that_does_not_fit_is_asked_for_again_with_the_reason(desk: Desk, rows: str):
+    with ModelServer([patch_of(MISFIT), patch_of(FITS)]) as server:
+        done = proposed(desk, server, rows)
+    assert done.returncode == 0, done.stderr
+    first, second = server.requests
+    assert "do not fit" not in first.text
+    assert "hunk 1 is not in it: there is no line" in second.text
+    assert "+row twenty" in desk.run("show", "p1", "--diff").stdout
+
+
+def test_one_that_never_fits_is_asked_for_once_more_and_then_refused(desk: Desk, rows: str):
+    with ModelServer([patch_of(MISFIT)]) as server:
+        done = proposed(desk, server, rows)
+    assert len(server.requests) == 2
+    assert done.returncode == 6
+    assert (desk.root / "data" / "rows.txt").read_text() == ROWS
+
+
+def test_a_patch_of_a_guarded_file_hints_at_nothing(desk: Desk, rows: str):
+    def answer(request: Request) -> Say:
+        guess = "--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-TOKEN=guess\n+TOKEN=\n"
+        return Say({"specs": [{"kind": "patch", "path": ".env", "content": guess}]})
+
+    with ModelServer([answer]) as server:
+        proposed(desk, server, rows)
+    _, second = server.requests
+    assert SECRET not in second.text
+    assert "there is no line" not in second.text
+    assert ".env: it does not fit the file" in second.text

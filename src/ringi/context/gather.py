@@ -7,7 +7,7 @@ from ringi.context.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.context.commands import test_commands
 from ringi.context.compose import Section, composed
 from ringi.context.layout import layout
-from ringi.context.outline import numbered, offers
+from ringi.context.outline import named_first, numbered, offers
 from ringi.context.ranking import Ranked
 from ringi.context.request import read_request
 from ringi.context.source import Source
@@ -23,6 +23,8 @@ _SHARE_FILES: Final = 0.65
 _MOST_RULE_LINES: Final = 120
 _MOST_CHANGE_LINES: Final = 12
 _BLOCK: Final = 10
+_LONGEST_LINE: Final = 1000
+"""Of a file that somebody asked for."""
 
 
 def project_facts(source: Source) -> ProjectFacts:
@@ -35,6 +37,11 @@ def project_facts(source: Source) -> ProjectFacts:
         test_commands=test_commands(source, rules),
         changelog=changelog_of(source),
     )
+
+
+def ranked_by(source: Source, ranked: Iterable[Ranked], request: str) -> list[Ranked]:
+    text = read_request(request).text
+    return [named_first(source.outline(one.path), one, text) for one in ranked]
 
 
 def found_files(ranked: Iterable[Ranked]) -> tuple[FoundFile, ...]:
@@ -80,11 +87,10 @@ def _files(source: Source, request: str, ranked: Sequence[Ranked]) -> Iterator[S
     weights = [1 / (at + 2) for at in range(len(ranked))]
     yield Section("\n# Files that the request may be about, best first", {}, (), 0.0)
     for one, weight in zip(ranked, weights, strict=True):
-        beside = [f"tests: {', '.join(one.tests[:_MOST_TESTS])}"] if one.tests else []
-        told = "; ".join(map(visible, (*map(str, one.why), *beside)))
+        beside = f"; tests: {_names(one.tests[:_MOST_TESTS])}" if one.tests else ""
         lines = source.read(one.path)
         yield Section(
-            f"## {visible(one.path)} ({one.kind}: {told})",
+            f"## {visible(one.path)} ({one.kind}{beside})",
             numbered(lines),
             offers(lines, source.outline(one.path), one, terms),
             _SHARE_FILES * weight / sum(weights),
@@ -109,7 +115,7 @@ def pages(found: Sequence[tuple[str, Sequence[str]]], missing: Iterable[tuple[st
     sections += [
         Section(
             f"## {visible(path)} (lines: {len(lines)})",
-            numbered(lines),
+            numbered(lines, _LONGEST_LINE),
             [tuple(range(at, min(at + _BLOCK, len(lines) + 1))) for at in range(1, len(lines) + 1, _BLOCK)],
             1 / len(found),
         )

@@ -17,12 +17,17 @@ _LONGEST_EXCERPT: Final = 30
 _HEAD: Final = 12
 """Lines at the beginning of an excerpt that is too long, and of a file without any outline."""
 _AROUND: Final = 2
+_DOCUMENTED: Final = 2
+"""Lines shown of a documentation string."""
 _MOST_EXCERPTS: Final = 4
+_MOST_FITTING: Final = 8
 _MOST_PLACES: Final = 5
 _WHOLE: Final = 150
 """Lines of a file that is shown whole if there is room."""
 _OUTLINED_AT_ONCE: Final = 12
 _HEADING: Final = re.compile(r"#{1,4} \S|={1,4} \S")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_IDENTIFIER: Final = re.compile(r"\w_\w|[a-z][A-Z]|[A-Z]\w*\.|\.[a-z]\w*_")
 _UNDERLINE: Final = re.compile(r"([=\-~^*+#])\1{2,}\s*")
 
 
@@ -31,18 +36,19 @@ class _Part(NamedTuple):
     end: int
 
 
-def numbered(lines: Sequence[str]) -> Mapping[int, str]:
-    """Indented, so that no line of a file looks like one of ours."""
-    return _Numbered(lines)
+def numbered(lines: Sequence[str], longest: int = _LONGEST_LINE) -> Mapping[int, str]:
+    """Indented, so that no line of a file looks like one of ours; long ones are cut."""
+    return _Numbered(lines, longest)
 
 
 class _Numbered(Mapping[int, str]):
-    def __init__(self, lines: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[str], longest: int) -> None:
         self._lines = lines
+        self._longest = longest
 
     def __getitem__(self, number: int) -> str:
         line = self._lines[number - 1].rstrip()
-        cut = line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+        cut = line if len(line) <= self._longest else line[: self._longest - 1] + "…"
         return f"  {number}  {cut}".rstrip()
 
     def __iter__(self) -> Iterator[int]:
@@ -50,6 +56,17 @@ class _Numbered(Mapping[int, str]):
 
     def __len__(self) -> int:
         return len(self._lines)
+
+
+def named_first(outline: Sequence[Definition], fits: Ranked, request: str) -> Ranked:
+    """Before the definitions that fit, those that the request names outright, as `Flask.url_for`."""
+    names = {name for name in _NAME.findall(request) if _IDENTIFIER.search(name)}
+    ends = {name.rpartition(".")[2] for name in names}
+    whole = [one for one in outline if one.name in names]
+    parts = [one for one in outline if one.name.rpartition(".")[2] in ends]
+    return fits._replace(
+        definitions=tuple(dict.fromkeys((*whole, *parts, *fits.definitions)))[:_MOST_FITTING]
+    )
 
 
 def offers(
@@ -66,12 +83,14 @@ def _offers(
 ) -> Iterator[Numbers]:
     last = len(lines)
     known = [one for one in outline if one.line <= last]
-    best = [_Part(one.line, min(one.end, last)) for one in fits.definitions if one.line <= last]
+    best = [_Part(_said_at(lines, one), min(one.end, last)) for one in fits.definitions if one.line <= last]
     if not best and fits.lines and fits.lines[0] <= last:
         best = [_Part(fits.lines[0], min(fits.lines[1], last))]
+    headings = [_said_at(lines, one) for one in known]
+    if not known and fits.kind is FileKind.DOC:
+        headings = list(_headings(lines))
+    top = [_said_at(lines, one) for one in known if "." not in one.name and one.kind != VARIABLE] or headings
     best = best[:_MOST_EXCERPTS]
-    headings = [one.line for one in known] or (list(_headings(lines)) if fits.kind is FileKind.DOC else [])
-    top = [one.line for one in known if "." not in one.name and one.kind != VARIABLE] or headings
     yield from ((part.line,) for part in best)
     yield from (_excerpt(lines, part, terms) for part in best[:1])
     yield from _grouped(top)
@@ -85,21 +104,45 @@ def _offers(
         yield from _grouped(range(1, last + 1))
 
 
+def _said_at(lines: Sequence[str], one: Definition) -> int:
+    """The line with its name: decorators come before it."""
+    name = one.name.rpartition(".")[2]
+    near = range(one.line, min(one.end, one.line + _HEAD, len(lines)) + 1)
+    decorated = (
+        number for number in near if name in lines[number - 1] and lines[number - 1].lstrip()[0] != "@"
+    )
+    return next(decorated, one.line) if lines[one.line - 1].lstrip().startswith("@") else one.line
+
+
 def _grouped(numbers: Sequence[int]) -> Iterator[Numbers]:
     return (tuple(numbers[at : at + _OUTLINED_AT_ONCE]) for at in range(0, len(numbers), _OUTLINED_AT_ONCE))
 
 
 def _excerpt(lines: Sequence[str], part: _Part, terms: AbstractSet[str]) -> Numbers:
     """All of it; of a long one its beginning, and the lines that say what the request says."""
-    first, end = part
-    if end - first < _LONGEST_EXCERPT:
-        return tuple(range(first, end + 1))
-    found = set(range(first, first + _HEAD))
-    for place in _places(lines[first - 1 : end], terms):
-        more = {number + first - 1 for number in place}
+    inside = _without_prose(lines, part)
+    if len(inside) <= _LONGEST_EXCERPT:
+        return inside
+    found = set(inside[:_HEAD])
+    for place in _places(lines[part.line - 1 : part.end], terms):
+        more = {number + part.line - 1 for number in place}.intersection(inside)
         if len(found | more) <= _LONGEST_EXCERPT:
             found |= more
     return tuple(sorted(found))
+
+
+def _without_prose(lines: Sequence[str], part: _Part) -> Numbers:
+    """Of a long documentation string, only the beginning: the code says more."""
+    kept: list[int] = []
+    opened = 0
+    for number in range(part.line, part.end + 1):
+        line = lines[number - 1]
+        marks = line.count('"""') + line.count("'''")
+        if not opened or number - opened < _DOCUMENTED:
+            kept.append(number)
+        if marks % 2:
+            opened = 0 if opened else number
+    return tuple(kept)
 
 
 def _places(lines: Sequence[str], terms: AbstractSet[str]) -> Iterator[Numbers]:

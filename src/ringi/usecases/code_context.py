@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ringi.context import Ranked, rank
-from ringi.context.gather import context_of, found_files, pages, project_facts
+from ringi.context.gather import context_of, found_files, pages, project_facts, ranked_by
 from ringi.context.source import Source
 from ringi.context.tokens import tokens as tokens_of
 from ringi.domain.codec import blob_id
@@ -71,13 +71,14 @@ class SnapshotContext:
     def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
         view, budget = self._now(), self._tokens if tokens is None else tokens
         ranked = rank(request, view.corpus, _LIMIT if limit is None else limit)
+        ranked = ranked_by(view.source, ranked, request)
         if limit is None:
             ranked = [*ranked, *view.rest(ranked, budget)]
         context = context_of(view.source, view.facts, request, ranked, budget)
         facts = replace(view.facts, found=found_files(ranked))
         return Gathered(context, facts, view.id, tuple(one.why for one in ranked))
 
-    def read(self, paths: Sequence[str], tokens: int) -> str:
+    def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         view = self._now()
         found, missing = [], []
         for path in dict.fromkeys(paths):
@@ -85,10 +86,10 @@ class SnapshotContext:
                 found.append((path, lines))
             else:
                 missing.append((path, view.why_not(path)))
-        return pages(found, missing, tokens)
+        return pages(found, missing, self._tokens if tokens is None else tokens)
 
     def has(self, path: str) -> bool:
-        view = self._now()
+        view = self._view or self._now()
         path = path.rstrip("/")
         return path in view.files or path in view.folders
 

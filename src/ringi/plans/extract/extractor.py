@@ -3,9 +3,12 @@
 The model's specs are marked and come last.
 """
 
+import re
 import shlex
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ringi.domain.extraction import Extraction, Unplaced
 from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
@@ -20,7 +23,10 @@ from ringi.domain.prompt import (
     Prompt,
 )
 from ringi.domain.session import Purpose
+from ringi.errors import BadPatch, PatchMismatch, PathRefused, StorageFailed, Unreadable
+from ringi.patching.mend import normalise
 from ringi.plans.extract.content import extract
+from ringi.plans.reading import guarded
 from ringi.plans.services import Services, plan_id_of
 
 _BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)
@@ -35,6 +41,18 @@ _RULES: Final = (
     "shell. description: the step in one sentence. line: the number of the unparsed line that the spec "
     "comes from, or 0. Leave fields empty that a kind does not need."
 )
+
+_FILES: Final = (
+    " files: those that the plan names, as they are now, each line after its number; leave the numbers out. "
+    "A patch must repeat the lines of its file word for word."
+)
+_AGAIN: Final = (
+    " You answered before; these patches of yours do not fit their files, for the reason after each path. "
+    "Answer again with all specs and write those patches anew from the files."
+)
+_HIDDEN: Final = "it does not fit the file"
+_MOST_FILES: Final = 20
+_PATH: Final = re.compile(r"[\w@+-][\w.@+/-]*[\w@+-]")
 
 
 class Extractor:
@@ -60,25 +78,67 @@ def ask_model(services: Services, text: str, found: Extraction, on_progress: OnP
     if services.model is None or (found.specs and not found.unplaced):
         return found
     model = services.model()
-    answer = model.ask(
-        _prompt(text, found), NewSpecs, services.model_budget or _BUDGET, on_progress or _quietly
-    )
-    return _joined(found, answer.value)
+    budget, progress = services.model_budget or _BUDGET, on_progress or _quietly
+    code = services.code()
+    code.snapshot()
+    named = [path for path in dict.fromkeys(_PATH.findall(text)) if code.has(path)][:_MOST_FILES]
+    prompt = _prompt(text, found, code.read(named) if named else "")
+    given = model.ask(prompt, NewSpecs, budget, progress).value
+    fitted = [_fitted(services, spec) for spec in given.specs]
+    if any(one.why for one in fitted):
+        paths = dict.fromkeys((*named, *(one.spec.path for one in fitted if one.why)))
+        prompt = _prompt(text, found, code.read(list(paths)), _misfits(fitted))
+        given = model.ask(prompt, NewSpecs, budget, progress).value
+        fitted = [_fitted(services, spec) for spec in given.specs]
+    return _joined(found, [one.spec for one in fitted])
+
+
+class _Fitted(NamedTuple):
+    spec: NewSpec
+    why: str = ""
+    """Why its patch does not fit."""
+
+
+def _fitted(services: Services, spec: NewSpec) -> _Fitted:
+    """With its numbers and headers put right if it is a patch that fits; else as it is."""
+    if SpecKind(spec.kind) is not SpecKind.PATCH:
+        return _Fitted(spec)
+
+    def read(path: str) -> bytes | None:
+        seen = services.tree.look(path)
+        return seen.data if seen else None
+
+    try:
+        exact = normalise(spec.content.encode("utf-8", "surrogatepass"), read)
+        return _Fitted(replace(spec, content=exact.decode()))
+    except (BadPatch, PatchMismatch) as error:
+        # What is in a guarded file is not even hinted at.
+        hidden = guarded(services, [spec.path])
+        return _Fitted(spec, _HIDDEN if hidden else services.mask(str(error)))
+    except (PathRefused, StorageFailed, Unreadable, UnicodeDecodeError, OSError):
+        return _Fitted(spec)  # validation says why
+
+
+def _misfits(fitted: Sequence[_Fitted]) -> str:
+    return "\n".join(f"{one.spec.path}: {one.why}\n{one.spec.content}" for one in fitted if one.why)
 
 
 def _quietly(_: ModelProgress) -> None:
     pass
 
 
-def _prompt(text: str, found: Extraction) -> Prompt:
+def _prompt(text: str, found: Extraction, files: str, misfits: str = "") -> Prompt:
     left = (f"line {one.line} ({one.why}): {one.text}" for one in found.unplaced)
     material = {
         "plan": text,
         "unparsed lines": "\n".join(left),
         "existing specs": "\n".join(map(_in_words, found.specs)),
+        "files": files,
+        "patches that do not fit": misfits,
     }
+    rules = _RULES + (_FILES if files else "") + (_AGAIN if misfits else "")
     return Prompt(
-        Purpose.EXTRACTION, _RULES, tuple(Material(name, given) for name, given in material.items() if given)
+        Purpose.EXTRACTION, rules, tuple(Material(name, given) for name, given in material.items() if given)
     )
 
 
@@ -86,11 +146,11 @@ def _in_words(spec: ActionSpec) -> str:
     return " ".join(filter(None, [spec.kind, spec.path, spec.target, shlex.join(spec.argv)]))
 
 
-def _joined(found: Extraction, answer: NewSpecs) -> Extraction:
+def _joined(found: Extraction, answer: Sequence[NewSpec]) -> Extraction:
     taken = {deed for spec in found.specs for deed in _deeds(spec)}
     added: list[ActionSpec] = []
     lines: set[int] = set()
-    for given in answer.specs:
+    for given in answer:
         spec = _spec(given)
         if spec not in added and taken.isdisjoint(_deeds(spec)):
             added.append(spec)
@@ -108,7 +168,7 @@ def _left(found: Extraction, lines: set[int]) -> tuple[Unplaced, ...]:
 
 
 def _spec(given: NewSpec) -> ActionSpec:
-    """Repairs nothing: fields that do not fit the kind are refused like anybody's."""
+    """Fields that do not fit the kind stay, and are refused like anybody's."""
     kind = SpecKind(given.kind)
     written = kind in {SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH}
     return ActionSpec(
