@@ -1,0 +1,245 @@
+"""A goal, subtasks and a design become planning.json, and whatever they are, it passes the check."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringi.domain import codec
+from ringi.domain.context import FileKind, FoundFile, ProjectFacts
+from ringi.domain.planning import ActionPlan, Complexity, GoalUnderstanding, PlannedAction, Subtask
+from ringi.domain.problems import Level
+from ringi.domain.run_plan import RunPlan
+from ringi.domain.run_plan_rules import run_plan_problems
+from ringi.domain.session import Criterion, Design, TargetPath
+from ringi.planning.compile import RunNames, compile_run_plan
+from ringi.planning.run_parts import Planned, RunWishes
+
+NAMES = RunNames("RQ-20251214-008", "20251214-210501-a1b2c3", "2025-12-14T21:05:01+09:00", "main")
+PROJECT = ProjectFacts(
+    languages=("Python",),
+    entries=("src", "tests", "vendor"),
+    rules=("AGENTS.md",),
+    test_commands=("make test", "pytest"),
+    found=(FoundFile(path="src/report.py", kind=FileKind.SOURCE, tests=("tests/test_report.py",)),),
+)
+
+
+def task(id_: str, *paths: str, **more: Any) -> Subtask:
+    return Subtask(id=id_, description=f"Do {id_}", writes=tuple(TargetPath(path) for path in paths), **more)
+
+
+def made(planned: Planned, **wishes: Any) -> RunPlan:
+    plan = compile_run_plan(planned, NAMES, RunWishes(**wishes))
+    data = codec.canonical(plan)
+    assert codec.foreign(data, RunPlan, "planning.json") == plan
+    assert [one for one in run_plan_problems(codec.parsed(data, "it")) if one.level is Level.FAIL] == []
+    return plan
+
+
+def paths(plan: RunPlan) -> list[tuple[str, ...]]:
+    return [step.scope.target_paths for step in plan.steps]
+
+
+@pytest.mark.req("RN-1", "RN-16")
+def test_an_instruction_alone_is_one_step():
+    plan = made(Planned("Add an install section to README.md", project=PROJECT))
+    [step] = plan.steps
+    assert (step.step_id, step.title, step.role) == (
+        "S01",
+        "Add an install section to README.md",
+        "implementer",
+    )
+    assert plan.work_branch == "aiflow/RQ-20251214-008/20251214-210501-a1b2c3"
+    assert plan.outputs.planning_json == "runs/RQ-20251214-008/20251214-210501-a1b2c3/planning.json"
+    assert step.outputs.patch_path == "runs/RQ-20251214-008/20251214-210501-a1b2c3/patches/S01.patch"
+    assert step.commands.unit == ("make test",)
+    assert plan.context.test_instructions["unit"] == "make test"
+    assert [one.type for one in plan.context.acceptance_criteria] == [
+        "regression",
+        "nonfunctional",
+        "nonfunctional",
+    ]
+    assert plan.context.acceptance_criteria[0].when == "make test runs after the last step"
+    assert step.links_to_ac == ("AC-01", "AC-02", "AC-03")
+    assert step.scope.forbidden_paths == (".git", ".agent", "vendor")
+    assert plan.risks == ("Which files change is not known yet.",)
+    assert plan.limits.max_steps_per_run == 1
+
+
+@pytest.mark.req("RN-16")
+def test_reading_is_no_step_and_tests_go_with_what_they_test():
+    """As the specification decomposes a small task: get the file, edit it, write it back, test."""
+    subtasks = (
+        task("t1", required_tools=("get_file",)),
+        task("t2", "src/report.py", dependencies=("t1",)),
+        task("t3", "src/report.py", dependencies=("t2",)),
+        task("t4", "src/other.py", dependencies=("t1",)),
+        task("t5", "tests/test_report.py", dependencies=("t3",)),
+        task("t6", "docs/report.md", dependencies=("t3",)),
+        task("t7", dependencies=("t6",)),
+    )
+    plan = made(Planned("Report", subtasks=subtasks, project=PROJECT))
+    assert paths(plan) == [("src/report.py", "tests/test_report.py"), ("src/other.py",), ("docs/report.md",)]
+    assert plan.limits.max_steps_per_run == 3
+    assert made(Planned("Report", subtasks=subtasks), max_steps=1).limits.max_steps_per_run == 1
+
+
+@pytest.mark.req("RN-16")
+def test_tests_beside_what_changes_may_change_with_it():
+    plan = made(Planned("Report", subtasks=(task("t1", "src/report.py"),), project=PROJECT))
+    assert paths(plan) == [("src/report.py", "tests/test_report.py")]
+
+
+@pytest.mark.req("RN-16")
+def test_tests_that_come_first_join_the_change():
+    subtasks = (task("t1", "tests/test_a.py"), task("t2", "src/a.py", dependencies=("t1",)))
+    assert paths(made(Planned("A", subtasks=subtasks))) == [("src/a.py", "tests/test_a.py")]
+    [step] = made(Planned("A", subtasks=subtasks[:1])).steps
+    assert step.role == "qa"
+
+
+def test_actions_say_which_files_if_tasks_do_not():
+    subtasks = (Subtask(id="1", description="look"), Subtask(id="2", description="write"))
+    actions = ActionPlan(
+        actions=(
+            PlannedAction(task_id="1", tool="get_file_contents", file="README.md"),
+            PlannedAction(
+                task_id="2", tool="create_or_update_file", file="README.md", expected_outcome="it is there"
+            ),
+        )
+    )
+    [step] = made(Planned("Readme", subtasks=subtasks, actions=actions)).steps
+    assert (step.scope.target_paths, step.title) == (("README.md",), "write")
+    assert step.success_criteria == ("it is there",)
+
+
+@pytest.mark.req("RN-1")
+def test_criteria_of_the_design_are_linked_and_not_padded():
+    design = Design(
+        acceptance_criteria=tuple(Criterion(f"g{n}", f"w{n}", f"t{n}") for n in range(4)),
+        target_paths=(TargetPath("src/new.py", new=True), TargetPath("../up"), TargetPath("/etc/passwd")),
+        test_commands=("tox", "make lint"),
+        assumptions=("it is git",),
+        out_of_scope=("colours",),
+        open_points=("the name",),
+    )
+    plan = made(Planned("New", design=design, project=PROJECT))
+    assert [one.then for one in plan.context.acceptance_criteria] == ["t0", "t1", "t2", "t3"]
+    [step] = plan.steps
+    assert step.links_to_ac == ("AC-01", "AC-02", "AC-03", "AC-04")
+    assert step.scope.target_paths == ("src/new.py",)
+    assert step.commands.unit == plan.context.test_instructions["unit"] == ("tox", "make lint")
+    assert (plan.assumptions, plan.risks) == (("it is git",), ("the name",))
+    assert plan.context.constraints == ("Out of scope: colours",)
+
+
+def test_criteria_of_the_goal_belong_to_the_tasks_that_claim_them():
+    goal = GoalUnderstanding(main_objective="Sort", success_criteria=("sorted", "fast"))
+    subtasks = (task("1", "a.py", criteria=(2,)), task("2", "b.py", criteria=(1,)), task("3", "c.py"))
+    plan = made(
+        Planned("Sort", goal=goal, subtasks=subtasks, project=ProjectFacts(test_commands=("pytest",)))
+    )
+    assert [one.then for one in plan.context.acceptance_criteria] == ["sorted", "fast", "they still pass"]
+    assert [step.links_to_ac for step in plan.steps] == [("AC-02", "AC-03"), ("AC-01", "AC-03"), ("AC-03",)]
+
+
+def test_in_japanese_and_without_tests():
+    plan = made(Planned("日付順に並べる", language="ja"))
+    assert plan.context.acceptance_criteria[0].then == "ステップに挙げたファイルだけが変わっている"
+    assert not plan.gates.require_unit_pass
+    assert plan.context.test_instructions == {"unit": "", "e2e": ""}
+
+
+@pytest.mark.req("RN-7")
+def test_what_is_too_large_is_split_by_files_with_their_tests():
+    files = [f"src/m{n}.py" for n in range(12)]
+    many = task(
+        "t", *files, *(f"tests/test_m{n}.py" for n in range(12)), estimated_complexity=Complexity.HIGH
+    )
+    plan = made(Planned("Many", subtasks=(many,)))
+    assert [step.title for step in plan.steps] == [f"Do t ({n} of 3)" for n in (1, 2, 3)]
+    for step in plan.steps:
+        assert len(step.scope.target_paths) == 8
+        sources = [path for path in step.scope.target_paths if path.startswith("src/")]
+        assert {f"tests/test_{path[4:]}" for path in sources} < set(step.scope.target_paths)
+    tight = made(Planned("Many", subtasks=(many,)), max_diff_lines=100)
+    assert len(tight.steps) == 4
+    assert all(step.expected_diff.lines_max <= 100 for step in tight.steps)
+
+
+def test_the_same_input_gives_the_same_bytes():
+    planned = Planned("Report", subtasks=tuple(task(str(n), f"f{n}.py") for n in range(5)), project=PROJECT)
+    assert len({codec.canonical(made(planned)) for _ in range(3)}) == 1
+
+
+texts = st.text(max_size=12) | st.sampled_from(
+    ["x" * 3000, "a\nb", "\x1b[2J", "…", "{title}", "tests/test_a.py"]
+)
+files = texts | st.sampled_from(
+    ["a.py", "src/b.py", "../c", "/d", "tests/test_a.py", "~/e", ".git/config", "a/./b.py"]
+)
+ids = st.sampled_from("123456789")
+subtasks = st.builds(
+    Subtask,
+    id=ids,
+    description=texts,
+    dependencies=st.lists(ids, max_size=2).map(tuple),
+    estimated_complexity=st.sampled_from(Complexity),
+    writes=st.lists(st.builds(TargetPath, files), max_size=30).map(tuple),
+    reads=st.lists(files, max_size=3).map(tuple),
+    criteria=st.lists(st.integers(-1, 5), max_size=3).map(tuple),
+)
+lists = st.lists(texts, max_size=12).map(tuple)
+plans = st.builds(
+    Planned,
+    instruction=texts,
+    goal=st.none()
+    | st.builds(GoalUnderstanding, main_objective=texts, success_criteria=lists, constraints=lists),
+    subtasks=st.lists(subtasks, max_size=15).map(tuple),
+    actions=st.none()
+    | st.builds(
+        ActionPlan,
+        actions=st.lists(
+            st.builds(PlannedAction, task_id=ids, file=files, expected_outcome=texts), max_size=5
+        ).map(tuple),
+    ),
+    design=st.none()
+    | st.builds(
+        Design,
+        acceptance_criteria=st.lists(st.builds(Criterion, texts, texts, texts), max_size=120).map(tuple),
+        target_paths=st.lists(st.builds(TargetPath, files), max_size=250).map(tuple),
+        test_commands=lists,
+        assumptions=lists,
+        out_of_scope=lists,
+        open_points=lists,
+    ),
+    project=st.builds(
+        ProjectFacts,
+        rules=lists,
+        about=texts,
+        test_commands=lists,
+        found=st.lists(
+            st.builds(FoundFile, path=files, kind=st.sampled_from(FileKind), tests=lists), max_size=3
+        ).map(tuple),
+    ),
+    language=st.sampled_from(["en", "ja"]),
+)
+
+
+@pytest.mark.req("RN-1", "RN-2", "RN-16")
+@settings(max_examples=60)
+@given(
+    planned=plans, lines=st.integers(1, 1000), files=st.integers(1, 20), steps=st.none() | st.integers(1, 200)
+)
+def test_whatever_it_makes_passes_the_check(planned: Planned, lines: int, files: int, steps: int | None):
+    plan = made(planned, max_diff_lines=lines, max_files_changed=files, max_steps=steps)
+    assert [step.step_id for step in plan.steps] == [f"S{n:02}" for n in range(1, len(plan.steps) + 1)]
+    found = run_plan_problems(codec.parsed(codec.canonical(plan), "it"))
+    assert not {"AC_UNLINKED", "AC_TOO_FEW"} & {str(one.code) for one in found}
+
+
+def test_a_thousand_files_stay_below_the_most_steps():
+    many = tuple(task(str(n), *(f"m{n}/f{k}.py" for k in range(100))) for n in range(15))
+    assert len(made(Planned("Many", subtasks=many), max_files_changed=1).steps) <= 99
