@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents history lint bench catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -83,6 +83,11 @@ lint: ## ruff, mypy, the layers, the catalogues
 bench: ## the speed promises, as ratios
 	@$(CORE)
 	@$(RUN) -m bench $(ARGS)
+
+MIRROR ?= mirror
+bench-context: ## how often the files of real fixes are found; MIRROR= names a folder of clones, and it says which
+	@$(CORE)
+	@$(RUN) -m bench.context --mirror "$(MIRROR)" $(ARGS)
 
 catalog: ## bring the translations up to date and say what is missing
 	@$(CORE)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import dependencies, desk, growth, patching, planning, plans, snapshots
+from bench import context, dependencies, desk, growth, patching, planning, plans, snapshots
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
@@ -98,6 +98,7 @@ def main() -> int:
         patching.figures,
         snapshots.figures,
         dependencies.figures,
+        context.figures,
         desk.figures,
         planning.figures,
         growth.figures,

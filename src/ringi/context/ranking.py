@@ -1,14 +1,13 @@
 """Which files a request is about, best first (BM25 over text, definitions and paths, and what it names)."""
 
 import math
-import re
-from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from ringi.context.index import Blob, Chunk, Index, postings, starts
-from ringi.context.kinds import kinds_of
+from ringi.context.beside import Beside
+from ringi.context.corpus import Corpus, path_terms
+from ringi.context.index import Chunk
 from ringi.context.names import Names, Naming
 from ringi.context.request import Request, read_request
 from ringi.context.words import counted
@@ -43,7 +42,7 @@ class Weights(NamedTuple):
     most_often: int = 6
     named: float = 1.6
     traced: float = 1.6
-    first: float = 1.0
+    first: float = 1.1
     """What a file named by its path has over the best of the others."""
     bridge: float = 0.15
     test: float = 0.3
@@ -59,72 +58,10 @@ _NAMED: Final = {
 WEIGHTS: Final = Weights()
 _MOST_TERMS: Final = 400
 _MOST_DEFINITIONS: Final = 8
-_MOST_BRIDGES: Final = 8
+_MOST_BRIDGES: Final = 16
 _MOST_WORDS: Final = 4
-_TEST_AFFIX: Final = re.compile(r"^tests?[_-]|[_-]tests?$|\.(?:test|spec)$|^Test(?=[A-Z])|Tests?$|_spec$")
-
-
-def path_terms(path: str) -> set[str]:
-    return set(counted(path.rpartition(".")[0] or path))
-
-
-class _Place(NamedTuple):
-    """Where the content of a file is in the index."""
-
-    segment: int
-    blob: Blob
-    start: int
-
-
-class Corpus:
-    """The files of one snapshot, by path, as the index knows them. Files it does not know count by path."""
-
-    def __init__(self, index: Index, files: Mapping[str, str]) -> None:
-        """`files`: the key of each path's content."""
-        self.paths = sorted(files)
-        self.kinds = kinds_of(self.paths)
-        self.segments = index.segments
-        self.places: list[_Place] = []
-        numbers: dict[str, int] = {}
-        wanted = set(files.values())
-        self.docs: list[array[int]] = []
-        """For each segment: the document of each chunk, -1 if its content is no longer used."""
-        self.blobs: list[array[int]] = []
-        self.lengths: list[int] = []
-        for at, segment in enumerate(self.segments):
-            chunks, blobs = array("i"), array("i")
-            sizes = memoryview(segment.lengths).cast("I")
-            for blob, start in zip(segment.blobs, starts(segment), strict=True):
-                count = blob.count
-                doc = -1
-                if blob.key in wanted and blob.key not in numbers:
-                    doc = numbers[blob.key] = len(self.places)
-                    self.places.append(_Place(at, blob, start))
-                    self.lengths.append(sum(sizes[start : start + count]))
-                chunks.extend(array("i", (doc,)) * count)
-                blobs.append(doc)
-            self.docs.append(chunks)
-            self.blobs.append(blobs)
-        self.doc_of = {path: numbers[key] for path, key in files.items() if key in numbers}
-
-    def hits(self, at: int, term: str, often: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """The chunks of one segment that have the term, and how often; counts it for each document too."""
-        docs = self.docs[at]
-        for chunk, number in postings(self.segments[at].text.get(term, b"")):
-            if (doc := docs[chunk]) >= 0:
-                often[doc] = often.get(doc, 0) + number
-                yield chunk, number
-
-    def naming(self, term: str) -> Iterator[int]:
-        """The documents that have the term in the name of a definition."""
-        for segment, docs in zip(self.segments, self.blobs, strict=True):
-            for blob in memoryview(segment.names.get(term, b"")).cast("I"):
-                if docs[blob] >= 0:
-                    yield docs[blob]
-
-    def outline(self, path: str) -> tuple[Definition, ...]:
-        doc = self.doc_of.get(path)
-        return () if doc is None else self.places[doc].blob.outline()
+_MOST_REASONS: Final = 4
+_MOST_TESTS: Final = 3
 
 
 class _Scores:
@@ -189,38 +126,39 @@ class _Scores:
         return score + self.text[doc] + weights.name * self.names[doc] + weights.chunk * best
 
     def definitions(self, path: str) -> tuple[Definition, ...]:
+        """Those with the best chunks and the best names."""
         outline = self._corpus.outline(path)
-        owners = (chunk.owner for _, chunk in self._chunks_of(path) if chunk.owner >= 0)
-        return tuple(outline[owner] for owner in islice(owners, _MOST_DEFINITIONS))
+        found = [
+            (score + self._weights.name * self._of_name(outline[chunk.owner].name), outline[chunk.owner])
+            for score, chunk in self._chunks_of(path)
+            if chunk.owner >= 0
+        ]
+        found.sort(key=lambda item: (-item[0], item[1].line))
+        return tuple(one for _, one in found[:_MOST_DEFINITIONS])
+
+    def _of_name(self, name: str) -> float:
+        return sum(self.weights.get(term, 0.0) for term in counted(name.rpartition(".")[2]))
 
     def lines(self, path: str) -> tuple[int, int] | None:
         best = next(iter(self._chunks_of(path)), None)
         return (best[1].line, best[1].end) if best else None
 
-    def reasons(self, path: str) -> Iterator[Text]:
-        doc = self._corpus.doc_of.get(path)
-        terms = set(path_terms(path))
-        heavy = sorted(self.weights, key=lambda term: (-self.weights[term], term))
-        named = [term for term in heavy if term in terms and self.weights[term] > 0]
-        if named:
-            yield Text("its path has: {words}", words=", ".join(named[:_MOST_WORDS]))
-        inside = [term for term in heavy if doc is not None and doc in self.found.get(term, ())]
-        if inside:
-            yield Text("it has: {words}", words=", ".join(inside[:_MOST_WORDS]))
+    def strongest(self, path: str) -> list[str]:
+        """The rarest words of the request that the file has, in its path or in its text."""
+        doc, own = self._corpus.doc_of.get(path, -1), path_terms(path)
+        having = [term for term, docs in self.found.items() if doc in docs or term in own]
+        having += [term for term in own if term in self.weights and term not in self.found]
+        return sorted(having, key=lambda term: (-self.weights[term], term))[:_MOST_WORDS]
 
     def _chunks_of(self, path: str) -> list[tuple[float, Chunk]]:
-        doc = self._corpus.doc_of.get(path)
-        return [] if doc is None else self.chunks(doc)
-
-    def chunks(self, doc: int) -> list[tuple[float, Chunk]]:
         """Best first."""
+        doc = self._corpus.doc_of.get(path)
+        if doc is None:
+            return []
         segment, blob, start = self._corpus.places[doc]
         scores = self._chunks[segment]
-        some = [
-            (scores[start + number], blob.chunk(number))
-            for number in range(blob.count)
-            if start + number in scores
-        ]
+        numbers = (number for number in range(blob.count) if start + number in scores)
+        some = [(scores[start + number], blob.chunk(number)) for number in numbers]
         return sorted(some, key=lambda item: (-item[0], item[1]))
 
 
@@ -228,68 +166,63 @@ def rank(request: str, corpus: Corpus, limit: int = 50, weights: Weights = WEIGH
     """At most so many files that have something to do with the request, best first."""
     asked = read_request(request)
     scores = _Scores(corpus, asked, weights)
-    found: dict[str, float] = {}
-    why: dict[str, list[Text]] = {}
     named = Names(corpus.paths).named(asked.text)
-    for path in corpus.paths:
-        found[path] = scores.of(path)
-        if naming := named.get(path):
-            found[path] *= weights.traced if naming is Naming.TRACEBACK else weights.named
-            why.setdefault(path, []).append(_NAMED[naming])
-    tests = _bridge(corpus, found, why, weights)
+    beside = Beside(corpus.kinds)
+    found = {path: scores.of(path) * _emphasis(named.get(path), weights) for path in corpus.paths}
+    speaking = _bridged(corpus, beside, found, weights)
+    factors = {FileKind.TEST: weights.test, FileKind.DOC: weights.doc, FileKind.OTHER: weights.other}
+    if asked.is_about_docs:
+        del factors[FileKind.DOC]
     for path in found:
-        found[path] *= _factor(corpus.kinds[path], weights)
+        found[path] *= factors.get(corpus.kinds[path], 1.0)
     best = max(found.values(), default=0.0) or 1.0
     for path, naming in named.items():
         if naming is Naming.PATH:
             found[path] += weights.first * best
-    order = sorted((path for path in found if found[path] > 0), key=lambda path: (-found[path], path))[:limit]
-    best = found[order[0]] if order else 1.0
+    order = sorted((path for path in found if found[path] > 0), key=lambda path: (-found[path], path))
     return [
         Ranked(
             path,
-            round(found[path] / best, 4),
+            round(found[path] / found[order[0]], 4),
             corpus.kinds[path],
-            (*why.get(path, ()), *scores.reasons(path)),
+            tuple(islice(_reasons(path, scores, asked, named.get(path), speaking.get(path)), _MOST_REASONS)),
             scores.definitions(path),
             scores.lines(path),
-            tuple(tests.get(stem_of(path), ())) if corpus.kinds[path] is FileKind.SOURCE else (),
+            beside.tests(path)[:_MOST_TESTS],
         )
-        for path in order
+        for path in order[:limit]
     ]
 
 
-def _factor(kind: FileKind, weights: Weights) -> float:
-    factors = {FileKind.TEST: weights.test, FileKind.DOC: weights.doc, FileKind.OTHER: weights.other}
-    return factors.get(kind, 1.0)
+def _emphasis(naming: Naming | None, weights: Weights) -> float:
+    if naming is None:
+        return 1.0
+    return weights.traced if naming is Naming.TRACEBACK else weights.named
 
 
-def stem_of(path: str) -> str:
-    """What a test and what it tests have in common: test_x.py and x.py."""
-    name = path.rpartition("/")[2]
-    return _TEST_AFFIX.sub("", name.rpartition(".")[0] or name).strip("_").lower()
-
-
-def _bridge(
-    corpus: Corpus, found: dict[str, float], why: dict[str, list[Text]], weights: Weights
-) -> dict[str, list[str]]:
-    """A test that fits speaks for what it tests. Returns all tests by what they test, best first."""
-    tests = [path for path in corpus.paths if corpus.kinds[path] is FileKind.TEST]
-    tests.sort(key=lambda path: (-found[path], path))
-    sources: dict[str, list[str]] = {}
-    for path in corpus.paths:
-        if corpus.kinds[path] is FileKind.SOURCE:
-            sources.setdefault(stem_of(path), []).append(path)
-    best = max((found[path] for same in sources.values() for path in same), default=0.0)
-    reached: dict[str, tuple[float, str]] = {}
-    for test in tests[:_MOST_BRIDGES]:
-        for path in sources.get(stem_of(test), ()):
-            if found[test] > 0:
-                reached.setdefault(path, (found[test] / found[tests[0]], test))
-    for path, (share, test) in reached.items():
-        found[path] += weights.bridge * best * share
-        why.setdefault(path, []).append(Text("its test {path} fits", path=test))
-    by_stem: dict[str, list[str]] = {}
+def _bridged(corpus: Corpus, beside: Beside, found: dict[str, float], weights: Weights) -> dict[str, str]:
+    """A test that fits speaks for what it tests; returns the best that does so for each source."""
+    tests = [path for path in corpus.paths if corpus.kinds[path] is FileKind.TEST and found[path] > 0]
+    tests = sorted(tests, key=lambda path: (-found[path], path))[:_MOST_BRIDGES]
+    best = max((found[path] for path in corpus.paths if corpus.kinds[path] is FileKind.SOURCE), default=0.0)
+    speaking: dict[str, str] = {}
     for test in tests:
-        by_stem.setdefault(stem_of(test), []).append(test)
-    return by_stem
+        for path in beside.sources(test):
+            speaking.setdefault(path, test)
+    for path, test in speaking.items():
+        found[path] += weights.bridge * best * found[test] / found[tests[0]]
+    return speaking
+
+
+def _reasons(
+    path: str, scores: _Scores, asked: Request, naming: Naming | None, test: str | None
+) -> Iterator[Text]:
+    if naming is not None:
+        yield _NAMED[naming]
+    wanted = [one.name for one in scores.definitions(path) if one.name.rpartition(".")[2] in asked.words]
+    if wanted:
+        yield Text("it defines {names}", names=", ".join(wanted[:_MOST_WORDS]))
+    if inside := scores.strongest(path):
+        yield Text("it has: {words}", words=", ".join(asked.words.get(term, term) for term in inside))
+    if test:
+        yield Text("its test {path} fits", path=test)

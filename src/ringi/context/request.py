@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ringi.context.words import counted
+from ringi.context.words import counted, terms_of, words_in
 
 MOST: Final = 64 * 1024
 """Characters of a request that count: its beginning and its end, where an error is."""
@@ -21,6 +21,10 @@ _FACT: Final = re.compile(
 )
 _FACTS: Final = 4
 """So many short lines `name: value` in a row describe a machine."""
+_DOCS: Final = re.compile(
+    r"\b(?:docs?|documentation|read ?me|change ?log|tutorial|guide|typos?)\b|ドキュメント|文書|説明書",
+    re.IGNORECASE,
+)
 _QUOTED: Final = re.compile(r"`([^`\n]{2,60})`")
 _QUOTED_COUNTS: Final = 2
 
@@ -30,6 +34,9 @@ class Request(NamedTuple):
     """Without what says nothing."""
     terms: Mapping[str, int]
     """How often each term occurs; what is in backticks counts more."""
+    words: Mapping[str, str]
+    """Each word that it has, and for each term a word with it."""
+    is_about_docs: bool
 
 
 def read_request(text: str) -> Request:
@@ -41,7 +48,10 @@ def read_request(text: str) -> Request:
     for quoted in _QUOTED.findall(text):
         for term in set(counted(quoted)):
             terms[term] += _QUOTED_COUNTS
-    return Request(text, terms)
+    words = dict.fromkeys(words_in(text))
+    spelled = {term: word for word in sorted(words, key=len, reverse=True) for term in terms_of(word)}
+    about_docs = bool(_DOCS.search(text.strip().partition("\n")[0]))
+    return Request(text, terms, spelled | {word: word for word in words}, about_docs)
 
 
 def _about_the_code(lines: Iterable[str]) -> Iterator[str]:

@@ -1,0 +1,56 @@
+"""Which tests go with which sources, by their names."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from ringi.domain.context import FileKind
+
+_AFFIX: Final = re.compile(
+    r"^(?:unit)?tests?[_-]|[_-]tests?$|\.(?:test|spec)$|^Test(?=[A-Z])|(?<=[a-z])Tests?$|_spec$"
+)
+_OF_FOLDER: Final = frozenset({"__init__", "index", "mod"})
+
+
+class Beside:
+    def __init__(self, kinds: Mapping[str, FileKind]) -> None:
+        self._tests: dict[str, list[str]] = {}
+        self._sources: dict[str, list[str]] = {}
+        for path in sorted(kinds):
+            if kinds[path] is FileKind.TEST:
+                self._tests.setdefault(_tested(path), []).append(path)
+            elif kinds[path] is FileKind.SOURCE:
+                for name in _names(path):
+                    self._sources.setdefault(name, []).append(path)
+
+    def sources(self, test: str) -> tuple[str, ...]:
+        """Those that the test is named after; of several the ones in the folders most alike."""
+        return _nearest(test, self._sources.get(_tested(test), ()))
+
+    def tests(self, source: str) -> tuple[str, ...]:
+        found = [test for name in _names(source) for test in self._tests.get(name, ())]
+        return tuple(test for test in found if source in self.sources(test))
+
+
+def _tested(test: str) -> str:
+    name = test.rpartition("/")[2]
+    return _AFFIX.sub("", name.rpartition(".")[0] or name).strip("_").lower()
+
+
+def _names(source: str) -> Iterator[str]:
+    """What a test of the file may be named after: it, or its folder and it (`test_util_inspect.py`)."""
+    *folders, name = source.lower().split("/")
+    parts = [*folders, name.rpartition(".")[0] or name]
+    if parts[-1] in _OF_FOLDER and folders:
+        parts.pop()
+    stems = [part.strip("_") for part in parts[-2:]]
+    yield stems[-1]
+    if len(stems) > 1:
+        yield "_".join(stems)
+
+
+def _nearest(path: str, others: Iterable[str]) -> tuple[str, ...]:
+    folders = set(path.split("/")[:-1])
+    shared = {other: len(folders.intersection(other.split("/")[:-1])) for other in others}
+    most = max(shared.values(), default=0)
+    return tuple(other for other, count in shared.items() if count == most)
