@@ -174,6 +174,11 @@ class Vocabulary(Document, frozen=True, kw_only=True):
     silent: Words
     authoring: frozenset[str]
     clause: Words
+    behind_nouns: frozenset[str]
+    predicates: frozenset[str]
+    also_nouns: frozenset[str]
+    negations: Words
+    failures: Words
     extending: Words
     objects: dict[str, Kind]
     kept: Words

@@ -65,17 +65,24 @@ class Case(NamedTuple):
         )
 
     def decisions(self) -> list[DecisionEntry]:
-        """Those that the request and the answers leave open, and those made already."""
+        """Those that the request and the answers leave open, those made already, and those of the feedback."""
         made = {decision.topic for decision in self.brief.decisions}
         return [
             entry
             for entry in self.chapter.decisions
-            if self.phrase(entry.topic) in made or self.is_open(entry)
+            if self.phrase(entry.topic) in made or self.is_open(entry) or self._is_spoken_of(entry)
         ]
+
+    def _is_spoken_of(self, entry: DecisionEntry) -> bool:
+        heard = self.answers.feedback
+        return self._is_filled(entry) and any(stance(heard, option.hints) for option in entry.options)
+
+    def _is_filled(self, entry: DecisionEntry) -> bool:
+        return all(self.phrase(option.name) for option in entry.options)
 
     def is_open(self, entry: QuestionEntry | DecisionEntry) -> bool:
         """The request does not answer it, and every name in it is known."""
-        named = not isinstance(entry, DecisionEntry) or all(self.phrase(each.name) for each in entry.options)
+        named = not isinstance(entry, DecisionEntry) or self._is_filled(entry)
         meant = entry.only is None or entry.only in self.said
         return named and meant and not entry.unless & self.said
 
@@ -159,7 +166,7 @@ def _answers(case: Case) -> Answers:
 # --- the files it is about ---------------------------------------------------------------------------------
 
 _MOST_NAMED: Final = 2
-_MOST_OTHERS: Final = 2
+_MOST_OTHERS: Final = 3
 _MOST_DEFINITIONS: Final = 2
 _LONGEST_PATH: Final = 100
 _CODE_NAME: Final = re.compile(r"(?!__)[A-Za-z_]\w{2,60}", re.ASCII)
@@ -181,6 +188,8 @@ class Files(NamedTuple):
     start: tuple[FoundFile, ...]
     named: bool
     """The request names them, or what they define."""
+    told: bool
+    """It names their paths."""
     others: tuple[FoundFile, ...]
     test: str
     """A file of tests."""
@@ -190,20 +199,21 @@ class Files(NamedTuple):
 def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
     names = _names(instruction.text)
     found = [_narrowed(file, names) for file in project.found if _is_shown(file.path)]
+    told = [file for file in found if _is_told(file, instruction.text)]
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
-    named = [
-        file for file in found if _is_named(file, instruction.text, names) and _counts(file, instruction.kind)
-    ]
+    defining = [file for at, file in enumerate(fitting) if _defines(file, names, best=at == 0)]
+    named = [file for file in found if file in (*told, *defining) and _counts(file, instruction.kind)]
     start = (named or fitting)[: _MOST_NAMED if named else 1]
-    tests = [test for file in start for test in file.tests if _is_shown(test)]
-    tests += [file.path for file in found if file.kind is FileKind.TEST]
+    tests = [test for file in start for test in file.tests if _is_test(test)]
+    tests += [file.path for file in found if file.kind is FileKind.TEST and _is_test(file.path)]
     docs = [
         file.path
         for file in found
         if file.kind is FileKind.DOC and file.path != project.changelog and file not in start
     ]
     others = [file for file in fitting if file not in start][:_MOST_OTHERS]
-    return Files(tuple(start), bool(named), tuple(others), "".join(tests[:1]), "".join(docs[:1]))
+    certain = bool(start) and all(file in told for file in start)
+    return Files(tuple(start), bool(named), certain, tuple(others), "".join(tests[:1]), "".join(docs[:1]))
 
 
 def _counts(file: FoundFile, kind: Kind) -> bool:
@@ -219,20 +229,31 @@ def _names(text: str) -> frozenset[str]:
 
 def _narrowed(file: FoundFile, names: frozenset[str]) -> FoundFile:
     """With the definitions that the text names, if it names some."""
-    named = tuple(each for each in file.definitions if _last(each) in names)
-    return FoundFile(path=file.path, kind=file.kind, definitions=named or file.definitions, tests=file.tests)
+    known = tuple({each.name: each for each in file.definitions}.values())
+    named = tuple(each for each in known if _last(each) in names)
+    return FoundFile(path=file.path, kind=file.kind, definitions=named or known, tests=file.tests)
 
 
 def _last(definition: Definition) -> str:
     return definition.name.rpartition(".")[2]
 
 
-def _is_named(file: FoundFile, text: str, names: frozenset[str]) -> bool:
+def _is_told(file: FoundFile, text: str) -> bool:
     parts = file.path.split("/")
     ends = {"/".join(parts[-2:]) if len(parts) > 1 else file.path}
     if not parts[-1].startswith("__"):
         ends.add(parts[-1])
-    return any(end in text for end in ends) or any(_last(each) in names for each in file.definitions)
+    return any(end in text for end in ends)
+
+
+def _defines(file: FoundFile, names: frozenset[str], *, best: bool) -> bool:
+    """A plain word such as `get` or `run` is defined in many places; in the best file it may be meant."""
+    found = {_last(each) for each in file.definitions} & names
+    return any(best or "_" in name or name != name.lower() for name in found)
+
+
+def _is_test(path: str) -> bool:
+    return _is_shown(path) and path.rpartition("/")[2] not in {"__init__.py", "conftest.py"}
 
 
 def _is_shown(path: str) -> bool:
@@ -251,19 +272,16 @@ def _slots(
     def code(path: str) -> str:
         return sentences["file"].format(path=path) if path and _is_shown(path) else ""
 
-    def listed(found: tuple[FoundFile, ...]) -> str:
-        return sentences["between"].join(_located(file, sentences) for file in found)
+    def listed(found: tuple[FoundFile, ...], definitions: int = _MOST_DEFINITIONS) -> str:
+        return sentences["between"].join(_located(file, sentences, definitions) for file in found)
 
-    folder = next((name for name in project.tests if _is_shown(name)), "")
-    test = code(files.test)
-    if not test:
-        test = sentences["test_folder"].format(folder=folder) if folder else sentences["test_new"]
+    folder = min(filter(_is_shown, project.tests), key=lambda name: name.count("/"), default="")
     command = next((one for one in project.test_commands if _is_shown(one)), "")
     yield "start", listed(files.start) or chapter.place or sentences["code"]
     yield "uses", listed(files.start)
     yield "home", code(files.start[0].path) if files.start else ""
-    yield "others", listed(files.others)
-    yield "test", test
+    yield "others", listed(files.others, 1)
+    yield "test", code(files.test) or code(folder) or sentences["test_new"]
     yield "beside", code(files.test)
     yield "docs", code(files.docs)
     yield "changelog", code(project.changelog)
@@ -271,12 +289,12 @@ def _slots(
     yield "run", sentences["run"].format(command=command) if command else sentences["run_tests"]
 
 
-def _located(file: FoundFile, sentences: Slots) -> str:
+def _located(file: FoundFile, sentences: Slots, most: int) -> str:
     names = [
         sentences["definition"].format(name=each.name, line=each.line)
-        for each in file.definitions[:_MOST_DEFINITIONS]
+        for each in file.definitions
         if _is_shown(each.name)
-    ]
+    ][:most]
     if not names:
         return sentences["file"].format(path=file.path)
     return sentences["definitions"].format(path=file.path, names=sentences["between"].join(names))

@@ -24,7 +24,7 @@ _INDENTED: Final = re.compile(r"^(?: {4}|\t|>>> |In \[\d|\$ ).*$", re.MULTILINE)
 _TRACE: Final = re.compile(r"^[ \t]*(?:Traceback \(|File \"|at [\w.$]+\(|\^+[ \t]*$).*$", re.MULTILINE)
 _ERROR: Final = re.compile(r"\b[A-Za-z]{2,40}(?:Error|Exception|Warning)\b|\bpanic(?:ked)?\b", re.ASCII)
 _URL: Final = re.compile(r"[a-z]{1,10}://[!-~]+", re.IGNORECASE)
-_INLINE: Final = re.compile(r"`[^`\n]{1,200}`")
+_CODE: Final = re.compile(r"`[^`\n]{1,200}`|\w{1,60}\([^()\n]{0,80}\)\w{0,20}")
 _FIGURE: Final = re.compile(
     r"(?<![\w.])\d{1,9}(?:\.\d{1,6})?\s?(?:ms|s|sec|secs|seconds?|minutes?|min|%|x|mb|gb|kb|rps|qps|req/s|fps)(?!\w)"
     r"|(?<!\d)\d{1,9}(?:\.\d{1,6})?(?:秒|ミリ秒|分|倍|%|mb|gb|kb|ms)|半分に",
@@ -75,10 +75,8 @@ def read(text: str) -> Instruction:
     title, rest = _title(prose)
     words = searched(prose)
     kind = _kind(title, rest, text)
-    said = frozenset(things_said(text)) | frozenset(_about(kind, title))
-    quotation = one_line(
-        prose if len(prose) <= _LONGEST_QUOTATION else title or prose or text, _LONGEST_QUOTATION
-    )
+    said = frozenset(things_said(text)) | frozenset(_about(kind, title, text))
+    quotation = one_line(prose if "\n" not in prose else title or prose, _LONGEST_QUOTATION)
     return Instruction(kind, said, quotation, _kept(prose), _expected(text), text, words)
 
 
@@ -107,25 +105,26 @@ def _title(prose: str) -> tuple[str, str]:
 _TAGGED: Final = 10
 _NOUN: Final = 6
 _MOST_BY_TITLE: Final = 6
+_MOST_BESIDE_A_VERB: Final = 4
 _MOST_BY_BODY: Final = 2
 _LEAST: Final = 1
 _BY_ERROR: Final = 2
-_ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""))
+_ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""), ("ed", ""), ("ed", "e"))
 
 
 def _kind(title: str, rest: str, text: str) -> Kind:
     tag = _TAG.match(title)
     bare = _polite(title[tag.end() :] if tag else title)
     words, body = _told(bare), _told(rest)
-    verb = _verb(searched(bare))
+    verb = _verb(searched(_CODE.sub(" it ", bare)))
     scores: dict[Kind, int] = {}
     for kind, chapter in chapters().items():
-        signs = chapter.signs
+        signs, own = chapter.signs, _weight(verb, chapter.signs)
         tagged = tag is not None and any(searched(part).has_any(signs.tags) for part in tag.groups() if part)
         scores[kind] = (
             _TAGGED * tagged
-            + _weight(verb, signs)
-            + min(_sum(words, signs.title), _MOST_BY_TITLE)
+            + own
+            + min(_sum(words, signs.title), _MOST_BESIDE_A_VERB if verb and not own else _MOST_BY_TITLE)
             + min(sum(body.has(word) for word in signs.body), _MOST_BY_BODY)
         )
     for kind in _by_noun(words, verb):
@@ -138,7 +137,7 @@ def _kind(title: str, rest: str, text: str) -> Kind:
 
 def _told(text: str) -> Searched:
     """Without code, and without phrases whose words mean something else alone."""
-    words = searched(_INLINE.sub(" ", text))
+    words = searched(_CODE.sub(" ", text))
     return words.without(vocabulary().silent)
 
 
@@ -155,13 +154,11 @@ def _polite(title: str) -> str:
 
 def _verb(words: Searched) -> str:
     """The first word in the form that the lists have, if it is a verb of theirs."""
-    first = words.latin.split()[:1]
-    if not first:
+    first, second = (*words.latin.split()[:2], "", "")[:2]
+    head = {second, *(_head(words).latin.split() if first in vocabulary().also_nouns else ())}
+    if second in vocabulary().behind_nouns or head & vocabulary().predicates:
         return ""
-    forms = [
-        first[0],
-        *(first[0].removesuffix(end) + more for end, more in _ENDINGS if first[0].endswith(end)),
-    ]
+    forms = [first, *(first.removesuffix(end) + more for end, more in _ENDINGS if first.endswith(end))]
     return next((form for form in forms if form in _verbs()), "")
 
 
@@ -178,11 +175,16 @@ def _sum(words: Searched, listed: Mapping[int, Words]) -> int:
     return sum(weight for weight, terms in listed.items() for word in terms if words.has(word))
 
 
+def _head(words: Searched) -> Searched:
+    """The main clause."""
+    ends = [at for clause in vocabulary().clause if (at := words.latin.find(clause)) > 0]
+    return Searched(words.latin[: min(ends, default=len(words.latin)) + 1], "")
+
+
 def _by_noun(words: Searched, verb: str) -> Iterator[Kind]:
     """The kind of what is written: the first noun behind a verb like “add”; in Japanese any."""
     found: dict[Kind, int] = {}
-    ends = [at for clause in vocabulary().clause if (at := words.latin.find(clause)) > 0]
-    head = Searched(words.latin[: min(ends, default=len(words.latin)) + 1], "")
+    head = _head(words)
     written = verb in vocabulary().authoring
     for kind, chapter in chapters().items():
         if vocabulary().objects.get(verb, kind) != kind:
@@ -215,11 +217,16 @@ def things_said(text: str) -> Iterator[Said]:
         yield Said.PLACE
 
 
-def _about(kind: Kind, title: str) -> Iterator[Said]:
+def _about(kind: Kind, title: str, text: str) -> Iterator[Said]:
     """What depends on the kind of change and the title."""
     if kind is Kind.RENAME and _NEW_NAME.search(title):
         yield Said.NEW_NAME
     words = searched(title)
+    shown = _FENCED.search(text) or _TRACE.search(text)
+    if kind is Kind.BUG and (
+        words.has_any(vocabulary().negations) or (shown and words.has_any(vocabulary().failures))
+    ):
+        yield Said.EXPECTED
     extending = words.has_any(vocabulary().extending)
     if words.has_any(vocabulary().said[Said.NEW]) and not extending:
         yield Said.NEW
@@ -228,7 +235,11 @@ def _about(kind: Kind, title: str) -> Iterator[Said]:
 def _kept(prose: str) -> str:
     """From “without changing …” to the end of the clause."""
     low = prose.lower()
-    found = [(at, word) for word in vocabulary().kept if (at := low.find(word)) >= 0]
+    found = [
+        (at, word)
+        for word in vocabulary().kept
+        if (at := low.find(word)) >= 0 and not (word.isascii() and low[at - 1 : at].isalnum())
+    ]
     if not found:
         return ""
     at, word = min(found)
@@ -249,7 +260,9 @@ def _expected(text: str) -> str:
             said = [behind.strip("* ")] if colon and behind.strip("* ") else []
             following = next((line.strip() for line in lines[at + 1 :] if line.strip()), "")
             first = (said or [following])[0]
-            return one_line(first, _LONGEST_QUOTATION) if _is_sentence(first) else ""
+            # What ends with a colon goes on in code.
+            whole = _is_sentence(first) and not first.endswith(":")
+            return one_line(first, _LONGEST_QUOTATION) if whole else ""
     return ""
 
 

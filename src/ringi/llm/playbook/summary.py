@@ -151,7 +151,7 @@ def _paths(draft: _Draft) -> Iterator[str]:
 
 def _assumptions(draft: _Draft) -> Iterator[str]:
     files = draft.case.files
-    if files.start and not files.named:
+    if files.start and not files.told:
         yield draft.sentence("by_words", files=draft.case.slots["start"])
     yield draft.sentence("stays")
 

@@ -16,6 +16,9 @@ KINDS = {
         "XSS in comment rendering",
         "fix #1234",
         "Build fails on Windows",
+        "Return codes are inconsistent",
+        "Use of `rmtree` causes a DeprecationWarning",
+        "Remove()ing a shared axis prevents the others from using their formatters",
         "Doc rendering is incorrect when a parameter has a dict type",
         "ValueError when collecting tests that patch an array",
         "[Bug]: zooming blocks input to widgets",
@@ -35,6 +38,7 @@ KINDS = {
         "the error message for a missing file should name the file",
         "change the default timeout from 30 to 60 seconds",
         "Disallow non-uppercase settings",
+        "Raise an error when a name contains a dot",
         "ユーザー一覧に --json オプションを追加する",
         "エラーメッセージをわかりやすくして",
     ],
@@ -132,6 +136,7 @@ def test_a_name_with_a_dot_is_no_file():
         ("Add search. Do not touch the database layer.", "Do not touch the database layer"),
         ("検索を追加。DBの層は触らないこと。", "DBの層は触らない"),
         ("Add search", ""),
+        ("The parser leaves behind a file", ""),
     ],
 )
 def test_what_must_stay_is_read_in_the_words_of_the_request(text: str, kept: str):

@@ -44,6 +44,9 @@ def test_two_questions_at_most(text: str):
         ("remove dead code in report.py", 0),
         ("use pathlib instead of os.path", 0),
         ("change the default timeout from 30 to 60 seconds", 0),
+        ("lineplot ignores its colour when `x` is empty", 0),
+        ("Saving fails with a KeyError\n\n```\nsave()\n```\n", 0),
+        ("Sums are wrong\n\n```\nsum()\n```\n", 1),
         ("add a --json option to the list command", 1),
         ("Fix the crash when the file is empty", 1),
         ("upgrade django", 1),
@@ -142,6 +145,14 @@ def test_feedback_changes_the_recommendation_and_says_so():
     assert best.description.startswith("Your words ask for this.")
 
 
+def test_feedback_opens_a_decision_that_nobody_was_asked_about():
+    text = "remove dead code in report.py"
+    assert recommended(text) == []
+    assert recommended(text, feedback="deprecate it first") == [
+        "Deprecate it now, remove it in a later release"
+    ]
+
+
 def test_a_choice_stays_chosen_after_other_feedback():
     brief = decided(brief_of("rename Report.total to Report.sum"), option=1)
     again = msgspec.structs.replace(brief, feedback=("the colour is odd",))
@@ -154,3 +165,5 @@ def test_a_place_is_offered_only_if_it_was_found():
     assert decisions(brief_of("add a report module")).decisions
     assert decisions(brief_of("add a report module", project=ProjectFacts())).decisions == ()
     assert decisions(brief_of("add a --json option to the report")).decisions == ()
+    nowhere = brief_of("add a report module", project=ProjectFacts())
+    assert decisions(msgspec.structs.replace(nowhere, feedback=("in a separate file",))).decisions == ()
