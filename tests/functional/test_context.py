@@ -100,6 +100,13 @@ def test_the_budget_holds(tool: Desk, tokens: int):
     assert len(tool.json("context", "tables", "--limit", "1")["files"]) == 1
 
 
+def test_what_is_shown_only_because_there_is_room_was_not_found(tool: Desk):
+    with ringi.open_workspace(tool.root) as workspace:
+        gathered = workspace.code.gather("qwertz")
+        assert gathered.context.files
+        assert gathered.project.found == ()
+
+
 def test_from_python(tool: Desk):
     with ringi.open_workspace(tool.root) as workspace:
         found = workspace.context("sort the rows of src/tool/tables.py", limit=2)

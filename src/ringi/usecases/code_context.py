@@ -72,10 +72,11 @@ class SnapshotContext:
         view, budget = self._now(), self._tokens if tokens is None else tokens
         ranked = rank(request, view.corpus, _LIMIT if limit is None else limit)
         ranked = ranked_by(view.source, ranked, request)
+        facts = replace(view.facts, found=found_files(ranked))
         if limit is None:
+            # Shown because there is room, not because the request is about them.
             ranked = [*ranked, *view.rest(ranked, budget)]
         context = context_of(view.source, view.facts, request, ranked, budget)
-        facts = replace(view.facts, found=found_files(ranked))
         return Gathered(context, facts, view.id, tuple(one.why for one in ranked))
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:

@@ -65,7 +65,7 @@ class Case(NamedTuple):
         )
 
     def decisions(self) -> list[DecisionEntry]:
-        """Those that the request and the answers leave open, those made already, and those of the feedback."""
+        """Those that request and answers leave open, those made already, and those of the feedback."""
         made = {decision.topic for decision in self.brief.decisions}
         return [
             entry
