@@ -92,7 +92,7 @@ class Examination:
         self._breaks = [*workspace.verify_log(only), *signer_doubts(services.store, services.signatures)]
         self._histories: dict[str, _History] = {}
         self._writes = _Writes(self._store, self._history) if every else None
-        self._differences = self._differing_files() if every else None
+        self._differences = _by_part(self._differing_files()) if every else None
         self.foreign = tuple(workspace.upkeep.foreign())
         """Plans and sessions in `.agent/` that the ledger does not know."""
 
@@ -103,8 +103,9 @@ class Examination:
             return []
 
     def _forged(self, subject_id: str) -> tuple[str, ...]:
-        found = self._differing_files(subject_id) if self._differences is None else self._differences
-        return tuple(path for path in found if subject_id in path)
+        if self._differences is None:
+            return tuple(self._differing_files(subject_id))
+        return tuple(self._differences.get(subject_id, ()))
 
     def carried_out(self) -> Iterator[str]:
         """The ids of plans that were carried out, at least in part or possibly; newest first."""
@@ -393,6 +394,15 @@ def _results(stored: StoredIntent) -> Iterator[Text]:
     for outcome in result.results:
         if outcome.status is OpStatus.DONE and (outcome.spec_id, outcome.path) not in known:
             yield Text("{path} was done and never begun", path=outcome.path or outcome.spec_id)
+
+
+def _by_part(paths: Sequence[str]) -> dict[str, list[str]]:
+    """The files of each plan and session, which a folder or a file is named after."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        for part in path.split("/"):
+            found.setdefault(part.removesuffix(".json"), []).append(path)
+    return found
 
 
 def _plain(change: FileChange) -> tuple[str, str, FileState | None, FileState | None]:

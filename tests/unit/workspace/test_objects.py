@@ -27,17 +27,23 @@ def size(folder: Path) -> int:
     return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def grow(root: Path, snapshots: Snapshots | None = None, times: int = TIMES) -> None:
+def grow(
+    root: Path,
+    snapshots: Snapshots | None = None,
+    times: int = TIMES,
+    first: int = 5 * MIB,
+    more: int = MIB // 4,
+) -> None:
     """A binary file that is larger each time, and never the same."""
     for number in range(times):
-        (root / "binary").write_bytes(os.urandom(5 * MIB + number * MIB // 4))
+        (root / "binary").write_bytes(os.urandom(first + number * more))
         (snapshots or Snapshots(root.parent / "state", root)).take()
 
 
 @pytest.mark.req("CP-9")
 def test_captures_of_a_growing_file(root: Path, tmp_path: Path):
-    grow(root)
-    assert size(tmp_path / "state" / "git") < ROOM + 9 * MIB, "of 95 MiB"
+    grow(root, times=60, first=3 * MIB // 2, more=MIB // 64)
+    assert size(tmp_path / "state" / "git") < ROOM + 3 * MIB, "of 117 MiB"
     snapshots = Snapshots(tmp_path / "state", root)
     taken = snapshots.take()
     assert snapshots.read(taken, "binary") == (root / "binary").read_bytes()
