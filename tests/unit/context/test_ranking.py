@@ -1,5 +1,7 @@
 """Which files a request is about."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,3 +78,51 @@ def test_scores_fall_and_files_come_once(said: str):
 
 def test_nothing_fits_nothing():
     assert ranked(SHOP, "") == ranked(SHOP, "zzz qqq") == ranked({}, "basket") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        r"(((([[[**+?\\ (?P<a>x)*+ total price \1 {0} %s {words}",
+        "total\0price\0" * 10,
+        "\u202etotal price\u202c \u2066x\u2069",
+        "\ud800 total price",
+        "total price " * 90_000,
+        "a/" * 300_000 + "total price",
+        "at " * 200_000 + "total price",
+        "<!--" * 100_000 + "--> total price",
+        "`" * 100_000 + "total price",
+        ". " * 300_000 + "total price",
+        "=" * 500_000 + "\ntotal price",
+    ],
+    ids=range(11),
+)
+def test_hostile_requests_are_read_in_time(said: str):
+    """Time is counted in the processor's seconds: the machine may be busy."""
+    start = time.process_time()
+    found = paths(said)
+    assert time.process_time() - start < 10
+    assert found[:1] == ["shop/basket.py"]
+
+
+def test_a_japanese_request_finds_its_words():
+    files = {"a.py": "# 請求書を作る\ndef make(): ...\n", "b.py": "# 電話を掛ける\ndef make(): ...\n"}
+    assert paths("請求書の合計がおかしい", files)[0] == "a.py"
+
+
+def test_documents_come_up_if_they_are_asked_for():
+    files = SHOP | {"shop/guide.py": "def send_invoice_by_mail(): ...\n"}
+    assert paths("send an invoice by mail", files)[0] == "shop/guide.py"
+    assert paths("docs: say how to send an invoice by mail", files)[0] == "docs/usage.md"
+
+
+def test_reasons_are_sentences_with_the_words_of_the_request():
+    best = ranked(SHOP, "shop/basket.py: total_price ignores discounts")[0]
+    said = [str(why) for why in best.why]
+    assert said[:2] == ["the request names it", "it defines Basket.total_price"]
+    assert best.tests == ("tests/test_basket.py",)
+
+
+def test_a_definition_that_is_named_comes_before_one_that_talks_about_it():
+    text = "def caller():\n" + "    price(price, price)\n" * 9 + "\n\ndef price():\n    return 1\n"
+    assert ranked({"a.py": text}, "price is wrong")[0].definitions[0].name == "price"
