@@ -74,6 +74,8 @@ class Said(StrEnum):
     EVENT = "event"
     ACCOUNTS = "accounts"
     """It is about people who sign in."""
+    PROVIDER = "provider"
+    """It names the service that knows them."""
     OUTSIDERS = "outsiders"
     """People outside the project use it."""
     COMPATIBLE = "compatible"

@@ -263,6 +263,8 @@ def _is_shown(path: str) -> bool:
 
 # --- templates, filled with names from the project ---------------------------------------------------------
 
+_SENTENCES: Final = re.compile(r".+?(?:\. |[。？]|$)")  # noqa: RUF001
+
 
 def _slots(
     project: ProjectFacts, files: Files, chapter: Chapter, sentences: Slots
@@ -277,8 +279,8 @@ def _slots(
 
     folder = min(filter(_is_shown, project.tests), key=lambda name: name.count("/"), default="")
     command = next((one for one in project.test_commands if _is_shown(one)), "")
-    yield "start", listed(files.start) or chapter.place or sentences["code"]
-    yield "uses", listed(files.start)
+    yield "start", listed(files.start)
+    yield "place", listed(files.start) or chapter.place or sentences["code"]
     yield "home", code(files.start[0].path) if files.start else ""
     yield "others", listed(files.others, 1)
     yield "test", code(files.test) or code(folder) or sentences["test_new"]
@@ -301,9 +303,13 @@ def _located(file: FoundFile, sentences: Slots, most: int) -> str:
 
 
 def filled(template: str, values: Slots) -> str:
-    """Empty if it names something that the project does not have; capitalised if it starts with a name."""
-    used = [name for _, name, _, _ in Formatter().parse(template) if name]
+    """Without the sentences that name something the project does not have."""
+    return "".join(_filled(sentence, values) for sentence in _SENTENCES.findall(template)).strip()
+
+
+def _filled(sentence: str, values: Slots) -> str:
+    used = [name for _, name, _, _ in Formatter().parse(sentence) if name]
     if not all(values[name] for name in used):
         return ""
-    text = template.format_map(values)
-    return text[:1].upper() + text[1:] if template.startswith("{") else text
+    text = sentence.format_map(values)
+    return text[:1].upper() + text[1:] if sentence.startswith("{") else text

@@ -42,6 +42,7 @@ _FILE: Final = re.compile(
     r"[\w-]\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|kt|rb|php|c|h|cc|cpp|cs|swift|sh|md|rst|txt|toml|ya?ml|json|cfg|ini|html|css|sql)(?!\w)",
     re.ASCII,
 )
+_PARTS: Final = re.compile(r"[,;(、]| - ")
 _CLAUSE: Final = re.compile(r"[,;.!?。、\n]")
 
 # --- the title ---------------------------------------------------------------------------------------------
@@ -115,8 +116,9 @@ _ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""), ("ed", ""), ("ed", "e"))
 def _kind(title: str, rest: str, text: str) -> Kind:
     tag = _TAG.match(title)
     bare = _polite(title[tag.end() :] if tag else title)
+    main = _PARTS.split(_CODE.sub(" it ", bare), maxsplit=1)[0]
     words, body = _told(bare), _told(rest)
-    verb = _verb(searched(_CODE.sub(" it ", bare)))
+    verb = _verb(_head(searched(main)))
     scores: dict[Kind, int] = {}
     for kind, chapter in chapters().items():
         signs, own = chapter.signs, _weight(verb, chapter.signs)
@@ -127,7 +129,7 @@ def _kind(title: str, rest: str, text: str) -> Kind:
             + min(_sum(words, signs.title), _MOST_BESIDE_A_VERB if verb and not own else _MOST_BY_TITLE)
             + min(sum(body.has(word) for word in signs.body), _MOST_BY_BODY)
         )
-    for kind in _by_noun(words, verb):
+    for kind in _by_noun(words, _head(_told(main)), verb):
         scores[kind] += _NOUN
     if _ERROR.search(title) or (verb == "" and _ERROR.search(text)):
         scores[Kind.BUG] += _BY_ERROR
@@ -155,7 +157,7 @@ def _polite(title: str) -> str:
 def _verb(words: Searched) -> str:
     """The first word in the form that the lists have, if it is a verb of theirs."""
     first, second = (*words.latin.split()[:2], "", "")[:2]
-    head = {second, *(_head(words).latin.split() if first in vocabulary().also_nouns else ())}
+    head = {second, *(words.latin.split() if first in vocabulary().also_nouns else ())}
     if second in vocabulary().behind_nouns or head & vocabulary().predicates:
         return ""
     forms = [first, *(first.removesuffix(end) + more for end, more in _ENDINGS if first.endswith(end))]
@@ -181,10 +183,9 @@ def _head(words: Searched) -> Searched:
     return Searched(words.latin[: min(ends, default=len(words.latin)) + 1], "")
 
 
-def _by_noun(words: Searched, verb: str) -> Iterator[Kind]:
+def _by_noun(words: Searched, head: Searched, verb: str) -> Iterator[Kind]:
     """The kind of what is written: the first noun behind a verb like “add”; in Japanese any."""
     found: dict[Kind, int] = {}
-    head = _head(words)
     written = verb in vocabulary().authoring
     for kind, chapter in chapters().items():
         if vocabulary().objects.get(verb, kind) != kind:

@@ -165,7 +165,9 @@ def _beyond(draft: _Draft) -> Iterator[str]:
 
 def _open(draft: _Draft) -> Iterator[str]:
     case = draft.case
-    if not case.files.start and any("{start}" in step.step for step in case.chapter.steps):
+    if not case.files.start and any(
+        "{start}" in step.step or "{place}" in step.step for step in case.chapter.steps
+    ):
         yield draft.sentence("not_found")
     if not draft.brief.project.test_commands and case.instruction.kind not in _WITHOUT_TESTS:
         yield draft.sentence("no_tests")

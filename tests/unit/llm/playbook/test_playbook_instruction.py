@@ -69,6 +69,7 @@ KINDS = {
         "使われていない関数を削除して",
     ],
     Kind.PERFORMANCE: [
+        "cache the results of get_user; do not add new dependencies",
         "make it faster",
         "startup is slow",
         "The import takes 40 seconds for 10k rows, get it under 5 seconds",
