@@ -39,9 +39,10 @@ _CI: Final = re.compile(
     r"|rake(?: test| spec)?|mix test|dotnet test|swift test|ctest|bazel test)\b[^\n\"'#|&;<>$`{}\\]*)",
     re.MULTILINE,
 )
+_WORKFLOWS: Final = ".github/workflows/"
 _CI_FILES: Final = (
-    ".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml", ".travis.yml", "appveyor.yml",
-    ".circleci/config.yml", "azure-pipelines.yml", ".cirrus.yml",
+    ".gitlab-ci.yml", ".travis.yml", "appveyor.yml", ".circleci/config.yml", "azure-pipelines.yml",
+    ".cirrus.yml",
 )  # fmt: skip
 _MOST_CI: Final = 6
 
@@ -123,8 +124,9 @@ def _matching(source: Source, pattern: str) -> bool:
 
 def _checked(source: Source) -> Iterator[str]:
     """What the project's CI runs."""
-    files = [path for path in source.paths if any(fnmatchcase(path, pattern) for pattern in _CI_FILES)]
-    for path in files[:_MOST_CI]:
+    flows = (path for path in source.paths if path.startswith(_WORKFLOWS))
+    workflows = [path for path in flows if path.endswith((".yml", ".yaml"))]
+    for path in (*workflows[:_MOST_CI], *source.named(*_CI_FILES)):
         for found in _CI.finditer("\n".join(source.read(path))):
             yield " ".join(found[1].split())
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.context.source import Source
@@ -35,9 +34,11 @@ class Layout(NamedTuple):
 
 
 def layout(source: Source) -> Layout:
-    found = Counter(
-        language for path in source.paths if (language := _LANGUAGES.get(PurePosixPath(path).suffix))
-    )
+    suffixes = Counter(path[path.rfind(".") :] for path in source.paths)
+    found: Counter[str] = Counter()
+    for suffix, count in suffixes.items():
+        if language := _LANGUAGES.get(suffix):
+            found[language] += count
     top = dict.fromkeys(path.partition("/")[0] + "/" * ("/" in path) for path in source.paths)
     return Layout(
         languages=tuple(name for name, _ in found.most_common(_MOST_LANGUAGES)),
