@@ -10,6 +10,7 @@ _AFFIX: Final = re.compile(
     r"^(?:unit)?tests?[_-]|[_-]tests?$|\.(?:test|spec)$|^Test(?=[A-Z])|(?<=[a-z])Tests?$|_spec$"
 )
 _OF_FOLDER: Final = frozenset({"__init__", "index", "mod"})
+_MOST_ALIKE: Final = 2
 
 
 class Beside:
@@ -24,7 +25,7 @@ class Beside:
                     self._sources.setdefault(name, []).append(path)
 
     def sources(self, test: str) -> tuple[str, ...]:
-        """Those that the test is named after; of several the ones in the folders most alike."""
+        """Those that the test is named after; of several the nearest ones, unless there are many."""
         return _nearest(test, self._sources.get(_tested(test), ()))
 
     def tests(self, source: str) -> tuple[str, ...]:
@@ -53,4 +54,5 @@ def _nearest(path: str, others: Iterable[str]) -> tuple[str, ...]:
     folders = set(path.split("/")[:-1])
     shared = {other: len(folders.intersection(other.split("/")[:-1])) for other in others}
     most = max(shared.values(), default=0)
-    return tuple(other for other, count in shared.items() if count == most)
+    nearest = tuple(other for other, count in shared.items() if count == most)
+    return nearest if len(nearest) <= _MOST_ALIKE else ()

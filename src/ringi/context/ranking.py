@@ -144,11 +144,11 @@ class _Scores:
         return (best[1].line, best[1].end) if best else None
 
     def strongest(self, path: str) -> list[str]:
-        """The rarest words of the request that the file has, in its path or in its text."""
+        """The terms of the request that the file has, in its path or in its text, rarest first."""
         doc, own = self._corpus.doc_of.get(path, -1), path_terms(path)
         having = [term for term, docs in self.found.items() if doc in docs or term in own]
         having += [term for term in own if term in self.weights and term not in self.found]
-        return sorted(having, key=lambda term: (-self.weights[term], term))[:_MOST_WORDS]
+        return sorted(having, key=lambda term: (-self.weights[term], term))
 
     def _chunks_of(self, path: str) -> list[tuple[float, Chunk]]:
         """Best first."""
@@ -222,7 +222,8 @@ def _reasons(
     wanted = [one.name for one in scores.definitions(path) if one.name.rpartition(".")[2] in asked.words]
     if wanted:
         yield Text("it defines {names}", names=", ".join(wanted[:_MOST_WORDS]))
-    if inside := scores.strongest(path):
-        yield Text("it has: {words}", words=", ".join(asked.words.get(term, term) for term in inside))
+    inside = dict.fromkeys(asked.spelled.get(term, term) for term in scores.strongest(path))
+    if inside:
+        yield Text("it has: {words}", words=", ".join(islice(inside, _MOST_WORDS)))
     if test:
         yield Text("its test {path} fits", path=test)

@@ -34,8 +34,10 @@ class Request(NamedTuple):
     """Without what says nothing."""
     terms: Mapping[str, int]
     """How often each term occurs; what is in backticks counts more."""
-    words: Mapping[str, str]
-    """Each word that it has, and for each term a word with it."""
+    words: frozenset[str]
+    """As they are written."""
+    spelled: Mapping[str, str]
+    """For each term the shortest word with it."""
     is_about_docs: bool
 
 
@@ -48,10 +50,11 @@ def read_request(text: str) -> Request:
     for quoted in _QUOTED.findall(text):
         for term in set(counted(quoted)):
             terms[term] += _QUOTED_COUNTS
-    words = dict.fromkeys(words_in(text))
-    spelled = {term: word for word in sorted(words, key=len, reverse=True) for term in terms_of(word)}
+    words = frozenset(words_in(text))
+    by_length = sorted(words, key=lambda word: (-len(word), word))
+    spelled = {term: word for word in by_length for term in terms_of(word)}
     about_docs = bool(_DOCS.search(text.strip().partition("\n")[0]))
-    return Request(text, terms, spelled | {word: word for word in words}, about_docs)
+    return Request(text, terms, words, spelled, about_docs)
 
 
 def _about_the_code(lines: Iterable[str]) -> Iterator[str]:

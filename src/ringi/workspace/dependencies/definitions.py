@@ -8,7 +8,7 @@ import contextlib
 import gc
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import accumulate
 from typing import Any, Final
@@ -101,11 +101,16 @@ _SUFFIXES: Final[Mapping[str, str]] = {
 _ASKED: Final = "{}:definitions"
 
 
-def reader(path: str) -> str:
-    """How the definitions of such a file are read; empty if only its words count."""
-    stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
-    language = _SUFFIXES.get(dot + suffix, "") if stem else ""
-    return language if language == _PYTHON or parser.is_installed() else ""
+def readers() -> Callable[[str], str]:
+    """Says of a path how its definitions are read now; empty if only its words count."""
+    installed = parser.is_installed()
+
+    def reader(path: str) -> str:
+        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+        language = _SUFFIXES.get(dot + suffix, "") if stem else ""
+        return language if installed or language == _PYTHON else ""
+
+    return reader
 
 
 def definitions(language: str, sources: Iterable[Source]) -> Iterator[tuple[str, tuple[Definition, ...]]]:

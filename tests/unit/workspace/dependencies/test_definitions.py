@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.workspace.dependencies.definitions import definitions, reader
+from ringi.workspace.dependencies.definitions import definitions, readers
 from ringi.workspace.dependencies.references import Source
 
 EXTRA = importlib.util.find_spec("tree_sitter_language_pack") is not None
@@ -49,7 +49,7 @@ if LIMIT:
 
 def found(name: str, text: str | bytes) -> list[str]:
     data = text.encode() if isinstance(text, str) else text
-    ((key, result),) = definitions(reader(name), [Source(name, data)])
+    ((key, result),) = definitions(readers()(name), [Source(name, data)])
     assert key == name
     return [f"{one.kind} {one.name} {one.line}-{one.end}" for one in result]
 
@@ -170,5 +170,5 @@ def test_broken_files_of_other_languages(name: str):
 
 @pytest.mark.parametrize("name", ["README.md", "a.txt", ".py", "py", "a.toml", "Makefile", "a/b.go/c"])
 def test_what_defines_nothing(name: str):
-    assert reader(name) == ""
+    assert readers()(name) == ""
     assert found(name, "def f(): ...") == []
