@@ -6,10 +6,11 @@ The project's file comes with the repository and is untrusted: it can only tight
 import contextlib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
@@ -30,18 +31,22 @@ from ringi.wiring.config_file import (
 )
 from ringi.wiring.config_keys import (
     DEFAULTS,
-    EXPRESSION,
     KEYS,
+    REPOSITORIES,
     SECTIONS,
+    TASK_SPECIFIC,
+    TASKS,
     VARIABLES,
     Config,
-    Form,
-    Guard,
     Key,
-    Value,
+    Planning,
+    key_of,
 )
+from ringi.wiring.config_rules import EXPRESSION, PLACE, Form, Guard, Section, Value
 from ringi.workspace.pins import SIGNERS, Part, Trust, TrustState, Verdict, commands_part
 from ringi.workspace.places import project_file, signers_file, user_file
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Origin(StrEnum):
@@ -67,6 +72,18 @@ class Loaded(NamedTuple):
     files: tuple[Path, ...]
     trust: Verdict | None = None
     """The verdict on the project's commands; None if its file names none."""
+    by_task: Mapping[str, tuple[Value, Source]] = {}
+    """By the whole name: planning.task_specific.github_issue.max_subtasks."""
+
+    def planning_of(self, task: str) -> Planning:
+        """For a kind of task, one of TASKS."""
+        values = {
+            key.path[1:]: key.of(self.config) for name, key in KEYS.items() if name.startswith("planning.")
+        }
+        for name, (value, _) in self.by_task.items():
+            if name.startswith(f"{TASK_SPECIFIC}.{task}."):
+                values[key_of(name).path[1:]] = value
+        return _built(self.config.planning, values)
 
 
 def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
@@ -75,7 +92,7 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
     user: dict[str, Node] = {}
     project: dict[str, Node] = {}
     if (path := user_file(environment)) is not None:
-        if (found := _settings(path, user_bytes)) is not None:
+        if (found := _settings(path, user_bytes, workspace, environment)) is not None:
             files.append(path)
             user = found
         elif environment.get("RINGI_CONFIG"):
@@ -86,20 +103,56 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
             files.append(path)
             project = found
     trust = None
-    if workspace is not None and any(KEYS[name].rule.guard.needs_trust for name in project):
+    if workspace is not None and any(key_of(name).rule.guard.needs_trust for name in project):
         trust = Trust(workspace, environment, FileLock).state(_executable(project, workspace))
         notes += [trust.note] if trust.note else []
     variables = _variables(environment, notes)
     sources: dict[str, Source] = {}
-    changed: dict[str, dict[str, Value]] = {}
+    values: dict[tuple[str, ...], Value] = {}
     for name, key in KEYS.items():
         nodes = user.get(name), project.get(name), variables.get(name)
-        value, sources[name] = _settle(key, *nodes, trust, notes)
-        changed.setdefault(".".join(key.path[:-1]), {})[key.path[-1]] = value
-    top: dict[str, Any] = changed.pop("")
-    for section, fields in changed.items():
-        top[section] = msgspec.structs.replace(getattr(DEFAULTS, section), **fields)
-    return Loaded(Config(**top), sources, tuple(notes), tuple(files), trust)
+        values[key.path], sources[name] = _settle(key, *nodes, trust, notes)
+    config = _built(DEFAULTS, values)
+    by_task = dict(_by_task(config, sources, user, project))
+    return Loaded(config, sources, tuple(notes), tuple(files), trust, by_task)
+
+
+def _built(struct: T, values: Mapping[tuple[str, ...], Value], path: tuple[str, ...] = ()) -> T:
+    """The struct with these values, however deep."""
+    fields: dict[str, Any] = {}
+    for name in struct.__struct_fields__:
+        default = getattr(struct, name)
+        here = (*path, name)
+        fields[name] = _built(default, values, here) if isinstance(default, Section) else values[here]
+    return type(struct)(**fields)
+
+
+def _by_task(
+    config: Config, sources: Mapping[str, Source], user: Mapping[str, Node], project: Mapping[str, Node]
+) -> Iterator[tuple[str, tuple[Value, Source]]]:
+    """What differs for a kind of task. A project may only tighten here too; variables count for all tasks."""
+    names = [name for name in (*user, *project) if name.startswith(f"{TASK_SPECIFIC}.")]
+    for name in dict.fromkeys(names):
+        key = key_of(name)
+        value, source = key.of(config), sources[key.name]
+        if mine := user.get(name):
+            wanted = _value(key, mine)
+            if source.origin is not Origin.PROJECT or not _is_looser(key, value, wanted):
+                value, source = _joined(key, value, wanted), Source(Origin.USER, mine.where)
+        if theirs := project.get(name):
+            if key.rule.guard.needs_trust:
+                wrong(theirs, Text("a project sets {key} for all tasks, not for one kind", key=key.name))
+            wanted = _value(key, theirs)
+            _refuse_looser(key, value, wanted, theirs.where)
+            value, source = _joined(key, value, wanted), Source(Origin.PROJECT, theirs.where)
+        if sources[key.name].origin is not Origin.ENVIRONMENT:
+            yield name, (value, source)
+
+
+def _joined(key: Key, value: Value, more: Value) -> Value:
+    if key.rule.guard.adds and isinstance(value, tuple) and isinstance(more, tuple):
+        return tuple(dict.fromkeys(value + more))
+    return more
 
 
 def executable(workspace: Path) -> tuple[Part, ...]:
@@ -115,7 +168,7 @@ def check_expressions(workspace: Path) -> None:
     from ringi.integrations.pattern_matcher import first_invalid  # noqa: PLC0415  # for one command only
 
     for name, node in (_settings(project_file(workspace), project_bytes) or {}).items():
-        key = KEYS[name]
+        key = key_of(name)
         if key.rule.form is EXPRESSION and isinstance(node.value, list):
             at = first_invalid([str(item.value) for item in node.value])
             if at is not None:
@@ -190,7 +243,7 @@ def _ignored(where: str, key: Key, trust: Verdict | None) -> Text:
     name = key.name
     if trust is not None and trust.state is TrustState.CHANGED:
         return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=name)
-    if isinstance(key.default, str) or key.rule.guard is Guard.ADDED_ONCE_TRUSTED:
+    if isinstance(key.default, str | bool) or key.rule.guard is Guard.ADDED_ONCE_TRUSTED:
         return Text("{where}: {key} is ignored until the project is trusted", where=where, key=name)
     return Text(
         "{where}: {key} is ignored; commands from a project count once it is trusted", where=where, key=name
@@ -200,20 +253,36 @@ def _ignored(where: str, key: Key, trust: Verdict | None) -> Text:
 def _is_looser(key: Key, value: Value, theirs: Value) -> bool:
     guard, order = key.rule.guard, _order(key)
     if isinstance(value, tuple) or isinstance(theirs, tuple):
+        return guard is Guard.NARROWED and _is_wider(value, theirs)
+    if guard not in {Guard.SMALLER, Guard.LARGER}:
         return False
     now, wanted = order(value), order(theirs)
-    return (guard is Guard.SMALLER and wanted > now) or (guard is Guard.LARGER and wanted < now)
+    return wanted > now if guard is Guard.SMALLER else wanted < now
+
+
+def _is_wider(value: Value, theirs: Value) -> bool:
+    """Of lists in which nothing stands for everything."""
+    if not (isinstance(value, tuple) and isinstance(theirs, tuple)):
+        return False
+    return bool(value) and not (theirs and set(theirs) <= set(value))
 
 
 def _refuse_looser(key: Key, value: Value, theirs: Value, where: str) -> None:
-    if key.rule.guard in {Guard.SMALLER, Guard.LARGER} and _is_looser(key, value, theirs):
+    if _is_looser(key, value, theirs):
         problem = Text(
             "{key} guards: a project may only tighten it, and {theirs} is looser than {value}",
             key=key.name,
-            theirs=theirs,
-            value=value,
+            theirs=in_words(theirs),
+            value=in_words(value),
         )
         raise BadConfiguration(where=where, problem=problem)
+
+
+def in_words(value: Value) -> str:
+    """As it is written in a file."""
+    if isinstance(value, tuple):
+        return ", ".join(value) or "—"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _order(key: Key) -> Callable[[str | int | float], float]:
@@ -244,7 +313,22 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
             known = ", ".join(key.choices)
             wrong(node, Text("{key} is one of {known}, not {found}", key=name, known=known, found=found))
         return node.value
+    if isinstance(key.default, bool):
+        return _truth(key, node)
     return _number(key, node)
+
+
+_TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def _truth(key: Key, node: Node) -> bool:
+    if isinstance(node.value, str) and node.plain:
+        # Only in a variable: in YAML it is a number.
+        numbers = {"1": True, "0": False} if node.text else {}
+        words = _TRUTHS | numbers
+        if node.value.lower() in words:
+            return words[node.value.lower()]
+    return wrong(node, Text("{key} is true or false, not {found}", key=key.name, found=shown(node)))
 
 
 # No octal, no minutes:seconds, no infinity: YAML 1.1 reads them in surprising ways.
@@ -276,6 +360,7 @@ def _number(key: Key, node: Node) -> int | float:
 
 
 def _item(key: Key, node: Node, counts: bool) -> str:
+    node = _of_pair(key.rule.pairs, node)
     name, found = key.name, shown(node)
     if not (isinstance(node.value, str) and node.text):
         if isinstance(key.default, str):
@@ -288,6 +373,17 @@ def _item(key: Key, node: Node, counts: bool) -> str:
     if item is None or (counts and not form.usable(item)):
         _refuse(key, node, form)
     return item
+
+
+def _of_pair(wanted: str, node: Node) -> Node:
+    """`- name: x` stands for x, and where any key is taken, `- x: what it is` does."""
+    if wanted and isinstance(node.value, dict) and len(node.value) == 1:
+        key, below = next(iter(node.value.items()))
+        if wanted == key:
+            return Node(*below)
+        if wanted == "*":
+            return node._replace(value=key, plain=False, text=True)
+    return node
 
 
 def _refuse(key: Key, node: Node, form: Form) -> NoReturn:
@@ -318,31 +414,77 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
             found[key.name] = Node(variable, items)
         elif text:  # an empty one counts as not set
             found[key.name] = Node(variable, text, plain=True, text=True)
+    for key in KEYS.values():
+        name = key.rule.variable
+        if name and environment.get(name) and key.name not in found:
+            found[key.name] = Node(name, environment[name], plain=True, text=True)
     return found
 
 
-def _settings(path: Path, read: Callable[[Path], bytes | None]) -> dict[str, Node] | None:
-    """The file's values by dotted name; None if there is no file."""
+def _settings(
+    path: Path,
+    read: Callable[[Path], bytes | None],
+    workspace: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, Node] | None:
+    """The file's values by dotted name; None if there is no file.
+
+    With an environment it is the user's file: then the values for this repository come last.
+    """
     data = guarded(path, read)
     if data is None:
         return None
-    found: dict[str, Node] = {}
-    for name, node in tree(data, path).items():
-        if name in KEYS and "." not in name:
-            found[name] = node
-        elif name not in SECTIONS:
-            if name in KEYS:
-                section, _, key = name.partition(".")
-                wrong(node, Text("write {key} below {section}:, indented", key=f"{key}:", section=section))
-            _unknown(node, name, [*SECTIONS, *KEYS])
-        elif isinstance(node.value, dict):
-            for key, below in node.value.items():
-                if f"{name}.{key}" not in KEYS:
-                    _unknown(below, f"{name}.{key}", list(KEYS))
-                found[f"{name}.{key}"] = below
-        elif node.value is not None:
-            wrong(node, Text("{section} is a section: its keys go below it, indented", section=name))
+    top = tree(data, path)
+    repositories = top.pop(REPOSITORIES, None)
+    found = dict(_flat(top, ""))
+    if repositories is not None and environment is None:
+        wrong(
+            repositories, Text("{section} belongs in your own file, not in a project's", section=REPOSITORIES)
+        )
+    if repositories is not None and environment is not None:
+        for name, node in _section(repositories, REPOSITORIES).items():
+            values = dict(_flat(_section(node, REPOSITORIES), ""))
+            if _is_meant(name, node, workspace, environment):
+                found |= values
     return found
+
+
+def _is_meant(name: str, node: Node, workspace: Path | None, environment: Mapping[str, str]) -> bool:
+    """Whether the name, a folder or a glob of folders, is this workspace's."""
+    normal = PLACE.normal(name)
+    if normal is None:
+        wrong(node, Text("{section}: {name} is no repository: {why}", section=REPOSITORIES,
+                         name=name[:MAX_SHOWN], why=PLACE.words))  # fmt: skip
+    place = environment.get("HOME", "~") + normal[1:] if normal.startswith("~/") else normal
+    return workspace is not None and fnmatchcase(str(workspace), place)
+
+
+def _section(node: Node, name: str) -> dict[str, Node]:
+    if node.value is None:
+        return {}
+    if not isinstance(node.value, dict):
+        wrong(node, Text("{section} is a section: its keys go below it, indented", section=name))
+    return node.value
+
+
+def _flat(values: Mapping[str, Node], above: str) -> Iterator[tuple[str, Node]]:
+    for word, node in values.items():
+        name = above + word
+        if name == TASK_SPECIFIC:
+            for task, below in _section(node, name).items():
+                if task not in TASKS:
+                    _unknown(below, f"{name}.{task}", [f"{name}.{known}" for known in TASKS])
+                for key, value in _flat(_section(below, f"{name}.{task}"), "planning."):
+                    yield f"{name}.{task}.{key.removeprefix('planning.')}", value
+        elif name in SECTIONS and "." not in word:
+            yield from _flat(_section(node, name), f"{name}.")
+        elif name not in KEYS:
+            _unknown(node, name, [*SECTIONS, *KEYS] if not above else list(KEYS))
+        elif "." in word:
+            section, _, key = name.rpartition(".")
+            wrong(node, Text("write {key} below {section}:, indented", key=f"{key}:", section=section))
+        else:
+            yield name, node
 
 
 def _unknown(node: Node, name: str, known: list[str]) -> NoReturn:

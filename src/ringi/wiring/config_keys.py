@@ -1,148 +1,37 @@
 """Every key of the configuration: its type, its default, and what a project's file may do with it."""
 
-import re
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
 from ringi.policy.files import UNJUDGED
-from ringi.text import Text
-
-_EXACT: Final = 2**53 - 1  # larger integers are not exact in every JSON parser
-_CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
-_LONGEST_WAIT_SEC: Final = 1_000_000  # poll() counts milliseconds in 32 bits
-
-_LAST_PORT: Final = 65_535
-_LONGEST_EXPRESSION: Final = 500
-
-Value: TypeAlias = str | int | float | tuple[str, ...]
-
-
-class Form(NamedTuple):
-    """What a text or a list item looks like."""
-
-    normal: Callable[[str], str | None]
-    """Its normal form; None if it is invalid."""
-    words: Text
-    """For people, after an invalid one."""
-    usable: Callable[[str], bool] = lambda _: True
-    """A second check for values that count; not run on values from an untrusted project."""
-
-
-def _clean(item: str) -> bool:
-    # Surrogates stand for bytes of a variable that are not UTF-8.
-    return bool(item.strip()) and not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in item)
-
-
-def _glob(item: str) -> str | None:
-    # A glob that matches no path in the workspace would silently protect nothing.
-    parts = item.rstrip("/").split("/")
-    if parts[0] == "~" or {"", ".", ".."} & set(parts) or not _clean(item):
-        return None
-    return item.rstrip("/") + "/**" if item.endswith("/") else item
-
-
-def _place(item: str) -> str | None:
-    path = item.rstrip("/")
-    anywhere = path.startswith(("/", "~/")) and not {"", ".", ".."} & set(path.split("/")[1:])
-    return path if anywhere and _clean(item) else None
-
-
-def _extension(item: str) -> str | None:
-    normal = "." + item.strip().removeprefix(".").lower()
-    return normal if _clean(normal) and re.fullmatch(r"(\.[^\s./\\*?\[\]]+)+", normal) else None
-
-
-def _line(item: str) -> str | None:
-    return item.strip() if _clean(item.strip()) else None
-
-
-def _address(item: str) -> str | None:
-    """Without a password: keys belong in the environment. Empty means the default."""
-    match = re.fullmatch(
-        r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?(?:/[^\s?#@]*)?", item
-    )
-    if item and not (match and _clean(item) and int(match[1] or 0) <= _LAST_PORT):
-        return None
-    return item.rstrip("/")
-
-
-def _compiles(item: str) -> bool:
-    try:
-        with warnings.catch_warnings():  # warnings about future syntax do not help here
-            warnings.simplefilter("ignore")
-            re.compile(item)
-    except (re.error, OverflowError, RecursionError):
-        return False
-    return True
-
-
-_IN_WORKSPACE: Final = Text("a path starts in the workspace, like docs/api, and has no . or .. in it")
-_GLOB: Final = Form(_glob, _IN_WORKSPACE)
-_FOLDER: Final = Form(lambda item: _glob(item.rstrip("/")), _IN_WORKSPACE)
-_PLACE: Final = Form(
-    _place,
-    Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it"),
+from ringi.wiring.config_rules import (
+    ADDRESS,
+    CENTURY_DAYS,
+    COMMAND,
+    EXPRESSION,
+    EXTENSION,
+    FOLDER,
+    GLOB,
+    LONGEST_WAIT_SEC,
+    MODEL,
+    PLACE,
+    TARGET,
+    TOOL,
+    USER,
+    VARIABLE,
+    WORDS,
+    Guard,
+    Rule,
+    Section,
+    Value,
 )
-_EXTENSION: Final = Form(_extension, Text("an extension looks like .exe"))
-_COMMAND: Final = Form(_line, Text("a command is one line"))
-_MODEL: Final = Form(
-    _line, Text("a model is named like openai:gpt-5, ollama:llama3, command:claude or playbook")
-)
-_VARIABLE: Final = Form(
-    lambda item: item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None,
-    Text("a variable's name has letters, digits and _"),
-)
-_ADDRESS: Final = Form(
-    _address, Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
-)
-# Compiled only if it counts: an untrusted project must not keep us busy.
-EXPRESSION: Final = Form(
-    lambda item: item if len(item) <= _LONGEST_EXPRESSION and _clean(item) else None,
-    Text("it is no regular expression of at most {most} characters", most=_LONGEST_EXPRESSION),
-    _compiles,
-)
-
-
-class Guard(StrEnum):
-    """What the project's file may do with a key."""
-
-    NONE = "none"
-    SMALLER = "smaller"
-    LARGER = "larger"
-    ADDED = "added"
-    TRUSTED = "trusted"  # ignored until a person has trusted the project
-    ADDED_ONCE_TRUSTED = "added once trusted"
-
-    @property
-    def needs_trust(self) -> bool:
-        return self in {Guard.TRUSTED, Guard.ADDED_ONCE_TRUSTED}
-
-    @property
-    def adds(self) -> bool:
-        return self in {Guard.ADDED, Guard.ADDED_ONCE_TRUSTED}
-
-
-class Rule(NamedTuple):
-    guard: Guard = Guard.NONE
-    least: float = 0
-    most: float = _EXACT
-    form: Form | None = None
-    """Of a text or a list item."""
-    strictest: bool = False
-    """Whether the strictest of all sources counts, not the last."""
-
-
-class Section(msgspec.Struct, frozen=True):
-    pass
 
 
 class Approval(Section, frozen=True):
-    expires_sec: Annotated[int, Rule(Guard.SMALLER, least=1, most=_CENTURY_DAYS * 86_400)] = 86_400
+    expires_sec: Annotated[int, Rule(Guard.SMALLER, least=1, most=CENTURY_DAYS * 86_400)] = 86_400
     together: Annotated[Literal["medium", "low", "none"], Rule(Guard.LARGER)] = "none"
     """Up to which risk several plans can be approved with one answer."""
     proof: Annotated[Literal["any", "signed"], Rule(Guard.LARGER, strictest=True)] = "any"
@@ -152,52 +41,52 @@ class Approval(Section, frozen=True):
 class Risk(Section, frozen=True):
     large_overwrite_lines: Annotated[int, Rule(Guard.SMALLER)] = 300
     large_overwrite_bytes: Annotated[int, Rule(Guard.SMALLER)] = 65_536
-    critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_GLOB)] = ()
+    critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ()
     """Globs in addition to the built-in ones."""
-    mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_GLOB)] = ()
+    mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ()
 
 
 class Limits(Section, frozen=True):
     max_file_bytes: Annotated[int, Rule(Guard.SMALLER)] = 10_485_760
     max_specs: Annotated[int, Rule(Guard.SMALLER, least=1)] = 10_000
-    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_EXTENSION)] = UNJUDGED
+    forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=EXTENSION)] = UNJUDGED
     """The built-in ones bind agents, others everybody."""
 
 
 class Lock(Section, frozen=True):
-    wait_sec: Annotated[float, Rule(most=_LONGEST_WAIT_SEC)] = 2.0
+    wait_sec: Annotated[float, Rule(most=LONGEST_WAIT_SEC)] = 2.0
 
 
 class Checks(Section, frozen=True):
-    before: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
-    after: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
+    before: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=COMMAND)] = ()
+    after: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=COMMAND)] = ()
     on_failure: Annotated[Literal["keep", "undo"], Rule(Guard.LARGER)] = "undo"
-    timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
+    timeout_sec: Annotated[float, Rule(least=0.1, most=LONGEST_WAIT_SEC)] = 600.0
 
 
 class Run(Section, frozen=True):
     """Specs of the kind run."""
 
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
-    allowed: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
-    environment: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_VARIABLE)] = ()
+    allowed: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=COMMAND)] = ()
+    environment: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=VARIABLE)] = ()
     """Variables that commands get in addition to the usual harmless ones."""
-    timeout_sec: Annotated[int, Rule(least=1, most=_LONGEST_WAIT_SEC)] = 600
+    timeout_sec: Annotated[int, Rule(least=1, most=LONGEST_WAIT_SEC)] = 600
     output_bytes: Annotated[int, Rule(most=16 * 1024 * 1024)] = 65_536
 
 
 class Diagnostics(Section, frozen=True):
-    commands: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
+    commands: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=COMMAND)] = ()
     format: Annotated[Literal["auto", "sarif", "ruff", "lines"], Rule()] = "auto"
-    timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 600.0
+    timeout_sec: Annotated[float, Rule(least=0.1, most=LONGEST_WAIT_SEC)] = 600.0
 
 
 class Keep(Section, frozen=True):
     """What is removed in time. The ledger keeps every plan, approval and event."""
 
-    replaced_days: Annotated[int, Rule(Guard.LARGER, most=_CENTURY_DAYS)] = 30
+    replaced_days: Annotated[int, Rule(Guard.LARGER, most=CENTURY_DAYS)] = 30
     """Replaced bytes, which an undo needs."""
-    copies_days: Annotated[int, Rule(most=_CENTURY_DAYS)] = 14
+    copies_days: Annotated[int, Rule(most=CENTURY_DAYS)] = 14
     """The copy of an open plan, for `ringi with --resume`."""
     copies_mb: Annotated[int, Rule()] = 10_000
     """All copies of a workspace."""
@@ -206,10 +95,10 @@ class Keep(Section, frozen=True):
 
 
 class Beside(Section, frozen=True):
-    carry: Annotated[tuple[str, ...], Rule(form=_FOLDER)] = ()
-    checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_COMMAND)] = ()
+    carry: Annotated[tuple[str, ...], Rule(form=FOLDER)] = ()
+    checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=COMMAND)] = ()
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
-    writable: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=_PLACE)] = ()
+    writable: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=PLACE)] = ()
     """Folders outside the copy that the agent may write to in its sandbox, such as package caches."""
 
 
@@ -222,16 +111,102 @@ class Notify(Section, frozen=True):
 class Llm(Section, frozen=True):
     """Language models. Their keys come only from the environment."""
 
-    base_url: Annotated[str, Rule(Guard.TRUSTED, form=_ADDRESS)] = ""
+    base_url: Annotated[str, Rule(Guard.TRUSTED, form=ADDRESS)] = ""
     """The address of an openai: model's service, if it is not OpenAI."""
-    timeout_sec: Annotated[float, Rule(least=0.1, most=_LONGEST_WAIT_SEC)] = 120.0
+    timeout_sec: Annotated[float, Rule(least=0.1, most=LONGEST_WAIT_SEC)] = 120.0
     """For one question, retries included."""
     max_output_tokens: Annotated[int, Rule(Guard.SMALLER, least=64, most=1_000_000)] = 4_096
     """They cost money, so a project may not raise the limit."""
 
 
+# Chapters 9, 11 and 12 of the planning process; what nothing reads yet, the documentation says.
+
+
+class ComplexityThreshold(Section, frozen=True):
+    """Tokens of a task, for the level of its decomposition."""
+
+    simple: Annotated[int, Rule()] = 100
+    moderate: Annotated[int, Rule()] = 500
+    complex: Annotated[int, Rule()] = 9_999
+
+
+class Reflection(Section, frozen=True):
+    enabled: Annotated[bool, Rule(variable="REFLECTION_ENABLED")] = True
+    trigger_on_error: Annotated[bool, Rule()] = True
+    trigger_interval: Annotated[int, Rule(variable="REFLECTION_INTERVAL")] = 3
+    """Actions between two; 0 means never."""
+    depth: Annotated[Literal["deep", "moderate", "shallow"], Rule()] = "moderate"
+
+
+class Revision(Section, frozen=True):
+    max_revisions: Annotated[int, Rule(variable="MAX_PLAN_REVISIONS")] = 3
+    require_human_approval: Annotated[bool, Rule(Guard.LARGER)] = False
+    approval_timeout: Annotated[int, Rule(Guard.SMALLER, least=1, most=CENTURY_DAYS * 86_400)] = 3_600
+    max_history_in_memory: Annotated[int, Rule()] = 5
+    max_history_on_disk: Annotated[int, Rule()] = 50
+    auto_summarize: Annotated[bool, Rule()] = True
+
+
+class Cache(Section, frozen=True):
+    enabled: Annotated[bool, Rule()] = True
+    ttl: Annotated[int, Rule(most=CENTURY_DAYS * 86_400)] = 86_400
+
+
+class EarlyTermination(Section, frozen=True):
+    enabled: Annotated[bool, Rule()] = True
+    max_consecutive_failures: Annotated[int, Rule(least=1)] = 3
+
+
+class Execution(Section, frozen=True):
+    action_timeout: Annotated[int, Rule(least=1, most=LONGEST_WAIT_SEC)] = 60
+    total_timeout: Annotated[int, Rule(least=1, most=LONGEST_WAIT_SEC)] = 3_600
+    early_termination: EarlyTermination = EarlyTermination()
+
+
+class Security(Section, frozen=True):
+    """Globs of tools that a plan may name; the strictest wins."""
+
+    allowed_tools: Annotated[tuple[str, ...], Rule(Guard.NARROWED, form=TOOL)] = ()
+    """Empty: all that there are."""
+    forbidden_tools: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=TOOL)] = ()
+    require_approval: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=TOOL)] = ()
+
+
+class Logging(Section, frozen=True):
+    level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], Rule(Guard.LARGER)] = "INFO"
+    mask_sensitive_data: Annotated[bool, Rule(Guard.LARGER)] = True
+    """Whether `sensitive_patterns` count; what looks like a secret is masked anyway."""
+    sensitive_patterns: Annotated[tuple[str, ...], Rule(Guard.ADDED_ONCE_TRUSTED, form=EXPRESSION)] = ()
+
+
+class Permissions(Section, frozen=True):
+    """Users and groups."""
+
+    allowed_users: Annotated[tuple[str, ...], Rule(Guard.NARROWED, form=USER)] = ()
+    """Empty: everybody."""
+    auto_execution_allowed: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=USER)] = ()
+    always_require_approval: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=USER)] = ()
+
+
 class Planning(Section, frozen=True):
-    skip_after_sec: Annotated[float, Rule(most=_LONGEST_WAIT_SEC)] = 300.0
+    enabled: Annotated[bool, Rule(variable="PLANNING_ENABLED")] = True
+    strategy: Annotated[
+        Literal["chain_of_thought", "hierarchical", "simple"], Rule(variable="PLANNING_STRATEGY")
+    ] = "chain_of_thought"
+    max_subtasks: Annotated[int, Rule(least=1, most=99, variable="PLANNING_MAX_SUBTASKS")] = 10
+    """If nobody sets it, a complex task may have 15."""
+    decomposition_level: Annotated[Literal["detailed", "moderate", "minimal"], Rule()] = "moderate"
+    auto_adjust_level: Annotated[bool, Rule()] = True
+    """Choose the level by the size of the task."""
+    complexity_threshold: ComplexityThreshold = ComplexityThreshold()
+    reflection: Reflection = Reflection()
+    revision: Revision = Revision()
+    cache: Cache = Cache()
+    execution: Execution = Execution()
+    security: Security = Security()
+    logging: Logging = Logging()
+    permissions: Permissions = Permissions()
+    skip_after_sec: Annotated[float, Rule(most=LONGEST_WAIT_SEC)] = 300.0
     """Seconds without an answer until skipping the question is offered; 0 means never."""
 
 
@@ -240,7 +215,7 @@ class Context(Section, frozen=True):
 
     tokens: Annotated[int, Rule(Guard.SMALLER, least=100, most=1_000_000)] = 3_000
     """They cost money, so a project may not raise the limit."""
-    never_send: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=_GLOB)] = ()
+    never_send: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ()
     """Globs in addition to files that may hold credentials."""
 
 
@@ -251,10 +226,73 @@ class Logs(Section, frozen=True):
     """Regular expressions for more secrets; matched in a separate process that can be killed."""
 
 
+# Chapter 16: what is measured, and which values are good.
+
+
+class Target(Section, frozen=True):
+    target: Annotated[str, Rule(form=TARGET)]
+
+
+class Metrics(Section, frozen=True):
+    planning_accuracy: Target = Target("80%")
+    revision_rate: Target = Target("<30%")
+    avg_revisions: Target = Target("<1.5")
+
+
+class Measured(Section, frozen=True):
+    measure: Annotated[str, Rule(form=WORDS)]
+    unit: Annotated[str, Rule(form=WORDS)]
+
+
+class PerformanceMetrics(Section, frozen=True):
+    planning_time: Measured = Measured("time spent planning", "seconds")
+    execution_time: Measured = Measured("time spent executing", "seconds")
+    reflection_time: Measured = Measured("time spent reflecting", "seconds")
+    total_time: Measured = Measured("time of the whole task", "seconds")
+
+
+class Counted(Section, frozen=True):
+    measure: Annotated[str, Rule(form=WORDS)]
+    breakdown: Annotated[tuple[str, ...], Rule(form=WORDS, pairs="*")]
+
+
+class ResourceMetrics(Section, frozen=True):
+    llm_calls: Counted = Counted("calls of a language model", ("planning", "execution", "reflection"))
+    tokens_used: Counted = Counted("tokens", ("input", "output"))
+    api_cost: Measured = Measured("cost of the calls", "USD")
+
+
+class Rate(Section, frozen=True):
+    measure: Annotated[str, Rule(form=WORDS)]
+    calculation: Annotated[str, Rule(form=WORDS)]
+    target: Annotated[str, Rule(form=TARGET)]
+
+
+class QualityMetrics(Section, frozen=True):
+    task_completion_rate: Rate = Rate("tasks completed", "completed tasks / all tasks", ">90%")
+    first_try_success_rate: Rate = Rate(
+        "tasks completed at the first try", "completed without a revision / all tasks", ">70%"
+    )
+    error_recovery_rate: Rate = Rate("errors recovered from", "recovered errors / all errors", ">80%")
+
+
+class Tracing(Section, frozen=True):
+    enabled: Annotated[bool, Rule(Guard.TRUSTED)] = False
+    provider: Annotated[Literal["opentelemetry"], Rule()] = "opentelemetry"
+    spans: Annotated[tuple[str, ...], Rule(form=TOOL, pairs="name")] = (
+        "planning.understand_goal",
+        "planning.decompose_task",
+        "planning.generate_action_plan",
+        "execution.execute_action",
+        "reflection.evaluate_action",
+        "reflection.revise_plan",
+    )
+
+
 # The one table of keys, with type, default and guard; `KEYS` is derived from it.
 class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
-    model: Annotated[str, Rule(Guard.TRUSTED, form=_MODEL)] = "playbook"
+    model: Annotated[str, Rule(Guard.TRUSTED, form=MODEL)] = "playbook"
     """The language model; the playbook needs none."""
     approval: Approval = Approval()
     risk: Risk = Risk()
@@ -270,6 +308,11 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     planning: Planning = Planning()
     context: Context = Context()
     logs: Logs = Logs()
+    metrics: Metrics = Metrics()
+    performance_metrics: PerformanceMetrics = PerformanceMetrics()
+    resource_metrics: ResourceMetrics = ResourceMetrics()
+    quality_metrics: QualityMetrics = QualityMetrics()
+    tracing: Tracing = Tracing()
 
 
 DEFAULTS: Final = Config()
@@ -296,7 +339,7 @@ def _keys(struct: msgspec.Struct, name: str = "", path: tuple[str, ...] = ()) ->
     for attribute, written in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
         default = getattr(struct, attribute)
         if isinstance(default, Section):
-            yield from _keys(default, f"{written}.", (attribute,))
+            yield from _keys(default, f"{name}{written}.", (*path, attribute))
         else:
             annotation: Any = type(struct).__annotations__[attribute]
             choices = get_args(annotation.__origin__) if isinstance(default, str) else ()
@@ -304,7 +347,24 @@ def _keys(struct: msgspec.Struct, name: str = "", path: tuple[str, ...] = ()) ->
 
 
 KEYS: Final[Mapping[str, Key]] = {key.name: key for key in _keys(DEFAULTS)}
-SECTIONS: Final = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
+SECTIONS: Final = frozenset(
+    ".".join(parts[:count]) for name in KEYS for parts in [name.split(".")] for count in range(1, len(parts))
+)
+TASKS: Final = ("github_issue", "github_pr", "gitlab")
+TASK_SPECIFIC: Final = "planning.task_specific"
+"""Below it and the kind of a task, every key of `planning` again: planning.task_specific.gitlab.strategy."""
+REPOSITORIES: Final = "repositories"
+"""In the user's file: below the folder of a repository, every key again."""
+
+
+def key_of(name: str) -> Key:
+    """Also of a key for one kind of task."""
+    if name.startswith(f"{TASK_SPECIFIC}."):
+        _, _, below = name.removeprefix(f"{TASK_SPECIFIC}.").partition(".")
+        return KEYS[f"planning.{below}"]
+    return KEYS[name]
+
+
 # Variables of ours that are not keys.
 VARIABLES: Final = frozenset(
     [

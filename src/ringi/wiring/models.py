@@ -126,7 +126,9 @@ def mask_of(
     from ringi.policy.leaks import is_name
     from ringi.policy.masking import masked
 
-    patterns = tuple(pattern for pattern in config.logs.mask if not is_name(pattern))
+    logging = config.planning.logging
+    more = logging.sensitive_patterns if logging.mask_sensitive_data else ()
+    patterns = tuple(pattern for pattern in (*config.logs.mask, *more) if not is_name(pattern))
     scrub, find = scrub_of(environment), _matcher(patterns)
     return lambda text: masked(scrub(text), find, keep_lines=keep_lines)
 

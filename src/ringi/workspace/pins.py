@@ -17,8 +17,11 @@ from ringi.workspace.places import state_name, trust_file
 SIGNERS: Final = "allowed_signers"
 MODEL: Final = "model"
 MODEL_ADDRESS: Final = "llm.base_url"
-MASKING: Final = "logs.mask"
-"""Keys that are not commands: who is notified, and what is masked in logs."""
+MASKING: Final = ("logs.mask", "planning.logging.sensitive_patterns")
+NO_QUESTION: Final = "planning.permissions.auto_execution_allowed"
+TRACING: Final = "tracing.enabled"
+NO_COMMANDS: Final = frozenset([SIGNERS, MODEL, MODEL_ADDRESS, *MASKING, NO_QUESTION, TRACING])
+"""Keys that are not commands: who is notified, what is masked in logs, and the like."""
 _MAX_HISTORY: Final = 1000
 _WAIT_SEC: Final = 10.0
 _OTHERS_WRITE: Final = 0o022

@@ -21,7 +21,8 @@ from ringi.store.lock import FileLock
 from ringi.wiring import config_keys as module
 from ringi.wiring.config import Loaded, Origin, Source, check_expressions, executable, load
 from ringi.wiring.config_file import MAX_FILE_BYTES
-from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, Config, Guard, Section
+from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, Config
+from ringi.wiring.config_rules import Guard, Section
 from ringi.workspace.pins import Trust
 from ringi.workspace.places import project_file, user_file
 
@@ -69,7 +70,34 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "context.tokens": (2000, 100),
     "context.never_send": (["legal/**", "*.pdf"], ["notes/*"]),
     "logs.mask": (["EMP-[0-9]+", "case (\\d+)"], ["x y"]),
+    "planning.strategy": ("simple", "hierarchical"),
+    "planning.max_subtasks": (15, 3),
+    "planning.decomposition_level": ("detailed", "minimal"),
+    "planning.reflection.depth": ("deep", "shallow"),
+    "planning.revision.require_human_approval": (True, True),
+    "planning.revision.approval_timeout": (600, 60),
+    "planning.security.allowed_tools": (["github_get_*", "read"], ["read"]),
+    "planning.security.forbidden_tools": (["github_delete_*", "*_admin_*"], ["x"]),
+    "planning.security.require_approval": (["github_merge_*"], ["y"]),
+    "planning.logging.level": ("WARNING", "ERROR"),
+    "planning.logging.mask_sensitive_data": (True, True),
+    "planning.logging.sensitive_patterns": (["password", "EMP-[0-9]+"], ["x y"]),
+    "planning.permissions.allowed_users": (["admin-team", "developer-group"], ["admin-team"]),
+    "planning.permissions.auto_execution_allowed": (["trusted-user"], ["other"]),
+    "planning.permissions.always_require_approval": (["external-contributor"], ["other"]),
+    "tracing.provider": ("opentelemetry", "opentelemetry"),
+    "tracing.spans": (["planning.understand_goal"], ["x.y"]),
 }
+MORE: dict[type, tuple[Any, Any]] = {bool: (False, True), int: (7, 8)}
+for added in KEYS.values():
+    if added.name.endswith(".target"):
+        SAMPLES[added.name] = ("95%", ">=1.5")
+    elif added.name.endswith(".breakdown"):
+        SAMPLES[added.name] = (["input", "output"], ["all"])
+    elif added.name.partition(".")[0].endswith("_metrics"):
+        SAMPLES[added.name] = ("所要時間", "seconds, about")
+    elif added.name.startswith(("planning.", "tracing.")) and type(added.default) in MORE:
+        SAMPLES.setdefault(added.name, MORE[type(added.default)])
 
 
 class Place:
@@ -116,8 +144,11 @@ def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 def written(values: Mapping[str, Any]) -> str:
     tree: dict[str, Any] = {}
     for name, value in values.items():
-        section, _, key = name.rpartition(".")
-        (tree.setdefault(section, {}) if section else tree)[key] = value
+        *sections, key = name.split(".")
+        at = tree
+        for section in sections:
+            at = at.setdefault(section, {})
+        at[key] = value
     return yaml.safe_dump(tree)
 
 
@@ -133,15 +164,16 @@ def frozen(value: Any) -> Any:
 
 
 def test_the_table_has_every_field_of_the_configuration_and_no_other():
-    fields = set()
-    for field in msgspec.structs.fields(Config):
-        default = getattr(DEFAULTS, field.name)
-        if isinstance(default, Section):
-            below = msgspec.structs.fields(type(default))
-            fields |= {(field.encode_name + "." + one.name, (field.name, one.name)) for one in below}
-        else:
-            fields.add((field.encode_name, (field.name,)))
-    assert {(key.name, key.path) for key in KEYS.values()} == fields
+    def fields(struct: msgspec.Struct) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for field in msgspec.structs.fields(struct):
+            default = getattr(struct, field.name)
+            if isinstance(default, Section):
+                for name, path in fields(default):
+                    yield f"{field.encode_name}.{name}", (field.name, *path)
+            else:
+                yield field.encode_name, (field.name,)
+
+    assert {(key.name, key.path) for key in KEYS.values()} == set(fields(DEFAULTS))
     assert set(SAMPLES) == set(KEYS)
 
 
@@ -154,13 +186,19 @@ def test_a_rule_fits_its_type(key: module.Key):
         assert key.rule.form is not None
         assert key.rule.form.normal(str(key.default)) == key.default
         assert key.rule.guard in {Guard.NONE, Guard.TRUSTED}
-    if isinstance(key.default, int | float):
+    if isinstance(key.default, bool):
+        assert key.rule.guard in {Guard.NONE, Guard.LARGER, Guard.TRUSTED}
+    elif isinstance(key.default, int | float):
         assert key.rule.least <= key.default <= key.rule.most
         assert key.rule.guard in {Guard.NONE, Guard.SMALLER, Guard.LARGER}
 
 
 def test_the_defaults_are_the_promised_ones():
-    assert msgspec.json.decode(msgspec.json.encode(Config())) == {
+    """Those of the planning process are in the tests of its chapters."""
+    found = msgspec.json.decode(msgspec.json.encode(Config()))
+    found["planning"] = {"skip_after_sec": found["planning"]["skip_after_sec"]}
+    measured = ("metrics", "performance_metrics", "resource_metrics", "quality_metrics", "tracing")
+    assert {name: value for name, value in found.items() if name not in measured} == {
         "language": "auto",
         "model": "playbook",
         "approval": {"expires_sec": 86400, "together": "none", "proof": "any"},
@@ -217,6 +255,18 @@ def test_what_guards_is_named():
         "context.tokens": Guard.SMALLER,
         "context.never_send": Guard.ADDED,
         "logs.mask": Guard.ADDED_ONCE_TRUSTED,
+        "planning.revision.require_human_approval": Guard.LARGER,
+        "planning.revision.approval_timeout": Guard.SMALLER,
+        "planning.security.allowed_tools": Guard.NARROWED,
+        "planning.security.forbidden_tools": Guard.ADDED,
+        "planning.security.require_approval": Guard.ADDED,
+        "planning.logging.level": Guard.LARGER,
+        "planning.logging.mask_sensitive_data": Guard.LARGER,
+        "planning.logging.sensitive_patterns": Guard.ADDED_ONCE_TRUSTED,
+        "planning.permissions.allowed_users": Guard.NARROWED,
+        "planning.permissions.auto_execution_allowed": Guard.TRUSTED,
+        "planning.permissions.always_require_approval": Guard.ADDED,
+        "tracing.enabled": Guard.TRUSTED,
     }
 
 
@@ -249,7 +299,7 @@ def test_every_key_can_be_set_in_the_users_file(place: Place, name: str):
     place.user.write_text("# first line\n" + written({name: value}))
     loaded = place.load()
     assert KEYS[name].of(loaded.config) == frozen(value)
-    assert loaded.sources[name] == Source(Origin.USER, f"{place.user}:{3 if '.' in name else 2}")
+    assert loaded.sources[name] == Source(Origin.USER, f"{place.user}:{name.count('.') + 2}")
     others = {key for key, source in loaded.sources.items() if source.origin is not Origin.DEFAULT}
     assert others == {name}
 
@@ -263,7 +313,7 @@ def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, na
     if KEYS[name].rule.guard.adds:
         wanted = tuple(dict.fromkeys((*KEYS[name].default, *wanted)))
     assert KEYS[name].of(loaded.config) == wanted
-    assert loaded.sources[name] == Source(Origin.PROJECT, f"{place.project}:{2 if '.' in name else 1}")
+    assert loaded.sources[name] == Source(Origin.PROJECT, f"{place.project}:{name.count('.') + 1}")
     assert not loaded.notes
 
 
@@ -341,22 +391,26 @@ def test_without_files_neither_yaml_nor_difflib_is_loaded():
 )
 def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: str):
     key = KEYS[name]
+    line = name.count(".") + 1
     if key.choices:
         strictest = key.choices[-1]
         place.user.write_text(written({name: strictest}))
         key = key._replace(default=strictest)
         looser: object = key.choices[key.choices.index(strictest) - 1]
+    elif isinstance(key.default, bool):
+        place.user.write_text(written({name: True}))
+        key, looser = key._replace(default=True), False
     else:
         assert isinstance(key.default, int)
         looser = key.default + (1 if key.rule.guard is Guard.SMALLER else -1)
     place.project.write_text(written({name: looser}))
     error = place.refused()
-    assert error.details["where"] == f"{place.project}:2"
-    assert str(error.details["problem"]) == (
-        f"{name} guards: a project may only tighten it, and {looser} is looser than {key.default}"
-    )
+    assert error.details["where"] == f"{place.project}:{line}"
+    words = f"{looser} is looser than {key.default}"
+    words = words.lower() if isinstance(looser, bool) else words
+    assert str(error.details["problem"]) == f"{name} guards: a project may only tighten it, and {words}"
     # Not even when the environment would settle it: the file is wrong in itself.
-    assert place.refused(**{key.variable: str(key.default)}).details["where"] == f"{place.project}:2"
+    assert place.refused(**{key.variable: str(key.default)}).details["where"] == f"{place.project}:{line}"
     place.project.write_text(written({name: key.default}))
     assert key.of(place.load().config) == key.default
 
@@ -410,6 +464,8 @@ def some_values(name: str) -> st.SearchStrategy[Any]:
         return st.lists(st.sampled_from([*SAMPLES[name][0], *SAMPLES[name][1]]))
     if isinstance(key.default, str):
         return st.sampled_from(key.choices or SAMPLES[name])
+    if isinstance(key.default, bool):
+        return st.booleans()
     if isinstance(key.default, float):
         return st.floats(key.rule.least, 10_000).map(lambda number: round(number, 3))
     near = st.integers(max(int(key.rule.least), key.default - 3), key.default + 3)
@@ -429,6 +485,8 @@ def looser(key: module.Key, value: Any, than: Any) -> bool:
             return value < than
         case Guard.ADDED | Guard.ADDED_ONCE_TRUSTED:
             return not set(value) >= set(than)
+        case Guard.NARROWED:
+            return bool(than) and not (value and set(value) <= set(than))
         case Guard.TRUSTED:
             return value != than
         case Guard.NONE:
@@ -447,7 +505,7 @@ def test_a_project_never_loosens_what_guards(
         wanted_looser = {
             name
             for name, value in project.items()
-            if KEYS[name].rule.guard in {Guard.SMALLER, Guard.LARGER}
+            if KEYS[name].rule.guard in {Guard.SMALLER, Guard.LARGER, Guard.NARROWED}
             and looser(KEYS[name], value, KEYS[name].of(unset))
         }
         if wanted_looser:

@@ -5,7 +5,7 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import shown, translated
 from ringi.text import Text
-from ringi.wiring.config import Loaded, Origin, check_expressions, load
+from ringi.wiring.config import Loaded, Origin, check_expressions, in_words, load
 from ringi.wiring.config_keys import KEYS
 
 _ORIGINS = {
@@ -31,24 +31,24 @@ def _load(app: App) -> Loaded:
 def show(app: App) -> None:
     """Every key, its value, and where the value comes from."""
     loaded = _load(app)
+    values = {name: (key.of(loaded.config), loaded.sources[name]) for name, key in KEYS.items()}
+    values |= loaded.by_task
     if app.ui.as_json:
         app.ui.document(
             {
                 name: {
-                    "value": key.of(loaded.config),
-                    "from": loaded.sources[name].origin,
-                    "where": loaded.sources[name].where,
+                    "value": value,
+                    "from": source.origin,
+                    "where": source.where,
                 }
-                for name, key in KEYS.items()
+                for name, (value, source) in values.items()
             }
         )
         return
-    rows = []
-    for name, key in KEYS.items():
-        source = loaded.sources[name]
-        value = key.of(loaded.config)
-        words = ", ".join(value) if isinstance(value, tuple) else str(value)
-        rows.append([name, words or "—", f"{translated(_ORIGINS[source.origin])} {source.where}".rstrip()])
+    rows = [
+        [name, in_words(value) or "—", f"{translated(_ORIGINS[source.origin])} {source.where}".rstrip()]
+        for name, (value, source) in values.items()
+    ]
     app.ui.table(rows, [""] * len(rows))
 
 

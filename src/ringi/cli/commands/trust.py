@@ -13,7 +13,16 @@ from ringi.domain.approval import TypedAnswer
 from ringi.text import Text
 from ringi.usecases.trust import COMMAND
 from ringi.wiring.setup import project_trust
-from ringi.workspace.pins import MASKING, MODEL, MODEL_ADDRESS, SIGNERS, Part, TrustState, Verdict
+from ringi.workspace.pins import (
+    MASKING,
+    MODEL,
+    MODEL_ADDRESS,
+    NO_COMMANDS,
+    SIGNERS,
+    Part,
+    TrustState,
+    Verdict,
+)
 
 _ = gettext.gettext
 _STATES: Mapping[TrustState, tuple[Text, str]] = {
@@ -110,7 +119,7 @@ def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> Non
 def _explain(app: App, verdict: Verdict) -> None:
     ui = app.ui
     names = {part.name for part in verdict.parts}
-    if names - {SIGNERS, MODEL, MODEL_ADDRESS, MASKING}:
+    if names - NO_COMMANDS:
         ui.line(Text("Once trusted, these commands run with your rights, in copies of the project."))
         ui.line(
             Text(
@@ -126,8 +135,9 @@ def _explain(app: App, verdict: Verdict) -> None:
                 key=MODEL_ADDRESS,
             )
         )
-    if MASKING in names:
-        ui.line(Text("What the patterns of {key} match is taken out of logs.", key=MASKING))
+    for key in MASKING:
+        if key in names:
+            ui.line(Text("What the patterns of {key} match is taken out of logs.", key=key))
     if SIGNERS in names:
         ui.line(Text("Whoever holds one of the keys in {file} can approve plans.", file=SIGNERS))
     ui.line(Text("If a line of it changes, none of it counts until you trust it again."))
