@@ -75,7 +75,9 @@ class Place(NamedTuple):
 
 
 class Model(NamedTuple):
-    """How to ask an agent one question without a terminal: in an empty folder, on standard input."""
+    """How to ask an agent one question without a terminal: on standard input, without tools, in an empty
+    folder; or with tools that read, in a copy of the project.
+    """
 
     words: tuple[str, ...]
     read: Callable[[str, str, int], Said]
@@ -84,6 +86,8 @@ class Model(NamedTuple):
     files: Mapping[str, str] = {}
     streams: bool = False
     """The output is the plain answer and can be streamed."""
+    reading: tuple[str, ...] = ()
+    """The words in a copy that it cannot change; none if it is not known how it reads."""
 
 
 class Mcp(NamedTuple):

@@ -86,7 +86,7 @@ def _put_back(new: dict[str, Any], kept: Mapping[str, Any], name: str) -> None:
 # As a model, 2.1.240 (CHANGELOG.md of claude-code, claude_agent_sdk's subprocess_cli.py and types.py):
 #   --print                   one answer, no screen; the prompt comes from standard input
 #   --output-format json      one object: type, result, is_error, usage, total_cost_usd, api_error_status
-#   --tools ""                no built-in tool at all
+#   --tools ""                no built-in tool at all; in a copy those that read
 #   --disallowedTools         no reading: words such as @file in a prompt would put that file into it
 #   --strict-mcp-config       no MCP server but those of --mcp-config, and there is none
 #   --setting-sources user    nothing from folders above; the user's own may be what logs it in
@@ -99,6 +99,10 @@ _CLAUDE_FLAGS: Final = _words(
     "--exclude-dynamic-system-prompt-sections --fork-session --forward-subagent-text -h --help --ide "
     "--include-hook-events --include-partial-messages --no-chrome --no-session-persistence -p --print "
     "--replay-user-messages --restricted --safe-mode --strict-mcp-config --tmux --verbose -v --version"
+)  # fmt: skip
+_CLAUDE_ASKED: Final = (
+    "--print", "--output-format", "json", "--strict-mcp-config", "--setting-sources", "user",
+    "--disable-slash-commands", "--no-session-persistence",
 )  # fmt: skip
 _CLAUDE: Final = Agent(
     name="claude",
@@ -139,11 +143,8 @@ _CLAUDE: Final = Agent(
         named=("--resume",),
     ),
     model=Model(
-        words=(
-            "claude", "--print", "--output-format", "json", "--tools", "", "--disallowedTools", "Read(//**)",
-            "--strict-mcp-config", "--setting-sources", "user", "--disable-slash-commands",
-            "--no-session-persistence",
-        ),
+        words=("claude", *_CLAUDE_ASKED, "--tools", "", "--disallowedTools", "Read(//**)"),
+        reading=("claude", *_CLAUDE_ASKED, "--tools", "Read,Glob,Grep"),
         read=claude_said,
         environment={"CLAUDE_CODE_SAFE_MODE": "1"},
     ),
@@ -192,7 +193,8 @@ _CODEX_SETTINGS: Final[Mapping[str, bytes | None]] = {
 #   exec … -                  one answer; the prompt comes from standard input. It never asks for approval
 #   --json                    events as lines: item.completed with an agent_message, turn.completed with usage
 #   --sandbox read-only       commands could write nothing
-#   -c features.…=false       no commands; a version that does not know the feature ignores it
+#   -c features.…=false       no commands; a version that does not know the feature ignores it. In a copy it
+#                             reads by commands, which ours keeps from writing and its own from the network
 #   --ignore-user-config      no MCP servers, hooks, profiles; the login is kept elsewhere
 #   --ignore-rules            no rules that allow commands
 #   -c project_doc_max_bytes  no AGENTS.md
@@ -221,6 +223,10 @@ _CODEX_LINE: Final = CommandLine(
         "cloud exec-server features help"
     ),
 )  # fmt: skip
+_CODEX_ASKED: Final = (
+    "--ignore-user-config", "--ignore-rules", "-c", "project_doc_max_bytes=0", "--ephemeral",
+    "--skip-git-repo-check", "-",
+)  # fmt: skip
 _CODEX: Final = Agent(
     name="codex",
     title="Codex",
@@ -248,9 +254,9 @@ _CODEX: Final = Agent(
     model=Model(
         words=(
             "codex", "exec", "--json", "--sandbox", "read-only", "-c", "features.shell_tool=false",
-            "-c", "features.unified_exec=false", "--ignore-user-config", "--ignore-rules",
-            "-c", "project_doc_max_bytes=0", "--ephemeral", "--skip-git-repo-check", "-",
+            "-c", "features.unified_exec=false", *_CODEX_ASKED,
         ),
+        reading=("codex", "exec", "--json", "--sandbox", "read-only", *_CODEX_ASKED),
         read=codex_said,
     ),
     presence=Presence(("codex",), (".codex",), (".codex",)),
@@ -304,10 +310,20 @@ _GEMINI_SETTINGS: Final[Mapping[str, bytes | None]] = {
 #   --output-format json      one object: response, stats.models.*.tokens; error on standard error
 #   --approval-mode default   without a terminal, what would have to be approved is denied. Not plan: it can
 #                             leave that mode by itself, and then does everything without asking
-#   --policy FILE             denies every tool, whatever the user's settings allow
+#   --policy FILE             denies every tool, or all but those that read, whatever the settings allow
 #   --extensions none         none of them
 #   --allowed-mcp-server-names  a name that no server has
 #   GEMINI_CLI_TRUST_WORKSPACE  the empty folder is trusted; otherwise it refuses to start
+_GEMINI_ASKED: Final = (
+    "--output-format", "json", "--approval-mode", "default", "--extensions", "none",
+    "--allowed-mcp-server-names", "none",
+)  # fmt: skip
+_GEMINI_RULE: Final = '[[rule]]\ntoolName = "{}"\ndecision = "{}"\npriority = {}\n'
+_GEMINI_DENIED: Final = _GEMINI_RULE.format("*", "deny", 998)
+_GEMINI_READS: Final = (
+    "read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content",
+)  # fmt: skip
+_GEMINI_RULES: Final = [_GEMINI_RULE.format(name, "allow", 999) for name in _GEMINI_READS]
 _GEMINI: Final = Agent(
     name="gemini",
     title="Gemini CLI",
@@ -337,14 +353,14 @@ _GEMINI: Final = Agent(
         named=("--resume",),
     ),
     model=Model(
-        words=(
-            "gemini", "--output-format", "json", "--approval-mode", "default",
-            "--policy", f"{FILES}/no-tools.toml", "--extensions", "none",
-            "--allowed-mcp-server-names", "none",
-        ),
+        words=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/no-tools.toml"),
+        reading=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/reading.toml"),
         read=gemini_said,
         environment={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
-        files={"no-tools.toml": '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'},
+        files={
+            "no-tools.toml": _GEMINI_DENIED,
+            "reading.toml": "".join([*_GEMINI_RULES, _GEMINI_DENIED]),
+        },
     ),
     presence=Presence(("gemini",), (".gemini",), (".gemini",)),
     mcp=Mcp(

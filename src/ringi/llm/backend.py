@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ringi.text import Text
+
 
 class Turn(NamedTuple):
     """One message of the conversation; the model answers the last one."""
@@ -59,8 +61,8 @@ class Backend(Protocol):
     def name(self) -> str:
         """As in the configuration."""
 
-    def prepare(self) -> None:
-        """Loads what a call needs, before the budget starts."""
+    def prepare(self) -> Text | None:
+        """Loads what a call needs, before the budget starts. What the person should know while they wait."""
 
     def send(self, call: Call) -> Reply:
         """Raises RetryLater, ConnectionCut, or a ModelFailed that says what happened.

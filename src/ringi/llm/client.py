@@ -68,8 +68,9 @@ class ModelClient:
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         schema = compact_schema(kind)
         first = turns(prompt, schema if self._schema_in_text else None)
-        self._backend.prepare()
+        note = self._backend.prepare()
         progress = _Progress(on_progress, self._clock)
+        progress.note = note or ""
         question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
         progress.tell()
         try:

@@ -15,6 +15,7 @@ from textwrap import indent
 from typing import Final, NamedTuple
 
 from ringi.agents.output import Said
+from ringi.agents.reading import Enclosed, ProjectReader
 from ringi.agents.recognition import PRIVATE_VARIABLES
 from ringi.agents.record import FILES, LONGEST_WORD
 from ringi.agents.table import PLAIN, model_of
@@ -62,6 +63,10 @@ _ELSEWHERE: Final = frozenset(
 _TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _HEADINGS: Final[Mapping[str, str]] = {"user": "User", "assistant": "You, earlier"}
 _NO_TOOLS: Final = "Answer immediately with text only. Use no tools, read no files, and ask no questions."
+_READING: Final = (
+    "You are in a read-only copy of the project. Look up there what you need to know; change nothing, and "
+    "ask no questions. Then answer with text only."
+)
 
 
 def _unsafe(words: Sequence[str]) -> Text | None:
@@ -88,9 +93,13 @@ class CommandBackend:
         scrub: Callable[[str], str],
         *,
         folder: Path | None = None,
+        reader: ProjectReader | None = None,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """Makes scratch folders in `folder`; agents read settings from all folders above them."""
+        """Makes scratch folders in `folder`; agents read settings from all folders above them.
+
+        With a `reader`, an agent whose tools are known looks around in the project before it answers.
+        """
         self.name = PREFIX + template
         self._environment = environment
         self._scrub = scrub
@@ -98,6 +107,8 @@ class CommandBackend:
         self._most_bytes = most_bytes
         built_in = model_of(template.strip())
         self._agent = built_in or PLAIN
+        self._reader = reader if self._agent.reading else None
+        self._reads = False
         try:
             self._words = built_in.words if built_in else tuple(shlex.split(template))
         except ValueError as error:
@@ -107,19 +118,29 @@ class CommandBackend:
         if why := _unsafe(self._words):
             raise UnknownModel(model=self.name, why=why)
 
-    def prepare(self) -> None:
-        pass
+    @property
+    def sees_project(self) -> bool:
+        return self._reader is not None and self._reader.lacks() is None
+
+    def prepare(self) -> Text | None:
+        lacks = self._reader.lacks() if self._reader else None
+        self._reads = self._reader is not None and lacks is None
+        return Text("it cannot look at the project: {why}", why=lacks) if lacks else None
 
     def send(self, call: Call) -> Reply:
         program = self._program()
-        prompt = flat(call.turns)
+        prompt = flat(call.turns, _READING if self._reads else _NO_TOOLS)
         words, given = self._told(prompt)
-        with _scratch(self._folder, self._agent.files) as scratch:
+        with contextlib.ExitStack() as stack:
+            scratch = stack.enter_context(_scratch(self._folder, self._agent.files))
             try:
+                argv = [program, *(word.replace(FILES, str(scratch.files)) for word in words)]
+                inside = stack.enter_context(self._placed(argv, scratch))
                 ended = run(
-                    [program, *(word.replace(FILES, str(scratch.files)) for word in words)],
-                    cwd=scratch.work,
-                    env=self._passed(scratch),
+                    inside.argv,
+                    cwd=inside.cwd,
+                    env=inside.env,
+                    confined=inside.confined,
                     timeout_sec=call.seconds,
                     output=at_most(self._most_bytes),
                     errors=last(_KEPT_ERRORS),
@@ -137,6 +158,15 @@ class CommandBackend:
                 raise KeyboardInterrupt from None
         return self._reply(ended, call)
 
+    @contextlib.contextmanager
+    def _placed(self, argv: Sequence[str], scratch: "_Scratch") -> Iterator[Enclosed]:
+        env = self._passed(scratch)
+        if not self._reads or self._reader is None:
+            yield Enclosed(argv, scratch.work, env, 0)
+            return
+        with self._reader.enclosed(argv, env, [scratch.files]) as inside:
+            yield inside
+
     def _program(self) -> str:
         program = self._words[0]
         found = shutil.which(program, path=self._environment.get("PATH", os.defpath))
@@ -146,7 +176,7 @@ class CommandBackend:
 
     def _told(self, prompt: str) -> tuple[Sequence[str], bytes | None]:
         """The arguments after the program's name, and its standard input."""
-        words = self._words[1:]
+        words = (self._agent.reading if self._reads else self._words)[1:]
         data = prompt.encode("utf-8", errors="replace")
         if not any(_PROMPT in word for word in words):
             return words, data
@@ -213,11 +243,11 @@ class CommandBackend:
         return ModelFailed(model=self.name, why=why)
 
 
-def flat(turns: Sequence[Turn]) -> str:
+def flat(turns: Sequence[Turn], about_tools: str = _NO_TOOLS) -> str:
     """The whole conversation as one text, the rules first."""
     rules = [turn.text.strip() for turn in turns if turn.role == "system"]
     said = [turn for turn in turns if turn.role != "system"]
-    parts = ["# Rules", *rules, _NO_TOOLS]
+    parts = ["# Rules", *rules, about_tools]
     if len(said) == 1:
         parts += ["# Task", said[0].text.strip()]
     else:

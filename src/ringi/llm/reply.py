@@ -116,4 +116,4 @@ def _decoded(candidate: str, kind: type[T]) -> T:
 def _all_wrong(raw: object, kind: type) -> str:
     """At once: each repair costs a call."""
     found = [f"{fault.path}: {fault.message}" for fault in faults(raw, kind)]
-    return "\n".join([*found[:_MOST_NAMED], "…"] if len(found) > _MOST_NAMED else found)
+    return "; ".join([*found[:_MOST_NAMED], "…"] if len(found) > _MOST_NAMED else found)

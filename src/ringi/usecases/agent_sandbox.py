@@ -17,8 +17,7 @@ from ringi.process.program import program_of
 from ringi.process.sandbox import Lack
 from ringi.process.terminal import somebody_types
 from ringi.text import Text
-from ringi.usecases.agent_state import AgentState, state_places
-from ringi.usecases.workspace import OpenWorkspace
+from ringi.usecases.agent_state import AgentState, Surrounding, state_places
 from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_mounts import CopyMounts, mounts_of_copy
@@ -45,7 +44,7 @@ class AgentSandbox(NamedTuple):
         return self.bwrap is None or sandbox.scoped(self.bwrap)
 
 
-def agent_sandbox(workspace: OpenWorkspace, *, path: str = SYSTEM_PATH) -> AgentSandbox:
+def agent_sandbox(workspace: Surrounding, *, path: str = SYSTEM_PATH) -> AgentSandbox:
     """Raises NoSandbox if the configuration requires one and there is none."""
     wanted = workspace.settings.beside.sandbox
     if wanted == "off":
@@ -61,39 +60,44 @@ def agent_sandbox(workspace: OpenWorkspace, *, path: str = SYSTEM_PATH) -> Agent
 
 
 def enclosed(
-    workspace: OpenWorkspace,
+    workspace: Surrounding,
     copy: WorkCopy,
     box: AgentSandbox,
     invocation: Invocation,
     *,
     visible: Sequence[Path] = (),
     terminal: bool = True,
+    reading: bool = False,
 ) -> Invocation:
     """The command wrapped in the sandbox; unchanged if there is no sandbox.
 
-    With a terminal it is an agent, which can write to its own state.
+    With a terminal it is an agent, which can write to its own state. One that is only `reading` has none
+    either, and can write nowhere else.
     """
     if box.bwrap is None:
         return invocation
     env = invocation.env
-    argv = _in_ours(invocation.argv) if terminal else invocation.argv
+    argv = _in_ours(invocation.argv, reading=reading) if terminal or reading else invocation.argv
     root, home = workspace.places.root, _home(env)
     program = program_of(argv, copy.folder_of_commands, env)
     # A script run by an interpreter must be visible as well.
     named = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
     needed = [path for path in [program, *named, *_OURS] for path in _both(path)]
     stands = mounts_of_copy(copy, root, home, needed)
+    if reading:
+        stands = stands.read_only()
     seen = [folder for path in needed if not path.is_relative_to(root) for folder in _seen_with(path)]
-    state = AgentState(workspace, copy, argv if terminal else (), env)
+    state = AgentState(workspace, copy, argv if terminal or reading else (), env)
     state.prepare()
     unseen = hidden(env, own_folders(workspace.places, env), visible)
-    chosen = sandbox.mounts(_places(workspace, stands, state, env, unseen, [*visible, *seen]))
+    wished = [] if reading else _wished(workspace, env)
+    chosen = sandbox.mounts(_places(workspace, stands, state, env, unseen, [*visible, *seen], wished))
     started = stands.folder / program.relative_to(copy.tree) if program.is_relative_to(copy.tree) else program
     for path in (started, *_both(program)[1:]):
         if not sandbox.sees(chosen, path):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
     folder = stands.folder / copy.folder_of_commands.relative_to(copy.tree)
-    takes_terminal = terminal and somebody_types()
+    takes_terminal = terminal and not reading and somebody_types()
     if takes_terminal:
         words = sandbox.for_agent(box.bwrap, box.setsid, chosen, folder, copy.id)
     else:
@@ -105,29 +109,30 @@ def enclosed(
     return Invocation(tuple(whole), inside, takes_terminal, sandbox.confinement(box.bwrap))
 
 
-def _in_ours(argv: tuple[str, ...]) -> tuple[str, ...]:
+def _in_ours(argv: tuple[str, ...], *, reading: bool) -> tuple[str, ...]:
     """Root has no capabilities in ours, so an agent's own sandbox cannot map users inside it."""
     agent = agent_of(argv)
     if os.geteuid() or agent.own_sandbox is None or agent.resume is None:
         return argv
-    return without_sandbox(agent.own_sandbox, agent.resume.line, argv)
+    # Where ours is read-only, nothing is lost without its own.
+    own = agent.own_sandbox._replace(kept=frozenset()) if reading else agent.own_sandbox
+    return without_sandbox(own, agent.resume.line, argv)
 
 
-def writable_places(
-    workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]
-) -> tuple[Path, ...]:
+def writable_places(workspace: Surrounding, argv: Sequence[str], env: Mapping[str, str]) -> tuple[Path, ...]:
     """Besides the copy and /tmp: the agent's own state, and what the configuration names."""
     state = [place.path for place in state_places(workspace, argv, env) if not place.state.layer]
     return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
 
 
 def _places(
-    workspace: OpenWorkspace,
+    workspace: Surrounding,
     stands: CopyMounts,
     state: AgentState,
     env: Mapping[str, str],
     unseen: Hidden,
     visible: Sequence[Path],
+    wished: Sequence[Path],
 ) -> sandbox.Places:
     home = _home(env)
     # Programs replace a file through a temporary one next to it, so its folder must be writable.
@@ -139,7 +144,7 @@ def _places(
         laid=(*stands.mounts, *state.mounts),
         hidden=unseen,
         read_only=_real([*visible, *state.sealed]),
-        writable=_real([*state.writable, *_wished(workspace, env)]),
+        writable=_real([*state.writable, *wished]),
         home=laid_again,
         network=True,
     )
@@ -165,7 +170,7 @@ def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if path.exists()))
 
 
-def _wished(workspace: OpenWorkspace, env: Mapping[str, str]) -> list[Path]:
+def _wished(workspace: Surrounding, env: Mapping[str, str]) -> list[Path]:
     """Existing ones only; never the workspace or hidden places, even if the list names them."""
     home = Path(env.get("HOME", ""))
     kept = [workspace.places.root, *hidden(env, own_folders(workspace.places, env)).folders]

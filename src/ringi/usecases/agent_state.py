@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from ringi.agents.record import Place, State
 from ringi.agents.table import agent_of
@@ -18,8 +18,18 @@ from ringi.fs import replace_file
 from ringi.process import layers
 from ringi.process.layers import Layer
 from ringi.process.sandbox import How, Mount
-from ringi.usecases.workspace import OpenWorkspace
+from ringi.usecases.settings import Settings
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import Places
+
+
+class Surrounding(Protocol):
+    """What a sandbox needs to know of a workspace."""
+
+    @property
+    def places(self) -> Places: ...
+    @property
+    def settings(self) -> Settings: ...
 
 
 class Cache(NamedTuple):
@@ -41,7 +51,7 @@ CACHES: Final = (
 )
 
 
-def state_places(workspace: OpenWorkspace, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
+def state_places(workspace: Surrounding, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
     """Leaves out the workspace, which may be such a place, and dangling links. Raises StateInWorkspace."""
     root, agent = _real(workspace.places.root), agent_of(argv)
     found = agent.places(env) if argv else ()
@@ -73,7 +83,7 @@ class AgentState:
     """The places of one agent, for one copy."""
 
     def __init__(
-        self, workspace: OpenWorkspace, copy: WorkCopy, argv: Sequence[str], env: Mapping[str, str]
+        self, workspace: Surrounding, copy: WorkCopy, argv: Sequence[str], env: Mapping[str, str]
     ) -> None:
         self.places = state_places(workspace, argv, env)
         self._root = workspace.places.root

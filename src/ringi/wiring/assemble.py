@@ -35,6 +35,7 @@ from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:
+    from ringi.agents.reading import ProjectReader
     from ringi.integrations.commits import GitCommits
     from ringi.planning.services import SessionServices
     from ringi.planning.tool import PlanningTool
@@ -93,7 +94,7 @@ def assemble(
         ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
     who = person or TerminalPerson(environment, supervisors)
     configured = configured_proof(loaded)
-    services = _services(places, config, configured, environment, ledger, who, clock, ids, on_progress)
+    services = _services(places, loaded, configured, environment, ledger, who, clock, ids, on_progress)
     return Assembly(
         places=places,
         loaded=loaded,
@@ -114,7 +115,7 @@ def assemble(
 
 def _services(
     places: Places,
-    config: Config,
+    loaded: Loaded,
     configured: Configured,
     environment: Mapping[str, str],
     ledger: Ledger,
@@ -123,6 +124,7 @@ def _services(
     ids: Callable[[], str],
     on_progress: Progress,
 ) -> Services:
+    config = loaded.config
     tree = Tree(OsFileSystem(), places.root)
     return Services(
         store=ledger,
@@ -140,7 +142,7 @@ def _services(
         analyse=lambda path: _analyse(places, tree, path, config),
         mask=lambda text: _masked(text, config, environment),
         commits=lambda: commits_of(places, environment, on_progress),
-        model=lambda: choose(config.model, config, environment, Path.cwd()),
+        model=lambda: _model(places, loaded, environment),
         model_budget=budget_of(config),
         code=cache(lambda: code_of(places, tree, config, environment)),
     )
@@ -151,13 +153,13 @@ def _planning(
 ) -> "PlanningTool":
     from ringi.planning.tool import PlanningTool
 
-    return PlanningTool(session_services(ledger, services, loaded.config, places, environment))
+    return PlanningTool(session_services(ledger, services, loaded, places, environment))
 
 
 def session_services(
     ledger: SessionStore,
     services: Services,
-    config: Config,
+    loaded: Loaded,
     places: Places,
     environment: Mapping[str, str],
 ) -> "SessionServices":
@@ -167,9 +169,7 @@ def session_services(
     from ringi.wiring.models import mask_of
     from ringi.workspace.glance import glance
 
-    @cache
-    def model() -> LanguageModel:
-        return choose(config.model, config, environment, Path.cwd())
+    config = loaded.config
 
     def working_on(session_id: str) -> AbstractContextManager[None]:
         return PassingLock(places.state / f"{session_id}.lock", config.lock.wait_sec)("planning")
@@ -178,7 +178,7 @@ def session_services(
         store=ledger,
         clock=services.clock,
         ids=services.ids,
-        model=model,
+        model=cache(lambda: _model(places, loaded, environment)),
         budget=budget_of(config),
         person=services.person,
         signatures=services.signatures,
@@ -189,6 +189,17 @@ def session_services(
         working_on=working_on,
         sleep=time.sleep,
     )
+
+
+def _model(places: Places, loaded: Loaded, environment: Mapping[str, str]) -> LanguageModel:
+    config = loaded.config
+    return choose(config.model, config, environment, Path.cwd(), lambda: _reader(places, loaded))
+
+
+def _reader(places: Places, loaded: Loaded) -> "ProjectReader":
+    from ringi.usecases.project_reader import CopyReader, Project
+
+    return CopyReader(Project(places, settings_of(loaded)))
 
 
 def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:

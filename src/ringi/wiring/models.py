@@ -16,6 +16,7 @@ from ringi.text import Text
 from ringi.workspace.places import models_folder
 
 if TYPE_CHECKING:
+    from ringi.agents.reading import ProjectReader
     from ringi.integrations.pattern_matcher import PatternMatcher
     from ringi.ports import LanguageModel
     from ringi.wiring.config_keys import Config
@@ -26,8 +27,17 @@ _SERVICES: Final = ("openai", "anthropic", "ollama")
 _KINDS: Final = (PLAYBOOK, *_SERVICES, "command", "record", "replay")
 
 
-def choose(name: str, config: Config, environment: Mapping[str, str], folder: Path) -> LanguageModel:
-    """Recordings are relative to `folder`. Raises UnknownModel, ModelOutside, NoModelKey, NoExtra."""
+def choose(
+    name: str,
+    config: Config,
+    environment: Mapping[str, str],
+    folder: Path,
+    reader: Callable[[], ProjectReader] | None = None,
+) -> LanguageModel:
+    """Recordings are relative to `folder`; `reader` lets an agent look at the project.
+
+    Raises UnknownModel, ModelOutside, NoModelKey, NoExtra.
+    """
     name = name.strip()
     kind, colon, rest = name.partition(":")
     rest = rest.strip()
@@ -42,16 +52,35 @@ def choose(name: str, config: Config, environment: Mapping[str, str], folder: Pa
     if kind in _SERVICES:
         return _service(kind, rest, config, environment)
     if kind == "command":
-        if environment.get(WITH_VARIABLE):
-            # An agent's words would reach a program that no sandbox confines.
-            raise ModelOutside(model=name)
-        from ringi.llm.client import ModelClient
-        from ringi.llm.command_backend import CommandBackend
+        return _command(name, rest, environment, reader)
+    if kind == "replay":
+        from ringi.llm.recording import Replay
 
-        scrub = scrub_of(environment)
-        backend = CommandBackend(rest, environment, scrub, folder=models_folder(environment))
-        return ModelClient(backend, scrub=scrub)
-    return _recording(name, kind, rest, config, environment, folder)
+        return Replay(folder / rest)
+    file, inner = _recorded(name, kind, rest)
+    from ringi.llm.recording import Recording
+
+    model = choose(inner, config, environment, folder, reader)
+    return Recording(folder / file, model, mask_of(config, environment))
+
+
+def _command(
+    name: str,
+    template: str,
+    environment: Mapping[str, str],
+    reader: Callable[[], ProjectReader] | None,
+) -> LanguageModel:
+    if environment.get(WITH_VARIABLE):
+        # An agent's words would reach a program that no sandbox of its own confines.
+        raise ModelOutside(model=name)
+    from ringi.llm.client import ModelClient
+    from ringi.llm.command_backend import CommandBackend
+
+    scrub, scratch = scrub_of(environment), models_folder(environment)
+    looks = reader() if reader else None
+    return ModelClient(
+        CommandBackend(template, environment, scrub, folder=scratch, reader=looks), scrub=scrub
+    )
 
 
 def budget_of(config: Config) -> Budget:
@@ -76,21 +105,15 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
     return ModelClient(backend, schema_in_text=not provider.takes_schema, scrub=scrub)
 
 
-def _recording(
-    name: str, kind: str, rest: str, config: Config, environment: Mapping[str, str], folder: Path
-) -> LanguageModel:
-    from ringi.llm.recording import Recording, Replay
-
-    if kind == "replay":
-        return Replay(folder / rest)
+def _recorded(name: str, kind: str, rest: str) -> tuple[str, str]:
+    """The file, and the model that is recorded in it."""
     file, _, inner = rest.partition(",")
     if not file.strip():
         raise UnknownModel(model=name, why=_missing(kind))
     inner = inner.strip() or PLAYBOOK
     if inner.startswith(("record:", "replay:")):
         raise UnknownModel(model=name, why=Text("a recording cannot be made of a recording"))
-    model = choose(inner, config, environment, folder)
-    return Recording(folder / file.strip(), model, mask_of(config, environment))
+    return file.strip(), inner
 
 
 def _missing(kind: str) -> Text:

@@ -23,6 +23,9 @@ class CopyMounts(NamedTuple):
     def hides_project(self) -> bool:
         return any(mount.path == self.folder and mount.source for mount in self.mounts)
 
+    def read_only(self) -> "CopyMounts":
+        return self._replace(mounts=tuple(mount._replace(how=How.READ) for mount in self.mounts))
+
 
 def mounts_of_copy(copy: WorkCopy, root: Path, home: Path | None, needed: Iterable[Path] = ()) -> CopyMounts:
     """`root` and `needed`, the files a command starts from, are real paths. A copy cannot stand in for a

@@ -29,6 +29,7 @@ from ringi.errors import (
 )
 from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
 from ringi.llm.command_backend import LONGEST_WORD, CommandBackend, flat
+from ringi.text import Text
 from ringi.wiring.models import scrub_of
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
@@ -151,9 +152,8 @@ def test_claude_is_asked_without_tools_and_its_result_is_the_reply(world: World)
     assert backend.name == "command:claude"
     seen = world.report()
     words = " ".join(seen["argv"])
-    assert words.startswith(
-        "--print --output-format json --tools  --disallowedTools Read(//**) --strict-mcp-config"
-    )
+    assert words.startswith("--print --output-format json --strict-mcp-config")
+    assert words.endswith("--tools  --disallowedTools Read(//**)")
     assert "--no-session-persistence" in words
     assert seen["env"]["CLAUDE_CODE_SAFE_MODE"] == "1"
     assert seen["given"] == flat(TURNS)
@@ -172,6 +172,24 @@ def test_codex_is_asked_read_only_and_its_last_message_is_the_reply(world: World
     assert words.endswith("--ephemeral --skip-git-repo-check -")
     assert "--ignore-user-config" in words
     world.check_nothing_left()
+
+
+class _Blind:
+    """A project that cannot be looked at."""
+
+    def lacks(self) -> Text:
+        return Text("bubblewrap is not installed")
+
+
+def test_an_agent_that_cannot_look_at_the_project_says_why_and_answers_without(world: World) -> None:
+    world.program("claude", f"print({json.dumps(CLAUDE)!r})")
+    backend = CommandBackend("claude", world.env, str, folder=world.scratch, reader=_Blind())
+    assert str(backend.prepare()) == "it cannot look at the project: bubblewrap is not installed"
+    assert not backend.sees_project
+    backend.send(call())
+    seen = world.report()
+    assert seen["inside"] == []
+    assert seen["given"] == flat(TURNS)
 
 
 def test_gemini_is_asked_with_every_tool_denied(world: World) -> None:

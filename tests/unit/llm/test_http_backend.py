@@ -341,7 +341,7 @@ def test_everything_wrong_with_an_answer_is_named_at_once(name):
         _ask(server, name)
     wish = server.requests[1].turns[-1][1]
     places = ("$.extra", "$.questions[0].question", "$.questions[1].type", "$.questions[1].question")
-    assert all(f"\n{place}: " in wish for place in places)
+    assert all(f"{place}: " in wish for place in places)
 
 
 @BOTH

@@ -1,0 +1,50 @@
+"""An agent that is asked as a model looks around in a copy of the project that it cannot change."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from ringi.agents.reading import Enclosed
+from ringi.text import Text
+from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, enclosed
+from ringi.usecases.agent_state import AgentState, Surrounding
+from ringi.usecases.settings import Settings
+from ringi.workspace.commands import Invocation
+from ringi.workspace.copy_run import ScratchCopies
+from ringi.workspace.places import Places
+
+
+class Project(NamedTuple):
+    places: Places
+    settings: Settings
+
+
+class CopyReader:
+    """As an agent of `ringi with`, in a read-only copy that nobody keeps; what git ignores is not in it."""
+
+    def __init__(self, workspace: Surrounding) -> None:
+        self._workspace = workspace
+
+    def lacks(self) -> Text | None:
+        return self._box().why
+
+    def _box(self) -> AgentSandbox:
+        return agent_sandbox(self._workspace)
+
+    @contextmanager
+    def enclosed(
+        self, argv: Sequence[str], env: Mapping[str, str], visible: Sequence[Path]
+    ) -> Iterator[Enclosed]:
+        workspace = self._workspace
+        with ScratchCopies(workspace.places, env) as copies:
+            copy = copies.current().copy
+            inside = enclosed(
+                workspace, copy, self._box(), Invocation(tuple(argv), env), visible=visible, reading=True
+            )
+            try:
+                yield Enclosed(inside.argv, copy.folder_of_commands, inside.env, inside.confined)
+            finally:
+                state = AgentState(workspace, copy, argv, env)
+                state.take_back()
+                state.put_back_links()
