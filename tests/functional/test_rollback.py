@@ -1,8 +1,10 @@
 """An older copy of the ledger, and files in `.agent/` that the ledger does not know."""
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import uuid
 from pathlib import Path
 
@@ -111,6 +113,22 @@ def test_a_revoked_grant_stays_revoked(desk: Desk, listed: RealKey, tmp_path: Pa
     desk.agent("echo one > one.txt")
     assert desk.json("list")[0]["status"] == "pending_review"
     assert desk.run("log", "--verify").returncode == 0
+
+
+@pytest.mark.req("PT-8")
+def test_a_grant_that_only_its_row_says_is_not_revoked(desk: Desk, listed: RealKey):  # noqa: F811
+    new = ["grant", "new", "--for", "with:sh", "--path", "*.txt", "--sign", str(listed.path)]
+    assert desk.run(*new).returncode == 0
+    [grant] = desk.json("grant", "list")
+    assert desk.run("grant", "revoke", grant["grant"]["id"]).returncode == 0
+    with contextlib.closing(sqlite3.connect(state() / "ringi.db")) as database, database:
+        database.execute("UPDATE grants SET revoked_at = NULL")
+    assert "the ledger is an older copy" in desk.run("doctor").stdout
+    done = desk.run("propose", "--title", "x")
+    assert done.returncode == 1
+    assert "The ledger is an older copy" in done.stderr
+    accept(desk)
+    assert "revoked" in desk.run("grant", "list").stdout
 
 
 @pytest.mark.req("PT-11")

@@ -104,7 +104,7 @@ def make_room(workspace: OpenWorkspace) -> list[Text]:
             again = _kept(workspace, one.copy)
             if again and _ended(again) == ended:  # nobody resumed it meanwhile
                 one.copy.remove()
-                told.append(_gone(one))
+                told.append(_crowded_out(one, workspace.settings.beside.copies_mb))
     return told
 
 
@@ -134,7 +134,7 @@ def _can_continue(one: Kept) -> bool:
 
 
 def _gone(one: Kept) -> Text:
-    what: Text | str = one.plan.name if one.plan else Text("no plan")
+    what = _name_of(one)
     if one.copy.record.left_out:
         return Text(
             "A copy from {days} days ago was removed ({plan}), with work in it that no plan could hold.",
@@ -142,6 +142,19 @@ def _gone(one: Kept) -> Text:
             plan=what,
         )
     return Text("A copy from {days} days ago was removed ({plan}).", days=one.days, plan=what)
+
+
+def _crowded_out(one: Kept, most: int) -> Text:
+    return Text(
+        "A copy from {days} days ago was removed ({plan}): copies may take {most} MB (keep.copies_mb).",
+        days=one.days,
+        plan=_name_of(one),
+        most=most,
+    )
+
+
+def _name_of(one: Kept) -> Text | str:
+    return one.plan.name if one.plan else Text("no plan")
 
 
 def size_of(folder: Path) -> int:

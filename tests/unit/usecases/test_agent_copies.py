@@ -345,7 +345,7 @@ def test_copies_take_no_more_than_their_room(repo: Path, tmp_path: Path) -> None
         with copies[1].claimed():
             assert make_room(workspace) == [], "somebody is about to use it"
         (told,) = make_room(workspace)
-        assert "A copy from 3 days ago was removed (p2)" in str(told)
+        assert "was removed (p2): copies may take 5 MB" in str(told)
         assert {copy.id for copy in of_agents(workspace)} == {copies[n].id for n in (0, 2, 3)}
         assert make_room(workspace) == [], "work that no plan holds stays, and so do two that fit"
 
