@@ -25,7 +25,17 @@ _CURSOR: Final = ".cursor/rules/"
 _CHANGES: Final = tuple(
     f"{folder}{name}{suffix}"
     for folder in ("", "docs/", "doc/")
-    for name in ("changelog", "changes", "history", "news", "releases", "release_notes", "release-notes")
+    for name in (
+        "changelog",
+        "changes",
+        "history",
+        "news",
+        "releases",
+        "release_notes",
+        "release-notes",
+        "whats-new",
+        "whatsnew",
+    )
     for suffix in (".md", ".rst", ".txt", "", ".adoc")
 )
 _MOST_RULES: Final = 4

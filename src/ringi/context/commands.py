@@ -36,9 +36,11 @@ _CI: Final = re.compile(
     r"^\s*(?:- )?(?:run:|script:|-)?\s*[\"']?((?:[\w./-]+ (?:run |exec )?)??(?:python3? -m )?"
     r"(?:pytest|tox|nox|unittest|(?:npm|yarn|pnpm)(?: run)? test|cargo (?:nextest run|test)|go test"
     r"|make (?:test|check)|mvn (?:test|verify)|gradlew? test|\./gradlew (?:test|check)|rspec|phpunit"
-    r"|rake(?: test| spec)?|mix test|dotnet test|swift test|ctest|bazel test)\b[^\n\"'#|&;<>$`{}\\]*)",
+    r"|rake(?: test| spec)?|mix test|dotnet test|swift test|ctest|bazel test)(?![\w:-])"
+    r"[^\n\"'#|&;<>$`{}\[\]\\]*)[\"']?[ \t]*(?:#.*)?$",
     re.MULTILINE,
 )
+_NO_TEST: Final = re.compile(r"doc|release|lint|publish|build|coverage|bench")
 _WORKFLOWS: Final = ".github/workflows/"
 _CI_FILES: Final = (
     ".gitlab-ci.yml", ".travis.yml", "appveyor.yml", ".circleci/config.yml", "azure-pipelines.yml",
@@ -52,6 +54,7 @@ def test_commands(source: Source, rules: tuple[str, ...]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for look in _LOOKS:
         found |= dict.fromkeys(look(source))
+    found = found or dict.fromkeys(_checked(source))
     said = "\n".join(line for path in rules for line in source.read(path))
     places = {command: at for command in found if (at := said.find(command)) >= 0}
     return tuple(sorted(found, key=lambda command: places.get(command, len(said))))[:_MOST]
@@ -128,7 +131,8 @@ def _checked(source: Source) -> Iterator[str]:
     workflows = [path for path in flows if path.endswith((".yml", ".yaml"))]
     for path in (*workflows[:_MOST_CI], *source.named(*_CI_FILES)):
         for found in _CI.finditer("\n".join(source.read(path))):
-            yield " ".join(found[1].split())
+            if not _NO_TEST.search(found[1]):
+                yield " ".join(found[1].split())
 
 
 _LOOKS: Final[tuple[Callable[[Source], Iterator[str]], ...]] = (
@@ -137,5 +141,4 @@ _LOOKS: Final[tuple[Callable[[Source], Iterator[str]], ...]] = (
     _own_scripts,
     _python,
     _usual,
-    _checked,
 )

@@ -17,7 +17,7 @@ _MANIFESTS: Final = frozenset([
     "build.gradle", "build.gradle.kts", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "mix.exs",
     "Dockerfile",
 ])  # fmt: skip
-_TESTS: Final = frozenset(["test", "tests", "spec", "specs", "__tests__", "e2e"])
+_TESTS: Final = frozenset(["test", "tests", "spec", "specs", "__tests__", "e2e", "testing"])
 _SHOWN: Final = frozenset([".github", ".gitlab-ci.yml", ".circleci", ".travis.yml"])
 """Hidden, but they show how a project is checked."""
 _MOST_NAMED: Final = 12
@@ -50,8 +50,8 @@ def layout(source: Source) -> Layout:
 
 def _tests(source: Source) -> tuple[str, ...]:
     """Folders of tests; some files if there are none."""
-    folders = dict.fromkeys(_folders(source.tests))
-    found = sorted(folders, key=lambda folder: (folder.count("/"), folder)) or source.tests
+    folders = Counter(_folders(source.tests))
+    found = [folder for folder, _ in folders.most_common(_MOST_TESTS)] or source.tests
     return tuple(found[:_MOST_TESTS])
 
 

@@ -168,7 +168,7 @@ class _View:
 
     def _contents(self, files: Sequence[StateFile]) -> Iterator[tuple[StateFile, bytes]]:
         done = 0
-        with counting(Text("reading the project"), lambda: (done, len(files))):
+        with counting(Text("Reading the project"), lambda: (done, len(files))):
             for found in self._snapshots.contents(self._snapshot, files):
                 yield found
                 done += 1

@@ -6,6 +6,7 @@ import pytest
 
 from ringi.context.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.context.commands import test_commands as commands_of
+from ringi.context.gather import project_facts
 from ringi.context.layout import layout
 from ringi.context.source import Source
 from ringi.domain.context import FileKind
@@ -143,9 +144,22 @@ def test_commands_come_from_the_projects_own_files(files: dict[str, str], expect
     assert commands_of(source(files), ()) == expected
 
 
+def test_of_what_ci_runs_only_whole_commands_count_and_only_if_nothing_else_is_known():
+    flow = "- run: tox -e ${{ matrix.x }}\n- run: tox -e docs\n  pytest-addopts: [x]\n- run: pytest -n 2\n"
+    assert commands_of(source({".github/workflows/a.yml": flow}), ()) == ("pytest -n 2",)
+    assert commands_of(source({".github/workflows/a.yml": flow, "go.mod": ""}), ()) == ("go test ./...",)
+
+
 def test_what_the_rules_mention_comes_first():
     files = {"tox.ini": "", "tests/test_a.py": "", "CONTRIBUTING.md": "Run `tox` before `pytest`."}
     assert commands_of(source(files), ("CONTRIBUTING.md",)) == ("tox", "pytest")
+
+
+def test_a_hundred_thousand_files():
+    paths = [f"pkg{at // 1000}/part{at // 100}/module{at}.py" for at in range(100_000)]
+    kinds = {**dict.fromkeys(paths, FileKind.SOURCE), "pkg1/tests/test_all.py": FileKind.TEST}
+    found = project_facts(Source(kinds, lambda _: (), lambda _: ()))
+    assert (found.languages, found.tests, found.test_commands) == (("Python",), ("pkg1/tests",), ("pytest",))
 
 
 def test_what_the_names_say():
