@@ -8,6 +8,7 @@ from ringi.text import Text
 from ringi.wiring.config import Loaded, Origin, check_expressions, in_words, load
 from ringi.wiring.config_keys import KEYS
 
+_LONGEST = 60
 _ORIGINS = {
     Origin.DEFAULT: Text("default"),
     Origin.USER: Text("your file"),
@@ -46,10 +47,19 @@ def show(app: App) -> None:
         )
         return
     rows = [
-        [name, in_words(value) or "—", f"{translated(_ORIGINS[source.origin])} {source.where}".rstrip()]
+        [
+            name,
+            _short(in_words(value) or "—"),
+            f"{translated(_ORIGINS[source.origin])} {source.where}".rstrip(),
+        ]
         for name, (value, source) in values.items()
     ]
     app.ui.table(rows, [""] * len(rows))
+
+
+def _short(words: str) -> str:
+    """Long lists in full are for --json: on a screen they would push the source out of sight."""
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
 
 
 @config.command("check")
