@@ -18,7 +18,7 @@ class Beside:
         self._tests: dict[str, list[str]] = {}
         self._sources: dict[str, list[str]] = {}
         for path in sorted(kinds):
-            if kinds[path] is FileKind.TEST:
+            if kinds[path] is FileKind.TEST and not path.rpartition("/")[2].startswith("__"):
                 self._tests.setdefault(_tested(path), []).append(path)
             elif kinds[path] is FileKind.SOURCE:
                 for name in _names(path):

@@ -70,16 +70,14 @@ class Names:
             return
         depths = {path: _common_end(parts, path.split("/")) for path in alike}
         best = max(depths.values())
-        if best < min(2, len(parts)) and "/".join(parts) not in self._paths:
+        if best < min(2, len(parts)):
             return
         hits = [path for path, depth in depths.items() if depth == best]
         whole = "/".join(parts)
-        exact = [path for path in hits if path == whole or whole.endswith(f"/{path}")]
-        if exact and (len(parts) > 1 or len(hits) == 1):
-            yield from ((path, Naming.PATH) for path in exact)
-        elif len(hits) == 1 and best == len(parts):
-            yield hits[0], Naming.PATH
-        elif len(hits) <= _MOST_ALIKE:
+        exact = [path for path in alike if path == whole or ("/" in path and whole.endswith(f"/{path}"))]
+        if exact or (len(hits) == 1 and best == len(parts)):
+            yield from ((path, Naming.PATH) for path in exact or hits)
+        if len(hits) <= _MOST_ALIKE:
             yield from ((path, Naming.PART) for path in hits)
 
     def _module(self, token: str) -> Iterator[str]:

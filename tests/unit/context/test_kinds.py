@@ -54,6 +54,7 @@ def test_a_test_and_its_source(source: str, test: str):
 
 def test_of_two_sources_the_nearer_one():
     paths = {"a/utils.py": FileKind.SOURCE, "b/utils.py": FileKind.SOURCE}
-    beside = Beside(paths | {"b/tests/test_utils.py": FileKind.TEST})
+    beside = Beside(paths | {"b/tests/test_utils.py": FileKind.TEST, "b/tests/__utils__.py": FileKind.TEST})
     assert beside.sources("b/tests/test_utils.py") == ("b/utils.py",)
     assert beside.tests("a/utils.py") == ()
+    assert beside.tests("b/utils.py") == ("b/tests/test_utils.py",)

@@ -82,6 +82,8 @@ FILES = (
     "docs/mail.md",
     "Makefile",
     "a b.py",
+    "README.md",
+    "docs/README.md",
     "run",
 )
 
@@ -95,6 +97,9 @@ FILES = (
         ("(shop/mail.py)", {"src/shop/mail.py": Naming.PATH}),
         ("mail.py", {"src/shop/mail.py": Naming.PART, "lib/mail.py": Naming.PART}),
         ("mail.md", {"docs/mail.md": Naming.PATH}),
+        ("README.md", {"README.md": Naming.PATH, "docs/README.md": Naming.PART}),
+        ("docs/README.md", {"docs/README.md": Naming.PATH}),
+        ("elsewhere/README.md", {}),
         ("the Makefile", {"Makefile": Naming.PATH}),
         ("a b.py", {"a b.py": Naming.PATH}),
         ("run it by mail", {}),
