@@ -232,7 +232,10 @@ class CodeContext(Protocol):
         """At most so many tokens of text, and files; None stands for the configured number."""
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
-        """These files as far as they may be sent, masked, within the budget; says which there are not."""
+        """These files as far as they may be sent, masked, within the budget; says which there are not.
+
+        app.py:10-40 stands for some of its lines.
+        """
 
     def has(self, path: str) -> bool:
         """Whether the snapshot that was read last has this file or folder."""

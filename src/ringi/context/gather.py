@@ -1,7 +1,7 @@
 """What a model is shown of a project, put together from its parts."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from ringi.context.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.context.commands import test_commands
@@ -109,16 +109,37 @@ def _quoted(source: Source, facts: ProjectFacts, ranked: Sequence[Ranked]) -> It
             )
 
 
-def pages(found: Sequence[tuple[str, Sequence[str]]], missing: Iterable[tuple[str, str]], budget: int) -> str:
-    """The files from their beginning, each with its share of the budget, after what there is not, and why."""
+class Page(NamedTuple):
+    """A file that somebody asked for."""
+
+    path: str
+    first: int = 1
+    last: int = 0
+    """0: to its end."""
+
+
+def pages(source: Source, asked: Sequence[Page], missing: Iterable[tuple[str, str]], budget: int) -> str:
+    """The files, each with its share of the budget, after what there is not, and why.
+
+    Of one that is too long, its outline comes before what is far from the beginning.
+    """
     sections = [Section(f"## {visible(path)}: {why}", {}, (), 0.0) for path, why in missing]
-    sections += [
-        Section(
-            f"## {visible(path)} (lines: {len(lines)})",
-            numbered(lines, _LONGEST_LINE),
-            [tuple(range(at, min(at + _BLOCK, len(lines) + 1))) for at in range(1, len(lines) + 1, _BLOCK)],
-            1 / len(found),
+    for page in asked:
+        lines = source.read(page.path)
+        outline = [(one.line,) for one in source.outline(page.path) if one.line <= len(lines)]
+        last = min(page.last or len(lines), len(lines))
+        blocks = [tuple(range(at, min(at + _BLOCK, last + 1))) for at in range(page.first, last + 1, _BLOCK)]
+        near = len(blocks) if page.last else 1
+        sections.append(
+            Section(
+                f"## {visible(page.path)} (lines: {len(lines)})",
+                numbered(lines, _LONGEST_LINE),
+                [*blocks[:near], *(() if _fits(lines, budget // len(asked)) else outline), *blocks[near:]],
+                1 / len(asked),
+            )
         )
-        for path, lines in found
-    ]
     return composed(sections, budget)
+
+
+def _fits(lines: Sequence[str], budget: int) -> bool:
+    return sum(len(line) for line in lines) < 2 * budget

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ringi.context import Ranked, rank
-from ringi.context.gather import context_of, found_files, pages, project_facts, ranked_by
+from ringi.context.gather import Page, context_of, found_files, pages, project_facts, ranked_by
 from ringi.context.source import Source
 from ringi.context.tokens import tokens as tokens_of
 from ringi.domain.codec import blob_id
@@ -39,6 +39,7 @@ _DECLARED: Final = re.compile(rb"coding[:=][ \t]*[\"']?([-\w.]+)|encoding=[\"'](
 _BOMS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _DECLARED_WITHIN: Final = 400
 _LISTED: Final = 20
+_PART: Final = re.compile(r"(.+?)(?::|#L?)(\d{1,7})(?:-L?(\d{1,7}))?")
 _EVERYTHING: Final = Text("the project is small")
 
 
@@ -81,13 +82,15 @@ class SnapshotContext:
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         view = self._now()
-        found, missing = [], []
-        for path in dict.fromkeys(paths):
-            if lines := view.source.read(path) if path in view.source.kinds else ():
-                found.append((path, lines))
+        asked: list[Page] = []
+        missing: list[tuple[str, str]] = []
+        for name in dict.fromkeys(paths):
+            page = view.page(name)
+            if page.path in view.source.kinds and view.source.read(page.path):
+                asked.append(page)
             else:
-                missing.append((path, view.why_not(path)))
-        return pages(found, missing, self._tokens if tokens is None else tokens)
+                missing.append((name, view.why_not(page.path)))
+        return pages(view.source, asked, missing, self._tokens if tokens is None else tokens)
 
     def has(self, path: str) -> bool:
         view = self._view or self._now()
@@ -152,6 +155,14 @@ class _View:
         known = {one.path for one in ranked}
         rest = (path for path in texts if path not in known)
         return [Ranked(path, 0.0, self.source.kinds[path], (_EVERYTHING,)) for path in rest]
+
+    def page(self, name: str) -> Page:
+        """What is asked for: a path, or some lines of it as in app.py:10-40."""
+        part = None if name in self.files else _PART.fullmatch(name)
+        if part is None:
+            return Page(name)
+        first = max(int(part[2]), 1)
+        return Page(part[1], first, max(int(part[3] or first), first))
 
     def why_not(self, path: str) -> str:
         """Why nothing of it is shown."""

@@ -202,3 +202,16 @@ def test_files_are_read_within_a_budget(root: Path):
     assert "## missing.py: there is no such file\n" in text
     write(root, "folder/x.py", "")
     assert "## folder: a folder with folder/x.py\n" in code.read(["folder"], 100)
+
+
+def test_of_a_long_file_the_outline_or_the_lines_asked_for_are_read(root: Path):
+    parts = (f"def part_{number}(rows):\n    first = rows\n    return first\n\n\n" for number in range(200))
+    write(root, "long.py", "".join(parts))
+    code = context_of(root)
+    whole = code.read(["long.py"], 600)
+    assert "  1  def part_0(rows):\n  2      first = rows\n" in whole
+    assert "  51  def part_10(rows):\n  56  def part_11(rows):\n" in whole
+    for asked in ("long.py:501-503", "long.py#L501-L503"):
+        some = code.read([asked], 600)
+        assert "  501  def part_100(rows):\n  502      first = rows\n  503      return first\n" in some
+    assert "there is no such file" in code.read(["none.py:3"], 100)
