@@ -165,6 +165,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("trust", Case(runs("trust --show", "trust --revoke"))),
     ("state", Case(runs("state capture", "state show"))),
     ("context", Case(runs("context greet", "--json context greet"))),
+    ("outline", Case(runs("outline greet", "--json outline greet"))),
     ("propose", Case(proposes)),
     ("specs", Case(sets_specs)),
     ("current", Case(runs("current"))),

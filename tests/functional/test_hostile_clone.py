@@ -259,6 +259,7 @@ COMMON = (
     ("state", "capture"),
     ("state", "show"),
     ("context", "make README.md friendlier"),
+    ("outline", "make README.md friendlier"),
     ("schema",),
     ("propose", "--delete", "README.md"),
     ("propose", "--file", "--version=README.md"),

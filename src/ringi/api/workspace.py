@@ -2,7 +2,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ringi.ports import Clock, EventSink, PersonChannel
 from ringi.usecases.workspace import OpenWorkspace
@@ -11,6 +11,9 @@ from ringi.wiring.commands import supervisors_in
 from ringi.wiring.config import Loaded
 from ringi.wiring.system import process_environment
 from ringi.workspace.places import find_root, places_of
+
+if TYPE_CHECKING:
+    from ringi.domain.planning import Outline
 
 
 class Workspace(OpenWorkspace):
@@ -43,6 +46,12 @@ class Workspace(OpenWorkspace):
             self.upkeep.flush()
         finally:
             self._assembly.ledger.close()
+
+    def outline(self, request: str) -> "Outline":
+        """Goal, subtasks and action plan for this request; nothing is carried out. Raises ModelFailed."""
+        from ringi.usecases.outline import outline  # noqa: PLC0415  # most commands plan nothing
+
+        return outline(self, request).document
 
     @property
     def configuration(self) -> Loaded:

@@ -52,6 +52,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "compare": ("ringi compare p3 1 2", "ringi compare p3 1 --with p4"),
     "pending": ("ringi pending", "ringi pending p3 --off"),
     "current": ("ringi current", "ringi current --clear"),
+    "outline": ("ringi outline 'Add an install section to README.md'", "ringi outline - < issue.md"),
     "context": ("ringi context 'Sort the list by date'", "ringi context --tokens 6000 - < issue.md"),
     "state": ("ringi state capture", "ringi state show"),
     "state capture": ("ringi state capture",),

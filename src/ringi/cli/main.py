@@ -81,6 +81,7 @@ BY_SCRIPT: Final = {
 }
 INSPECT: Final = {
     "context": Text("Show exactly what a model would be sent about the project for a request."),
+    "outline": Text("Show the goal, the steps and their order for a request; nothing is carried out."),
     "state": Text("Look at the project: files, diagnostics, dependencies, and whether all of it is known."),
     "check": Text("Say what a document is and everything that is wrong with it."),
     "schema": Text("Print the JSON Schema of a document; without NAME, the names."),

@@ -5,12 +5,13 @@ false): write `subtask.dependencies or ()`. Fields marked as ours are in no exam
 """
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import Document, OpenDocument
-from ringi.domain.session import TargetPath
+from ringi.domain.context import ContextFile, ProjectFacts
+from ringi.domain.session import Language, TargetPath, TokenUsage
 
 _Text = str | UnsetType
 _Texts = tuple[str, ...] | UnsetType
@@ -222,3 +223,46 @@ class CompletionDocument(OpenDocument, frozen=True, kw_only=True, tag_field="pha
 
 
 NEEDS_PERSON: Final = "requires_human_intervention"
+
+
+class PlanningBrief(NamedTuple):
+    """The input for goal, subtasks, action plan and revision."""
+
+    task: str
+    language: Language = "en"
+    project: ProjectFacts = ProjectFacts()
+    least: int = 2
+    most: int = 5
+    """How many subtasks are expected."""
+    tools: tuple[str, ...] = ()
+    plan: PlanningDocument = PlanningDocument()
+    """As far as it is made."""
+    feedback: str = ""
+    """What a revision is about."""
+
+
+class OutlineOutcome(StrEnum):
+    PLANNED = "planned"
+    UNCLEAR_GOAL = "unclear_goal"
+    DECOMPOSITION_FAILED = "decomposition_failed"
+    REFUSED = "refused"
+
+
+class Outline(OpenDocument, frozen=True, kw_only=True):
+    """What would be done about a request; nothing of it is carried out."""
+
+    request: str
+    outcome: OutlineOutcome
+    model: str
+    """The one that answered; empty if none was asked."""
+    context: tuple[ContextFile, ...]
+    """What the model was shown, best first."""
+    context_tokens: int
+    plan: PlanningDocument
+    findings: tuple[Finding, ...]
+    """Why it is refused."""
+    notes: tuple[str, ...]
+    """What was put right."""
+    calls: int
+    usage: dict[str, TokenUsage]
+    """What each phase took."""

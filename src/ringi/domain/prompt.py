@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from ringi.domain.base import Document
+from ringi.domain.planning import PlanningBrief
 from ringi.domain.session import Brief, Purpose, QuestionType, TokenUsage
 from ringi.text import Text
 
@@ -33,6 +34,8 @@ class Prompt(NamedTuple):
     can reuse what it has read."""
     task: str = ""
     """Ours too: what this call asks for. It follows the material."""
+    planning: PlanningBrief | None = None
+    """Instead of the brief, if a plan is made: see `planning.engine`."""
 
 
 class Budget(NamedTuple):

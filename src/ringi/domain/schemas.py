@@ -67,6 +67,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "execution-document": planning.ExecutionDocument,
     "reflection-document": planning.ReflectionDocument,
     "completion-document": planning.CompletionDocument,
+    "outline": planning.Outline,
 }
 
 

@@ -280,6 +280,13 @@ class Purpose(StrEnum):
     DISCOVERY = "discovery"
     DESIGN = "design"
     REVIEW = "review"
+    OUTLINE = "outline"
+    """Goal, subtasks and action plan of a small task at once."""
+    GOAL = "goal"
+    SUBTASKS = "subtasks"
+    ACTIONS = "actions"
+    REPLAN = "replan"
+    """What feedback changes in a plan."""
     EXTRACTION = "extraction"
     EXPLANATION = "explanation"
 

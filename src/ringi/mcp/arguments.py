@@ -23,6 +23,12 @@ PlanName = Annotated[
 Tag = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
+class Outline(Document, frozen=True):
+    request: Annotated[
+        str, Meta(min_length=1, max_length=20_000, description="What your user wants done, in their words.")
+    ]
+
+
 class Propose(Document, frozen=True):
     content: Annotated[
         str,

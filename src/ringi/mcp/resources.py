@@ -52,7 +52,8 @@ anything is written.
 
 If the task is large or unclear, plan it with your user first: planning_start, then pass on their \
 answers (planning_answer) and choices (planning_decide), one at a time, never your own. \
-planning_get shows the state of a session. The person approves the summary in their terminal."""
+planning_get shows the state of a session, planning_outline the likely steps without one. \
+The person approves the summary in their terminal."""
 
 
 def flow(task: str) -> str:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from ringi.planning.levels import PlanningSettings
+
 
 class BesideSettings(NamedTuple):
     """For `ringi with`."""
@@ -36,3 +38,4 @@ class Settings(NamedTuple):
     beside: BesideSettings
     diagnostics: DiagnosticSettings
     check_timeout_sec: float
+    planning: PlanningSettings = PlanningSettings()

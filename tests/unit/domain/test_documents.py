@@ -211,6 +211,7 @@ FIELDS: dict[type[Document], str] = {
     planning.CompletionSummary: "goal_achieved tasks_completed tasks_failed key_outcomes lessons_learned"
     " revision_attempts reason current_state recommendations",
     planning.CompletionDocument: "status summary done comment",
+    planning.Outline: "request outcome model context context_tokens plan findings notes calls usage",
 }
 VALUES = {
     plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted discarded",
@@ -250,6 +251,7 @@ VALUES = {
     session.Role: "user assistant system",
     planning.Complexity: "low medium high",
     planning.ActionStatus: "success failure partial",
+    planning.OutlineOutcome: "planned unclear_goal decomposition_failed refused",
     planning.FindingKind: "endless_loop resource_exhaustion privilege_escalation leaking_secrets"
     " forbidden_tool unknown_tool disguised_tool",
 }
@@ -299,6 +301,7 @@ REQUIRED = {
     "execution-document": "phase",
     "reflection-document": "phase reflection",
     "completion-document": "phase summary",
+    "outline": "request outcome model context context_tokens plan findings notes calls usage",
 }
 
 
@@ -313,7 +316,7 @@ KINDS = sorted(
         if kind.__module__.startswith("ringi.domain") and kind not in {Versioned, CamelDocument, OpenDocument}
         # Another specification's, and what models answer with: with tests of their own.
         if kind.__module__.removeprefix("ringi.domain.")
-        not in {"workspace_edit", "prompt", "run_plan", "request"}
+        not in {"workspace_edit", "prompt", "plan_answers", "run_plan", "request"}
     ),
     key=lambda kind: kind.__name__,
 )

@@ -5,14 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain import prompt
+from ringi.domain import plan_answers, prompt
 from ringi.domain.base import Document
 from ringi.domain.prompt import NewDecisions, NewQuestions, NewSummary
 
 KINDS = [
     kind
-    for kind in vars(prompt).values()
-    if isinstance(kind, type) and issubclass(kind, Document) and kind.__module__ == prompt.__name__
+    for module in (prompt, plan_answers)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Document) and kind.__module__ == module.__name__
 ]
 
 

@@ -5,8 +5,10 @@ from typing import Final, TypeVar
 import msgspec
 
 from ringi.domain.base import Document, prepared
+from ringi.domain.planning import PlanningBrief
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.domain.session import Brief, Purpose, TokenUsage
+from ringi.llm.playbook import outline
 from ringi.llm.playbook.questions import decisions, questions
 from ringi.llm.playbook.summary import summary
 
@@ -18,6 +20,13 @@ _COMPOSERS: Final = {
     Purpose.REVIEW: summary,
 }
 
+_PLANNERS: Final = {
+    Purpose.OUTLINE: outline.outline,
+    Purpose.GOAL: outline.goal,
+    Purpose.SUBTASKS: outline.subtasks,
+    Purpose.ACTIONS: outline.actions,
+    Purpose.REPLAN: outline.replan,
+}
 
 # What needs a model: placing what the parser could not place, and explaining a change.
 _NOTHING: Final = {Purpose.EXTRACTION: {"specs": []}, Purpose.EXPLANATION: {"summary": ""}}
@@ -38,6 +47,9 @@ class Playbook:
 
 
 def _document(prompt: Prompt) -> object:
+    planner = _PLANNERS.get(prompt.purpose)
+    if planner is not None:
+        return msgspec.to_builtins(planner(prompt.planning or PlanningBrief("")))
     composer = _COMPOSERS.get(prompt.purpose)
     if composer is None:
         return _NOTHING[prompt.purpose]

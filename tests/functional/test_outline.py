@@ -1,0 +1,140 @@
+"""`ringi outline`: what would be done about a request, at a terminal, in JSON, from Python and over MCP."""
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.api import open_workspace
+from tests.functional.desk import Desk
+from tests.functional.mcp_desk import talks
+
+talk = talks
+
+REQUEST = "add an install section to README.md"
+FILES = {
+    "README.md": "# Tool\n\nIt greets.\n",
+    "src/greet.py": 'def greet():\n    return "SECRET_BODY"\n',
+    "tests/test_greet.py": "from src.greet import greet\n",
+    "pyproject.toml": '[project]\nname = "tool"\n',
+    "CHANGELOG.md": "# Changelog\n",
+    "Makefile": "test:\n\tpytest -q\n",
+}
+PLAN: dict[str, Any] = {
+    "goal_understanding": {"main_objective": "Say how it is installed", "success_criteria": ["It says how"]},
+    "task_decomposition": {
+        "reasoning": "one file",
+        "subtasks": [
+            {"id": "task_1", "description": "Check it", "required_tools": ["run"], "reads": ["README.md"]},
+            {
+                "id": "task_2",
+                "description": "Write it",
+                "required_tools": ["patch"],
+                "writes": [{"path": "README.md"}],
+            },
+        ],
+    },
+    "action_plan": {"actions": [{"task_id": "task_2", "tool": "patch", "purpose": "Add the section"}]},
+}
+
+
+@pytest.fixture
+def project(repo: Path) -> Path:
+    for name, text in FILES.items():
+        (repo / name).parent.mkdir(exist_ok=True)
+        (repo / name).write_text(text)
+    subprocess.run(["git", "add", "-A"], cwd=repo, check=True)
+    return repo
+
+
+def model(folder: Path, answer: object) -> str:
+    """Answers everything with this, and counts the calls."""
+    folder.mkdir(exist_ok=True)
+    (folder / "answer.json").write_text(json.dumps(answer))
+    script = folder / "model.sh"
+    script.write_text(
+        f"cat > /dev/null\necho call >> {shlex.quote(str(folder / 'calls'))}\n"
+        f"cat {shlex.quote(str(folder / 'answer.json'))}\n"
+    )
+    return f"command:sh {shlex.quote(str(script))}"
+
+
+def calls(folder: Path) -> int:
+    return len((folder / "calls").read_text().split())
+
+
+@pytest.mark.req("PP-2", "PP-5", "PP-6")
+def test_one_call_and_the_reader_after_the_writer(project: Path, desk: Desk, tmp_path: Path):
+    done = desk.run("--json", "outline", REQUEST, RINGI_MODEL=model(tmp_path / "model", PLAN))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert calls(tmp_path / "model") == found["calls"] == 1
+    assert found["outcome"] == "planned"
+    assert found["plan"]["action_plan"]["execution_order"] == ["task_2", "task_1"]
+    assert "README.md" in [file["path"] for file in found["context"]]
+    assert found["usage"]["outline"]["requests"] == 1
+    assert (project / "README.md").read_text() == FILES["README.md"]
+
+
+@pytest.mark.req("PP-10", "PP-16")
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        (
+            {"goal_understanding": PLAN["goal_understanding"] | {"clarification_needed": ["Which one?"]}},
+            3,
+            "Which one?",
+        ),
+        ({"task_decomposition": {"subtasks": []}}, 1, "could not be planned"),
+        (
+            {
+                "task_decomposition": {
+                    "subtasks": [{"id": "a", "description": "x", "required_tools": ["ha\u0441k"]}]
+                }
+            },
+            6,
+            "unknown_tool a",
+        ),
+    ],
+)
+def test_outcomes_have_words_and_codes(
+    project: Path, desk: Desk, tmp_path: Path, change: dict[str, Any], code: int, words: str
+):
+    done = desk.run("outline", REQUEST, RINGI_MODEL=model(tmp_path / "model", PLAN | change))
+    assert (done.returncode, words in done.stdout) == (code, True), done.stdout + done.stderr
+    assert calls(tmp_path / "model") <= 2
+
+
+def test_a_failing_model_says_what_to_do(project: Path, desk: Desk, tmp_path: Path):
+    done = desk.run("outline", REQUEST, RINGI_MODEL="command:sh -c 'exit 3'")
+    assert done.returncode == 1
+    assert "playbook" in done.stderr or "model" in done.stderr
+
+
+@pytest.mark.req("PP-2")
+def test_the_same_from_python_without_a_model(project: Path):
+    with open_workspace(project) as workspace:
+        found = workspace.outline(REQUEST)
+    assert found.outcome == "planned"
+    assert found.plan.task_decomposition
+    written = [one.path for task in found.plan.task_decomposition.subtasks for one in task.writes or ()]
+    assert written == ["README.md"]
+
+
+@pytest.mark.req("PP-2")
+def test_over_mcp_only_paths_of_the_context_leave(talk, project: Path):
+    client = talk(root=project)
+    client.greet()
+    whole = client.call("planning_outline", request="make greet say goodbye")
+    found = whole["structuredContent"]
+    assert found["outcome"] == "planned"
+    assert "src/greet.py" in found["files"]
+    assert "src/greet.py" in [one["path"] for task in found["tasks"] for one in task["writes"]]
+    assert "SECRET_BODY" not in json.dumps(whole)
+    unclear = client.fine("planning_outline", request="??")
+    assert unclear["outcome"] == "unclear_goal"
+    assert unclear["questions"]
+    assert unclear["tasks"] == []
