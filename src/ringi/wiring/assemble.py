@@ -14,6 +14,7 @@ from ringi.approvals.signers import Configured, Signers
 from ringi.domain.plan import CheckFailure, PlannedChecks
 from ringi.fs import OsFileSystem
 from ringi.integrations.person import TerminalPerson
+from ringi.planning.levels import Level, PlanningSettings, Strategy
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, CodeContext, EventSink, LanguageModel, PersonChannel, SessionStore, Upkeep
@@ -286,6 +287,23 @@ def settings_of(loaded: Loaded) -> Settings:
             commands=_diagnostics(loaded), format=diagnostics.format, timeout_sec=diagnostics.timeout_sec
         ),
         check_timeout_sec=loaded.config.checks.timeout_sec,
+        planning=planning_settings(loaded),
+    )
+
+
+def planning_settings(loaded: Loaded) -> PlanningSettings:
+    planning = loaded.config.planning
+    unset = loaded.sources["planning.max_subtasks"].origin is Origin.DEFAULT
+    return PlanningSettings(
+        enabled=planning.enabled,
+        strategy=Strategy(planning.strategy),
+        level=Level(planning.decomposition_level),
+        auto_adjust_level=planning.auto_adjust_level,
+        simple_tokens=planning.complexity_threshold.simple,
+        moderate_tokens=planning.complexity_threshold.moderate,
+        max_subtasks=None if unset else planning.max_subtasks,
+        allowed_tools=planning.security.allowed_tools,
+        forbidden_tools=planning.security.forbidden_tools,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from ringi.errors import BadConfiguration
+from ringi.planning.levels import Level, PlanningSettings, Strategy
+from ringi.wiring.assemble import planning_settings
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import KEYS
 from ringi.workspace.places import project_file
@@ -342,6 +344,32 @@ def test_a_list_that_allows_can_only_become_shorter(place: Place):
     ).config.planning.security.allowed_tools == ("b",)
     for wider in (allowing("a", "c"), allowing()):
         assert "a project may only tighten it" in place.refused(user=allowing("a", "b"), project=wider)
+
+
+@pytest.mark.req("PP-5", "PP-11")
+def test_the_engine_plans_as_it_is_configured(place: Place):
+    assert planning_settings(place.load()) == PlanningSettings()
+    text = """
+planning:
+  enabled: false
+  strategy: simple
+  max_subtasks: 10
+  decomposition_level: minimal
+  auto_adjust_level: false
+  complexity_threshold: {simple: 1, moderate: 2}
+  security: {allowed_tools: [read], forbidden_tools: [write]}
+"""
+    assert planning_settings(place.load(user=text)) == PlanningSettings(
+        enabled=False,
+        strategy=Strategy.SIMPLE,
+        level=Level.MINIMAL,
+        auto_adjust_level=False,
+        simple_tokens=1,
+        moderate_tokens=2,
+        max_subtasks=10,
+        allowed_tools=("read",),
+        forbidden_tools=("write",),
+    )
 
 
 @pytest.mark.req("PP-27")
