@@ -209,6 +209,10 @@ class LanguageModel(Protocol):
     def name(self) -> str:
         """As written in the configuration."""
 
+    @property
+    def sees_project(self) -> bool:
+        """It reads the project by itself, or needs no files: nobody asks it which ones it wants."""
+
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         """An answer of this kind, validated. Raises a ModelFailed whose `exchanges` say what was tried."""
 
@@ -216,10 +220,11 @@ class LanguageModel(Protocol):
 class Gathered(NamedTuple):
     context: Context
     project: ProjectFacts
-    snapshot: str
-    """The id of the snapshot that it was read from."""
+    snapshot: str  # what it was read from
     why: tuple[tuple[Text, ...], ...] = ()
     """Why each file of the context is in it, for people."""
+    whole: bool = False
+    """The context shows the whole project: nothing is left to ask for."""
 
 
 class CodeContext(Protocol):

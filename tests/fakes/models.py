@@ -1,12 +1,13 @@
 """A model whose words are written down beforehand, and a desk of planning sessions around it."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ringi.domain import codec
 from ringi.domain.context import Context, ProjectFacts
 from ringi.domain.prompt import (
     Budget,
@@ -49,6 +50,9 @@ WORDS: dict[Purpose, Any] = {
     Purpose.DISCOVERY: QUESTIONS,
     Purpose.DESIGN: DECISIONS,
     Purpose.REVIEW: SUMMARY,
+    Purpose.FILES: {"paths": []},
+    Purpose.REVISION: {},
+    Purpose.TARGETS: {},
 }
 KINDS = {Purpose.DISCOVERY: NewQuestions, Purpose.DESIGN: NewDecisions, Purpose.REVIEW: NewSummary}
 TOOK = TokenUsage(requests=1, input_tokens=100, output_tokens=20, cost_usd=0.5, duration_sec=0.25)
@@ -58,6 +62,7 @@ class ScriptedModel:
     """Answers each purpose with its words, or raises what stands there instead."""
 
     name = "scripted:model"
+    sees_project = False
 
     def __init__(self, **words: Any) -> None:
         self.words = {**WORDS, **{Purpose(purpose): said for purpose, said in words.items()}}
@@ -73,28 +78,35 @@ class ScriptedModel:
             said = said(prompt)
         if isinstance(said, Exception):
             raise said
-        request = "\n".join([prompt.rules, *(material.text for material in prompt.material)])
+        request = "\n".join([prompt.rules, *(material.text for material in prompt.material), prompt.task])
         exchanges = (Exchange(request, str(said)),)
         return ModelAnswer(msgspec.convert(said, kind), TOOK, exchanges, self.name)
 
 
-class NoCode:
-    """A project without files."""
+class ShownProject:
+    """A project of a few files, as a model is shown it; what is not in them is not there."""
+
+    def __init__(self, files: Mapping[str, str], *, whole: bool = False) -> None:
+        self.files = dict(files)
+        self.whole = whole
+        self.gathered: list[str] = []
 
     def snapshot(self) -> str:
-        return "0" * 64
+        return codec.digest(codec.canonical(self.files))
 
     def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
-        del request, tokens, limit
-        return Gathered(Context((), 0, ""), ProjectFacts(), self.snapshot())
+        del tokens, limit
+        self.gathered.append(request)
+        text = "\n".join(self.files)
+        facts = ProjectFacts(entries=tuple(self.files), test_commands=("make test",))
+        return Gathered(Context((), len(text) // 4, text), facts, self.snapshot(), whole=self.whole)
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
-        del paths, tokens
-        return ""
+        del tokens
+        return "\n".join(f"{path}: {self.files.get(path, 'not there')}" for path in paths)
 
     def has(self, path: str) -> bool:
-        del path
-        return False
+        return any(name == path or name.startswith(f"{path}/") for name in self.files)
 
 
 class Desk:
@@ -116,7 +128,8 @@ class Desk:
             "person": SeatedPerson(),
             "signatures": SshSignatures(tuple),
             "project": ProjectFacts,
-            "code": NoCode(),
+            "code": ShownProject({}, whole=True),
+            "runs": lambda _: True,
             "mask": lambda text: text.replace("hunter2hunter2", "[masked]"),
             "detailed": True,
             "working_on": _nobody_else,

@@ -18,18 +18,21 @@ PROMPT = r"\n(?:\x1b\[[0-9;]*m)?> "
 MENU = r"\[q\]\S* "
 YES_NO = r"\[y/n\](?:\x1b\[0m)? "
 
-# Whatever is asked for stands in the schema of the answer.
+# Whatever is asked for stands first in the schema of the answer.
 SCRIPT = """\
 prompt=$(cat)
 case "$prompt" in
-*'"questions"'*) what=questions;;
-*'"summary"'*) what=summary;;
+*'"properties":{{"paths"'*) what=files;;
+*'"properties":{{"changed"'*) what=revision;;
+*'"properties":{{"questions"'*) what=questions;;
+*'"properties":{{"summary"'*) what=summary;;
 *) what=decisions;;
 esac
 cd {folder} || exit 1
+if [ "$what" = files ]; then echo '{{"paths": []}}'; exit; fi
 echo "$what" >> asked
 if [ -e "$what.slow" ]; then sleep "$(cat "$what.slow")"; fi
-cat "$what.json"
+sed "s/(round)/$(grep -c revision asked)/g" "$what.json"
 """
 
 
@@ -74,6 +77,16 @@ class ScriptedModel:
             ],
             summary="# Goal\n\nDo it.\n\n- first\n- second",
         )
+        self.revises(
+            changed=[
+                {"id": "d-1", **decision("Where it is kept", "In a file", "In memory", "Way (round)")},
+                {"id": "d-2", **decision("How it is named", "Short", "Long", "Way (round)")},
+            ]
+        )
+
+    def revises(self, **given: object) -> None:
+        """What feedback changes."""
+        (self.folder / "revision.json").write_text(json.dumps(given))
 
     def answers(self, **given: object) -> None:
         for what, value in given.items():

@@ -37,7 +37,7 @@ while (folder / "hold").exists():
     time.sleep(0.02)
 if (folder / "broken").exists():
     sys.exit("the line is dead")
-starts = {"Ask at most": "discovery", "List at most": "design", "Summarise": "review"}
+starts = {"Ask at most": "discovery", "decisions: at most": "design", "Describe the design": "review"}
 purpose = next(name for start, name in starts.items() if start in prompt)
 print(json.dumps(json.loads((folder / "words").read_text())[purpose]))
 """
@@ -208,7 +208,7 @@ def test_nobody_else_waits_for_the_model(talk, repo: Path, agent: Agent):
     assert found["question"]["id"] == "q-1"
     assert [one["progressToken"] for one in told[:2]] == [7, 7]
     assert told[0]["progress"] < told[1]["progress"]
-    assert "The model works … " in told[0]["message"]
+    assert "Preparing questions … " in told[0]["message"]
     assert agent.asked == 1
     assert client.end() == 0
 

@@ -30,7 +30,13 @@ from tests.fakes.model_server import (
 from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY
 from tests.fakes.people import SeatedPerson
 
-ANSWERS = {"discovery": QUESTIONS, "design": DECISIONS, "review": SUMMARY}
+ANSWERS: dict[str, Any] = {
+    "files": {"paths": []},
+    "discovery": QUESTIONS,
+    "design": DECISIONS,
+    "revision": {},
+    "review": SUMMARY,
+}
 FAULTS: dict[str, tuple[Any, str]] = {
     "401": (Status(401, "bad key {key}"), "refused the call"),
     "429": (Status(429, "slow down", retry_after="30"), "takes no calls now"),
@@ -48,10 +54,20 @@ FAULTS: dict[str, tuple[Any, str]] = {
 }
 
 
+ASKED_FOR = {
+    "paths": "files",
+    "questions": "discovery",
+    "decisions": "design",
+    "changed": "revision",
+    "summary": "review",
+}
+
+
 def purpose_of(request: Request) -> str:
-    text = request.text + json.dumps(request.schema)
-    found = [name for name in ("questions", "decisions", "summary") if f'"{name}"' in text]
-    return {"questions": "discovery", "decisions": "design", "summary": "review"}[found[0]]
+    """By what stands first in the schema of the answer."""
+    text = request.text + json.dumps(request.schema, separators=(",", ":"))
+    [found] = [name for name in ASKED_FOR if f'"properties":{{"{name}"' in text]
+    return ASKED_FOR[found]
 
 
 class Service:

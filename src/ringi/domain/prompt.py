@@ -78,31 +78,53 @@ class ModelProgress(NamedTuple):
     """Why it takes longer: the answer was asked for again, or the service said to wait."""
     spent: TokenUsage = TokenUsage()
     """All it took so far; estimated for a call that has not ended."""
+    purpose: Purpose | None = None
+    model: str = ""
 
 
 OnProgress = Callable[[ModelProgress], None]
 
 
-# Every length of an answer is bounded: otherwise a small model would never stop.
+# Every length of an answer is bounded: otherwise a small model would never stop. The rules name the aim; only
+# an answer far above it is refused.
 
 MOST_QUESTIONS = 5
+"""In a whole session."""
 MOST_DECISIONS = 3
+"""In one answer."""
+MOST_FILES = 8
 MOST_SPECS = 50
+LINE_AIM = 300
+PHRASE_AIM = 120
+SUMMARY_AIM = 4_000
+_TOLERANCE = 4
 
-_Line = Annotated[str, Meta(min_length=1, max_length=300)]
-_Phrase = Annotated[str, Meta(min_length=1, max_length=120)]
+_Line = Annotated[str, Meta(min_length=1, max_length=_TOLERANCE * LINE_AIM)]
+_Phrase = Annotated[str, Meta(min_length=1, max_length=_TOLERANCE * PHRASE_AIM)]
 _Reasons = Annotated[tuple[_Phrase, ...], Meta(min_length=1, max_length=4)]
+_Lines = Annotated[tuple[_Line, ...], Meta(max_length=10)]
+_Path = Annotated[str, Meta(max_length=300)]
+_Id = Annotated[str, Meta(min_length=1, max_length=40)]
+
+
+class NewFiles(Document, frozen=True):
+    """What a model wants to read before it answers."""
+
+    paths: Annotated[tuple[_Path, ...], Meta(max_length=MOST_FILES)]
 
 
 class NewQuestion(Document, frozen=True):
     type: QuestionType
     question: _Line
-    context: Annotated[str, Meta(max_length=300)] = ""
+    context: Annotated[str, Meta(max_length=_TOLERANCE * LINE_AIM)] = ""
     options: Annotated[tuple[_Phrase, ...], Meta(max_length=6)] = ()
 
 
+_Questions = Annotated[tuple[NewQuestion, ...], Meta(max_length=MOST_QUESTIONS)]
+
+
 class NewQuestions(Document, frozen=True):
-    questions: Annotated[tuple[NewQuestion, ...], Meta(max_length=MOST_QUESTIONS)]
+    questions: _Questions
 
 
 class NewOption(Document, frozen=True):
@@ -125,13 +147,56 @@ class NewDecision(Document, frozen=True):
         msgspec.structs.force_setattr(self, "options", tuple(reversed(named.values())))
 
 
-class NewDecisions(Document, frozen=True):
+class NewDecisions(Document, frozen=True, omit_defaults=True):
     decisions: Annotated[tuple[NewDecision, ...], Meta(max_length=MOST_DECISIONS)]
+    further_questions: _Questions = ()
+    """To be answered before anything can be decided; then the decisions do not count."""
 
 
-class NewSummary(Document, frozen=True):
-    summary: Annotated[str, Meta(min_length=1, max_length=4000)]
+class ChangedDecision(NewDecision, frozen=True, kw_only=True):
+    id: _Id
+    """Of the decision that it replaces."""
+
+
+class NewRevision(Document, frozen=True, omit_defaults=True):
+    """What feedback changes; every other decision stays as the person made it."""
+
+    changed: Annotated[tuple[ChangedDecision, ...], Meta(max_length=_TOLERANCE * MOST_DECISIONS)] = ()
+    added: Annotated[tuple[NewDecision, ...], Meta(max_length=MOST_DECISIONS)] = ()
+    dropped: Annotated[tuple[_Id, ...], Meta(max_length=_TOLERANCE * MOST_DECISIONS)] = ()
+
+
+class NewCriterion(Document, frozen=True):
+    given: _Line
+    when: _Line
+    then: _Line
+
+
+class NewPath(Document, frozen=True):
+    path: Annotated[str, Meta(min_length=1, max_length=300)]
+    new: bool = False
+
+
+_Paths = Annotated[tuple[NewPath, ...], Meta(max_length=40)]
+_Commands = Annotated[tuple[_Line, ...], Meta(max_length=5)]
+
+
+class NewTargets(Document, frozen=True):
+    """The paths and commands of a summary, corrected."""
+
+    target_paths: _Paths = ()
+    test_commands: _Commands = ()
+
+
+class NewSummary(Document, frozen=True, omit_defaults=True):
+    summary: Annotated[str, Meta(min_length=1, max_length=_TOLERANCE * SUMMARY_AIM)]
     """Markdown."""
+    acceptance_criteria: Annotated[tuple[NewCriterion, ...], Meta(max_length=10)] = ()
+    target_paths: _Paths = ()
+    test_commands: _Commands = ()
+    assumptions: _Lines = ()
+    out_of_scope: _Lines = ()
+    open_points: _Lines = ()
 
     def __post_init__(self) -> None:
         if not self.summary.strip():
@@ -143,7 +208,6 @@ class NewExplanation(Document, frozen=True):
     details: Annotated[str, Meta(max_length=2000)] = ""
 
 
-_Path = Annotated[str, Meta(max_length=300)]
 _Words = Annotated[tuple[Annotated[str, Meta(max_length=1000)], ...], Meta(max_length=64)]
 
 

@@ -236,6 +236,20 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     snapshot: str = ""
     design: Design | None = None
     """Of the newest summary."""
+    files: tuple[str, ...] = ()
+    """What the model asked to read."""
+    missing: tuple[str, ...] = ()
+    """What it asked for that there is not."""
+    code: str = ""
+    """The files, as far as they are shown to it."""
+    read_in: tuple[SessionStatus, ...] = ()
+    """The phases in which it was asked which files it wants."""
+    rejected: str = ""
+    """The summary that the newest feedback is about."""
+    draft: str = ""
+    """A summary that waits for other paths or commands."""
+    wrong: tuple[str, ...] = ()
+    """The paths and commands of the draft that do not exist."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):
@@ -277,9 +291,15 @@ class LogEntry(CamelDocument, frozen=True):
 class Purpose(StrEnum):
     """What a language model is asked for."""
 
+    FILES = "files"
+    """Which files it wants to read first."""
     DISCOVERY = "discovery"
     DESIGN = "design"
+    REVISION = "revision"
+    """What feedback on a design changes."""
     REVIEW = "review"
+    TARGETS = "targets"
+    """Other paths and commands for those of a summary that do not exist."""
     OUTLINE = "outline"
     """Goal, subtasks and action plan of a small task at once."""
     GOAL = "goal"

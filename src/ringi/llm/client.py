@@ -65,6 +65,10 @@ class ModelClient:
     def name(self) -> str:
         return self._backend.name
 
+    @property
+    def sees_project(self) -> bool:
+        return False
+
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         schema = compact_schema(kind)
         first = turns(prompt, schema if self._schema_in_text else None)

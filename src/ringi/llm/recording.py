@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned, prepared
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
-from ringi.domain.session import TokenUsage
+from ringi.domain.session import Purpose, TokenUsage
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
 from ringi.fs import NotRegular, read_bounded
 from ringi.ports import LanguageModel
@@ -32,7 +32,7 @@ _CHUNK: Final = 65536
 _LARGEST: Final = 256 * 1024 * 1024
 _BEGINNING: Final = b'{"answer":'
 """How every line starts: the first key in canonical order."""
-_SURROUNDINGS: Final = "project"
+_SURROUNDINGS: Final = frozenset(["project", "code"])
 """This material changes with every new file, including the recording itself."""
 
 
@@ -70,7 +70,7 @@ class Recorded(Versioned, frozen=True, kw_only=True):
 
 def question_hash(prompt: Prompt, kind: type) -> str:
     """Covers what the model is told and must answer with, but no time, session or project listing."""
-    material = [one for one in prompt.material if one.name != _SURROUNDINGS]
+    material = [one for one in prompt.material if one.name not in _SURROUNDINGS]
     words = (prompt.rules, prompt.task, *(part for one in material for part in one))
     told = [str(prompt.purpose), [_whole(word) for word in words]]
     return codec.digest(codec.canonical([told, kind.__name__, msgspec.json.schema(kind)]))
@@ -88,6 +88,10 @@ class Recording:
     @property
     def name(self) -> str:
         return self._inner.name
+
+    @property
+    def sees_project(self) -> bool:
+        return self._inner.sees_project
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         # Open it before asking: an answer that cannot be recorded would be wasted money.
@@ -182,12 +186,15 @@ class Replay:
         self._path = path
         self._answers: dict[str, deque[Recorded]] = {}
         self._count = 0
+        self.sees_project = True
         for line in _read(path):
             answers = self._answers.setdefault(line.asked, deque())
             while line.error is None and answers and answers[-1].error is not None:
                 answers.pop()
             answers.append(line)
             self._count += 1
+            # Then it is asked which files it wants, as it was when it was recorded.
+            self.sees_project &= line.purpose != Purpose.FILES
 
     def ask(self, prompt: Prompt, kind: type[T], _budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         found = self._next(prompt, kind)

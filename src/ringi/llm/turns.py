@@ -19,7 +19,7 @@ _BAD_ANSWER_LENGTH: Final = 8_000
 # Grammars made from a schema may reject longer repetitions (many versions of llama.cpp: 2,000).
 _LONGEST_STRING: Final = 1_500
 # File contents must not be cut; the limit of output tokens bounds them.
-_NO_BOUND: Final = 5_000
+_NO_BOUND: Final = 20_000
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.,:/ -]+")
 # Control tokens of open models' chat templates: servers take them for the end of a message.
 _CONTROL: Final = re.compile(

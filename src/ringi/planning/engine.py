@@ -37,10 +37,10 @@ from ringi.domain.session import Language, Purpose, TokenUsage
 from ringi.errors import ModelFailed
 from ringi.planning.decompose import Drafted, action_plan, decomposition, drafted, renamed, settled
 from ringi.planning.levels import Measure, PlanningSettings, measure_of
-from ringi.planning.model import language_of
 from ringi.planning.order import Order, Unordered, ordered
 from ringi.planning.plan_checks import PlanRules, findings
 from ringi.planning.plan_prompts import prompt_for
+from ringi.planning.prompts import language_of
 from ringi.planning.revise import revised, revision_of
 from ringi.policy.tools import ToolRules
 from ringi.ports import CodeContext, Gathered, LanguageModel

@@ -1,135 +1,34 @@
-"""What the model does for a session: questions, decision points, a summary."""
+"""What the model does for a session: which files it wants, questions, decision points, a summary."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from msgspec.structs import replace
-
-from ringi.domain.context import ProjectFacts
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import (
-    MOST_DECISIONS,
-    MOST_QUESTIONS,
-    Material,
+    MOST_FILES,
+    ModelAnswer,
     ModelProgress,
     NewDecisions,
+    NewFiles,
     NewQuestions,
+    NewRevision,
     NewSummary,
+    NewTargets,
     OnProgress,
-    Prompt,
 )
-from ringi.domain.session import Brief, Language, Purpose, SessionStatus, TokenUsage, WorkPending, short
+from ringi.domain.session import Design, Purpose, SessionStatus, TokenUsage, WorkPending, short
 from ringi.errors import Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.planning import operations
+from ringi.planning.design import Checked, Project, checked, corrected, marked, rendered
 from ringi.planning.operations import State, pending, put_right, state_of, writable
-from ringi.planning.save import PHASES, call_entry, failure_entry, log_path, save
+from ringi.planning.prompts import KINDS, prompt_for
+from ringi.planning.save import Call, call_entry, failure_end, log_path, log_phase, save
 from ringi.planning.services import SessionServices
 from ringi.ports import LanguageModel, NewEvent, StoredSession
 from ringi.text import Text, visible
 
 _SAID_LENGTH: Final = 200
-
-# Kana, and the characters that Japanese shares with Chinese: the only other language here is English.
-_JAPANESE: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
-
-
-_WORD: Final = re.compile("[A-Za-z]+")
-
-
-def language_of(instruction: str) -> Language:
-    """The main language: an English text may quote Japanese, and a Japanese one may contain English names."""
-    japanese = len(_JAPANESE.findall(instruction))
-    return "ja" if japanese and japanese >= len(_WORD.findall(instruction)) else "en"
-
-
-KINDS: Final[Mapping[Purpose, type[Any]]] = {
-    Purpose.DISCOVERY: NewQuestions,
-    Purpose.DESIGN: NewDecisions,
-    Purpose.REVIEW: NewSummary,
-}
-_RULES: Final = {
-    Purpose.DISCOVERY: (
-        f"You are planning a change to a software project. Ask at most {MOST_QUESTIONS} questions whose "
-        "answers would change what gets built. Ask fewer if the instruction is clear, and nothing that the "
-        "instruction or the project data already answers. "
-        "type: clarification = what the person means, scope = what is included, technical = how it fits the "
-        "existing code, priority = what matters most, constraint = what must not happen. "
-        "context: one sentence on why the question matters. "
-        "options: 2 to 5 short answers, or none if the question is open-ended."
-    ),
-    Purpose.DESIGN: (
-        f"You are planning a change to a software project. List at most {MOST_DECISIONS} design decisions "
-        "that a person should make before work starts. Leave out what is already decided. Give each "
-        "decision 2 to 4 realistic options with short, honest pros and cons, and recommend exactly one."
-    ),
-    Purpose.REVIEW: (
-        "You are planning a change to a software project. Summarise the design for the person who approves "
-        "it and the engineer who builds it, in Markdown, in at most 300 words. Cover the goal, what will be "
-        "built, the decisions and their reasons, priorities and constraints, the steps, how to test it, and "
-        "open points. Add nothing that the data does not say."
-    ),
-}
-_REJECTED: Final = (
-    " The person rejected the previous design. List the decisions again, changed to address the feedback."
-)
-_LANGUAGES: Final = {"en": " Write in English.", "ja": " Write in Japanese."}
-
-
-def prompt_for(state: State, purpose: Purpose) -> Prompt:
-    brief = brief_of(state)
-    again = _REJECTED if purpose is Purpose.DESIGN and brief.feedback else ""
-    rules = _RULES[purpose] + again + _LANGUAGES[brief.language]
-    return Prompt(purpose, rules, _material(brief, purpose), brief, state.session.session_id)
-
-
-def brief_of(state: State) -> Brief:
-    operations, facts = state
-    return Brief(
-        instruction=operations.instruction,
-        language=facts.language,
-        project=facts.project,
-        questions=operations.questions,
-        decisions=operations.decisions,
-        feedback=facts.feedback,
-    )
-
-
-def _material(brief: Brief, purpose: Purpose) -> tuple[Material, ...]:
-    texts = {"instruction": brief.instruction, "project": _project(brief.project), "answers": _answers(brief)}
-    # Decisions from before a rejection show what was not wanted.
-    if purpose is Purpose.REVIEW or brief.feedback:
-        texts["decisions"] = _decisions(brief)
-    texts["feedback"] = "\n".join(brief.feedback)
-    return tuple(Material(name, text) for name, text in texts.items() if text)
-
-
-def _project(facts: ProjectFacts) -> str:
-    named = {
-        "languages": facts.languages,
-        "manifests": facts.manifests,
-        "tests": facts.tests,
-        "top": facts.entries,
-    }
-    return "\n".join(f"{name}: {', '.join(values)}" for name, values in named.items() if values)
-
-
-def _answers(brief: Brief) -> str:
-    return "\n".join(
-        f"{question.question} → {question.answer}"
-        for question in brief.questions
-        if question.answer is not None
-    )
-
-
-def _decisions(brief: Brief) -> str:
-    return "\n".join(
-        f"{decision.topic} → {decision.selected.name}"
-        + (f" ({decision.rationale})" if decision.rationale else "")
-        for decision in brief.decisions
-        if decision.selected
-    )
 
 
 def work(services: SessionServices, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
@@ -143,7 +42,7 @@ def work(services: SessionServices, stored: StoredSession, on_progress: OnProgre
             stored = _righted(services, services.store.session(stored.session.session_id))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
-                stored = _ask(services, stored, due.purpose, model, on_progress)
+                stored = _Turn(services, stored, model, on_progress).take(due.purpose)
     return stored
 
 
@@ -163,88 +62,161 @@ def _saved(services: SessionServices, stored: StoredSession, state: State) -> St
     return save(services, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
 
 
-def _ask(
-    services: SessionServices,
-    stored: StoredSession,
-    purpose: Purpose,
-    model: LanguageModel,
-    on_progress: OnProgress,
-) -> StoredSession:
-    state = state_of(stored)
-    if purpose is Purpose.DESIGN and state.facts.designed:
-        # They were made already; only the position was lost.
-        return _saved(services, stored, state.moved(SessionStatus.DESIGN))
-    try:
-        with _counted(services, stored, on_progress) as heard:
-            answer = model.ask(prompt_for(state, purpose), KINDS[purpose], services.budget, heard)
-    except ModelFailed as error:
+def with_context(services: SessionServices, state: State) -> State:
+    """Shows the project as it is now; what was gathered from the same snapshot stays."""
+    code, facts = services.code, state.facts
+    if facts.snapshot and facts.snapshot == code.snapshot():
+        return state
+    gathered = code.gather(state.session.instruction)
+    # Nothing is left to ask for.
+    read_in = tuple(_ROUNDS) if gathered.whole else facts.read_in
+    return state.knowing(
+        context=gathered.context.text,
+        project=gathered.project,
+        snapshot=gathered.snapshot,
+        code=code.read(facts.files) if facts.files else "",
+        read_in=read_in,
+    )
+
+
+_ROUNDS: Final = (SessionStatus.DISCOVERY, SessionStatus.DESIGN)
+"""When a model may ask for files: before everything else, and again after feedback."""
+
+
+class _Turn:
+    """One call of a model for a session, from the prompt to the saved result."""
+
+    def __init__(
+        self, services: SessionServices, stored: StoredSession, model: LanguageModel, on_progress: OnProgress
+    ) -> None:
+        self._services = services
+        self._stored = stored
+        self._model = model
+        self._on_progress = on_progress
+        self._last = ModelProgress(0.0, 0)
+
+    def take(self, purpose: Purpose) -> StoredSession:
+        state = state_of(self._stored)
+        if purpose in {Purpose.DESIGN, Purpose.REVISION} and state.facts.designed:
+            # They were made already; only the position was lost.
+            return _saved(self._services, self._stored, state.moved(SessionStatus.DESIGN))
+        state = with_context(self._services, state)
+        if self._wants_files(state, purpose):
+            purpose = Purpose.FILES
+        with self._stopped(purpose):
+            answer = self._model.ask(
+                prompt_for(state, purpose), KINDS[purpose], self._services.budget, self._report(purpose)
+            )
+        return self._keep(state, purpose, answer)
+
+    def _wants_files(self, state: State, purpose: Purpose) -> bool:
+        if self._model.sees_project:
+            return False
+        done = state.facts.read_in
+        return SessionStatus.DESIGN not in done if purpose is Purpose.REVISION else not done
+
+    def _report(self, purpose: Purpose) -> OnProgress:
+        def report(reported: ModelProgress) -> None:
+            self._last = reported._replace(purpose=purpose, model=self._model.name)
+            self._on_progress(self._last)
+
+        report(ModelProgress(0.0, 0))
+        return report
+
+    def _keep(self, state: State, purpose: Purpose, answer: ModelAnswer[Any]) -> StoredSession:
+        services, before = self._services, state.facts.model
+        state = self._taken(state, answer.value)
+        state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
+        phase = log_phase(purpose, self._stored.session.status)
+        call = Call(purpose, phase, answer.model, answer.usage, answer.exchanges, before)
+        event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
+        return save(services, self._stored, state, event, [call_entry(services, call)])
+
+    def _taken(self, state: State, value: Any) -> State:
+        now = self._services.clock.now()
+        match value:
+            case NewFiles():
+                return self._read(state, value)
+            case NewQuestions():
+                return operations.questioned(state, value, now)
+            case NewDecisions():
+                return operations.designed(state, value, now)
+            case NewRevision():
+                return operations.revised(state, value, now)
+            case NewSummary():
+                result = checked(value, self._project(state))
+                if result.wrong:
+                    return operations.drafted(state, value.summary, *result)
+                return _summarised(state, value.summary, result, now)
+            case NewTargets():
+                before = Checked(state.facts.design or Design(), state.facts.wrong)
+                result = corrected(before, value, self._project(state))
+                return _summarised(state, state.facts.draft, result, now)
+        raise TypeError(type(value).__name__)
+
+    def _read(self, state: State, found: NewFiles) -> State:
+        """With the files it wants, as far as there are such files."""
+        code, facts = self._services.code, state.facts
+        wished = list(dict.fromkeys(path.strip().removeprefix("./") for path in found.paths if path.strip()))
+        has = [path for path in wished if code.has(path)]
+        files = tuple(dict.fromkeys([*has, *facts.files]))[:MOST_FILES]
+        phase = SessionStatus.DESIGN if facts.feedback else SessionStatus.DISCOVERY
+        text = code.read(files) if files else ""
+        missing = tuple(path for path in wished if path not in has)
+        return state.knowing(files=files, missing=missing, code=text, read_in=(*facts.read_in, phase))
+
+    def _project(self, state: State) -> Project:
+        return Project(self._services.code.has, self._services.runs, state.facts.project.test_commands)
+
+    @contextmanager
+    def _stopped(self, purpose: Purpose) -> Iterator[None]:
+        """Keeps what a call cost that gave no answer."""
+        interrupted = True
+        try:
+            yield
+            interrupted = False
+        except ModelFailed as error:
+            interrupted = False
+            self._fail(purpose, error)
+        finally:
+            if interrupted:
+                self._interrupted(purpose)
+
+    def _fail(self, purpose: Purpose, error: ModelFailed) -> None:
+        services, state, name = self._services, state_of(self._stored), self._model.name
+        usage, phase = error.usage or TokenUsage(), log_phase(purpose, state.session.status)
+        call = Call(purpose, phase, name, usage, error.exchanges, state.facts.model, failure_end(error))
         why = _told(services, error)
-        _fail(services, stored, purpose, model.name, error, why)
-        session_id = stored.session.session_id
-        log = log_path(session_id, PHASES[purpose])
-        raise SessionFailed(session=short(session_id), why=why, log=f".agent/{log}") from error
-    state = _taken(state, answer.value, services.clock.now())
-    state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
-    entry = call_entry(services, purpose, answer.model, answer.usage, answer.exchanges)
-    event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
-    return save(services, stored, state, event, [entry])
+        state = operations.failed(state, str(why))
+        state = state.knowing(usage=state.facts.usage.plus(usage), model=name)
+        event = NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code)
+        session_id = save(
+            services, self._stored, state, event, [call_entry(services, call)]
+        ).session.session_id
+        log = f".agent/{log_path(session_id, phase)}"
+        raise SessionFailed(session=short(session_id), why=why, log=log) from error
+
+    def _interrupted(self, purpose: Purpose) -> None:
+        services, state, usage = self._services, state_of(self._stored), self._last.spent
+        if not usage.requests:
+            return
+        phase = log_phase(purpose, state.session.status)
+        call = Call(purpose, phase, self._model.name, usage, end="interrupted")
+        state = state.knowing(usage=state.facts.usage.plus(usage))
+        event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
+        with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
+            save(services, self._stored, state, event, [call_entry(services, call)])
 
 
-@contextmanager
-def _counted(
-    services: SessionServices, stored: StoredSession, on_progress: OnProgress
-) -> Iterator[OnProgress]:
-    """Adds what an interrupted call took to the session; a call that ended says so itself."""
-    spent = TokenUsage()
-
-    def heard(progress: ModelProgress) -> None:
-        nonlocal spent
-        spent = progress.spent
-        on_progress(progress)
-
-    interrupted = True
-    try:
-        yield heard
-        interrupted = False
-    except ModelFailed:
-        interrupted = False
-        raise
-    finally:
-        if interrupted and spent.requests:
-            facts = replace(stored.facts, usage=stored.facts.usage.plus(spent))
-            event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
-            with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
-                save(services, stored, State(stored.session, facts), event)
-
-
-def _taken(state: State, value: Any, now: str) -> State:
-    match value:
-        case NewQuestions():
-            return operations.questioned(state, value, now)
-        case NewDecisions():
-            return operations.designed(state, value, now)
-        case NewSummary():
-            return operations.summarised(state, value.summary, now)
-    raise TypeError(type(value).__name__)
-
-
-def _fail(
-    services: SessionServices,
-    stored: StoredSession,
-    purpose: Purpose,
-    model: str,
-    error: ModelFailed,
-    why: Text,
-) -> None:
-    usage = error.usage or TokenUsage()
-    state = operations.failed(state_of(stored), str(why))
-    state = state.knowing(usage=state.facts.usage.plus(usage), model=model)
-    entry = failure_entry(services, purpose, model, usage, error.exchanges, error)
-    save(services, stored, state, NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code), [entry])
+def _summarised(state: State, summary: str, result: Checked, now: str) -> State:
+    language = state.facts.language
+    design = marked(result, language)
+    text = rendered(summary, design, state.session.decisions, language)
+    return operations.summarised(state, text, now, design)
 
 
 def _told(services: SessionServices, error: ModelFailed) -> Text:
-    """Translatable, with its details masked, and with the beginning of what the model said."""
+    """Translatable, with its details masked, and what the model said."""
     details = {
         name: value if isinstance(value, Text) else writable(services.mask(str(value)))
         for name, value in error.details.items()

@@ -6,7 +6,14 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.domain.prompt import NewDecision, NewDecisions, NewQuestions
+from ringi.domain.prompt import (
+    MOST_QUESTIONS,
+    NewDecision,
+    NewDecisions,
+    NewQuestion,
+    NewQuestions,
+    NewRevision,
+)
 from ringi.domain.session import (
     MOST_REJECTS,
     SESSION_MACHINE,
@@ -16,6 +23,7 @@ from ringi.domain.session import (
     ConversationMessage,
     DecisionPending,
     DecisionPoint,
+    Design,
     DesignOption,
     FailedPending,
     Pending,
@@ -72,7 +80,7 @@ def pending(state: State) -> Pending:
     session = state.session
     match session.status:
         case SessionStatus.DISCOVERY:
-            return _in_discovery(session)
+            return _in_discovery(state)
         case SessionStatus.DESIGN:
             return _in_design(state)
         case SessionStatus.REVIEW:
@@ -87,23 +95,31 @@ def pending(state: State) -> Pending:
             return CancelledSession()
 
 
-def _in_discovery(session: PlanningSession) -> Pending:
+def _in_discovery(state: State) -> Pending:
+    session = state.session
     if not session.questions:
         return WorkPending(Purpose.DISCOVERY)
     at, count = session.current_question_index, len(session.questions)
     if at >= count:
-        return WorkPending(Purpose.DESIGN)
+        return WorkPending(_design_purpose(state))
     return QuestionPending(session.questions[at], at + 1, count)
 
 
 def _in_design(state: State) -> Pending:
     session = state.session
     if not state.facts.designed:
-        return WorkPending(Purpose.DESIGN)
+        return WorkPending(_design_purpose(state))
     at, count = session.current_decision_index, len(session.decisions)
     if at >= count:
-        return WorkPending(Purpose.REVIEW)
+        return WorkPending(Purpose.TARGETS if state.facts.wrong else Purpose.REVIEW)
     return DecisionPending(session.decisions[at], at + 1, count)
+
+
+def _design_purpose(state: State) -> Purpose:
+    """After a rejection, decisions that were made stay unless the feedback changes them."""
+    decisions = state.session.decisions
+    made = bool(decisions) and all(decision.selected for decision in decisions)
+    return Purpose.REVISION if made and state.facts.feedback else Purpose.DESIGN
 
 
 def view(state: State) -> SessionView:
@@ -149,14 +165,14 @@ def put_right(state: State) -> State:
         return state
     if not consistent(session):
         decisions = tuple(map(_without_unknown, session.decisions))
-        return state.with_(
+        state = state.with_(
             current_question_index=_first(question.done for question in session.questions),
             current_decision_index=_first(bool(decision.selected) for decision in decisions),
             decisions=decisions,
-            design_summary=None,
-        ).moved(SessionStatus.DISCOVERY)
+        )
+        return _without_summary(state).moved(SessionStatus.DISCOVERY)
     if session.status is SessionStatus.REVIEW and not session.design_summary:
-        return state.with_(design_summary=None).moved(SessionStatus.DESIGN)
+        return _without_summary(state).moved(SessionStatus.DESIGN)
     return state
 
 
@@ -204,7 +220,22 @@ def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> S
 
 def questioned(state: State, found: NewQuestions, now: str) -> State:
     """Sets the questions; if there are none, design is next."""
-    asked = [new for new in found.questions if new.question.strip()]
+    state = _asking(state.with_(questions=(), current_question_index=0), found.questions, now)
+    return state if state.session.questions else state.moved(SessionStatus.DESIGN)
+
+
+def questions_left(state: State) -> int:
+    """How many further questions the model may ask after the answers."""
+    asked = state.session.questions
+    return MOST_QUESTIONS - len(asked) if any(question.answer is not None for question in asked) else 0
+
+
+def _asking(state: State, found: Iterable[NewQuestion], now: str) -> State:
+    """With these questions at the end, but none that was asked before."""
+    before = state.session.questions
+    known = {question.question.casefold() for question in before}
+    fresh = {new.question.strip(): new for new in reversed(list(found)) if new.question.strip()}
+    asked = [new for words, new in reversed(fresh.items()) if words.casefold() not in known]
     questions = tuple(
         Question(
             id=f"q-{number}",
@@ -213,12 +244,11 @@ def questioned(state: State, found: NewQuestions, now: str) -> State:
             context=new.context.strip() or UNSET,
             options=tuple(dict.fromkeys(option.strip() for option in new.options if option.strip())) or UNSET,
         )
-        for number, new in enumerate(asked, 1)
+        for number, new in enumerate(asked, len(before) + 1)
     )
-    state = state.with_(questions=questions, current_question_index=0)
     for question in questions:
         state = state.said(Role.ASSISTANT, f"{question.id}: {question.question}", now)
-    return state if questions else state.moved(SessionStatus.DESIGN)
+    return state.with_(questions=(*before, *questions))
 
 
 def answered(state: State, text: str, now: str) -> State:
@@ -251,7 +281,8 @@ def _dealt_with(state: State, question: Question, now: str) -> State:
     before = session.questions[at]
     if before.done and before.answer != question.answer:
         # The decision points were based on another answer.
-        state = state.knowing(designed=False).with_(decisions=(), current_decision_index=0)
+        state = _without_summary(state.knowing(designed=False))
+        state = state.with_(decisions=(), current_decision_index=0)
     questions = (*session.questions[:at], question, *session.questions[at + 1 :])
     said = question.answer if question.answer is not None else _SKIPPED
     state = state.said(Role.USER, f"{question.id}: {said}", now)
@@ -260,21 +291,72 @@ def _dealt_with(state: State, question: Question, now: str) -> State:
 
 
 def designed(state: State, found: NewDecisions, now: str) -> State:
-    """Replaces all decision points; there may be none."""
-    drawn = [new for new in found.decisions if new.topic.strip()]
-    decisions = tuple(_decision(number, new) for number, new in enumerate(drawn, 1))
-    state = state.moved(SessionStatus.DESIGN).knowing(designed=True)
-    state = state.with_(decisions=decisions, current_decision_index=0, design_summary=None)
-    for decision in decisions:
+    """Replaces all decision points; there may be none. Further questions come first, if any are left."""
+    further = _asking(state, found.further_questions[: questions_left(state)], now)
+    if further.session.questions != state.session.questions:
+        return further.moved(SessionStatus.DISCOVERY)
+    decisions = tuple(_decision(f"d-{number}", new) for number, new in enumerate(_drawn(found.decisions), 1))
+    return _deciding(state, decisions, decisions, now)
+
+
+def revised(state: State, found: NewRevision, now: str) -> State:
+    """Only what changed is decided again; it comes after what stays as the person decided it."""
+    before = {decision.id: decision for decision in state.session.decisions}
+    changed = {new.id: _decision(new.id, new) for new in found.changed if new.id in before}
+    changed = {id_: new for id_, new in changed.items() if not _alike(new, before[id_])}
+    gone = [id_ for id_ in dict.fromkeys(found.dropped) if id_ in before and id_ not in changed]
+    for id_ in gone:
+        state = state.said(Role.ASSISTANT, f"{id_}: dropped: {_in_words(before[id_])}", now)
+    stays = tuple(one for id_, one in before.items() if id_ not in changed and id_ not in gone)
+    unknown = [new for new in found.changed if new.id not in before]
+    drawn = _drawn([*unknown, *found.added])
+    added = (_decision(f"d-{number}", new) for number, new in enumerate(drawn, _last_number(before) + 1))
+    again = (*changed.values(), *added)
+    return _deciding(state, (*stays, *again), again, now)
+
+
+def _drawn(found: Iterable[NewDecision]) -> list[NewDecision]:
+    return [new for new in found if new.topic.strip()]
+
+
+def _deciding(
+    state: State, decisions: tuple[DecisionPoint, ...], asked: tuple[DecisionPoint, ...], now: str
+) -> State:
+    """With these decision points, of which the last ones are still to be decided."""
+    state = _without_summary(state.moved(SessionStatus.DESIGN).knowing(designed=True))
+    state = state.with_(decisions=decisions, current_decision_index=len(decisions) - len(asked))
+    for decision in asked:
         names = " / ".join(option.name for option in decision.options)
         state = state.said(Role.ASSISTANT, f"{decision.id}: {decision.topic}: {names}", now)
     return state
 
 
-def _decision(number: int, new: NewDecision) -> DecisionPoint:
+def _alike(new: DecisionPoint, old: DecisionPoint) -> bool:
+    """The same choice again: nobody needs to make it twice."""
+    return (new.topic, {o.name for o in new.options}) == (old.topic, {o.name for o in old.options})
+
+
+def _last_number(ids: Iterable[str]) -> int:
+    numbers = [
+        int(number) for id_ in ids if (number := id_.removeprefix("d-")).isascii() and number.isdigit()
+    ]
+    return max(numbers, default=0)
+
+
+def _in_words(decision: DecisionPoint) -> str:
+    chosen = decision.selected.name if decision.selected else ""
+    return f"{decision.topic}: {chosen}" + (f" ({decision.rationale})" if decision.rationale else "")
+
+
+def _without_summary(state: State) -> State:
+    """Also without one that waits to be corrected."""
+    return state.with_(design_summary=None).knowing(draft="", wrong=(), design=None)
+
+
+def _decision(id_: str, new: NewDecision) -> DecisionPoint:
     recommended = next((option for option in new.options if option.recommendation), None)
     return DecisionPoint(
-        id=f"d-{number}",
+        id=id_,
         topic=new.topic.strip(),
         options=tuple(
             DesignOption(
@@ -329,20 +411,25 @@ def back(state: State) -> State:
     decided_before = len(session.decisions) if in_review else session.current_decision_index
     in_discovery = session.status is SessionStatus.DISCOVERY
     if decided_before and state.facts.designed and not in_discovery:
-        state = state.with_(current_decision_index=decided_before - 1, design_summary=None)
+        state = _without_summary(state).with_(current_decision_index=decided_before - 1)
         return state.moved(SessionStatus.DESIGN)
     asked = session.current_question_index
     if asked == 0:
         why = Text("there is nothing before it")
         raise BadAnswer(asked=Text("that"), why=why, session=short(session.session_id))
-    state = state.with_(current_question_index=asked - 1, design_summary=None)
+    state = _without_summary(state).with_(current_question_index=asked - 1)
     return state.moved(SessionStatus.DISCOVERY)
 
 
-def summarised(state: State, summary: str, now: str) -> State:
+def drafted(state: State, summary: str, design: Design, wrong: tuple[str, ...]) -> State:
+    """A summary with paths or commands that do not exist: the model is asked for others once."""
+    return state.knowing(draft=summary, design=design, wrong=wrong)
+
+
+def summarised(state: State, summary: str, now: str, design: Design | None = None) -> State:
     """Moves to review; without a summary it stays in design (IP-16)."""
     words = summary.strip() or None
-    state = state.with_(design_summary=words)
+    state = _without_summary(state).knowing(design=design).with_(design_summary=words)
     if words is None:
         return state
     return state.moved(SessionStatus.REVIEW).said(Role.ASSISTANT, words, now)
@@ -357,14 +444,16 @@ def approved(state: State, run_id: str, now: str) -> State:
 
 
 def rejected(state: State, feedback: str, now: str) -> State:
-    """Decisions are made again with the feedback; the third rejection cancels the session."""
+    """The feedback may change decisions; the third rejection cancels the session."""
     session = state.session
     words = feedback.strip()
     if why := unfit(words, LONGEST_ANSWER):
         raise BadAnswer(asked=Text("the summary"), why=why, session=short(session.session_id))
     count = session.reject_count + 1
-    state = state.said(Role.USER, words, now).knowing(feedback=(*state.facts.feedback, words), designed=False)
-    state = state.with_(reject_count=count, current_decision_index=0, design_summary=None)
+    state = state.said(Role.USER, words, now).knowing(
+        feedback=(*state.facts.feedback, words), designed=False, rejected=session.design_summary or ""
+    )
+    state = _without_summary(state).with_(reject_count=count, current_decision_index=0)
     return state.moved(SessionStatus.CANCELLED if count >= MOST_REJECTS else SessionStatus.DESIGN)
 
 

@@ -2,8 +2,8 @@
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from ringi.domain.prompt import Exchange
 from ringi.domain.session import (
@@ -11,6 +11,7 @@ from ringi.domain.session import (
     ConversationMessage,
     LogEntry,
     Purpose,
+    Role,
     SessionStatus,
     TokenUsage,
 )
@@ -19,10 +20,12 @@ from ringi.planning.operations import State
 from ringi.planning.services import SessionServices
 from ringi.ports import NewEvent, SessionTransaction, StoredSession
 
-PHASES: Final = {
+_PHASES: Final = {
     Purpose.DISCOVERY: SessionStatus.DISCOVERY,
     Purpose.DESIGN: SessionStatus.DESIGN,
+    Purpose.REVISION: SessionStatus.DESIGN,
     Purpose.REVIEW: SessionStatus.REVIEW,
+    Purpose.TARGETS: SessionStatus.REVIEW,
 }
 _PATHS: Final = {
     SessionStatus.DISCOVERY: "discovery_log_path",
@@ -30,45 +33,53 @@ _PATHS: Final = {
     SessionStatus.REVIEW: "review_log_path",
 }
 _LONGEST: Final = 65_536
-_LONGEST_SUMMARY: Final = 80
+_LONGEST_GIST: Final = 160
 _LONGEST_SECRET: Final = 8_192
 
 
-def call_entry(
-    services: SessionServices, purpose: Purpose, model: str, usage: TokenUsage, exchanges: Sequence[Exchange]
-) -> LogEntry:
-    return LogEntry(PHASES[purpose], _call(services, purpose, model, usage, exchanges))
+def log_phase(purpose: Purpose, status: SessionStatus) -> SessionStatus:
+    """Which of the three logs a call belongs to, by what was asked, or when."""
+    return _PHASES.get(purpose, status)
 
 
-def failure_entry(  # all of it is one entry
-    services: SessionServices,
-    purpose: Purpose,
-    model: str,
-    usage: TokenUsage,
-    exchanges: Sequence[Exchange],
-    error: Exception,
-) -> LogEntry:
-    trace = "".join(traceback.format_exception(error))
-    text = _call(services, purpose, model, usage, exchanges) + services.mask(f"failed: {error}\n{trace}")
-    return LogEntry(PHASES[purpose], text)
+class Call(NamedTuple):
+    """One call of a model, for the log."""
+
+    purpose: Purpose
+    phase: SessionStatus
+    """Whose log it belongs to."""
+    model: str
+    usage: TokenUsage
+    exchanges: Sequence[Exchange] = ()
+    before: str = ""
+    """The model of the call before it."""
+    end: str = ""
+    """If it gave no answer: why."""
 
 
-def _call(
-    services: SessionServices, purpose: Purpose, model: str, usage: TokenUsage, exchanges: Sequence[Exchange]
-) -> str:
+def call_entry(services: SessionServices, call: Call) -> LogEntry:
+    usage = call.usage
     cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.6f} USD"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
     tokens = f"{usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
     lines = [
-        f"== {services.clock.now()} {purpose} {model}",
+        f"== {services.clock.now()} {call.purpose} {call.model}",
         f"{usage.requests} requests, {tokens}{cost}, {usage.duration_sec:.2f} s",
     ]
+    if call.before not in {"", call.model}:
+        lines.append(f"goes on with {call.model}; before it was {call.before}")
     if services.detailed:
-        for number, exchange in enumerate(exchanges, 1):
+        for number, exchange in enumerate(call.exchanges, 1):
             lines += [f"-- request {number}", _cut(services, exchange.request)]
             lines += [f"-- reply {number}", _cut(services, exchange.reply)]
             lines += [f"-- problem {number}", exchange.problem] if exchange.problem else []
-    return services.mask("\n".join(lines)) + "\n"
+    lines += [call.end] if call.end else []
+    return LogEntry(call.phase, services.mask("\n".join(lines)) + "\n")
+
+
+def failure_end(error: Exception) -> str:
+    trace = "".join(traceback.format_exception(error))
+    return f"failed: {error}\n{trace}".rstrip("\n")
 
 
 def _cut(services: SessionServices, text: str) -> str:
@@ -85,8 +96,10 @@ def shortened(services: SessionServices, state: State) -> tuple[State, list[LogE
     older = messages[:-MOST_MESSAGES]
     if not older:
         return state, []
+    about = {one.id: one.question for one in state.session.questions}
+    about |= {one.id: one.topic for one in state.session.decisions}
     entries = [
-        LogEntry(phase, _moved(services, [message for message in older if _phase_of(message) is phase]))
+        LogEntry(phase, _moved(services, [one for one in older if _phase_of(one) is phase], about))
         for phase in dict.fromkeys(map(_phase_of, older))
     ]
     return state.with_(conversation_history=messages[-MOST_MESSAGES:]), entries
@@ -97,19 +110,25 @@ def _phase_of(message: ConversationMessage) -> SessionStatus:
     return message.phase if message.phase in _PATHS else SessionStatus.REVIEW
 
 
-def _moved(services: SessionServices, older: Sequence[ConversationMessage]) -> str:
+def _moved(services: SessionServices, older: Sequence[ConversationMessage], about: Mapping[str, str]) -> str:
     counts = Counter(message.role for message in older)
     by = ", ".join(f"{count} by {role}" for role, count in sorted(counts.items()))
-    gist = "; ".join(_first_line(services.mask(message.content)) for message in older[:3])
-    lines = [f"== {services.clock.now()} {len(older)} older messages of the conversation ({by}): {gist}"]
+    lines = [f"== {services.clock.now()} {len(older)} older messages of the conversation ({by})"]
+    lines += [_gist(message, about) for message in older]
     if services.detailed:
         lines += [f"{message.created_at} {message.role}: {message.content}" for message in older]
     return services.mask("\n".join(lines)) + "\n"
 
 
-def _first_line(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return line if len(line) <= _LONGEST_SUMMARY else f"{line[:_LONGEST_SUMMARY]}…"
+def _gist(message: ConversationMessage, about: Mapping[str, str]) -> str:
+    """In a line: what a person said in full, with what it was about; of the model's words the beginning."""
+    words = " ".join(message.content.split())
+    if message.role is not Role.USER:
+        return words if len(words) <= _LONGEST_GIST else f"{words[:_LONGEST_GIST]}…"
+    id_, colon, said = words.partition(": ")
+    if colon and id_ in about:
+        return f"{id_} {about[id_]} → {said}"
+    return f"feedback: {words}" if message.phase is SessionStatus.REVIEW else words
 
 
 def log_path(session_id: str, phase: SessionStatus) -> str:

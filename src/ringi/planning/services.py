@@ -23,7 +23,10 @@ class SessionServices(NamedTuple):
     person: PersonChannel
     signatures: Signatures
     project: Callable[[], ProjectFacts]
+    """Without opening a file; what `code` finds replaces it."""
     code: CodeContext
+    runs: Callable[[str], bool]
+    """Whether the search path has this program."""
     mask: Callable[[str], str]
     """Masks secrets in what is written to a log."""
     detailed: bool

@@ -7,8 +7,8 @@ from ringi.domain.context import ProjectFacts
 from ringi.domain.problems import Fault
 from ringi.domain.session import PlanningSession, Role, SessionFacts, SessionStatus, is_session_id, short
 from ringi.errors import BadDocument
-from ringi.planning.model import language_of
 from ringi.planning.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, State, put_right, unfit
+from ringi.planning.prompts import language_of
 from ringi.text import Text
 
 

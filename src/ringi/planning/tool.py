@@ -26,8 +26,9 @@ from ringi.domain.session import (
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.planning import approve, operations
-from ringi.planning.model import language_of, resume, work
+from ringi.planning.model import resume, work
 from ringi.planning.operations import ENDED, State, pending, state_of, view, writable
+from ringi.planning.prompts import language_of
 from ringi.planning.save import add, save
 from ringi.planning.services import SessionServices
 from ringi.planning.take_in import read_session, taken

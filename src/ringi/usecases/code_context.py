@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ringi.context import Ranked, rank
 from ringi.context.gather import Page, context_of, found_files, pages, project_facts, ranked_by
+from ringi.context.outline import numbered
 from ringi.context.source import Source
 from ringi.context.tokens import tokens as tokens_of
 from ringi.domain.codec import blob_id
@@ -78,7 +79,8 @@ class SnapshotContext:
             # Shown because there is room, not because the request is about them.
             ranked = [*ranked, *view.rest(ranked, budget)]
         context = context_of(view.source, view.facts, request, ranked, budget)
-        return Gathered(context, facts, view.id, tuple(one.why for one in ranked))
+        why = tuple(one.why for one in ranked)
+        return Gathered(context, facts, view.id, why, whole=view.is_shown(ranked, context.text))
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         view = self._now()
@@ -144,6 +146,13 @@ class _View:
     @cached_property
     def facts(self) -> ProjectFacts:
         return project_facts(self.source)
+
+    def is_shown(self, ranked: Sequence[Ranked], text: str) -> bool:
+        """Whether the text has every line of every file."""
+        if len(ranked) < len(self.source.kinds):
+            return False
+        shown = frozenset(text.splitlines())
+        return all(shown.issuperset(numbered(self.source.read(path)).values()) for path in self.source.paths)
 
     def rest(self, ranked: Sequence[Ranked], budget: int) -> list[Ranked]:
         """All other files, if the project is so small that it can be shown whole."""

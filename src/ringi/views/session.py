@@ -1,6 +1,6 @@
 """A planning session as lines: the question, the answers, the summary to approve."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from ringi.domain.approval import Approval
@@ -16,6 +16,7 @@ from ringi.domain.session import (
     FailedPending,
     Pending,
     PlanningSession,
+    Purpose,
     QuestionPending,
     QuestionType,
     SessionFacts,
@@ -40,6 +41,14 @@ QUESTION_TYPE: Final = {
     QuestionType.TECHNICAL: Text("technical"),
     QuestionType.PRIORITY: Text("priority"),
     QuestionType.CONSTRAINT: Text("constraint"),
+}
+_WORK: Final[Mapping[Purpose | None, Text]] = {
+    Purpose.FILES: Text("Choosing files to read"),
+    Purpose.DISCOVERY: Text("Preparing questions"),
+    Purpose.DESIGN: Text("Preparing decisions"),
+    Purpose.REVISION: Text("Working in your feedback"),
+    Purpose.REVIEW: Text("Writing the summary"),
+    Purpose.TARGETS: Text("Correcting paths and commands"),
 }
 MINUS: Final = "\u2212"
 _CENT: Final = 0.01
@@ -205,17 +214,52 @@ def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
         yield prose(words, Style.WARNING)
 
 
+def work_lines(before: "StoredSession", after: "StoredSession") -> Iterator[Line]:
+    """What the model did, if a person would wonder."""
+    was, now = before.facts, after.facts
+    if was.model not in {"", now.model}:
+        words = Text("The session goes on with {model}; before, it was {before}.", model=now.model,
+                     before=was.model)  # fmt: skip
+        yield prose(words, Style.WARNING)
+    if now.files != was.files:
+        yield prose(Text("Read for this: {files}", files=", ".join(now.files)), Style.FAINT)
+    if now.missing != was.missing and now.missing:
+        words = Text("It asked for files that are not there: {files}", files=", ".join(now.missing))
+        yield prose(words, Style.FAINT)
+    asked = len(after.session.questions) - len(before.session.questions)
+    if before.session.questions and asked > 0:
+        yield prose(Text("Your answers raise further questions: {count}", count=asked), Style.FAINT)
+    if was.feedback and not was.designed and now.designed:
+        yield from _revision_lines(before.session, after.session)
+
+
+def _revision_lines(before: PlanningSession, after: PlanningSession) -> Iterator[Line]:
+    """What became of the decisions that were made before the feedback."""
+    left = {decision.id: decision for decision in after.decisions}
+    made = [decision for decision in before.decisions if decision.selected]
+    for decision in made:
+        choice = {"topic": decision.topic, "choice": _chosen(decision)}
+        if decision.id not in left:
+            yield prose(Text("No longer needed: {topic}: {choice}", **choice), Style.WARNING)
+        elif left[decision.id] == decision:
+            yield prose(Text("Stays as you decided: {topic}: {choice}", **choice), Style.FAINT)
+
+
 def approval_lines(approval: Approval) -> Iterator[Line]:
     yield prose(approved(approval.approver, approval.timestamp), indent=2)
     yield prose(proof(approval.proof), indent=4)
 
 
 def progress(seconds: float, reported: "ModelProgress") -> Text:
-    """While the model works: how long, how much, and why it takes longer."""
-    words = Text("The model works … {seconds} s", seconds=int(seconds))
+    """While the model works: at what, which one, how long, how much, and why it takes longer."""
+    work = _WORK.get(reported.purpose, Text("The model works"))
+    words = Text("{work} … {seconds} s", work=work, seconds=int(seconds))
     if reported.output_tokens:
         words = Text("{words} · {tokens} tokens", words=words, tokens=f"{reported.output_tokens:,}")
-    return Text("{words} · {note}", words=words, note=reported.note) if reported.note else words
+    if reported.note:
+        words = Text("{words} · {note}", words=words, note=reported.note)
+    # Last, because the name of a command can be longer than the line.
+    return Text("{words} · {note}", words=words, note=reported.model) if reported.model else words
 
 
 def totals(usage: TokenUsage) -> Text | None:

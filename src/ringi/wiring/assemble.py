@@ -164,6 +164,8 @@ def session_services(
     places: Places,
     environment: Mapping[str, str],
 ) -> "SessionServices":
+    import shutil
+
     from ringi.domain.context import ProjectFacts
     from ringi.planning.services import SessionServices
     from ringi.store.lock import PassingLock
@@ -185,6 +187,7 @@ def session_services(
         signatures=services.signatures,
         project=lambda: ProjectFacts(**glance(places.root)._asdict()),
         code=services.code(),
+        runs=lambda name: shutil.which(name, path=environment.get("PATH")) is not None,
         mask=mask_of(config, environment),
         detailed=config.logs.detail == "on",
         working_on=working_on,

@@ -168,7 +168,8 @@ FIELDS: dict[type[Document], str] = {
     session.Criterion: "given when then",
     session.TargetPath: "path new",
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints",
-    session.SessionFacts: "language model usage failedIn designed feedback project context snapshot design",
+    session.SessionFacts: "language model usage failedIn designed feedback project context snapshot design"
+    " files missing code readIn rejected draft wrong",
     session.Brief: "instruction language project questions decisions feedback",
     session.SessionRef: "sessionId title status questionsDone questions decisionsDone decisions"
     " createdAt updatedAt errorMessage",

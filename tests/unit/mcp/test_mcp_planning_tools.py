@@ -171,7 +171,10 @@ def test_an_agent_leads_its_user_to_the_review_and_no_further(tmp_path: Path):
         now = await server.call("planning_decide", session_id=session, option="opt-b", reason="it lasts")
         now = await server.call("planning_decide", session_id=session, option="opt-a", decision_id="d-2")
         last = told(now)
-        assert (last.waits_for, last.summary) == ("approval", "# Goal\nA login that works.")
+        assert last.waits_for == "approval"
+        assert last.summary
+        assert last.summary.startswith("# Goal\nA login that works.")
+        assert "- Where sessions live: Table. as it says" in last.summary
         assert last.person_types == f"ringi plan --resume {session[:17]}"
         assert last.person_types in last.next_step
         assert last.tokens == 360
@@ -347,8 +350,9 @@ def test_progress_tells_the_time_and_the_tokens(tmp_path: Path):
     led(tmp_path, model, main)
     assert [total for _, total, _ in heard] == [None, None]
     assert 0.9 < heard[0][0] < heard[1][0]
-    tokens = int(heard[1][2].removeprefix("The model works … 2 s · ").removesuffix(" tokens"))
-    assert tokens > 10
+    work, tokens, name = heard[1][2].split(" · ")
+    assert (work, name) == ("Preparing questions … 2 s", model.name)
+    assert int(tokens.removesuffix(" tokens")) > 10
 
 
 @pytest.mark.parametrize("how", ["cancelled", "gone"])

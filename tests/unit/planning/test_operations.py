@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.domain.prompt import NewDecisions, NewQuestions
+from ringi.domain.prompt import NewDecisions, NewQuestions, NewRevision
 from ringi.domain.session import Question, QuestionType, SessionFacts, SessionStatus
 from ringi.errors import BadAnswer, BadInstruction, BadTransition
 from ringi.planning import operations
-from ringi.planning.model import language_of
 from ringi.planning.operations import State, consistent, pending, put_right
+from ringi.planning.prompts import language_of
 from tests.fakes.models import DECISIONS, QUESTIONS
 
 NOW = "2026-01-01T00:00:00.000000Z"
@@ -169,15 +169,15 @@ def test_one_recommendation_and_no_decision_without_a_topic():
 
 
 @pytest.mark.req("IP-2")
-def test_a_reject_makes_decisions_anew_and_the_third_is_the_end():
+def test_after_a_reject_the_model_says_what_changes_and_the_third_is_the_end():
     state = in_review()
     for count in (1, 2):
         state = operations.rejected(state, f"no {count}", NOW)
         session = state.session
         assert (session.status, session.reject_count) == (SessionStatus.DESIGN, count)
         assert (session.current_decision_index, session.design_summary) == (0, None)
-        assert pending(state).purpose == "design"  # type: ignore[union-attr]
-        state = operations.designed(state, NewDecisions(()), NOW)
+        assert pending(state).purpose == "revision"  # type: ignore[union-attr]
+        state = operations.revised(state, NewRevision(), NOW)
         state = operations.summarised(state, "again", NOW)
     state = operations.rejected(state, "no 3", NOW)
     assert (state.session.status, state.session.reject_count) == (SessionStatus.CANCELLED, 3)

@@ -171,7 +171,8 @@ def test_the_third_reject_cancels(desk: Desk):
         assert desk.tool.reject(session_id, feedback).status is SessionStatus.DESIGN
         desk.tool.go_on(session_id)
         desk.led(session_id)
-    assert [prompt.purpose for prompt in desk.model.asked].count(Purpose.DESIGN) == 3
+    purposes = [prompt.purpose for prompt in desk.model.asked]
+    assert (purposes.count(Purpose.DESIGN), purposes.count(Purpose.REVISION)) == (1, 2)
     assert isinstance(desk.tool.reject(session_id, "three").pending, CancelledSession)
     with pytest.raises(SessionOver):
         desk.tool.reject(session_id, "four")
@@ -257,6 +258,10 @@ def test_the_newest_messages_stay_and_older_ones_go_to_the_log(desk: Desk):
     for number in range(120):
         words = f"q-1: answer {number} "
         assert (words + "hunter2hunter2" in kept) != (f"user: {words}[masked]" in log)
+        # In a line of its own, with what it was about, whether or not everything is logged.
+        assert (words + "hunter2hunter2" in kept) != (
+            f"\nq-1 Which logins? → answer {number} [masked]" in log
+        )
     assert "older messages of the conversation" in log
 
 

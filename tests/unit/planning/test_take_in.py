@@ -9,7 +9,6 @@ import pytest
 from ringi.domain import codec
 from ringi.domain.session import (
     ApprovalPending,
-    DecisionPending,
     FailedPending,
     Purpose,
     SessionStatus,
@@ -18,7 +17,7 @@ from ringi.domain.session import (
 from ringi.errors import BadDocument
 from ringi.planning.take_in import changes
 from ringi.store.integrity import verify
-from tests.fakes.models import Desk
+from tests.fakes.models import DECISIONS, Desk
 
 
 @pytest.fixture
@@ -56,24 +55,25 @@ def test_one_that_failed_in_design_without_questions_asks_none_again(desk: Desk)
 
 
 @pytest.mark.req("IP-2")
-def test_after_a_reject_the_decisions_are_made_anew_with_the_feedback(desk: Desk):
+def test_after_a_reject_the_feedback_is_worked_in(desk: Desk):
     session_id = desk.at_review()
     desk.tool.reject(session_id, "not so\nlarge")
     view = taken(desk, session_id)
-    assert view.pending == WorkPending(Purpose.DESIGN)
+    assert view.pending == WorkPending(Purpose.REVISION)
     assert desk.tool.get(view.session_id).facts.feedback == ("not so\nlarge",)
-    assert isinstance(desk.tool.go_on(view.session_id).pending, DecisionPending)
-    assert "not so\nlarge" in [material.text for material in desk.model.asked[-1].material]
+    assert isinstance(desk.tool.go_on(view.session_id).pending, ApprovalPending)
+    assert "not so\nlarge" in [material.text for material in desk.model.asked[-2].material]
 
 
 def test_decisions_half_way_after_a_reject_stay(desk: Desk):
+    desk.model.words[Purpose.REVISION] = {"added": DECISIONS["decisions"]}
     session_id = desk.at_review()
     desk.tool.reject(session_id, "no")
     desk.tool.go_on(session_id)
     desk.tool.decide(session_id, "b", "better")
     view = taken(desk, session_id)
     assert view.pending == desk.tool.view(session_id).pending
-    assert view.pending.number == 2
+    assert view.pending.number == 4
 
 
 @pytest.mark.req("IP-14")

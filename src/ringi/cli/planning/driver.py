@@ -33,6 +33,7 @@ from ringi.views.session import (
     pending_lines,
     review_lines,
     totals,
+    work_lines,
 )
 from ringi.views.status import session_facts, short_names
 
@@ -51,8 +52,11 @@ class Driver(OpenSession):
             view = self.tool.resume(self.session_id)
         if not isinstance(view.pending, WorkPending):
             return view
+        before = self.tool.get(self.session_id)
         with progress_on(self.app) as progress:
-            return self.tool.go_on(self.session_id, progress)
+            view = self.tool.go_on(self.session_id, progress)
+        self.ui.show(work_lines(before, self.tool.get(self.session_id)))
+        return view
 
     def signed(self, key: Path, digest: str) -> SignedAnswer:
         """Signs only what the digest covers: the session may have moved on since."""

@@ -9,7 +9,7 @@ from ringi.domain.planning import PlanningBrief
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.domain.session import Brief, Purpose, TokenUsage
 from ringi.llm.playbook import outline
-from ringi.llm.playbook.questions import decisions, questions
+from ringi.llm.playbook.questions import decisions, questions, revision
 from ringi.llm.playbook.summary import summary
 
 T = TypeVar("T")
@@ -17,6 +17,7 @@ T = TypeVar("T")
 _COMPOSERS: Final = {
     Purpose.DISCOVERY: questions,
     Purpose.DESIGN: decisions,
+    Purpose.REVISION: revision,
     Purpose.REVIEW: summary,
 }
 
@@ -28,14 +29,20 @@ _PLANNERS: Final = {
     Purpose.REPLAN: outline.replan,
 }
 
-# What needs a model: placing what the parser could not place, and explaining a change.
-_NOTHING: Final = {Purpose.EXTRACTION: {"specs": []}, Purpose.EXPLANATION: {"summary": ""}}
+# What needs a model: reading files, placing what the parser could not place, explaining a change.
+_NOTHING: Final = {
+    Purpose.FILES: {"paths": []},
+    Purpose.TARGETS: {},
+    Purpose.EXTRACTION: {"specs": []},
+    Purpose.EXPLANATION: {"summary": ""},
+}
 
 
 class Playbook:
     """Plans without a model: the same brief always gives the same bytes."""
 
     name: Final = "playbook"
+    sees_project: Final = True
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         """Reads the brief, not the prompt; needs no time and no tokens."""

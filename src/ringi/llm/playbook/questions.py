@@ -2,8 +2,15 @@
 
 from typing import Final
 
-from ringi.domain.prompt import NewDecision, NewDecisions, NewOption, NewQuestions
-from ringi.domain.session import Brief
+from ringi.domain.prompt import (
+    ChangedDecision,
+    NewDecision,
+    NewDecisions,
+    NewOption,
+    NewQuestions,
+    NewRevision,
+)
+from ringi.domain.session import Brief, DecisionPoint
 from ringi.llm.playbook.book import DecisionEntry, OptionEntry
 from ringi.llm.playbook.case import LINE, Case, case_of
 from ringi.llm.playbook.quote import cut
@@ -22,6 +29,23 @@ def questions(brief: Brief) -> NewQuestions:
 def decisions(brief: Brief) -> NewDecisions:
     case = case_of(brief)
     return NewDecisions(tuple(_decision(entry, case) for entry in case.decisions()))
+
+
+def revision(brief: Brief) -> NewRevision:
+    """Decides again only where another option suits better now; a decision about the feedback is new."""
+    before = {decision.topic: decision for decision in brief.decisions if decision.selected}
+    changed, added = [], []
+    for new in decisions(brief).decisions:
+        earlier = before.get(new.topic)
+        if earlier is None:
+            added.append(new)
+        elif not any(_is_chosen(option, earlier) for option in new.options):
+            changed.append(ChangedDecision(new.topic, new.options, id=earlier.id))
+    return NewRevision(tuple(changed), tuple(added))
+
+
+def _is_chosen(option: NewOption, earlier: DecisionPoint) -> bool:
+    return option.recommendation and earlier.selected is not None and option.name == earlier.selected.name
 
 
 def _decision(entry: DecisionEntry, case: Case) -> NewDecision:

@@ -1,0 +1,166 @@
+"""What a summary claims, compared with the project, and how it is written into what a person approves."""
+
+import gettext
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from posixpath import normpath
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.domain.prompt import NewCriterion, NewPath, NewSummary, NewTargets
+from ringi.domain.session import Criterion, DecisionPoint, Design, Language, TargetPath
+from ringi.text import Text
+
+_LOCALES: Final = Path(__file__).parents[1] / "locale"
+_LINE_NUMBERS: Final = re.compile(r":\d+(?:-\d+)?$")
+_LABEL: Final = re.compile(r"^(given|when|then)\b[\s:,]*", re.IGNORECASE)
+_SETTING: Final = re.compile(r"\w+=")
+
+
+class Project(NamedTuple):
+    """What paths and commands are compared with."""
+
+    has: Callable[[str], bool]
+    """Whether there is this file or folder."""
+    runs: Callable[[str], bool]
+    """Whether the search path has this program."""
+    test_commands: tuple[str, ...] = ()
+
+    def resolves(self, command: str) -> bool:
+        if command in self.test_commands:
+            return True
+        try:
+            words = [word for word in shlex.split(command) if not _SETTING.match(word)]
+        except ValueError:
+            return False
+        if not words:
+            return False
+        program = words[0]
+        return self.runs(program) or ("/" in program and self.has(_path(program)))
+
+
+class Checked(NamedTuple):
+    design: Design
+    wrong: tuple[str, ...] = ()
+    """Paths that should exist, and commands, but they do not."""
+
+
+def checked(found: NewSummary, project: Project) -> Checked:
+    design = Design(
+        acceptance_criteria=tuple(map(_criterion, found.acceptance_criteria)),
+        assumptions=_lines(found.assumptions),
+        out_of_scope=_lines(found.out_of_scope),
+        open_points=_lines(found.open_points),
+    )
+    return corrected(Checked(design), NewTargets(found.target_paths, found.test_commands), project)
+
+
+def corrected(before: Checked, found: NewTargets, project: Project) -> Checked:
+    """With other paths and commands; an empty list corrects nothing."""
+    named = {_existing(_path(one.path), project): one for one in found.target_paths if one.path.strip()}
+    design = before.design
+    if named:
+        missing = [path for path, one in named.items() if _is_missing(path, one, project)]
+        design = replace(
+            design, target_paths=tuple(TargetPath(path, not project.has(path)) for path in named)
+        )
+    else:
+        missing = [target.path for target in design.target_paths if target.path in before.wrong]
+    if commands := _lines(found.test_commands):
+        design = replace(design, test_commands=commands)
+    unknown = [one for one in design.test_commands if not project.resolves(one)]
+    return Checked(design, (*missing, *unknown))
+
+
+def _existing(path: str, project: Project) -> str:
+    """Without line numbers, if that is a file."""
+    bare = _LINE_NUMBERS.sub("", path)
+    return bare if project.has(bare) and not project.has(path) else path
+
+
+def _is_missing(path: str, named: NewPath, project: Project) -> bool:
+    return _is_outside(path) or (not named.new and not project.has(path))
+
+
+def _is_outside(path: str) -> bool:
+    return path.startswith(("/", "../")) or path in {"..", "."}
+
+
+def marked(result: Checked, language: Language) -> Design:
+    """What is still wrong is said: a missing file is a new one, a command that does not work is left out."""
+    design, wrong = result
+    say = _say(language)
+    words = [Text("The project has no {what}, which the design named as if it were there.", what=f"`{one}`")
+             for one in wrong]  # fmt: skip
+    return replace(
+        design,
+        target_paths=tuple(one for one in design.target_paths if not _is_outside(one.path)),
+        test_commands=tuple(command for command in design.test_commands if command not in wrong),
+        open_points=(*design.open_points, *map(say, words)),
+    )
+
+
+def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], language: Language) -> str:
+    """The whole design as Markdown: a person approves exactly this text."""
+    say = _say(language)
+    sections = [
+        (Text("What was decided"), [line for one in decisions for line in _decided(one, summary)]),
+        (Text("It is done if"), [say(_told(one)) for one in design.acceptance_criteria]),
+        (Text("Files"), [_named(one, say) for one in design.target_paths]),
+        (Text("Tests"), [f"`{command}`" for command in design.test_commands]),
+        (Text("Assumed"), design.assumptions),
+        (Text("Not included"), design.out_of_scope),
+        (Text("Still open"), design.open_points),
+    ]
+    # One level below the summary's heading in the run's instruction.
+    parts = [f"### {say(title)}\n" + "\n".join(f"- {line}" for line in lines)
+             for title, lines in sections if lines]  # fmt: skip
+    return "\n\n".join([summary.strip(), *parts])
+
+
+def _decided(decision: DecisionPoint, summary: str) -> Iterator[str]:
+    """What the chosen option means, unless the summary says it."""
+    option = decision.selected
+    if option is not None and option.description and option.description not in summary:
+        yield _line(f"{decision.topic}: {option.name}. {option.description}")
+
+
+def _told(one: Criterion) -> Text:
+    return Text("Given {given}; when {when}; then {then}", given=one.given, when=one.when, then=one.then)
+
+
+def _named(target: TargetPath, say: Callable[[Text], str]) -> str:
+    return say(Text("{path} (new)", path=f"`{target.path}`")) if target.new else f"`{target.path}`"
+
+
+def _criterion(new: NewCriterion) -> Criterion:
+    """Many models repeat the label in the text."""
+    given, when, then = (_LABEL.sub("", _line(text), count=1) for text in (new.given, new.when, new.then))
+    return Criterion(given, when, then)
+
+
+def _path(text: str) -> str:
+    """As the snapshot spells it: without ./ and a final slash."""
+    return normpath(_line(text))
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line for text in texts if (line := _line(text))))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _say(language: Language) -> Callable[[Text], str]:
+    catalogue = _catalogue(language)
+    return lambda text: catalogue.gettext(text.template).format_map(text.details)
+
+
+@cache
+def _catalogue(language: Language) -> gettext.NullTranslations:
+    return gettext.translation("ringi", _LOCALES, [language], fallback=True)
