@@ -114,6 +114,21 @@ def test_a_failing_model_says_what_to_do(project: Path, desk: Desk, tmp_path: Pa
     assert "playbook" in done.stderr or "model" in done.stderr
 
 
+@pytest.mark.req("PP-11", "PP-15", "PP-28")
+def test_the_configuration_counts(project: Path, desk: Desk, tmp_path: Path):
+    folder = project / ".agent"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.yaml").write_text("planning:\n  security:\n    forbidden_tools: ['pat*']\n")
+    name = model(tmp_path / "model", PLAN)
+    done = desk.run("outline", REQUEST, RINGI_MODEL=name)
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "forbidden_tool task_2" in done.stdout
+    off = desk.run("--json", "outline", REQUEST, RINGI_MODEL=name, PLANNING_ENABLED="false")
+    found = json.loads(off.stdout)
+    assert (found["calls"], found["context"]) == (0, [])
+    assert [task["description"] for task in found["plan"]["task_decomposition"]["subtasks"]] == [REQUEST]
+
+
 @pytest.mark.req("PP-2")
 def test_the_same_from_python_without_a_model(project: Path):
     with open_workspace(project) as workspace:
