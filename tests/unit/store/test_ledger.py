@@ -429,3 +429,9 @@ def test_each_workspace_has_a_ledger_and_a_name_of_its_own(tmp_path: Path):
         assert ledger_of(one).workspace_id() != ledger_of(two).workspace_id()
         assert ledger_of(one).workspace_id() == ledger_of(one).workspace_id()
         assert ledger_of(one).meta("workspace") == str(one.places.root)
+
+
+@pytest.mark.parametrize("table", ["requests", "approvals", "executions", "commands", "grants"])
+def test_the_next_number_is_found_without_reading_all(ws, table: str):
+    [plan] = ledger_of(ws).database.execute(f"EXPLAIN QUERY PLAN SELECT MAX(at) FROM {table}").fetchall()
+    assert "USING COVERING INDEX" in plan[3]

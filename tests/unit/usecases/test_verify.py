@@ -590,3 +590,12 @@ def test_a_real_key_by_the_users_list(tmp_path: Path):
 
 def test_a_fingerprint_of_no_key_is_the_text_itself():
     assert fingerprint("made-up hers!") == "made-up hers!"
+
+
+@pytest.mark.req("PT-11")
+def test_one_plan_is_not_judged_by_another(ws):
+    first, second = (executed(ws, write("README.md", text)) for text in ("x\n", "y\n"))
+    change = "UPDATE plans SET document = replace(document, 'README', 'OTHER') WHERE id = ?"
+    assert ledger_of(ws).database.execute(change, (second,)).rowcount == 1
+    assert verify_plan(ws, first).proven
+    assert not verify_plan(ws, second).proven
