@@ -434,4 +434,4 @@ def test_each_workspace_has_a_ledger_and_a_name_of_its_own(tmp_path: Path):
 @pytest.mark.parametrize("table", ["requests", "approvals", "executions", "commands", "grants"])
 def test_the_next_number_is_found_without_reading_all(ws, table: str):
     [plan] = ledger_of(ws).database.execute(f"EXPLAIN QUERY PLAN SELECT MAX(at) FROM {table}").fetchall()
-    assert "USING COVERING INDEX" in plan[3]
+    assert f"INDEX {table}_at" in plan[3]
