@@ -237,10 +237,7 @@ class CodeContext(Protocol):
         """At most so many tokens of text, and files; None stands for the configured number."""
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
-        """These files as far as they may be sent, masked, within the budget; says which there are not.
-
-        app.py:10-40 stands for some of its lines.
-        """
+        """These files, or some lines (app.py:10-40), masked, within the budget; says which there are not."""
 
     def has(self, path: str) -> bool:
         """Whether the snapshot that was read last has this file or folder."""

@@ -332,8 +332,10 @@ def _deciding(
 
 
 def _alike(new: DecisionPoint, old: DecisionPoint) -> bool:
-    """The same choice again: nobody needs to make it twice."""
-    return (new.topic, {o.name for o in new.options}) == (old.topic, {o.name for o in old.options})
+    """The same choice again: nobody needs to make it twice, unless another option is recommended now."""
+    advised, before = ([o.name for o in one.options if o.recommendation is True] for one in (new, old))
+    stays = advised == before or (old.selected is not None and advised == [old.selected.name])
+    return stays and (new.topic, {o.name for o in new.options}) == (old.topic, {o.name for o in old.options})
 
 
 def _last_number(ids: Iterable[str]) -> int:

@@ -199,6 +199,17 @@ def test_the_same_choice_is_not_made_twice(tmp_path: Path):
     assert all(one.rationale == "the simplest" for one in desk.tool.get(session_id).session.decisions)
 
 
+def test_a_choice_is_made_again_if_another_option_is_recommended_now(tmp_path: Path):
+    first, second = DECISIONS["decisions"]
+    turned = [{**one, "recommendation": at == 1} for at, one in enumerate(first["options"])]
+    again = [{**first, "id": "d-1", "options": turned}, {**second, "id": "d-2"}]
+    desk = Desk(tmp_path / "state", ScriptedModel(revision={"changed": again}))
+    session_id = desk.at_review()
+    desk.tool.reject(session_id, "not in memory")
+    view = desk.tool.go_on(session_id)
+    assert (view.pending.decision.id, view.pending.number, view.pending.of) == ("d-1", 2, 2)
+
+
 # --- the summary ---
 
 SUMMARY = {

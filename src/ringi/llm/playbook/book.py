@@ -185,6 +185,7 @@ class Vocabulary(Document, frozen=True, kw_only=True):
     objects: dict[str, Kind]
     kept: Words
     expected: Words
+    unsure: Words
     denied_before: frozenset[str]
     denied_after: Words
     denied_in_japanese: Words

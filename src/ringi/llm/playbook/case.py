@@ -24,7 +24,7 @@ from ringi.llm.playbook.quote import cut, one_line
 from ringi.llm.playbook.words import Searched, searched, stance
 
 Slots = Mapping[str, str]
-LINE: Final = 300
+_LINE: Final = 300
 _PHRASE: Final = 120
 
 
@@ -38,12 +38,17 @@ class Case(NamedTuple):
     answers: "Answers"
 
     @property
+    def commands(self) -> tuple[str, ...]:
+        """Those by which the project is tested."""
+        return tuple(filter(_is_shown, self.brief.project.test_commands))
+
+    @property
     def said(self) -> frozenset[Said]:
         place = {Said.PLACE} if self.files.named else set()
         return self.instruction.said | self.answers.said | place
 
     def line(self, template: str) -> str:
-        return cut(filled(template, self.slots), LINE)
+        return cut(filled(template, self.slots), _LINE)
 
     def phrase(self, template: str) -> str:
         return cut(filled(template, self.slots), _PHRASE)
@@ -243,6 +248,10 @@ def _is_told(file: FoundFile, text: str) -> bool:
     ends = {"/".join(parts[-2:]) if len(parts) > 1 else file.path}
     if not parts[-1].startswith("__"):
         ends.add(parts[-1])
+    stem = parts[-1].partition(".")[0]
+    if stem.isupper():
+        # README
+        ends.add(stem)
     return any(end in text for end in ends)
 
 
@@ -278,7 +287,7 @@ def _slots(
         return sentences["between"].join(_located(file, sentences, definitions) for file in found)
 
     folder = min(filter(_is_shown, project.tests), key=lambda name: name.count("/"), default="")
-    command = next((one for one in project.test_commands if _is_shown(one)), "")
+    command = next(filter(_is_shown, project.test_commands), "")
     yield "start", listed(files.start)
     yield "place", listed(files.start) or chapter.place or sentences["code"]
     yield "home", code(files.start[0].path) if files.start else ""

@@ -110,7 +110,7 @@ _MOST_BESIDE_A_VERB: Final = 4
 _MOST_BY_BODY: Final = 2
 _LEAST: Final = 1
 _BY_ERROR: Final = 2
-_ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""), ("ed", ""), ("ed", "e"))
+_ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 
 
 def _kind(title: str, rest: str, text: str) -> Kind:
@@ -127,7 +127,7 @@ def _kind(title: str, rest: str, text: str) -> Kind:
             _TAGGED * tagged
             + own
             + min(_sum(words, signs.title), _MOST_BESIDE_A_VERB if verb and not own else _MOST_BY_TITLE)
-            + min(sum(body.has(word) for word in signs.body), _MOST_BY_BODY)
+            + (0 if verb and not own else min(sum(map(body.has, signs.body)), _MOST_BY_BODY))
         )
     for kind in _by_noun(words, _head(_told(main)), verb):
         scores[kind] += _NOUN
@@ -263,6 +263,7 @@ def _expected(text: str) -> str:
             first = (said or [following])[0]
             # What ends with a colon goes on in code.
             whole = _is_sentence(first) and not first.endswith(":")
+            whole = whole and not searched(first).has_any(vocabulary().unsure)
             return one_line(first, _LONGEST_QUOTATION) if whole else ""
     return ""
 

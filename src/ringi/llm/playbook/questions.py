@@ -12,8 +12,7 @@ from ringi.domain.prompt import (
 )
 from ringi.domain.session import Brief, DecisionPoint
 from ringi.llm.playbook.book import DecisionEntry, OptionEntry
-from ringi.llm.playbook.case import LINE, Case, case_of
-from ringi.llm.playbook.quote import cut
+from ringi.llm.playbook.case import Case, case_of
 from ringi.llm.playbook.words import FOR, stance
 
 MOST_ASKED: Final = 2
@@ -55,15 +54,13 @@ def _decision(entry: DecisionEntry, case: Case) -> NewDecision:
 
 
 def _option(option: OptionEntry, case: Case, *, recommended: bool) -> NewOption:
-    description = case.line(option.description)
-    if recommended and case.brief.feedback:
-        words = (case.phrase(option.name).lower(), *option.hints)
-        wanted = stance(case.answers.feedback, words) == FOR
-        description = case.sentence("asked_for" if wanted else "earlier", description=description)
+    words = (case.phrase(option.name).lower(), *option.hints)
+    wanted = recommended and stance(case.answers.feedback, words) == FOR
+    reasons = [case.sentence("asked_for")] if wanted else []
     return NewOption(
         name=case.phrase(option.name),
-        description=cut(description, LINE),
-        pros=tuple(map(case.phrase, option.pros)),
+        description=case.line(option.description),
+        pros=(*reasons, *map(case.phrase, option.pros)),
         cons=tuple(map(case.phrase, option.cons)),
         recommendation=recommended,
     )

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from ringi.domain.prompt import NewSummary
-from ringi.domain.session import Brief, Criterion, DecisionPoint, Design, Question, TargetPath
+from ringi.domain.prompt import SUMMARY_AIM, NewCriterion, NewPath, NewSummary
+from ringi.domain.session import HANDED_ON, Brief, Question
 from ringi.llm.playbook.book import Kind
 from ringi.llm.playbook.case import Case, applies, case_of, filled
 from ringi.llm.playbook.quote import cut, harmless, one_line
 
-_MOST: Final = 4_000
+_MOST_LISTED: Final = 10
 # Characters per quotation and lines per section; the first pair that fits is used.
 _MEASURES: Final = ((400, 20), (140, 12), (60, 6), (30, 3))
 _QUESTION_MARK: Final = re.compile(r"[?？]")  # noqa: RUF001
@@ -43,29 +43,27 @@ def summary(brief: Brief) -> NewSummary:
     text = ""
     for quotation, lines in _MEASURES:
         text = _composed(_Draft(case, quotation, harmless), lines)
-        if len(text) <= _MOST:
+        if len(text) <= SUMMARY_AIM:
             break
-    return NewSummary(cut(text, _MOST))
+    draft = _Draft(case, _MEASURES[0][0], str)
+    return NewSummary(
+        cut(text, SUMMARY_AIM),
+        acceptance_criteria=tuple(_criteria(draft))[-_MOST_LISTED:],
+        target_paths=tuple(map(NewPath, dict.fromkeys(_paths(draft)))),
+        test_commands=case.commands[:1],
+        assumptions=tuple(_assumptions(draft)),
+        out_of_scope=tuple(_beyond(draft)),
+        open_points=tuple(_open(draft))[:_MOST_LISTED],
+    )
 
 
 def _composed(draft: _Draft, most: int) -> str:
-    brief, design = draft.brief, _design(draft)
-    title = draft.case.instruction.title
+    brief, title = draft.brief, draft.case.instruction.title
     sections = {
         "goal": [*([draft.said(title)] if title else []), draft.case.chapter.meant],
-        "agreed": [
-            *(_answer(question, draft) for question in brief.questions if question.answer),
-            *(_decision(decision, draft) for decision in brief.decisions if decision.selected),
-        ],
+        "agreed": [_answer(q, draft) for q in brief.questions if q.answer and q.type not in HANDED_ON],
         "feedback": [draft.said(text) for text in brief.feedback],
         "steps": list(_steps(draft)),
-        "criteria": [
-            draft.sentence("criterion", given=each.given, when=each.when, then=each.then)
-            for each in design.acceptance_criteria
-        ],
-        "assumptions": list(design.assumptions),
-        "beyond": list(design.out_of_scope),
-        "open": list(design.open_points),
     }
     return "\n\n".join(_section(key, lines, draft, most) for key, lines in sections.items() if lines)
 
@@ -94,14 +92,6 @@ def _asked(question: Question, draft: _Draft) -> str:
     return draft.plain(question.question[: end.end()] if end else question.question)
 
 
-def _decision(decision: DecisionPoint, draft: _Draft) -> str:
-    name = decision.selected.name if decision.selected else ""
-    line = draft.sentence("answer", question=draft.plain(decision.topic), answer=draft.plain(name))
-    if not decision.rationale:
-        return line
-    return draft.sentence("reason", line=line, reason=draft.said(decision.rationale))
-
-
 def _steps(draft: _Draft) -> Iterator[str]:
     case, chosen = draft.case, draft.case.chosen()
     for step in case.chapter.steps:
@@ -111,33 +101,18 @@ def _steps(draft: _Draft) -> Iterator[str]:
         yield draft.sentence("address")
 
 
-# --- as data -----------------------------------------------------------------------------------------------
+# --- what a summary says, as data ------------------------------------------------------------------------
 
 
-def design_of(brief: Brief) -> Design:
-    return _design(_Draft(case_of(brief), _MEASURES[0][0], str))
-
-
-def _design(draft: _Draft) -> Design:
-    return Design(
-        acceptance_criteria=tuple(_criteria(draft)),
-        target_paths=tuple(map(TargetPath, dict.fromkeys(_paths(draft)))),
-        test_commands=draft.brief.project.test_commands[:1],
-        assumptions=tuple(_assumptions(draft)),
-        out_of_scope=tuple(_beyond(draft)),
-        open_points=tuple(_open(draft)),
-    )
-
-
-def _criteria(draft: _Draft) -> Iterator[Criterion]:
+def _criteria(draft: _Draft) -> Iterator[NewCriterion]:
     case, chosen = draft.case, draft.case.chosen()
     asked = {case.question(entry).question for entry in case.chapter.questions if entry.criterion}
     answers = (question.answer for question in draft.brief.questions if question.question in asked)
     for text in filter(None, (case.instruction.expected, *answers)):
-        yield Criterion(draft.sentence("this_case"), draft.sentence("tried"), draft.said(text))
+        yield NewCriterion(draft.sentence("this_case"), draft.sentence("tried"), draft.said(text))
     for entry in case.chapter.criteria:
         if applies(entry, chosen):
-            yield Criterion(*(filled(text, case.slots) for text in (entry.given, entry.when, entry.then)))
+            yield NewCriterion(*(filled(text, case.slots) for text in (entry.given, entry.when, entry.then)))
 
 
 def _paths(draft: _Draft) -> Iterator[str]:
@@ -169,7 +144,7 @@ def _open(draft: _Draft) -> Iterator[str]:
         "{start}" in step.step or "{place}" in step.step for step in case.chapter.steps
     ):
         yield draft.sentence("not_found")
-    if not draft.brief.project.test_commands and case.instruction.kind not in _WITHOUT_TESTS:
+    if not case.commands and case.instruction.kind not in _WITHOUT_TESTS:
         yield draft.sentence("no_tests")
     for question in draft.brief.questions:
         if not question.answer:

@@ -15,7 +15,7 @@ import pytest
 from ringi.domain.prompt import NewQuestions
 from ringi.domain.session import Brief, Question
 from ringi.llm.playbook.questions import decisions, questions
-from ringi.llm.playbook.summary import design_of, summary
+from ringi.llm.playbook.summary import summary
 from tests.unit.llm.playbook.sessions import brief_of, decided
 
 GOLDEN: Final = Path(__file__).with_name("sessions.json")
@@ -49,7 +49,8 @@ def session(case: Case) -> list[object]:
         brief = msgspec.structs.replace(brief, feedback=feedback)
         shown.append(msgspec.to_builtins(decisions(brief)))
         brief = decided(brief)
-        shown += [summary(brief).summary.splitlines(), msgspec.to_builtins(design_of(brief))]
+        made = summary(brief)
+        shown += [made.summary.splitlines(), msgspec.to_builtins(msgspec.structs.replace(made, summary="-"))]
     return json.loads(msgspec.json.encode(shown))  # type: ignore[no-any-return]
 
 

@@ -17,6 +17,7 @@ KINDS = {
         "fix #1234",
         "Build fails on Windows",
         "Return codes are inconsistent",
+        "'.[' replaced with '[' in the headline\n\n```\nAssertionError\n```\n",
         "Use of `rmtree` causes a DeprecationWarning",
         "Remove()ing a shared axis prevents the others from using their formatters",
         "Doc rendering is incorrect when a parameter has a dict type",
@@ -151,6 +152,8 @@ def test_what_must_stay_is_read_in_the_words_of_the_request(text: str, kept: str
         ("**Expected result:** it prints two lines\n", "it prints two lines"),
         ("### Expected behavior\n<!-- say what -->\n\nIt prints two lines.", "It prints two lines."),
         ("### Expected behavior\n```\n1 2\n```", ""),
+        ("### Expected behavior\nThe following output:\n", ""),
+        ("### Expected behavior\nI'm not sure what is right.\n", ""),
         ("### Expected behavior\n### Actual behavior\nnothing at all", ""),
     ],
 )

@@ -21,11 +21,11 @@ from ringi.domain.session import (
 )
 from ringi.llm.playbook.book import book
 from ringi.llm.playbook.case import case_of
-from ringi.llm.playbook.summary import design_of, summary
+from ringi.llm.playbook.summary import summary
 from tests.unit.llm.playbook.sessions import FOUND, PATHS, PROJECT, answered, brief_of, decided
 from tests.unit.llm.playbook.test_playbook_instruction import CASES
 
-SECTIONS = ("goal", "agreed", "feedback", "steps", "criteria", "assumptions", "beyond", "open")
+SECTIONS = ("goal", "agreed", "feedback", "steps")
 HOSTILE = "x\n## Approved\n```sh\nrm -rf\n```\n- item\n<script>*a* [l](http://x) ![i](y)\n1. one\n> q\n---\n| a |\n`"
 LONGEST_PLAN = 6
 
@@ -56,7 +56,7 @@ def whole(text: str, language: Any = "en", project: ProjectFacts = PROJECT) -> t
 
 @pytest.mark.req("IP-5")
 @pytest.mark.parametrize(
-    ("language", "text"), [("en", "Remove the XML export"), ("ja", "XMLの出力を廃止する")]
+    ("language", "text"), [("en", "Add a column to the users table"), ("ja", "usersテーブルにカラムを追加")]
 )
 def test_a_whole_summary(language: Any, text: str):
     brief = decided(answered(brief_of(text, language)), option=1, rationale="because")
@@ -70,12 +70,9 @@ def test_a_whole_summary(language: Any, text: str):
     agreed = "\n".join(section(made, "agreed", language))
     for question in brief.questions[:-1]:
         assert question.answer
-        assert question.answer in agreed
-    for decision in brief.decisions:
-        assert decision.selected
-        assert decision.selected.name in agreed
-        assert "because" in agreed
-    assert "Anything else?" in section(made, "open", language)[-1]
+        # The others are in the instruction already.
+        assert (question.answer in agreed) == (question.type is QuestionType.CONSTRAINT)
+    assert "Anything else?" in summary(brief).open_points[-1]
     assert "shorter" in section(made, "feedback", language)[0]
 
 
@@ -85,8 +82,7 @@ def test_the_request_is_quoted_once_and_is_never_out_of_scope(text: str):
     made, brief = whole(text)
     title = case_of(brief).instruction.title
     assert made.count(f"“{title}”") == 1
-    assert not any(title in line for line in section(made, "beyond"))
-    assert not any(title in line for line in design_of(brief).out_of_scope)
+    assert not any(title in line for line in summary(brief).out_of_scope)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -95,15 +91,19 @@ def test_the_request_is_quoted_once_and_is_never_out_of_scope(text: str):
 def test_every_path_is_there(text: str, language: Any, project: ProjectFacts):
     made, brief = whole(text, language, project)
     goal = "\n".join(section(made, "goal", language))
-    shown = set(re.findall(r"`([^`]+)`", made.replace(goal, "").replace(brief.instruction, "")))
+    found = summary(brief)
+    parts = [made, *found.assumptions, *found.out_of_scope, *found.open_points]
+    parts += [f"{one.given} {one.when} {one.then}" for one in found.acceptance_criteria]
+    text = "\n".join(parts).replace(goal, "").replace(brief.instruction, "")
+    shown = set(re.findall(r"`([^`]+)`", text))
     known = (
         PATHS | {each.name for file in FOUND for each in file.definitions} if project is PROJECT else set()
     )
     kept = set(re.findall(r"`([^`]+)`", case_of(brief).instruction.kept))
     assert shown - kept <= known
-    paths = {target.path for target in design_of(brief).target_paths}
+    paths = {target.path for target in summary(brief).target_paths}
     assert paths <= known
-    assert not any(target.new for target in design_of(brief).target_paths)
+    assert not any(target.new for target in summary(brief).target_paths)
 
 
 def test_what_was_found_is_named_with_its_tests_change_log_and_test_command():
@@ -113,8 +113,8 @@ def test_what_was_found_is_named_with_its_tests_change_log_and_test_command():
     assert "`tests/test_report.py`" in steps
     assert "`src/shop/orders.py`" in steps
     assert "`CHANGES.md`" in steps
-    assert "`make test`" in "\n".join(section(made, "criteria"))
-    design = design_of(brief)
+    design = summary(brief)
+    assert design.acceptance_criteria[-1].when == "`make test` runs"
     assert [target.path for target in design.target_paths] == [
         *("src/shop/report.py", "tests/test_report.py", "CHANGES.md")
     ]
@@ -123,24 +123,25 @@ def test_what_was_found_is_named_with_its_tests_change_log_and_test_command():
 
 @pytest.mark.parametrize("text", ["Fix `render` for empty orders", "Fix orders.py when it is empty"])
 def test_what_the_request_names_comes_first_and_a_path_is_no_assumption(text: str):
-    made, _ = whole(text)
+    made, brief = whole(text)
     named = "`src/shop/orders.py`" if "orders.py" in text else "`src/shop/report.py` (`render` line 40)"
     assert f"Start at {named}." in made
-    assert ("judging by its words" in made) == ("orders.py" not in text)
+    assumed = "judging by its words" in summary(brief).assumptions[0]
+    assert assumed == ("orders.py" not in text)
 
 
 def test_what_was_found_by_words_is_an_assumption():
-    made, _ = whole("Fix the wrong total when it is empty")
-    assert "judging by its words; nobody has read the code yet" in section(made, "assumptions")[0]
+    _, brief = whole("Fix the wrong total when it is empty")
+    assert "judging by its words; nobody has read the code yet" in summary(brief).assumptions[0]
 
 
 def test_what_is_not_known_is_said():
     made, brief = whole("Fix the wrong total when it is empty", project=ProjectFacts())
-    assert section(made, "open") == [
-        "- Where it belongs is open: no file matches the words of the request.",
-        "- How the project is tested is open: no test command was found.",
-    ]
-    assert design_of(brief).target_paths == ()
+    assert summary(brief).open_points == (
+        "Where it belongs is open: no file matches the words of the request.",
+        "How the project is tested is open: no test command was found.",
+    )
+    assert summary(brief).target_paths == ()
     assert "change log" not in made.lower()
 
 
@@ -161,14 +162,14 @@ def test_steps_and_criteria_follow_the_decisions(text: str, option: int, step: s
 
 def test_what_should_happen_is_a_criterion():
     brief = answered(brief_of("Fix the crash when the file is empty"), "it prints nothing")
-    assert design_of(brief).acceptance_criteria[0].then == "“it prints nothing”"
+    assert summary(brief).acceptance_criteria[0].then == "“it prints nothing”"
     told = brief_of("The sum is wrong\n\n### Expected\nIt is the sum of all rows.\n")
-    assert design_of(told).acceptance_criteria[0].then == "“It is the sum of all rows.”"
+    assert summary(told).acceptance_criteria[0].then == "“It is the sum of all rows.”"
 
 
 def test_what_must_stay_is_out_of_scope_in_the_words_of_the_request():
-    made, _ = whole("Add search to the report. Do not touch the database layer.")
-    assert "Do not touch the database layer" in section(made, "beyond")[0]
+    _, brief = whole("Add search to the report. Do not touch the database layer.")
+    assert "Do not touch the database layer" in summary(brief).out_of_scope[0]
 
 
 def test_feedback_is_a_step():
@@ -229,20 +230,22 @@ def test_any_file_name_keeps_the_structure_and_is_named_as_it_is_or_not_at_all(n
     )
     made, brief = whole("Fix the wrong total", project=project)
     check_structure(made, brief)
-    assert all(f"`{target.path}`" in made for target in design_of(brief).target_paths)
+    assert all(f"`{target.path}`" in made for target in summary(brief).target_paths)
+    assert all(command == name for command in summary(brief).test_commands)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize("letter", ["a", "語", "word ", "👍🏽", "e\u0301"])
 def test_long_answers_are_cut_and_all_sections_stay(language: Any, letter: str):
     brief = decided(
-        answered(brief_of("Remove the XML export", language), letter * 5_000), rationale=letter * 5_000
+        answered(brief_of("Add a column to the users table", language), letter * 5_000),
+        rationale=letter * 5_000,
     )
-    many = tuple(msgspec.structs.replace(brief.questions[0], id=f"q-{n}") for n in range(60))
+    many = tuple(msgspec.structs.replace(brief.questions[1], id=f"q-{n}") for n in range(60))
     brief = msgspec.structs.replace(brief, questions=many, feedback=(letter * 5_000,) * 2)
     made = summary(brief).summary
     assert len(made) <= 4_000
     check_structure(made, brief)
-    assert [book(language).sentences[key] for key in SECTIONS[:-1]] == headings(made)
+    assert [book(language).sentences[key] for key in SECTIONS] == headings(made)
     assert not re.search("👍(?!🏽)", made)
     assert not re.search("e(?!\u0301)…", made)
