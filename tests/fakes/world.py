@@ -22,7 +22,7 @@ from ringi.wiring.system import new_id
 from ringi.workspace.commands import CommandSettings, WorkspaceCommands
 from ringi.workspace.snapshot import Snapshots
 from ringi.workspace.tree import Tree
-from tests.fakes.models import NoCode
+from tests.fakes.models import ShownProject
 from tests.fakes.people import SeatedPerson, SteppingClock
 from tests.fakes.power import Power
 
@@ -66,7 +66,7 @@ class World:
             signatures=SshSignatures(tuple),
             check=lambda *_: (),
             analyse=lambda path: path,
-            code=NoCode,
+            code=lambda: ShownProject({}, whole=True),
         )
         self.tool = PlanTool(self.services)
 
