@@ -137,10 +137,7 @@ class Commits(Protocol):
     """The person's own repository, as far as a commit needs it."""
 
     def place(self, paths: Sequence[str], *, unstaged: bool = False) -> CommitPlace:
-        """Only inspects. Raises NoCommit if these paths cannot be committed now.
-
-        With `unstaged`, also if something is staged there.
-        """
+        """Raises NoCommit if these cannot be committed now; `unstaged`: or if something is staged there."""
 
     def make(self, order: CommitOrder) -> CommitOutcome:
         """Uses the person's own settings and hooks; leaves everything else that is staged or changed."""

@@ -61,6 +61,10 @@ class Backend(Protocol):
     def name(self) -> str:
         """As in the configuration."""
 
+    @property
+    def sees_project(self) -> bool:
+        """It reads the project by itself."""
+
     def prepare(self) -> Text | None:
         """Loads what a call needs, before the budget starts. What the person should know while they wait."""
 

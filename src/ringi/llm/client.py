@@ -67,7 +67,7 @@ class ModelClient:
 
     @property
     def sees_project(self) -> bool:
-        return False
+        return self._backend.sees_project
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         schema = compact_schema(kind)

@@ -68,6 +68,8 @@ class HttpBackend:
     it gets the schema as text, as Anthropic does from the start.
     """
 
+    sees_project: Final = False
+
     def __init__(
         self, provider: Provider, environment: Mapping[str, str], scrub: Callable[[str], str]
     ) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import (
@@ -16,6 +16,7 @@ from ringi.domain.prompt import (
     NewSummary,
     NewTargets,
     OnProgress,
+    Prompt,
 )
 from ringi.domain.session import Design, Purpose, SessionStatus, TokenUsage, WorkPending, short
 from ringi.errors import Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
@@ -83,6 +84,34 @@ _ROUNDS: Final = (SessionStatus.DISCOVERY, SessionStatus.DESIGN)
 """When a model may ask for files: before everything else, and again after feedback."""
 
 
+class NextPrompt(NamedTuple):
+    prompt: Prompt
+    kind: type[Any]
+    """Of the answer."""
+    model: str
+
+
+def next_prompt(services: SessionServices, state: State) -> NextPrompt | None:
+    """What the model would be asked now; None if it is somebody else's turn."""
+    state = operations.resumed(state)
+    due = pending(state)
+    if not isinstance(due, WorkPending):
+        return None
+    model = services.model()
+    state, purpose = _asked(services, state, due.purpose, model)
+    return NextPrompt(prompt_for(state, purpose), KINDS[purpose], model.name)
+
+
+def _asked(
+    services: SessionServices, state: State, purpose: Purpose, model: LanguageModel
+) -> tuple[State, Purpose]:
+    """With the project as it is now; before anything else a model may say which files it wants."""
+    state = with_context(services, state)
+    done = state.facts.read_in
+    unread = SessionStatus.DESIGN not in done if purpose is Purpose.REVISION else not done
+    return state, Purpose.FILES if unread and not model.sees_project else purpose
+
+
 class _Turn:
     """One call of a model for a session, from the prompt to the saved result."""
 
@@ -100,20 +129,12 @@ class _Turn:
         if purpose in {Purpose.DESIGN, Purpose.REVISION} and state.facts.designed:
             # They were made already; only the position was lost.
             return _saved(self._services, self._stored, state.moved(SessionStatus.DESIGN))
-        state = with_context(self._services, state)
-        if self._wants_files(state, purpose):
-            purpose = Purpose.FILES
+        state, purpose = _asked(self._services, state, purpose, self._model)
         with self._stopped(purpose):
             answer = self._model.ask(
                 prompt_for(state, purpose), KINDS[purpose], self._services.budget, self._report(purpose)
             )
         return self._keep(state, purpose, answer)
-
-    def _wants_files(self, state: State, purpose: Purpose) -> bool:
-        if self._model.sees_project:
-            return False
-        done = state.facts.read_in
-        return SessionStatus.DESIGN not in done if purpose is Purpose.REVISION else not done
 
     def _report(self, purpose: Purpose) -> OnProgress:
         def report(reported: ModelProgress) -> None:

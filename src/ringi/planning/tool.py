@@ -21,12 +21,13 @@ from ringi.domain.session import (
     SessionRef,
     SessionStatus,
     SessionView,
+    WorkPending,
     short,
 )
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.planning import approve, operations
-from ringi.planning.model import resume, work
+from ringi.planning.model import NextPrompt, next_prompt, resume, work
 from ringi.planning.operations import ENDED, State, pending, state_of, view, writable
 from ringi.planning.prompts import language_of
 from ringi.planning.save import add, save
@@ -35,6 +36,7 @@ from ringi.planning.take_in import read_session, taken
 from ringi.ports import NewEvent, StoredSession
 from ringi.text import Text
 
+CHOSEN_BY_AGENT: Final = "Chosen by the agent"
 _WAITING_FOR: Final = {
     "approval": Text("the approval of the summary is"),
     "work": Text("the model is next"),
@@ -80,6 +82,26 @@ class _Sessions:
         """
         return approve.covering(self._services, self.get(session_id).session)
 
+    def _begun(self, instruction: str) -> State:
+        facts = SessionFacts(language=language_of(instruction), project=self._services.project())
+        return operations.begun(self._new_id(), instruction, facts, self._services.clock.now())
+
+    def first_prompt(self, instruction: str) -> NextPrompt:
+        """What a new session would ask the model first. Nothing is asked or stored."""
+        found = next_prompt(self._services, self._begun(instruction))
+        assert found is not None  # noqa: S101  # a new session begins with the model
+        return found
+
+    def next_prompt(self, session_id: str) -> NextPrompt:
+        """What the model would be asked now. Raises NotAsked if somebody else is next, SessionOver."""
+        stored = self.get(session_id)
+        _require_open(stored)
+        found = next_prompt(self._services, state_of(stored))
+        if found is None:
+            _require(stored, WorkPending, Text("the model"))
+            raise AssertionError
+        return found
+
     def _new_id(self) -> str:
         return f"{SESSION_PREFIX}{self._services.ids()}"
 
@@ -100,9 +122,7 @@ class PlanningTool(_Sessions):
 
         Raises BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
-        services = self._services
-        facts = SessionFacts(language=language_of(instruction), project=services.project())
-        state = operations.begun(self._new_id(), instruction, facts, services.clock.now())
+        services, state = self._services, self._begun(instruction)
         services.model()  # fail before anything is stored
         return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
@@ -154,8 +174,13 @@ class PlanningTool(_Sessions):
         decision_id: str = "",
         actor: Actor = Actor.USER,
     ) -> SessionView:
-        """Chooses an option by its id, number, letter or name. Raises BadAnswer, NotAsked."""
+        """Chooses an option by its id, number, letter or name. Raises BadAnswer, NotAsked.
+
+        A choice that came through an agent says so: the reason is part of what is approved.
+        """
         stored = self.get(session_id)
+        if actor is Actor.AI:
+            rationale = f"{CHOSEN_BY_AGENT}: {rationale}" if rationale.strip() else CHOSEN_BY_AGENT
         _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
         state = operations.decided(state_of(stored), option, rationale, self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_DECIDED, actor)

@@ -41,6 +41,7 @@ class Scripted:
     """Each step is a text, a reply or an error; the last one is repeated."""
 
     name = "scripted"
+    sees_project = False
 
     def __init__(self, clock: Clock, *steps: object, takes: float = 0.0) -> None:
         self._clock = clock

@@ -12,8 +12,9 @@ from ringi.domain.approval import TypedAnswer
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import Exchange
 from ringi.domain.run import RunPhase
-from ringi.domain.session import Purpose, QuestionPending, SessionStatus
+from ringi.domain.session import DecisionPending, Purpose, QuestionPending, SessionStatus
 from ringi.errors import Busy, ModelDeclined, NotProven, SessionFailed, SessionOver, SessionRace, WrongAnswer
+from ringi.planning.approve import enhanced_instruction
 from ringi.planning.tool import PlanningTool
 from ringi.ports import NewEvent
 from ringi.store.integrity import verify
@@ -219,3 +220,22 @@ def test_two_who_let_the_model_work_at_once_pay_once(tmp_path: Path):
     assert [view.pending.number for view in views] == [1, 1]
     assert len(model.asked) == 1
     assert not list(tmp_path.glob("*.lock"))
+
+
+@pytest.mark.req("IP-8")
+def test_what_an_agent_chose_says_so_in_what_is_approved(tmp_path: Path):
+    desk = Desk(tmp_path / "state", ScriptedModel())
+    session_id = desk.tool.start("Add a login").session_id
+    desk.tool.go_on(session_id)
+    while isinstance(desk.tool.view(session_id).pending, QuestionPending):
+        desk.tool.answer(session_id, "yes")
+        desk.tool.go_on(session_id)
+    desk.tool.decide(session_id, "1", "it is simple", actor=Actor.AI)
+    decided = desk.tool.get(session_id).session.decisions[0]
+    assert decided.rationale == "Chosen by the agent: it is simple"
+    desk.tool.go_on(session_id)
+    while isinstance(desk.tool.view(session_id).pending, DecisionPending):
+        desk.tool.decide(session_id, "1", actor=Actor.AI)
+        desk.tool.go_on(session_id)
+    instruction = enhanced_instruction(desk.tool.get(session_id).session)
+    assert instruction.count("Chosen by the agent") == len(desk.tool.get(session_id).session.decisions)

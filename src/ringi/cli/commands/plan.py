@@ -51,6 +51,7 @@ def _takes_value(parameter: click.Parameter) -> bool:
 @click.option("--approve", is_flag=True, help="Approve the summary.")
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Approve with this SSH key.")
 @click.option("--cancel", is_flag=True, help="End the session for good.")
+@click.option("--show-prompt", is_flag=True, help="Print what the model would be asked now; ask nobody.")
 @pass_app
 def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     """Plan a change: a few questions, the design decisions, a summary to approve.
@@ -67,17 +68,19 @@ def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 def _require_sense(words: tuple[str, ...], given: dict[str, Any]) -> None:
     steps = [
         name
-        for name in ("answer", "skip", "reject", "cancel", "approve", "answers")
+        for name in ("answer", "skip", "reject", "cancel", "approve", "answers", "show_prompt")
         if _is_given(given[name])
     ]
     if len(steps) > 1 and steps != ["approve", "answers"]:
         raise click.UsageError(_("One thing at a time: {options}").format(options=_named(steps)))
     begins = [name for name in ("resume", "file") if given[name] is not None]
-    alone = [name for name in steps if name != "answers"]
+    alone = [name for name in steps if name not in {"answers", "show_prompt"}]
     nowhere = given["resume"] == CHOOSE or not (words or begins)
     if (nowhere and steps) or (given["resume"] is None and alone and "answers" not in steps):
         raise click.UsageError(_("{options} needs a session: --resume ID").format(options=_named(steps)))
     _require_one_beginning(words, begins)
+    if given["show_prompt"] and "file" in begins:
+        raise click.UsageError(_("One thing at a time: {options}").format(options="--show-prompt, --from"))
     if given["reason"] and given["answer"] is None:
         raise click.UsageError(_("--reason belongs to --answer"))
     if given["to"] and given["answer"] is None and not given["skip"]:
@@ -104,4 +107,4 @@ def _is_given(value: object) -> bool:
 
 
 def _named(options: list[str]) -> str:
-    return ", ".join("--from" if name == "file" else f"--{name}" for name in options)
+    return ", ".join("--from" if name == "file" else f"--{name.replace('_', '-')}" for name in options)

@@ -19,9 +19,10 @@ from ringi.cli.planning.driver import (
     show_sessions,
 )
 from ringi.cli.planning.typed import TypedLines
-from ringi.cli.ui import Ui
+from ringi.cli.ui import Ui, shown_lines
 from ringi.domain.session import SessionRef, SessionView
 from ringi.errors import Interrupted
+from ringi.llm.turns import compact_schema, turns, written
 from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
 from ringi.views.lines import Style
@@ -31,6 +32,8 @@ _START: Final = 'ringi plan "…"'
 
 def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
     """The exit code."""
+    if options["show_prompt"]:
+        return _show_prompt(app, words, options["resume"])
     seated = _at_terminal(app)
     if not seated and not app.ui.as_json:
         # A program reads this: the document on standard output, text on standard error.
@@ -44,6 +47,27 @@ def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
         require_long(options["resume"])
     order = _order(options)
     return _go_on(app, _opened(app, words, options), order, seated=seated)
+
+
+def _show_prompt(app: App, words: Sequence[str], session: str | None) -> int:
+    """Without asking anybody; a new session is not stored."""
+    tool = app.workspace.planning
+    found = tool.first_prompt(_text(" ".join(words))) if session is None else tool.next_prompt(session)
+    schema = compact_schema(found.kind)
+    sent = turns(found.prompt, schema)
+    if app.ui.as_json:
+        app.ui.document(
+            {
+                "model": found.model,
+                "purpose": found.prompt.purpose,
+                "messages": [turn._asdict() for turn in sent],
+                "schema": schema,
+            }
+        )
+    else:
+        for line in shown_lines(written(sent)):
+            app.ui.line(line)
+    return 0
 
 
 def _at_terminal(app: App) -> bool:
