@@ -349,3 +349,41 @@ def test_the_log_says_when_another_model_goes_on(tmp_path: Path):
     desk.led(session_id)
     logged = [entry.text for entry in desk.ledger.session_logs(session_id) if entry.phase == "design"]
     assert "goes on with other:model; before it was scripted:model" in logged[0]
+
+
+class Dead(BaseException):
+    """As after kill -9: nothing more is done."""
+
+
+@pytest.mark.req("IP-14")
+@pytest.mark.parametrize("at", range(8))
+def test_whenever_it_dies_no_call_that_was_answered_is_made_again(tmp_path: Path, at: int):
+    words: dict[str, Any] = {
+        "files": {"paths": ["app/login.py"]},
+        "review": {**SUMMARY, "target_paths": [{"path": "app/logn.py"}]},
+        "targets": {"target_paths": [{"path": "app/login.py"}], "test_commands": []},
+    }
+    answered: list[str] = []
+
+    class Mortal(ScriptedModel):
+        def ask(self, prompt: Prompt, kind: Any, budget: Any, on_progress: Any) -> Any:
+            if len(answered) == at and not self.asked and desk.model is self:
+                self.asked.append(prompt)
+                raise Dead
+            answered.append(str(prompt.purpose))
+            return ScriptedModel(**words).ask(prompt, kind, budget, on_progress)
+
+    desk = desk_of(tmp_path, **words)
+    desk.model = Mortal(**words)
+    session_id = desk.tool.start("Add a login").session_id
+    for feedback in ("", "smaller"):
+        if feedback:
+            desk.tool.reject(session_id, feedback)
+        try:
+            desk.led(session_id)
+        except Dead:
+            assert desk.tool.resume(session_id) == desk.tool.view(session_id)
+            desk.led(session_id)
+    once = ["files", "discovery", "design", "review", "targets"]
+    assert answered == [*once, "files", "revision", "review", "targets"]
+    assert verify(desk.ledger) == []
