@@ -17,7 +17,7 @@ from ringi.views.session import review_lines
 _CHOICES: Final = Text("[a]pprove  [r]eject  [s]how again  [b]ack  [?]  [q]uit")
 HELP: Final = (
     Text("a  approve: this summary becomes a run, which waits until you start it"),
-    Text("r  reject, and say what should be different; then you decide again"),
+    Text("r  reject, and say what should be different; only what that changes is asked again"),
     Text("s  show the summary again"),
     Text("i  show word for word what the run gets"),
     Text("b  back to the decision before"),
