@@ -76,6 +76,11 @@ def test_one_call_and_the_reader_after_the_writer(project: Path, desk: Desk, tmp
     assert found["plan"]["action_plan"]["execution_order"] == ["task_2", "task_1"]
     assert "README.md" in [file["path"] for file in found["context"]]
     assert found["usage"]["outline"]["requests"] == 1
+    (tmp_path / "planning.json").write_text(json.dumps(found["planning_json"]))
+    assert desk.run("check", str(tmp_path / "planning.json")).returncode == 0
+    [step] = found["planning_json"]["steps"]
+    assert (step["scope"]["target_paths"], step["commands"]["unit"]) == (["README.md"], ["make test"])
+    assert found["planning_json"]["base_branch"] == desk.git("symbolic-ref", "--short", "HEAD").strip()
     assert (project / "README.md").read_text() == FILES["README.md"]
 
 

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import Document, OpenDocument
 from ringi.domain.context import ContextFile, ProjectFacts
+from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import Language, TargetPath, TokenUsage
 
 _Text = str | UnsetType
@@ -259,6 +260,8 @@ class Outline(OpenDocument, frozen=True, kw_only=True):
     """What the model was shown, best first."""
     context_tokens: int
     plan: PlanningDocument
+    planning_json: RunPlan | None
+    """Of a run that would do it; None if it is not planned."""
     findings: tuple[Finding, ...]
     """Why it is refused."""
     notes: tuple[str, ...]

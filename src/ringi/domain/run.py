@@ -30,11 +30,17 @@ RUN_TRANSITIONS: Final[Mapping[RunPhase, frozenset[RunPhase]]] = {
     _R.FAILED: frozenset(),
 }
 RUN_MACHINE: Final = Machine("run", RUN_TRANSITIONS)
+_SIX: Final = 6
+
+
+def run_id(now: str, word: str) -> str:
+    """20251214-210501-a1b2c3: when it began, and six random digits."""
+    digits = "".join(c for c in now.partition(".")[0] if c.isdigit())
+    return f"{digits[:8]}-{digits[8:]}-{word[:_SIX]}"
 
 
 class Run(Versioned, frozen=True, kw_only=True):
     run_id: str
-    """20251214-210501-a1b2c3: when it began, and six random digits."""
     planning_session_id: str
     phase: RunPhase
     instruction: str

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from ringi.domain import codec
 from ringi.domain.base import Document
 from ringi.domain.planning import (
     DecompositionFailed,
@@ -50,6 +51,8 @@ class OutlineAnswer(NextStep, frozen=True):
     findings: tuple[Finding, ...]
     files: tuple[str, ...]
     """What the request is likely about, best first."""
+    planning_json: str
+    """Of a run that would do it; empty if it is not planned."""
     model: str
     tokens: int
 
@@ -73,6 +76,7 @@ def _answer(found: Outline, step: str) -> OutlineAnswer:
         alternatives=(partial.alternative_approaches or ()) if partial else (),
         findings=found.findings,
         files=tuple(file.path for file in found.context),
+        planning_json=codec.canonical(found.planning_json).decode() if found.planning_json else "",
         model=found.model,
         tokens=sum(usage.input_tokens + usage.output_tokens for usage in found.usage.values()),
         next_step=step,

@@ -1,7 +1,5 @@
 """A person approves the design: what exactly, with what proof, and which run it becomes (IP-8, IP-9)."""
 
-from typing import Final
-
 from msgspec.structs import replace
 
 from ringi.approvals.cover import History, covering_approval
@@ -12,7 +10,7 @@ from ringi.domain import codec
 from ringi.domain import subject as subjects
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import RUN_MACHINE, Run, RunPhase
+from ringi.domain.run import RUN_MACHINE, Run, RunPhase, run_id
 from ringi.domain.session import HANDED_ON, PlanningSession, short
 from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
@@ -46,9 +44,6 @@ def enhanced_instruction(session: PlanningSession) -> str:
 def _within(words: str) -> str:
     """Indents further lines so that they stay inside their item."""
     return "\n  ".join(words.splitlines())
-
-
-_SIX: Final = 6
 
 
 def subject_of(services: SessionServices, session: PlanningSession) -> bytes:
@@ -113,9 +108,8 @@ def covering(services: SessionServices, session: PlanningSession) -> Approval | 
 
 def _run(services: SessionServices, session: PlanningSession, now: str) -> Run:
     """The run waits in phase planning until its steps are planned."""
-    digits = "".join(c for c in now.partition(".")[0] if c.isdigit())
     return Run(
-        run_id=f"{digits[:8]}-{digits[8:]}-{services.ids()[:_SIX]}",
+        run_id=run_id(now, services.ids()),
         planning_session_id=session.session_id,
         phase=RunPhase.PLANNING,
         instruction=enhanced_instruction(session),

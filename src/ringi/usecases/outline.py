@@ -1,11 +1,16 @@
-"""What would be done about a request: context, goal, subtasks and action plan. Nothing is carried out."""
+"""What would be done about a request, up to planning.json. Nothing is carried out."""
 
 from typing import Final, NamedTuple
 
 from ringi.context.tokens import tokens
+from ringi.domain.context import ProjectFacts
 from ringi.domain.planning import Outline, OutlineOutcome
 from ringi.domain.prompt import OnProgress
+from ringi.domain.run import run_id
+from ringi.domain.run_plan import RunPlan
 from ringi.errors import BadInstruction
+from ringi.planning import run_parts
+from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.engine import (
     EngineServices,
     Outcome,
@@ -16,9 +21,13 @@ from ringi.planning.engine import (
     Undecomposed,
 )
 from ringi.planning.operations import LONGEST_INSTRUCTION, unfit
+from ringi.planning.prompts import language_of
 from ringi.ports import Gathered
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.copy_layout import branch_of
+
+_MAIN: Final = "main"
 
 _NAMES: Final[dict[type, OutlineOutcome]] = {
     Planned: OutlineOutcome.PLANNED,
@@ -60,7 +69,25 @@ def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = la
     engine = engine_of(workspace, on_progress)
     outcome = engine.plan(words, gathered)
     notes = outcome.notes if isinstance(outcome, Planned | Unclear) else ()
-    return Outlined(_document(words, gathered, engine, outcome, notes), outcome, notes)
+    run_plan = _run_plan(workspace, words, gathered, outcome) if isinstance(outcome, Planned) else None
+    return Outlined(_document(words, gathered, engine, outcome, notes, run_plan), outcome, notes)
+
+
+def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None, outcome: Planned) -> RunPlan:
+    """As a run would get it now; nothing is stored under these names."""
+    services, document = workspace.services, outcome.document
+    now = services.clock.now()
+    run = run_id(now, services.ids())
+    found = run_parts.Planned(
+        request,
+        goal=document.goal_understanding or None,
+        subtasks=document.task_decomposition.subtasks if document.task_decomposition else (),
+        actions=document.action_plan or None,
+        project=gathered.project if gathered else ProjectFacts(),
+        language=language_of(request),
+    )
+    names = RunNames(f"RQ-{run[:8]}-000", run, now, branch_of(workspace.places.root) or _MAIN)
+    return compile_run_plan(found, names)
 
 
 def _document(
@@ -69,6 +96,7 @@ def _document(
     engine: PlanningEngine,
     outcome: Outcome,
     notes: tuple[Text, ...],
+    run_plan: RunPlan | None,
 ) -> Outline:
     return Outline(
         request=request,
@@ -77,6 +105,7 @@ def _document(
         context=gathered.context.files if gathered else (),
         context_tokens=gathered.context.tokens if gathered else 0,
         plan=outcome.document,
+        planning_json=run_plan,
         findings=outcome.findings if isinstance(outcome, Refused) else (),
         notes=tuple(map(str, notes)),
         calls=len(engine.asked),

@@ -16,6 +16,7 @@ from ringi.domain.planning import (
     Subtask,
     UnclearGoal,
 )
+from ringi.domain.run_plan import RunPlan
 from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose, step
 
@@ -37,6 +38,8 @@ def outline_lines(found: Outline, notes: tuple[Text, ...]) -> Iterator[Line]:
         yield from _goal(found.plan.goal_understanding)
     if found.plan.task_decomposition:
         yield from _tasks(found.plan)
+    if found.planning_json:
+        yield from _run_plan(found.planning_json)
     for note in notes:
         yield prose(note, Style.WARNING, mark="! ")
     yield from _outcome(found)
@@ -114,6 +117,18 @@ def _action(action: PlannedAction, task: Subtask) -> Iterator[Line]:
     if action.can_parallelize:
         together = Text("can run beside the others of group {group}", group=action.parallel_group or 0)
         yield line(together, Style.FAINT, indent=5)
+
+
+def _run_plan(plan: RunPlan) -> Iterator[Line]:
+    yield from _heading(Text("planning.json"))
+    for one in plan.steps:
+        yield prose(one.title, indent=2, mark=f"{one.step_id} ")
+        if one.scope.target_paths:
+            yield prose(", ".join(one.scope.target_paths), Style.PLACE, indent=6)
+    for command in dict.fromkeys(command for one in plan.steps for command in one.commands.unit or ()):
+        yield line(Text("tested with: {command}", command=command), Style.FAINT, indent=2)
+    yield prose(Text("The whole document: ringi --json outline"), Style.FAINT, indent=2)
+    yield EMPTY
 
 
 def _outcome(found: Outline) -> Iterator[Line]:

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed, Unsupported
-from ringi.process.git import LINK_MODE, Git, environment, index_entries, listed, quoted, read_small, settings
+from ringi.process.git import (
+    LINK_MODE,
+    Git,
+    Repository,
+    environment,
+    index_entries,
+    listed,
+    quoted,
+    read_small,
+    settings,
+)
 from ringi.text import Text
 from ringi.workspace.paths import normalise
 from ringi.workspace.private_git import OWN
@@ -68,6 +78,15 @@ def checkout_of(shadow: Shadow) -> Checkout:
             _borrowed(repository.git_dir, root),
             read_small(repository.common / "shallow"),
         )
+
+
+def branch_of(root: Path) -> str:
+    """The branch that is checked out; empty outside git and when the head is detached."""
+    repository = Repository.at(root)
+    if repository is None:
+        return ""
+    with Git(repository.git_dir, root).started("symbolic-ref", "-q", "--short", "HEAD") as branch:
+        return branch.finish().out.decode("utf-8", "replace").strip()
 
 
 def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
