@@ -1,7 +1,7 @@
 """A brief, understood: what was asked and answered, which files it is about, and the book in its language."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Final, NamedTuple
 
@@ -175,6 +175,8 @@ _MOST_OTHERS: Final = 3
 _MOST_DEFINITIONS: Final = 2
 _LONGEST_PATH: Final = 100
 _CODE_NAME: Final = re.compile(r"(?!__)[A-Za-z_]\w{2,60}", re.ASCII)
+_PART: Final = "A-Za-z0-9_.-"
+"""Of a name. Japanese follows one without a space."""
 _INLINE: Final = re.compile(r"`([^`\n]{1,200})`")
 # A call, a dotted name, snake_case or CamelCase.
 _LIKE_CODE: Final = re.compile(
@@ -204,7 +206,7 @@ class Files(NamedTuple):
 def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
     names = _names(instruction.text)
     found = [_narrowed(file, names) for file in project.found if _is_shown(file.path)]
-    told = [file for file in found if _is_told(file, instruction.text)]
+    told = told_in(instruction.text, found)
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
     defining = [file for at, file in enumerate(fitting) if _defines(file, names, best=at == 0)]
     named = [file for file in found if file in (*told, *defining) and _counts(file, instruction.kind)]
@@ -243,16 +245,36 @@ def _last(definition: Definition) -> str:
     return definition.name.rpartition(".")[2]
 
 
-def _is_told(file: FoundFile, text: str) -> bool:
+def told_in(text: str, found: Sequence[FoundFile]) -> list[FoundFile]:
+    """Those whose path or name the text says; of several with that name the one at the top, or the best."""
+    paths, said = {file.path for file in found}, set[str]()
+    told = []
+    for file in found:
+        end = _told_as(file, text)
+        if end and (end == file.path or (end not in paths and end not in said)):
+            said.add(end)
+            told.append(file)
+    return told
+
+
+def _told_as(file: FoundFile, text: str) -> str:
+    """The longest end of its path that the text says; empty if it says none."""
     parts = file.path.split("/")
-    ends = {"/".join(parts[-2:]) if len(parts) > 1 else file.path}
+    ends = {file.path, "/".join(parts[-2:])}
     if not parts[-1].startswith("__"):
         ends.add(parts[-1])
     stem = parts[-1].partition(".")[0]
     if stem.isupper():
         # README
         ends.add(stem)
-    return any(end in text for end in ends)
+    longest = sorted(ends, key=len, reverse=True)
+    return next((end for end in longest if _says(text, end)), "")
+
+
+def _says(text: str, end: str) -> bool:
+    before = _PART if "/" in end else f"{_PART}/"
+    whole = rf"(?<![{before}]){re.escape(end)}(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
+    return re.search(whole, text) is not None
 
 
 def _defines(file: FoundFile, names: frozenset[str], *, best: bool) -> bool:

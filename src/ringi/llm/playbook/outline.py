@@ -21,6 +21,7 @@ from ringi.domain.plan_answers import (
     NewWrite,
 )
 from ringi.domain.planning import Complexity, PlanningBrief
+from ringi.llm.playbook.case import told_in
 
 _LINE: Final = 300
 _NOT_A_WORD: Final = re.compile(r"[\W\d_]+")
@@ -192,15 +193,7 @@ def _fewer(steps: list[_Step], most: int) -> list[_Step]:
 def _files(brief: PlanningBrief) -> list[FoundFile]:
     """Those that the request names; otherwise the best one."""
     found = [one for one in brief.project.found if one.kind is not FileKind.TEST] or list(brief.project.found)
-    named = [one for one in found if _names(brief.task, one.path)]
-    return named[:_MOST_FILES] or found[:1]
-
-
-def _names(task: str, path: str) -> bool:
-    name = path.rsplit("/", 1)[-1]
-    stem = name.partition(".")[0]
-    said = re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", task, re.IGNORECASE)
-    return bool(path in task or said or (stem.isupper() and stem in task))
+    return told_in(brief.task, found)[:_MOST_FILES] or found[:1]
 
 
 def _goals(task: str) -> list[str]:
