@@ -37,8 +37,8 @@ def tell(session_id, key, words):
 
 def lead(planning):
     refs = planning.list(open_only=True)
-    session_id = refs[0].session_id if refs else planning.start("Make it better").session_id
-    tell(session_id, "instruction", "Make it better")
+    session_id = refs[0].session_id if refs else planning.start("Migrate the users table").session_id
+    tell(session_id, "instruction", "Migrate the users table")
     while True:
         pending = planning.go_on(session_id).pending
         again = planning.get(session_id).session.reject_count
@@ -75,10 +75,10 @@ def child(calls):
 
 # What a first session loads is loaded before anybody is killed.
 with tempfile.TemporaryDirectory() as folder:
-    os.mkdir(folder + "/.agent")
+    os.makedirs(folder + "/ws/.agent")
     aside = {**environment, "RINGI_STATE_DIR": folder + "/state"}
-    with open_workspace(folder, environment=aside, person=SeatedPerson(), at_once=True) as workspace:
-        workspace.planning.go_on(workspace.planning.start("Make it better").session_id)
+    with open_workspace(folder + "/ws", environment=aside, person=SeatedPerson(), at_once=True) as workspace:
+        workspace.planning.go_on(workspace.planning.start("Migrate the users table").session_id)
 with open_workspace(root, environment=environment, at_once=True) as workspace:
     workspace.planning.list()
 for line in sys.stdin:
@@ -157,7 +157,7 @@ from tests.fakes.people import SeatedPerson
 root, environment = sys.argv[1], json.loads(sys.argv[2])
 with open_workspace(root, environment=environment, person=SeatedPerson(), at_once=True) as workspace:
     planning = workspace.planning
-    session_id = planning.go_on(planning.start("Make it better").session_id).session_id
+    session_id = planning.go_on(planning.start("Migrate the users table").session_id).session_id
     before = planning.get(session_id)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     sizes = [path.stat().st_size for path in workspace.places.state.iterdir() if path.is_file()]

@@ -54,7 +54,7 @@ def lead(workspace: Workspace, session_id: str) -> None:
 
 @pytest.fixture
 def session_id(workspace: Workspace) -> str:
-    started = workspace.planning.start("Add a login page").session_id
+    started = workspace.planning.start("Remove the login page").session_id
     lead(workspace, started)
     assert isinstance(workspace.planning.view(started).pending, ApprovalPending)
     return started
@@ -203,7 +203,7 @@ def test_shown_again_it_is_what_it_is_now(workspace: Workspace, session_id: str)
 
 
 def test_only_a_session_in_review_is_reviewed(workspace: Workspace) -> None:
-    session_id = workspace.planning.start("Add a login page").session_id
+    session_id = workspace.planning.start("Remove the login page").session_id
     with pytest.raises(NotAsked):
         ReviewedSession(workspace, session_id)
 
