@@ -87,6 +87,17 @@ def test_without_a_sandbox_or_without_known_tools_it_sees_nothing(desk: HomeDesk
     assert not seen["copy"]
 
 
+@walled
+@pytest.mark.req("IP-3")
+def test_where_files_are_kept_from_models_it_sees_only_the_context(
+    desk: HomeDesk, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RINGI_CONTEXT_NEVER_SEND", "sample.py")
+    seen = _seen(desk, "command:claude")
+    assert seen["files"] == []
+    assert not seen["copy"]
+
+
 def test_where_a_sandbox_is_required_nothing_starts(desk: HomeDesk):
     desk.world = without_bubblewrap()
     done = desk.process("plan", "Say why", RINGI_MODEL="command:claude", RINGI_WITH_SANDBOX="required")

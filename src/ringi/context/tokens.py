@@ -1,7 +1,7 @@
 """How many tokens a text has, estimated without any model's vocabulary.
 
-Measured against two public vocabularies: code is overestimated by a fifth, English and Japanese prose by a
-twentieth. The estimate of some lines is the sum of the estimates of each.
+Measured against two public vocabularies: code is overestimated by a fifth, English prose by a twentieth,
+Japanese by up to a fifth. The estimate of some lines is the sum of the estimates of each.
 """
 
 import re

@@ -23,10 +23,14 @@ class Project(NamedTuple):
 class CopyReader:
     """As an agent of `ringi with`, in a read-only copy that nobody keeps; what git ignores is not in it."""
 
-    def __init__(self, workspace: Surrounding) -> None:
+    def __init__(self, workspace: Surrounding, *, withheld: bool = False) -> None:
+        """`withheld` if some files are shown to no model: a copy, with its history, would show them."""
         self._workspace = workspace
+        self._withheld = withheld
 
     def lacks(self) -> Text | None:
+        if self._withheld:
+            return Text("context.never_send keeps files from models, so it sees only the context")
         return self._box().why
 
     def _box(self) -> AgentSandbox:

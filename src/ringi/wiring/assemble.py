@@ -203,7 +203,8 @@ def _model(places: Places, loaded: Loaded, environment: Mapping[str, str]) -> La
 def _reader(places: Places, loaded: Loaded) -> "ProjectReader":
     from ringi.usecases.project_reader import CopyReader, Project
 
-    return CopyReader(Project(places, settings_of(loaded)))
+    withheld = bool(loaded.config.context.never_send)
+    return CopyReader(Project(places, settings_of(loaded)), withheld=withheld)
 
 
 def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
