@@ -1,6 +1,7 @@
 """Syntax highlighting. A lexer only colours; it cannot hide or change text."""
 
 import contextlib
+import gc
 import re
 import signal
 import threading
@@ -191,7 +192,10 @@ def _style(kind: str) -> str:
 
 @contextlib.contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Only the main thread can be interrupted; other threads rely on the size limits."""
+    """Only the main thread can be interrupted; other threads rely on the size limits.
+
+    Without the collector meanwhile: what is raised while it calls somebody is printed and lost.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -199,6 +203,8 @@ def _at_most(seconds: float) -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise _TimeIsUp
 
+    collecting = gc.isenabled()
+    gc.disable()
     before = signal.signal(signal.SIGVTALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
@@ -206,3 +212,5 @@ def _at_most(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        if collecting:
+            gc.enable()

@@ -1,3 +1,4 @@
+import gc
 import re
 from collections.abc import Generator, Iterator
 
@@ -126,6 +127,20 @@ def test_a_text_that_keeps_a_lexer_busy_is_left_alone():
             yield 0, "Token.Name", text
 
     assert ended(highlighting_by(Slow([]), "ab", Limits(most_sec=0.1))) is None
+
+
+def test_the_collector_cannot_swallow_the_end_of_the_time():
+    """What its callbacks raise is lost; it works again afterwards."""
+    seen = []
+
+    class Looking(_Lexer):
+        def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, str, str]]:
+            seen.append(gc.isenabled())
+            yield 0, "Token.Name", text
+
+    assert gc.isenabled()
+    assert ended(highlighting_by(Looking([]), "ab")) is not None
+    assert (seen, gc.isenabled()) == ([False], True)
 
 
 def test_a_little_at_a_time():
