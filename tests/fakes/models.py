@@ -127,7 +127,6 @@ class Desk:
             "budget": Budget(10.0, 1000),
             "person": SeatedPerson(),
             "signatures": SshSignatures(tuple),
-            "project": ProjectFacts,
             "code": ShownProject({}, whole=True),
             "runs": lambda _: True,
             "mask": lambda text: text.replace("hunter2hunter2", "[masked]"),

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from ringi.domain.context import ProjectFacts
 from ringi.domain.prompt import (
     LINE_AIM,
     MOST_DECISIONS,
@@ -127,7 +126,7 @@ def brief_of(state: State) -> Brief:
 def _material(state: State, brief: Brief, purpose: Purpose) -> Iterator[tuple[str, str]]:
     """What stays the same comes first, so that a service can reuse what it has read."""
     facts = state.facts
-    yield "project", facts.context or _project(brief.project)
+    yield "project", facts.context
     yield "instruction", brief.instruction
     yield "code", facts.code
     yield "answers", _answers(brief)
@@ -142,16 +141,6 @@ def _material(state: State, brief: Brief, purpose: Purpose) -> Iterator[tuple[st
     yield "feedback", "\n".join(brief.feedback)
     if purpose is Purpose.TARGETS:
         yield "problem", "\n".join(facts.wrong)
-
-
-def _project(facts: ProjectFacts) -> str:
-    named = {
-        "languages": facts.languages,
-        "manifests": facts.manifests,
-        "tests": facts.tests,
-        "top": facts.entries,
-    }
-    return "\n".join(f"{name}: {', '.join(values)}" for name, values in named.items() if values)
 
 
 def _answers(brief: Brief) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager
 
-    from ringi.domain.context import ProjectFacts
     from ringi.domain.prompt import Budget
     from ringi.ports import Clock, CodeContext, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
 
@@ -22,8 +21,6 @@ class SessionServices(NamedTuple):
     budget: Budget
     person: PersonChannel
     signatures: Signatures
-    project: Callable[[], ProjectFacts]
-    """Without opening a file; what `code` finds replaces it."""
     code: CodeContext
     runs: Callable[[str], bool]
     """Whether the search path has this program."""

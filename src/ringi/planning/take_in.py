@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from ringi.domain import codec
-from ringi.domain.context import ProjectFacts
 from ringi.domain.problems import Fault
 from ringi.domain.session import PlanningSession, Role, SessionFacts, SessionStatus, is_session_id, short
 from ringi.errors import BadDocument
@@ -20,10 +19,10 @@ def read_session(data: bytes, what: str) -> PlanningSession:
     return session
 
 
-def taken(session: PlanningSession, project: ProjectFacts) -> State:
+def taken(session: PlanningSession) -> State:
     """Approvals in the file do not count, because anybody can write it."""
     approved = session.status is SessionStatus.APPROVED
-    state = State(session, _facts_of(session, project)).with_(
+    state = State(session, _facts_of(session)).with_(
         status=SessionStatus.REVIEW if approved else session.status,
         planner_session_id=None,
         # The logs belong to the session that the file was exported from.
@@ -50,7 +49,7 @@ def _place(session: PlanningSession) -> tuple[object, ...]:
     return (status, session.current_question_index, session.current_decision_index, session.decisions)
 
 
-def _facts_of(session: PlanningSession, project: ProjectFacts) -> SessionFacts:
+def _facts_of(session: PlanningSession) -> SessionFacts:
     """What can be derived from the session; the rest is lost."""
     rejects = [
         message.content
@@ -62,7 +61,6 @@ def _facts_of(session: PlanningSession, project: ProjectFacts) -> SessionFacts:
         language=language_of(session.instruction),
         designed=_designed(session),
         feedback=tuple(rejects[-session.reject_count :]) if session.reject_count else (),
-        project=project,
     )
 
 

@@ -83,7 +83,7 @@ class _Sessions:
         return approve.covering(self._services, self.get(session_id).session)
 
     def _begun(self, instruction: str) -> State:
-        facts = SessionFacts(language=language_of(instruction), project=self._services.project())
+        facts = SessionFacts(language=language_of(instruction))
         return operations.begun(self._new_id(), instruction, facts, self._services.clock.now())
 
     def first_prompt(self, instruction: str) -> NextPrompt:
@@ -248,7 +248,7 @@ class PlanningTool(_Sessions):
         if self._known(session.session_id):
             session = replace(session, session_id=self._new_id())
         event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
-        return _view(add(self._services, taken(session, self._services.project()), event))
+        return _view(add(self._services, taken(session), event))
 
 
 def _view(stored: StoredSession) -> SessionView:

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.domain import codec
-from ringi.domain.context import ProjectFacts
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ALL_SPECS, PlanDocument, PlanStatus, with_state
 from ringi.domain.session import LogEntry, PlanningSession, SessionStatus
@@ -63,7 +62,7 @@ def restore_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
         with sessions.transaction() as transaction:
             for session in sorted(found, key=lambda session: session.created_at):
                 logs = _read_logs(workspace.upkeep.written_logs(session.session_id))
-                state = with_paths(taken(session, ProjectFacts()), logs)
+                state = with_paths(taken(session), logs)
                 transaction.add_session(state.session, state.facts, event, logs)
     except SessionRace:
         # Another process has just restored them.

@@ -166,11 +166,9 @@ def session_services(
 ) -> "SessionServices":
     import shutil
 
-    from ringi.domain.context import ProjectFacts
     from ringi.planning.services import SessionServices
     from ringi.store.lock import PassingLock
     from ringi.wiring.models import mask_of
-    from ringi.workspace.glance import glance
 
     config = loaded.config
 
@@ -185,7 +183,6 @@ def session_services(
         budget=budget_of(config),
         person=services.person,
         signatures=services.signatures,
-        project=lambda: ProjectFacts(**glance(places.root)._asdict()),
         code=services.code(),
         runs=lambda name: shutil.which(name, path=environment.get("PATH")) is not None,
         mask=mask_of(config, environment),

@@ -25,10 +25,9 @@ def texts(prompt: Prompt) -> dict[str, str]:
 
 @pytest.mark.req("IP-3")
 def test_discovery_sees_the_instruction_and_the_project():
-    project = ProjectFacts(languages=("Go",), tests=("e2e",))
-    state = begun("認証機能を追加").knowing(language="ja", project=project)
+    state = begun("認証機能を追加").knowing(language="ja")
     prompt = prompt_for(state, Purpose.DISCOVERY)
-    assert texts(prompt) == {"project": "languages: Go\ntests: e2e", "instruction": "認証機能を追加"}
+    assert texts(prompt) == {"instruction": "認証機能を追加"}
     read = state.knowing(context="app.py\n  1 def login()", code="def login(): ...")
     assert texts(prompt_for(read, Purpose.DISCOVERY)) == {
         "project": "app.py\n  1 def login()",
