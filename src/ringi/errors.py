@@ -122,7 +122,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │       └── RiskMismatch      its risk is not what its files say
 ├── Busy                7     someone else holds the lock
 │   ├── LostRace              somebody saved the same plan first
-│   └── SessionRace           somebody else continued the same planning session
+│   ├── SessionRace           somebody else continued the same planning session
+│   └── RunRace               somebody else changed the same run
 └── Interrupted         130
 """
 
@@ -898,6 +899,12 @@ class SessionRace(Busy):
     code = "session_race"
     message = "Somebody else continued planning session {session} in the meantime; your input was not saved."
     hint = "See its current state: ringi plan --resume {session}"
+
+
+class RunRace(Busy):
+    code = "run_race"
+    message = "Somebody else changed run {run} in the meantime."
+    hint = "See its current state: ringi status {run}"
 
 
 class Interrupted(RingiError):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # or every start would import documents that most commands ne
     from ringi.domain.project_state import ProjectState
     from ringi.domain.prompt import Budget, ModelAnswer, OnProgress, Prompt
     from ringi.domain.run import Run
+    from ringi.domain.run_plan import RunPlan
     from ringi.domain.session import LogEntry, PlanningSession, SessionFacts, SessionRef, SessionStatus
     from ringi.errors import RingiError
     from ringi.text import Text
@@ -331,7 +332,7 @@ class SessionTransaction(Protocol):
     def spend(self, approval_id: str, run_id: str) -> None:
         """The session became a run."""
 
-    def add_run(self, run: Run, event: NewEvent) -> None: ...
+    def add_run(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None: ...
     def save_run(self, run: Run, event: NewEvent) -> None: ...
 
 

@@ -53,6 +53,13 @@ class EventKind(StrEnum):
     SESSION_TAKEN_IN = "session_taken_in"
     RUN_CREATED = "run_created"
     RUN_CANCELLED = "run_cancelled"
+    RUN_APPROVED = "run_approved"
+    RUN_ADVANCED = "run_advanced"
+    """One transition; the reason says which."""
+    RUN_STOPPED = "run_stopped"
+    RUN_RESUMED = "run_resumed"
+    RUN_COMPLETED = "run_completed"
+    RUN_UNDONE = "run_undone"
     CHECKOUT_CHANGED = "checkout_changed"
     SIGNERS_SET = "signers_set"
 

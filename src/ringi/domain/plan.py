@@ -19,6 +19,7 @@ from ringi.domain.change_plan import (
 from ringi.domain.conflict import Conflict
 from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.risk import Risk, RiskReason, highest
+from ringi.domain.subject import StepOf
 from ringi.text import Text
 
 
@@ -322,6 +323,8 @@ class PlanDocument(Versioned, frozen=True, kw_only=True):
     """Hash of the specs as stored in the ledger, so that the log's hash of the plan covers them."""
     change: ChangeFacts | UnsetType = UNSET
     """What makes the plan a change plan."""
+    step: StepOf | UnsetType = UNSET
+    """Set if it belongs to a run: it is carried out on the run's branch, nowhere else."""
 
 
 class PlanRef(Document, frozen=True):

@@ -1,10 +1,13 @@
-"""The run that an approved planning session becomes (the planner session of IP)."""
+"""The run that an approved planning session becomes (the planner session of IP), and its stage (RN-4)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Any, Final, NamedTuple
 
-from ringi.domain.base import Machine, Versioned
+import msgspec
+
+from ringi.domain.base import Document, Machine, Versioned
+from ringi.domain.run_plan import RunRole
 
 
 class RunPhase(StrEnum):
@@ -27,9 +30,12 @@ RUN_TRANSITIONS: Final[Mapping[RunPhase, frozenset[RunPhase]]] = {
     # Resumes in the phase in which it stopped.
     _R.NEEDS_INPUT: frozenset([_R.PLANNING, _R.EXECUTING, _R.INTEGRATING, _R.CANCELLED, _R.FAILED]),
     _R.CANCELLED: frozenset(),
-    _R.FAILED: frozenset(),
+    # Somebody wants another try.
+    _R.FAILED: frozenset([_R.PLANNING, _R.EXECUTING, _R.INTEGRATING, _R.CANCELLED]),
 }
 RUN_MACHINE: Final = Machine("run", RUN_TRANSITIONS)
+OVER: Final = frozenset([_R.COMPLETED, _R.CANCELLED])
+STOPPED: Final = frozenset([_R.NEEDS_INPUT, _R.FAILED])
 _SIX: Final = 6
 
 
@@ -39,11 +45,241 @@ def run_id(now: str, word: str) -> str:
     return f"{digits[:8]}-{digits[8:]}-{word[:_SIX]}"
 
 
-class Run(Versioned, frozen=True, kw_only=True):
+class StepStatus(StrEnum):
+    WAITING = "waiting"
+    WORKING = "working"
+    TESTING = "testing"
+    REVIEWING = "reviewing"
+    PROPOSED = "proposed"
+    DONE = "done"
+
+
+_S = StepStatus
+STEP_TRANSITIONS: Final[Mapping[StepStatus, frozenset[StepStatus]]] = {
+    _S.WAITING: frozenset([_S.WORKING]),
+    # Again with what was wrong; a step that changes nothing, such as a review, is done.
+    _S.WORKING: frozenset([_S.TESTING, _S.WORKING, _S.WAITING, _S.DONE]),
+    _S.TESTING: frozenset([_S.REVIEWING, _S.WORKING, _S.WAITING]),
+    _S.REVIEWING: frozenset([_S.PROPOSED, _S.WORKING, _S.WAITING]),
+    # Declined: working. Merged with what changed before it: testing. An earlier step is made anew: waiting.
+    _S.PROPOSED: frozenset([_S.DONE, _S.WORKING, _S.TESTING, _S.WAITING]),
+    _S.DONE: frozenset(),
+}
+STEP_MACHINE: Final = Machine("step", STEP_TRANSITIONS)
+
+
+class StopCode(StrEnum):
+    """Why a run stopped: the reason_code of stage.json and errors.json."""
+
+    # What has to be as it should before the first step.
+    NO_GIT = "NO_GIT"
+    UNBORN_BRANCH = "UNBORN_BRANCH"
+    DETACHED_HEAD = "DETACHED_HEAD"
+    BASE_BRANCH_MISSING = "BASE_BRANCH_MISSING"
+    DIRTY_WORKTREE = "DIRTY_WORKTREE"
+    WORK_BRANCH_EXISTS = "WORK_BRANCH_EXISTS"
+    GH_FORBIDDEN = "GH_FORBIDDEN"
+    NO_UNIT_COMMAND = "NO_UNIT_COMMAND"
+    E2E_REQUIRED = "E2E_REQUIRED"
+    NO_ROLE = "NO_ROLE"
+    # What a role did.
+    PERSON_NEEDED = "PERSON_NEEDED"
+    ROLE_FAILED = "ROLE_FAILED"
+    ROLE_TIMEOUT = "ROLE_TIMEOUT"
+    NO_CHANGES = "NO_CHANGES"
+    OUT_OF_SCOPE = "OUT_OF_SCOPE"
+    STEP_TOO_LARGE = "STEP_TOO_LARGE"
+    UNFIT_CHANGES = "UNFIT_CHANGES"
+    COPY_LOST = "COPY_LOST"
+    BUDGET_EXCEEDED = "BUDGET_EXCEEDED"
+    STOP_CONDITION = "STOP_CONDITION"
+    INPUT_CONTRADICTION = "INPUT_CONTRADICTION"
+    # What its gates said.
+    UNIT_TEST_FAILED = "UNIT_TEST_FAILED"
+    E2E_FAILED = "E2E_FAILED"
+    TEST_TIMEOUT = "TEST_TIMEOUT"
+    REVIEW_FINDINGS = "REVIEW_FINDINGS"
+    MERGE_CONFLICT = "MERGE_CONFLICT"
+    # What a person decides.
+    APPROVAL_NEEDED = "APPROVAL_NEEDED"
+    MAX_STEPS_REACHED = "MAX_STEPS_REACHED"
+    # The commit.
+    COMMIT_FAILED = "COMMIT_FAILED"
+    COMMIT_REWRITTEN = "COMMIT_REWRITTEN"
+    BRANCH_MOVED = "BRANCH_MOVED"
+
+
+class Stop(Document, frozen=True, kw_only=True):
+    """Why it stopped, and how it goes on."""
+
+    reason_code: StopCode
+    message: str
+    next_action: str
+    """A command, or what to do."""
+    step_id: str = ""
+    detail: str = ""
+    """The last lines of what failed, masked."""
+
+
+class RoleHow(StrEnum):
+    COMMAND = "command"
+    MODEL = "model"
+    PERSON = "person"
+
+
+class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """What models took, as far as it is known."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+    seconds: float = 0.0
+
+
+class Attempt(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """One turn of a role at a step."""
+
+    role: RunRole
+    how: RoleHow
+    who: str
+    """The program or model, as the configuration names it."""
+    cycle: int
+    started_at: str
+    ended_at: str = ""
+    exit_code: int | None = None
+    """124 if its time was up."""
+    problem: str = ""
+    """Why the role had to work again; empty if what it did was accepted."""
+    log: str = ""
+    """What it printed: a path below runs/."""
+    spent: Spent = Spent()
+
+
+class Evidence(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """A command and how it ended, on exactly this tree."""
+
+    command: str
+    kind: str
+    """unit or e2e."""
+    exit_code: int
+    duration_sec: float
+    tree: str
+    output_sha256: str
+    """Of all that it printed."""
+    log: str = ""
+    timed_out: bool = False
+    sandboxed: bool = True
+    doubt: str = ""
+    """As in CheckResult."""
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0 and not self.doubt
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    """Goes back to the implementer."""
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Finding(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """What a reviewing role found: a machine's opinion, shown to the person as such."""
+
+    role: RunRole
+    severity: Severity
+    message: str
+    path: str = ""
+    line: int = 0
+    criterion: str = ""
+
+
+class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
+    step_id: str
+    status: StepStatus = StepStatus.WAITING
+    cycle: int = 0
+    """How often a role had to work again because of gates or findings; a person's no starts at 0."""
+    attempts: tuple[Attempt, ...] = ()
+    base_tree: str = ""
+    """What the role began with."""
+    tree: str = ""
+    """What it made of it; empty until that is measured."""
+    lines: int = 0
+    files: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    feedback: str = ""
+    """What the role is told in its next turn."""
+    plan_id: str = ""
+    plan_version: int = 0
+    """The version whose bytes the evidence is about."""
+    commit: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+
+
+class Review(StrEnum):
+    EACH = "each"
+    END = "end"
+
+
+class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
+    # Always written; the others only if they are set, as in ledgers from before there were steps.
+    schema_version: Annotated[int, msgspec.Meta(ge=1)] = msgspec.field(default_factory=lambda: 1)
     run_id: str
     planning_session_id: str
+    """Empty if its plan was made elsewhere."""
     phase: RunPhase
     instruction: str
     """The enhanced instruction of the session, as it was approved."""
     created_at: str
     updated_at: str
+    request_id: str = ""
+    plan_sha256: str = ""
+    """Of planning.json, which is stored beside it; empty as long as there is none."""
+    work_branch: str = ""
+    base_branch: str = ""
+    base_commit: str = ""
+    current_step_index: int = 0
+    """The first step that is not done."""
+    steps: tuple[StepState, ...] = ()
+    review: Review = Review.END
+    in_place: bool = False
+    most_steps: int = 0
+    """How many steps are done before it pauses, counted from the start; 0: no pause."""
+    copy_id: str = ""
+    """The copy in which roles work."""
+    stop: Stop | None = None
+    stopped_in: RunPhase | None = None
+    replaces: str = ""
+    """The run that this one was planned from anew."""
+    replaced_by: str = ""
+
+    @property
+    def step(self) -> StepState | None:
+        """The current one; None if all are done."""
+        return self.steps[self.current_step_index] if self.current_step_index < len(self.steps) else None
+
+    @property
+    def spent(self) -> Spent:
+        found = [attempt.spent for step in self.steps for attempt in step.attempts]
+        return Spent(
+            input_tokens=sum(one.input_tokens for one in found),
+            output_tokens=sum(one.output_tokens for one in found),
+            dollars=sum(one.dollars for one in found),
+            seconds=sum(one.seconds for one in found),
+        )
+
+
+class StoredRun(NamedTuple):
+    run: Run
+    revision: int
+    """Counts saves; a save names the revision it read and fails if another came first."""
+
+
+def stage_of(run: Run) -> dict[str, Any]:
+    """stage.json: the run without the text that planning.json and the session have."""
+    raw: dict[str, Any] = msgspec.to_builtins(run)
+    del raw["instruction"]
+    return {"version": "1.0", **raw, "phase": run.phase, "current_step_index": run.current_step_index}

@@ -4,6 +4,8 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+import msgspec
+
 SESSION_PREFIX: Final = "planning-"
 _PLAN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -20,6 +22,13 @@ class SubjectKind(StrEnum):
 class Subject(NamedTuple):
     kind: SubjectKind
     id: str
+
+
+class StepOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A step of a run."""
+
+    run_id: str
+    step_id: str
 
 
 def plan(plan_id: str) -> Subject:

@@ -55,7 +55,7 @@ _SESSION_ROWS: Final = (
     " FROM sessions ORDER BY at"
 )
 _LOG_COUNTS: Final = "SELECT session_id, COUNT(*), MIN(seq), MAX(seq) FROM session_logs GROUP BY session_id"
-_RUN_ROWS: Final = "SELECT at, id, CAST(document AS BLOB) FROM runs ORDER BY at"
+_RUN_ROWS: Final = "SELECT at, id, revision, CAST(document AS BLOB), CAST(plan AS BLOB) FROM runs ORDER BY at"
 _GRANTS_OF: Final = "SELECT granted_by FROM approvals WHERE subject_id = ?"
 # No text in an event can contain it: a quotation mark is escaped there.
 _FOLLOWS: Final = '"plan_id":"{subject}","previous":"{hash}"'
@@ -136,13 +136,16 @@ class SessionChain:
         yield from self._run_breaks()
 
     def _run_breaks(self) -> Iterator[Text]:
-        for at, run_id, document in self._rows(_RUN_ROWS):
-            data = as_bytes(document)
+        for at, run_id, revision, document, plan in self._rows(_RUN_ROWS):
+            data, planned = as_bytes(document), "" if plan is None else codec.digest(as_bytes(plan))
             saves = self._runs.pop(str(run_id), _Saves(0))
             run = as_written(data, Run)
             named = run is not None and run.run_id == run_id
-            if run is None or codec.digest(data) != saves.document or not named or at != saves.number:
+            placed = (at, revision) == (saves.number, saves.count)
+            if run is None or codec.digest(data) != saves.document or not (named and placed):
                 yield Text("run {run}: it is not what event {seq} says was saved", run=run_id, seq=saves.seq)
+            elif run.plan_sha256 != planned:
+                yield Text("run {run}: its planning.json was changed", run=run_id)
             elif self._approved.get(run.run_id, _given_to(run)) != _given_to(run):
                 yield approval_break(run.planning_session_id)
         for name, saves in self._runs.items():

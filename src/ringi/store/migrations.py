@@ -228,4 +228,10 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
         # The next number of a row is one more than the largest.
         *(f"CREATE INDEX {table}_at ON {table} (at)" for table in _NUMBERED),
     ),
+    (
+        # A save of a run names the revision it read. Its planning.json is stored once; the run has its hash.
+        "ALTER TABLE runs ADD COLUMN revision INTEGER NOT NULL DEFAULT 1",
+        "UPDATE runs SET revision = (SELECT COUNT(*) FROM events WHERE subject_id = runs.id)",
+        "ALTER TABLE runs ADD COLUMN plan TEXT",
+    ),
 )

@@ -129,7 +129,7 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
         ("UPDATE runs SET id = 'x' WHERE at = 1", "event 5: its run 20260102-030405-000001 is gone"),
         ("DELETE FROM runs WHERE at = 2", "event 8: its run 20260102-030405-000002 is gone"),
         (
-            "INSERT INTO runs SELECT 7, 'x', document, last_event FROM runs WHERE at = 1",
+            "INSERT INTO runs SELECT 7, 'x', document, last_event, revision, plan FROM runs WHERE at = 1",
             "run x: it is not what event 0",
         ),
         ("UPDATE events SET subject_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
