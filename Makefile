@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents show-planning history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -69,6 +69,11 @@ test-agents: ## real agents from npm and PyPI against a scripted model, offline;
 	@$(DEV)
 	@$(RUN) tools/agents.py
 	@RINGI_AGENTS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/agents $(ARGS)
+
+show-planning: ## five requests on each of five real packages from PyPI, with a model that knows only what it is sent
+	@$(DEV)
+	@$(FOUND); "$(PYTHON)" tools/packages.py
+	@RINGI_PACKAGES=1 $(RUN) -m pytest tests/packages $(ARGS)
 
 REPO ?= .
 history: ## every patch in the history of REPO= (this one) applied, forward and back, and compared with git

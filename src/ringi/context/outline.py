@@ -1,7 +1,7 @@
 """What is shown of a file: an outline, and excerpts where it fits the request. Every line has its number."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from ringi.context.compose import Numbers
 from ringi.context.index import VARIABLE
 from ringi.context.ranking import Ranked
 from ringi.context.words import counted
-from ringi.domain.context import Definition, FileKind
+from ringi.domain.context import Definition, FileKind, FoundFile
 
 _LONGEST_LINE: Final = 160
 _LONGEST_EXCERPT: Final = 30
@@ -28,6 +28,8 @@ _OUTLINED_AT_ONCE: Final = 12
 _HEADING: Final = re.compile(r"#{1,4} \S|={1,4} \S")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _IDENTIFIER: Final = re.compile(r"\w_\w|[a-z][A-Z]|[A-Z]\w*\.|\.[a-z]\w*_")
+_PATH: Final = re.compile(r"[\w-]+(?:[./][\w-]+)+")
+_MARKED: Final = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(|`([A-Za-z_][\w.]*)`")
 _UNDERLINE: Final = re.compile(r"([=\-~^*+#])\1{2,}\s*")
 
 
@@ -67,6 +69,24 @@ def named_first(outline: Sequence[Definition], fits: Ranked, request: str) -> Ra
     return fits._replace(
         definitions=tuple(dict.fromkeys((*whole, *parts, *fits.definitions)))[:_MOST_FITTING]
     )
+
+
+def mentioned(text: str) -> frozenset[str]:
+    """The paths and identifiers that somebody's words name outright, as `wrap_text`, run() and app/io.py."""
+    names = {name for name in _NAME.findall(text) if _IDENTIFIER.search(name)}
+    names |= {name for pair in _MARKED.findall(text) for name in pair if name}
+    return frozenset([*names, *(name.rpartition(".")[2] for name in names), *_PATH.findall(text)])
+
+
+def pages_of(found: Iterable[FoundFile], names: AbstractSet[str]) -> Iterator[str]:
+    """Files that are named whole, of others the lines of the definitions that are: app.py:10-40."""
+    for file in found:
+        if file.path in names:
+            yield file.path
+            continue
+        for one in file.definitions:
+            if names & {one.name, one.name.rpartition(".")[2]}:
+                yield f"{file.path}:{one.line}-{one.end}"
 
 
 def offers(

@@ -16,7 +16,7 @@ from ringi.domain.session import Criterion, DecisionPoint, Design, Language, Tar
 from ringi.text import Text
 
 _LOCALES: Final = Path(__file__).parents[1] / "locale"
-_LINE_NUMBERS: Final = re.compile(r":\d+(?:-\d+)?$")
+_LINE_NUMBERS: Final = re.compile(r"(?::|#L?)\d+(?:-L?\d+)?$")
 _LABEL: Final = re.compile(r"^(given|when|then)\b[\s:,]*", re.IGNORECASE)
 _SETTING: Final = re.compile(r"\w+=")
 
@@ -78,8 +78,13 @@ def corrected(before: Checked, found: NewTargets, project: Project) -> Checked:
 
 def _existing(path: str, project: Project) -> str:
     """Without line numbers, if that is a file."""
-    bare = _LINE_NUMBERS.sub("", path)
+    bare = without_lines(path)
     return bare if project.has(bare) and not project.has(path) else path
+
+
+def without_lines(path: str) -> str:
+    """app.py of app.py:10-40."""
+    return _LINE_NUMBERS.sub("", path)
 
 
 def _is_missing(path: str, named: NewPath, project: Project) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
+from ringi.context.outline import mentioned, pages_of
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import (
     MOST_FILES,
@@ -21,7 +22,7 @@ from ringi.domain.prompt import (
 from ringi.domain.session import Design, Purpose, SessionStatus, TokenUsage, WorkPending, short
 from ringi.errors import Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.planning import operations
-from ringi.planning.design import Checked, Project, checked, corrected, marked, rendered
+from ringi.planning.design import Checked, Project, checked, corrected, marked, rendered, without_lines
 from ringi.planning.operations import State, pending, put_right, state_of, writable
 from ringi.planning.prompts import KINDS, prompt_for
 from ringi.planning.save import Call, call_entry, failure_end, log_path, log_phase, save
@@ -84,6 +85,23 @@ _ROUNDS: Final = (SessionStatus.DISCOVERY, SessionStatus.DESIGN)
 """When a model may ask for files: before everything else, and again after feedback."""
 
 
+_AFTER_WORDS: Final = frozenset([Purpose.DESIGN, Purpose.REVISION])
+"""What a person's answers and feedback come before."""
+
+
+def _with_named(services: SessionServices, state: State) -> State:
+    """Shows what answers and feedback name outright: the context was gathered before them."""
+    code, facts = services.code, state.facts
+    answers = [question.answer for question in state.session.questions if question.answer]
+    words = "\n".join([*answers, *facts.feedback])
+    names = mentioned(words)
+    if not names:
+        return state
+    named = pages_of(code.gather(words, tokens=0, limit=MOST_FILES).project.found, names)
+    files = tuple(dict.fromkeys([*facts.files, *named]))[:MOST_FILES]
+    return state if files == facts.files else state.knowing(files=files, code=code.read(files))
+
+
 class NextPrompt(NamedTuple):
     prompt: Prompt
     kind: type[Any]
@@ -107,6 +125,8 @@ def _asked(
 ) -> tuple[State, Purpose]:
     """With the project as it is now; before anything else a model may say which files it wants."""
     state = with_context(services, state)
+    if purpose in _AFTER_WORDS and not model.sees_project:
+        state = _with_named(services, state)
     done = state.facts.read_in
     unread = SessionStatus.DESIGN not in done if purpose is Purpose.REVISION else not done
     return state, Purpose.FILES if unread and not model.sees_project else purpose
@@ -179,7 +199,7 @@ class _Turn:
         """With the files it wants, as far as there are such files."""
         code, facts = self._services.code, state.facts
         wished = list(dict.fromkeys(path.strip().removeprefix("./") for path in found.paths if path.strip()))
-        has = [path for path in wished if code.has(path)]
+        has = [path for path in wished if code.has(path) or code.has(without_lines(path))]
         files = tuple(dict.fromkeys([*has, *facts.files]))[:MOST_FILES]
         phase = SessionStatus.DESIGN if facts.feedback else SessionStatus.DISCOVERY
         text = code.read(files) if files else ""

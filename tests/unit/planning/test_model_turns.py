@@ -100,6 +100,13 @@ def test_feedback_may_need_other_files_once(tmp_path: Path):
     assert desk.tool.get(session_id).facts.files == ("bin/check", "app/login.py")
 
 
+def test_it_may_ask_for_some_lines_of_a_file(tmp_path: Path):
+    wishes = ["app/login.py:10-40", "bin/check#L3", "app/none.py:1"]
+    desk = desk_of(tmp_path, files={"paths": wishes})
+    facts = led(desk, desk.tool.start("Add a login").session_id).facts
+    assert (facts.files, facts.missing) == (tuple(wishes[:2]), ("app/none.py:1",))
+
+
 # --- further questions ---
 
 
