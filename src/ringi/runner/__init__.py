@@ -1,0 +1,1 @@
+"""Runs: the approved plan of a run becomes commits, one step after another."""

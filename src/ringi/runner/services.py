@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ringi.domain.run import Spent
+
+if TYPE_CHECKING:  # only names of types
+    from ringi.domain.run import Finding, RoleHow, Run, StepState, Stop, StopCode
+    from ringi.domain.run_plan import RunPlan, RunRole, RunStep
+    from ringi.text import Text
+    from ringi.workspace.copy import WorkCopy
+
+
+def _unheard(_: bytes) -> None:
+    pass
+
+
+class Task(NamedTuple):
+    """What a role is asked to do."""
+
+    run: Run
+    plan: RunPlan
+    step: RunStep
+    state: StepState
+    role: RunRole
+    copy: WorkCopy
+    base_tree: str
+    """What the step begins with."""
+    feedback: str
+    """What was wrong last time, or the person's words."""
+    commits: tuple[tuple[str, str], ...]
+    """The earlier ones of this run: id and subject."""
+    timeout_sec: float
+    diff: str = ""
+    """For a role that judges: what the step changed, bounded."""
+    log: Callable[[bytes], None] = _unheard
+    """Gets what the role prints, as it comes."""
+
+
+class RoleWork(NamedTuple):
+    how: RoleHow
+    who: str
+    exit_code: int | None
+    """None if a person has to do it."""
+    timed_out: bool = False
+    problem: Text | None = None
+    """Why there is no result, and what to do."""
+    code: StopCode | None = None
+    """If the problem has one of its own."""
+    spent: Spent = Spent()
+    findings: tuple[Finding, ...] = ()
+
+
+class Roles(Protocol):
+    def has(self, role: RunRole) -> bool:
+        """Whether somebody is configured for it."""
+
+    def check(self, plan: RunPlan) -> Stop | None:
+        """Before anything runs: whether each role of the plan can be started and is allowed."""
+
+    def work(self, task: Task) -> RoleWork:
+        """Changes files in the task's copy and nothing else."""
+
+    def judge(self, task: Task) -> RoleWork:
+        """Changes nothing; says what it found."""
