@@ -52,6 +52,10 @@ class Ran(NamedTuple):
         return self.output.decode("utf-8", errors="replace")
 
 
+def _unheard(_: bytes) -> None:
+    pass
+
+
 def shell(command: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", command)
 
@@ -68,8 +72,11 @@ def run(
     confined: int = 0,
     mark: str = "",
     on_beat: Callable[[int], None] | None = None,
+    on_output: Callable[[bytes], None] = _unheard,
 ) -> Ran:
     """Without a limit for `errors`, they go to the output. `given` is its standard input.
+
+    `on_output` gets all of the output as it comes, whatever the limit keeps of it.
 
     `on_beat` is called several times a second with the number of bytes printed so far; whatever it raises
     ends the command and is passed on. `confined` and `mark` are those of `started`.
@@ -78,7 +85,7 @@ def run(
     """
     began = time.monotonic()
     until = began + timeout_sec
-    outputs = [_Kept(limit) for limit in (output, errors) if limit]
+    outputs = [_Kept(output, on_output), *([_Kept(errors)] if errors else [])]
     with contextlib.ExitStack() as stack:
         signals = stack.enter_context(StopSignals())
         stdin = stack.enter_context(_Given(given))
@@ -143,8 +150,9 @@ def _listen(
 class _Kept:
     """What a command printed, within a limit."""
 
-    def __init__(self, limit: Limit) -> None:
+    def __init__(self, limit: Limit, hear: Callable[[bytes], None] = _unheard) -> None:
         self.data = bytearray()
+        self._hear = hear
         self.full = False
         self.cut = False
         self._limit = limit
@@ -173,6 +181,7 @@ class _Kept:
         return True
 
     def _take(self, data: bytes) -> None:
+        self._hear(data)
         self.data += data
         over = max(0, len(self.data) - self._limit.most_bytes)
         self.cut = self.cut or over > 0

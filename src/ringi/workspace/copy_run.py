@@ -89,15 +89,17 @@ class CopyRun:
 
     def run(
         self,
-        command: str,
+        command: str | Sequence[str],
         *,
         timeout_sec: float,
         output: Limit,
         errors: Limit | None = None,
         env: Mapping[str, str] | None = None,
+        on_output: Callable[[bytes], None] = lambda _: None,
     ) -> Ran:
-        """A shell command. `env` replaces `environment`."""
-        inside = self._enclosing(Invocation(shell(command), self.environment if env is None else env))
+        """A shell command, or the words of one. `env` replaces `environment`."""
+        argv = shell(command) if isinstance(command, str) else tuple(command)
+        inside = self._enclosing(Invocation(argv, self.environment if env is None else env))
         self.settled = False
         try:
             with _in_words(self.copy.folder):
@@ -110,6 +112,7 @@ class CopyRun:
                     errors=errors,
                     confined=inside.confined,
                     mark=self.copy.id,
+                    on_output=on_output,
                 )
         except Interrupted as error:
             self.settled = error.details.get("survivors") == 0

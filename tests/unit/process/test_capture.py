@@ -656,3 +656,11 @@ class TestTypeAhead:
         assert os.read(reader, 10) == b"kept"
         os.close(reader)
         os.close(writer)
+
+
+def test_whoever_listens_hears_all_of_it(tmp_path: Path):
+    heard: list[bytes] = []
+    command = shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done")
+    ran = run(command, cwd=tmp_path, env=ENV, timeout_sec=PATIENCE, output=last(50), on_output=heard.append)
+    assert b"".join(heard) == b"".join(b"line %d\n" % number for number in range(3000))
+    assert (len(ran.output), ran.cut) == (50, True)
