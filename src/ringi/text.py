@@ -1,7 +1,13 @@
 """Text for people: translatable templates, and the filter for text from outside."""
 
+import gettext
 import unicodedata
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Final
+
+_LOCALES: Final = Path(__file__).parent / "locale"
 
 
 class Text:
@@ -24,6 +30,24 @@ class Text:
 
     def __hash__(self) -> int:
         return hash(self.template)
+
+
+def in_language(language: str) -> Callable[[Text], str]:
+    """For documents whose language does not depend on the reader; details are not filtered."""
+    catalogue = _catalogue(language)
+
+    def say(text: Text) -> str:
+        details = {
+            name: say(value) if isinstance(value, Text) else value for name, value in text.details.items()
+        }
+        return catalogue.gettext(text.template).format_map(details)
+
+    return say
+
+
+@cache
+def _catalogue(language: str) -> gettext.NullTranslations:
+    return gettext.translation("ringi", _LOCALES, [language], fallback=True)
 
 
 # Invisible, or able to change how the text around them looks, without being control characters:

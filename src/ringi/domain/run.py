@@ -283,3 +283,42 @@ def stage_of(run: Run) -> dict[str, Any]:
     raw: dict[str, Any] = msgspec.to_builtins(run)
     del raw["instruction"]
     return {"version": "1.0", **raw, "phase": run.phase, "current_step_index": run.current_step_index}
+
+
+def errors_of(run: Run) -> dict[str, Any] | None:
+    """errors.json: None unless it failed or needs input."""
+    if run.stop is None or run.phase not in STOPPED:
+        return None
+    stop = run.stop
+    return {
+        "version": "1.0",
+        "request_id": run.request_id,
+        "run_id": run.run_id,
+        "phase": run.phase,
+        "at": run.updated_at,
+        "reason_code": stop.reason_code,
+        "message": stop.message,
+        "step_id": stop.step_id or None,
+        "next_action": stop.next_action,
+        "detail": stop.detail,
+        "work_branch": run.work_branch,
+    }
+
+
+class RunApproval(NamedTuple):
+    """A person's yes to the plan of a run, or to one of its steps."""
+
+    step_id: str
+    """Empty: to the plan."""
+    approver: str
+    at: str
+    proof: str
+    strength: str
+
+
+class RunFacts(NamedTuple):
+    """What a report needs beside the run and its plan."""
+
+    approvals: tuple[RunApproval, ...] = ()
+    plans: Mapping[str, str] = {}
+    """By step: the short name of its plan, such as p7."""

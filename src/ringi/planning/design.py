@@ -1,11 +1,8 @@
 """What a summary claims, compared with the project, and how it is written into what a person approves."""
 
-import gettext
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
 from posixpath import normpath
 from typing import Final, NamedTuple
 
@@ -13,9 +10,8 @@ from msgspec.structs import replace
 
 from ringi.domain.prompt import NewCriterion, NewPath, NewSummary, NewTargets
 from ringi.domain.session import Criterion, DecisionPoint, Design, Language, TargetPath
-from ringi.text import Text
+from ringi.text import Text, in_language
 
-_LOCALES: Final = Path(__file__).parents[1] / "locale"
 _LINE_NUMBERS: Final = re.compile(r"(?::|#L?)\d+(?:-L?\d+)?$")
 _LABEL: Final = re.compile(r"^(given|when|then)\b[\s:,]*", re.IGNORECASE)
 _SETTING: Final = re.compile(r"\w+=")
@@ -98,7 +94,7 @@ def _is_outside(path: str) -> bool:
 def marked(result: Checked, language: Language) -> Design:
     """What is still wrong is said: a missing file is a new one, a command that does not work is left out."""
     design, wrong = result
-    say = _say(language)
+    say = in_language(language)
     words = [Text("The project has no {what}, which the design named as if it were there.", what=f"`{one}`")
              for one in wrong]  # fmt: skip
     return replace(
@@ -111,7 +107,7 @@ def marked(result: Checked, language: Language) -> Design:
 
 def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], language: Language) -> str:
     """The whole design as Markdown: a person approves exactly this text."""
-    say = _say(language)
+    say = in_language(language)
     sections = [
         (Text("What was decided"), [line for one in decisions for line in _decided(one, summary)]),
         (Text("It is done if"), [say(_told(one)) for one in design.acceptance_criteria]),
@@ -159,13 +155,3 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _say(language: Language) -> Callable[[Text], str]:
-    catalogue = _catalogue(language)
-    return lambda text: catalogue.gettext(text.template).format_map(text.details)
-
-
-@cache
-def _catalogue(language: Language) -> gettext.NullTranslations:
-    return gettext.translation("ringi", _LOCALES, [language], fallback=True)

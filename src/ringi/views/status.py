@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
-from ringi.domain.run import Run, RunPhase
+from ringi.domain.run import Run
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
+from ringi.runner.report import PHASE
 from ringi.text import Text
 from ringi.views.lines import Line, line
 from ringi.views.words import age
@@ -20,15 +21,6 @@ SESSION_PHASE: Final = {
     SessionStatus.APPROVED: Text("approved"),
     SessionStatus.CANCELLED: Text("cancelled"),
     SessionStatus.FAILED: Text("stopped by an error"),
-}
-_RUN_PHASE: Final = {
-    RunPhase.PLANNING: Text("waits to be started"),
-    RunPhase.EXECUTING: Text("running"),
-    RunPhase.INTEGRATING: Text("being put together"),
-    RunPhase.COMPLETED: Text("done"),
-    RunPhase.NEEDS_INPUT: Text("needs an answer"),
-    RunPhase.CANCELLED: Text("cancelled"),
-    RunPhase.FAILED: Text("failed"),
 }
 
 NO_SESSIONS: Final = Text("No planning session is open.")
@@ -77,5 +69,4 @@ def session_facts(ref: SessionRef, name: str) -> Text:
 
 
 def run_facts(run: Run) -> Text:
-    phase = _RUN_PHASE[run.phase]
-    return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
+    return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=PHASE[run.phase])

@@ -1,0 +1,389 @@
+"""report.md (RN-12): what was asked, what was done, and which acceptance criteria the evidence proves."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ringi.domain.run import (
+    Attempt,
+    Evidence,
+    Finding,
+    Run,
+    RunApproval,
+    RunFacts,
+    RunPhase,
+    StepState,
+    StepStatus,
+)
+from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
+from ringi.text import Text, stored, visible
+
+Say = Callable[[Text], str]
+COMMIT_SHOWN: Final = 12
+_DIGEST_SHOWN: Final = 16
+_MINUTE: Final = 60
+_SHORT: Final = 10
+"""Seconds shown with a fraction."""
+_LONGEST: Final = 300
+_E2E: Final = "e2e"
+
+PHASE: Final = {
+    RunPhase.PLANNING: Text("waits to be started"),
+    RunPhase.EXECUTING: Text("running"),
+    RunPhase.INTEGRATING: Text("being put together"),
+    RunPhase.COMPLETED: Text("done"),
+    RunPhase.NEEDS_INPUT: Text("needs you"),
+    RunPhase.CANCELLED: Text("cancelled"),
+    RunPhase.FAILED: Text("failed"),
+}
+STEP: Final = {
+    StepStatus.WAITING: Text("not begun"),
+    StepStatus.WORKING: Text("being worked on"),
+    StepStatus.TESTING: Text("being tested"),
+    StepStatus.REVIEWING: Text("being reviewed"),
+    StepStatus.PROPOSED: Text("waits for your approval"),
+    StepStatus.DONE: Text("done"),
+}
+
+
+class StepResult(NamedTuple):
+    """A step as planned and as it is; both have the same id."""
+
+    step: RunStep
+    state: StepState
+    why_not: Text | None
+    """Why it proves nothing yet; None if it is committed and its commands passed."""
+
+
+class CriterionResult(NamedTuple):
+    criterion: AcceptanceCriterion
+    steps: tuple[StepResult, ...]
+    why_not: Text | None
+
+    @property
+    def met(self) -> bool:
+        return self.why_not is None
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        return tuple(one for step in self.steps for one in proofs(step.state))
+
+
+def proofs(state: StepState) -> tuple[Evidence, ...]:
+    """The newest result of each command on exactly what the step left."""
+    found = {(one.kind, one.command): one for one in state.evidence if one.tree == state.tree}
+    return tuple(found.values())
+
+
+def steps(run: Run, plan: RunPlan) -> tuple[StepResult, ...]:
+    states = {state.step_id: state for state in run.steps}
+    found: list[StepResult] = []
+    for step in plan.steps:
+        state = states.get(step.step_id) or StepState(step_id=step.step_id)
+        earlier_done = all(one.state.status is StepStatus.DONE for one in found)
+        found.append(StepResult(step, state, _why_not(step, state, earlier_done=earlier_done)))
+    return tuple(found)
+
+
+def _why_not(step: RunStep, state: StepState, *, earlier_done: bool) -> Text | None:
+    name = step.step_id
+    if state.status is not StepStatus.DONE:
+        return Text("{step} is not done", step=name)
+    if not state.commit and (step.role is RunRole.IMPLEMENTER or state.tree != state.base_tree):
+        return Text("{step} is not committed", step=name)
+    if not state.commit and not earlier_done:
+        return Text("{step} looked at steps that are not done", step=name)
+    found = proofs(state)
+    for one in found:
+        if not one.passed or one.timed_out:
+            return Text("{command} did not pass after {step}", command=_code(one.command), step=name)
+    ran = {one.command for one in found}
+    for command in (*(step.commands.unit or ()), *(step.commands.e2e or ())):
+        if command not in ran:
+            return Text("{command} did not run after {step}", command=_code(command), step=name)
+    return None
+
+
+def criteria(run: Run, plan: RunPlan) -> tuple[CriterionResult, ...]:
+    results = steps(run, plan)
+    return tuple(_judged(one, plan, results) for one in plan.context.acceptance_criteria)
+
+
+def _judged(criterion: AcceptanceCriterion, plan: RunPlan, results: Sequence[StepResult]) -> CriterionResult:
+    linked = tuple(one for one in results if criterion.id in one.step.links_to_ac)
+    found = CriterionResult(criterion, linked, None)
+    why: Text | None = None
+    if not linked:
+        why = Text("no step is linked to it")
+    elif reasons := [one.why_not for one in linked if one.why_not]:
+        why = reasons[0]
+    elif not found.evidence:
+        why = Text("no command proves it")
+    elif (
+        plan.gates.require_e2e_for_regression_ac
+        and criterion.type is CriterionType.REGRESSION
+        and not any(one.kind == _E2E for one in found.evidence)
+    ):
+        why = Text("no end-to-end test proves it")
+    return found._replace(why_not=why)
+
+
+def report(run: Run, plan: RunPlan | None, facts: RunFacts, say: Say) -> str:
+    """The whole document; `say` translates."""
+    title = plan.context.summary if plan else run.instruction
+    parts = [
+        [f"# {say(Text('Report: {title}', title=_line(title.strip().split(chr(10))[0])))}"],
+        _head(run, say),
+        _asked(run, plan, say),
+        *(
+            [_criteria(run, plan, say), _steps(run, plan, facts, say), _deviations(run, plan, say)]
+            if plan
+            else []
+        ),
+        _next(run, say),
+    ]
+    return "\n\n".join(text for part in parts if (text := "\n".join(part))) + "\n"
+
+
+def _head(run: Run, say: Say) -> Iterator[str]:
+    yield f"**{say(PHASE[run.phase])}**" + (f" · `{run.stop.reason_code}`" if run.stop else "")
+    yield ""
+    lines = [
+        (Text("Request"), _code(run.request_id) if run.request_id else ""),
+        (Text("Run"), _code(run.run_id)),
+        (Text("Planning session"), _code(run.planning_session_id) if run.planning_session_id else ""),
+        (Text("Plans anew"), _code(run.replaces) if run.replaces else ""),
+        (Text("Planned anew as"), _code(run.replaced_by) if run.replaced_by else ""),
+        (Text("Branch"), _branch(run, say)),
+        (Text("Began"), _line(run.created_at)),
+        (Text("Last change"), _line(run.updated_at)),
+        (Text("Time of the roles"), say(_duration(run.spent.seconds)) if run.spent.seconds else ""),
+        (Text("Tokens and cost"), _cost(run, say)),
+    ]
+    yield from (f"- {say(name)}: {value}" for name, value in lines if value)
+
+
+def _branch(run: Run, say: Say) -> str:
+    if not run.work_branch:
+        return ""
+    base = run.base_commit[:COMMIT_SHOWN] or "?"
+    return say(Text("{branch}, from {base} ({commit})", branch=_code(run.work_branch),
+                    base=_code(run.base_branch), commit=_code(base)))  # fmt: skip
+
+
+def _cost(run: Run, say: Say) -> str:
+    spent = run.spent
+    if not (spent.input_tokens or spent.output_tokens or spent.dollars):
+        return ""
+    return say(cost(spent.input_tokens, spent.output_tokens, spent.dollars))
+
+
+def cost(given: int, written: int, dollars: float) -> Text:
+    return Text("{given} tokens in, {written} out, ${dollars}",
+                given=given, written=written, dollars=f"{dollars:.4f}")  # fmt: skip
+
+
+def _asked(run: Run, plan: RunPlan | None, say: Say) -> Iterator[str]:
+    yield f"## {say(Text('Request'))}"
+    yield ""
+    yield from (
+        f"> {visible(line)}".rstrip() for line in (run.instruction or _summary(plan)).strip().split("\n")
+    )
+
+
+def _summary(plan: RunPlan | None) -> str:
+    return plan.context.summary if plan else ""
+
+
+def _criteria(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
+    results = criteria(run, plan)
+    met = sum(one.met for one in results)
+    yield f"## {say(Text('Acceptance criteria: {met} of {count} met', met=met, count=len(results)))}"
+    for one in results:
+        verdict = say(Text("met")) if one.why_not is None else say(Text("not met: {why}", why=one.why_not))
+        asked = one.criterion
+        yield ""
+        yield f"### {_line(asked.id)} — {verdict}"
+        yield ""
+        yield say(Text("Given {given}; when {when}; then {then}",
+                       given=_line(asked.given), when=_line(asked.when), then=_line(asked.then)))  # fmt: skip
+        if one.steps:
+            yield ""
+        for step in one.steps:
+            yield f"- {_named(step.step)} — {_committed(step.state, say)}"
+            yield from (f"  - {_proof(proof, say)}" for proof in proofs(step.state))
+
+
+def _named(step: RunStep) -> str:
+    return f"{step.step_id} {_line(step.title)}"
+
+
+def _committed(state: StepState, say: Say) -> str:
+    if state.commit:
+        return say(Text("commit {commit}", commit=_code(state.commit[:COMMIT_SHOWN])))
+    return say(STEP[state.status])
+
+
+def _proof(one: Evidence, say: Say) -> str:
+    words = [
+        say(Text("{command}: exit code {code}", command=_code(one.command), code=one.exit_code)),
+        say(_duration(one.duration_sec)),
+        say(Text("output {digest}", digest=_code(f"sha256:{one.output_sha256[:_DIGEST_SHOWN]}"))),
+    ]
+    words += [say(Text("time was up"))] if one.timed_out else []
+    words += [] if one.sandboxed else [say(Text("not in a sandbox"))]
+    words += [say(Text("not proven: {why}", why=say(_known(one.doubt))))] if one.doubt else []
+    words += [_code(one.log)] if one.log else []
+    return " · ".join(words)
+
+
+def _steps(run: Run, plan: RunPlan, facts: RunFacts, say: Say) -> Iterator[str]:
+    results = steps(run, plan)
+    done = sum(one.state.status is StepStatus.DONE for one in results)
+    yield f"## {say(Text('Steps: {done} of {count} done', done=done, count=len(results)))}"
+    for approval in facts.approvals:
+        if not approval.step_id:
+            yield ""
+            yield say(Text("The plan: {approval}", approval=_approved(approval)))
+    for one in results:
+        yield ""
+        yield f"### {_named(one.step)} — {say(STEP[one.state.status])}"
+        yield ""
+        yield from (f"- {line}" for line in _step_lines(one, facts, say))
+
+
+def _step_lines(one: StepResult, facts: RunFacts, say: Say) -> Iterator[str]:
+    state = one.state
+    yield _line(one.step.intent)
+    if state.tree:
+        expected = one.step.expected_diff
+        changed = Text(
+            "{files} files, {lines} lines changed (expected: at most {most_files} files, {most} lines)",
+            files=state.files,
+            lines=state.lines,
+            most_files=expected.files_max,
+            most=expected.lines_max,
+        )
+        yield say(changed)
+    if state.commit:
+        yield say(Text("commit {commit}", commit=_code(state.commit)))
+    if name := facts.plans.get(one.step.step_id):
+        yield say(Text("plan {plan}", plan=_code(name)))
+    yield from (
+        say(_approved(approval)) for approval in facts.approvals if approval.step_id == one.step.step_id
+    )
+    if state.started_at:
+        yield say(Text("{begin} to {end}", begin=_line(state.started_at), end=_line(state.ended_at) or "…"))
+    yield from (_attempt(attempt, say) for attempt in state.attempts)
+    yield from (_proof(proof, say) for proof in proofs(state))
+    yield from (_finding(finding, say) for finding in state.findings)
+
+
+def _approved(approval: RunApproval) -> Text:
+    return Text("approved by {who}, {when} ({proof}, {strength})", who=_line(approval.approver),
+                when=_line(approval.at), proof=approval.proof, strength=approval.strength)  # fmt: skip
+
+
+def _attempt(one: Attempt, say: Say) -> str:
+    words = [say(Text("{role}: {who}", role=one.role, who=_line(one.who)))]
+    if one.exit_code is not None:
+        words.append(say(Text("exit code {code}", code=one.exit_code)))
+    if one.spent.seconds:
+        words.append(say(_duration(one.spent.seconds)))
+    if one.spent.input_tokens or one.spent.output_tokens or one.spent.dollars:
+        words.append(say(cost(one.spent.input_tokens, one.spent.output_tokens, one.spent.dollars)))
+    if one.problem:
+        words.append(say(Text("had to work again: {why}", why=say(_known(one.problem)))))
+    return " · ".join([*words, *([_code(one.log)] if one.log else [])])
+
+
+def _finding(one: Finding, say: Say) -> str:
+    where = f"{one.path}:{one.line}" if one.path and one.line else one.path
+    about = " · ".join(_line(part) for part in (one.criterion, where) if part)
+    words = say(Text("a machine's opinion ({role}, {severity}): {message}",
+                     role=one.role, severity=one.severity, message=_line(one.message)))  # fmt: skip
+    return f"{words} ({about})" if about else words
+
+
+def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
+    """Where the result is not what was planned."""
+    for step, state, _why in steps(run, plan):
+        name, expected = step.step_id, step.expected_diff
+        if state.status is not StepStatus.DONE:
+            yield Text("{step} is not done: {status}", step=name, status=STEP[state.status])
+        if state.lines > expected.lines_max:
+            yield Text("{step} changed {lines} lines; at most {most} were expected",
+                       step=name, lines=state.lines, most=expected.lines_max)  # fmt: skip
+        most = min(expected.files_max, plan.limits.max_files_changed or expected.files_max)
+        if state.files > most:
+            yield Text("{step} changed {files} files; at most {most} were expected",
+                       step=name, files=state.files, most=most)  # fmt: skip
+        again = sum(1 for one in state.attempts if one.problem)
+        if again:
+            yield Text("{step} was worked on {count} times more than planned", step=name, count=again)
+        if state.plan_version > 1:
+            yield Text("{step} was changed after the role had finished", step=name)
+        if any(not one.sandboxed for one in proofs(state)):
+            yield Text("the tests of {step} ran after the approval, because there is no sandbox", step=name)
+    for one in criteria(run, plan):
+        if one.why_not is not None:
+            yield Text("{criterion} is not met: {why}", criterion=_line(one.criterion.id), why=one.why_not)
+
+
+def _deviations(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
+    yield f"## {say(Text('Deviations from the plan'))}"
+    yield ""
+    found = [say(one) for one in deviations(run, plan)] or [say(Text("none"))]
+    yield from (f"- {one}" for one in found)
+    for title, lines in ((Text("Assumed"), plan.assumptions), (Text("Risks"), plan.risks)):
+        if lines:
+            yield ""
+            yield f"## {say(title)}"
+            yield ""
+            yield from (f"- {_line(line)}" for line in lines)
+
+
+def _next(run: Run, say: Say) -> Iterator[str]:
+    if run.stop is None:
+        return
+    yield f"## {say(Text('What to do next'))}"
+    yield ""
+    yield say(_known(run.stop.message))
+    yield ""
+    yield f"→ {say(_known(run.stop.next_action))}"
+    if run.stop.detail:
+        yield ""
+        yield from _fenced(run.stop.detail)
+
+
+def _fenced(text: str) -> Iterable[str]:
+    lines = [visible(line) for line in text.strip("\n").split("\n")]
+    fence = "`" * max(3, *(len(line) - len(line.lstrip("`")) + 1 for line in lines))
+    return [fence, *lines, fence]
+
+
+def _duration(seconds: float) -> Text:
+    if seconds < _SHORT:
+        return Text("{seconds} s", seconds=f"{seconds:.1f}")
+    if seconds < 2 * _MINUTE:
+        return Text("{seconds} s", seconds=round(seconds))
+    return Text("{minutes} min {seconds} s", minutes=int(seconds // _MINUTE), seconds=int(seconds % _MINUTE))
+
+
+def _known(words: str) -> Text:
+    """Translated if it is a sentence of ours; on one line."""
+    return stored(_line(words))
+
+
+def _line(text: str) -> str:
+    """Text from outside on one line, cut."""
+    shown = visible(" ".join(text.split()), keep="")
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
+def _code(text: str) -> str:
+    """As Markdown code, whatever it contains."""
+    shown, ticks = _line(text), "`"
+    while ticks in shown:
+        ticks += "`"
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
