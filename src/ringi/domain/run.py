@@ -99,10 +99,9 @@ class StopCode(StrEnum):
     E2E_FAILED = "E2E_FAILED"
     TEST_TIMEOUT = "TEST_TIMEOUT"
     REVIEW_FINDINGS = "REVIEW_FINDINGS"
-    MERGE_CONFLICT = "MERGE_CONFLICT"
     # What a person decides.
+    DECLINED = "DECLINED"
     APPROVAL_NEEDED = "APPROVAL_NEEDED"
-    MAX_STEPS_REACHED = "MAX_STEPS_REACHED"
     # The commit.
     COMMIT_FAILED = "COMMIT_FAILED"
     COMMIT_REWRITTEN = "COMMIT_REWRITTEN"
@@ -211,9 +210,13 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     findings: tuple[Finding, ...] = ()
     feedback: str = ""
     """What the role is told in its next turn."""
+    fallback: bool = False
+    """The role failed: whoever the step's fallback names works instead."""
     plan_id: str = ""
     plan_version: int = 0
     """The version whose bytes the evidence is about."""
+    merging: bool = False
+    """An earlier step was changed after this one was made, and it is brought up to date."""
     commit: str = ""
     started_at: str = ""
     ended_at: str = ""
@@ -248,6 +251,12 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     in_place: bool = False
     most_steps: int = 0
     """How many steps are done before it pauses, counted from the start; 0: no pause."""
+    allowed: tuple[str, ...] = ()
+    """Paths that the person added to what the steps may change."""
+    tests: tuple[str, ...] = ()
+    """Commands that the person gave for steps that have none."""
+    base_tree: str = ""
+    """What the first step begins with."""
     copy_id: str = ""
     """The copy in which roles work."""
     stop: Stop | None = None

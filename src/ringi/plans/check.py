@@ -82,7 +82,7 @@ def dry(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
     refuse_superseded(stored)
     if state.status not in OPEN:
         PLAN_MACHINE.advance(state.status, PlanStatus.SCHEDULED)  # raises if not allowed
-    files = _files_after(services, stored)
+    files = files_after(services, stored)
     # Not those of the current configuration: an execution runs only the checks fixed in the plan.
     planned = state.planned_checks or PlannedChecks()
     results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
@@ -110,7 +110,7 @@ def again(services: Services, stored: StoredPlan, reviewer: int) -> tuple[CheckR
         return ()
     if not services.check.sandboxed():
         raise NoSandbox(why=Text("the checks of a plan under review run in one only"))
-    results = services.check(commands, _files_after(services, stored), CheckPhase.DRY, reviewer)
+    results = services.check(commands, files_after(services, stored), CheckPhase.DRY, reviewer)
     _record(services, stored, results)
     return results
 
@@ -122,7 +122,7 @@ def _record(services: Services, stored: StoredPlan, results: Sequence[CheckResul
     add_checks(services, plan_id, results)
 
 
-def _files_after(services: Services, stored: StoredPlan) -> Files:
+def files_after(services: Services, stored: StoredPlan) -> Files:
     """The files after the selected specs, by path; specs with unknown effects add none."""
     name, state = f"p{stored.number}", stored.document.state
     specs = selected(state.action_specs, state.selection)

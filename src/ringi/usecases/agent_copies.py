@@ -11,7 +11,7 @@ from ringi.errors import NotFound, RingiError
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy, empty
-from ringi.workspace.copy_run import SCRATCH
+from ringi.workspace.copy_run import RUN, SCRATCH
 
 MEGABYTE: Final = 1_000_000
 _BLOCK: Final = 512
@@ -35,8 +35,10 @@ class Kept(NamedTuple):
 
 
 def of_agents(workspace: OpenWorkspace) -> list[WorkCopy]:
-    """Oldest first, without the copies made for checks."""
-    return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command != (SCRATCH,)]
+    """Oldest first, without those made for checks and runs."""
+    others = (SCRATCH, RUN)
+    return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command[:1] not in
+            [(other,) for other in others]]  # fmt: skip
 
 
 def abandoned(workspace: OpenWorkspace) -> list[WorkCopy]:

@@ -34,6 +34,8 @@ from ringi.workspace.tree import Tree
 
 # A copy with this mark contains no work of a person: if its process was killed, the next command removes it.
 SCRATCH: Final = "ringi diagnostics"
+RUN: Final = "ringi run"
+"""The copy of a run: the run removes it."""
 _KEPT_OUTPUT: Final = 16_384
 _IMPRINT: Final = "imprint"
 

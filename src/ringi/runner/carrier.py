@@ -1,0 +1,152 @@
+"""What every transition of a run shares: saving it, stopping it, giving a role its turn."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.run import Attempt, Run, RunPhase, StepState, StepStatus, Stop, StopCode, StoredRun
+from ringi.domain.run_plan import RunRole, RunStep
+from ringi.errors import CopyFailed, NotFound
+from ringi.ports import NewEvent
+from ringi.runner import machine
+from ringi.runner.bench import RunEvent, RunServices
+from ringi.runner.gates import stops
+from ringi.runner.machine import with_step
+from ringi.runner.services import RoleWork, Task
+from ringi.text import Text
+
+_E, _S = EventKind, StepStatus
+_FAILING: Final = frozenset(
+    [
+        StopCode.STEP_TOO_LARGE,
+        StopCode.UNIT_TEST_FAILED,
+        StopCode.E2E_FAILED,
+        StopCode.TEST_TIMEOUT,
+        StopCode.ROLE_FAILED,
+        StopCode.ROLE_TIMEOUT,
+    ]
+)
+
+
+class Carrier:
+    """One run in the ledger, and what carries it on."""
+
+    def __init__(self, services: RunServices, run_id: str) -> None:
+        self.services = services
+        self.bench = services.bench
+        self._stored = services.store.stored_run(run_id)
+        plan = services.store.run_plan(run_id)
+        if plan is None:
+            raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
+        self.plan = plan
+
+    @property
+    def run(self) -> Run:
+        return self._stored.run
+
+    def at(self, index: int) -> tuple[Run, RunStep, StepState]:
+        return self.run, self.plan.steps[index], self.run.steps[index]
+
+    def commits(self) -> tuple[tuple[str, str], ...]:
+        titles = {step.step_id: step.title for step in self.plan.steps}
+        return tuple((one.commit, titles[one.step_id]) for one in self.run.steps if one.commit)
+
+    def is_lost(self, run: Run) -> bool:
+        """Whether the copy is gone; then the run stops, and trying again makes another."""
+        try:
+            self.bench.copy(run)
+        except CopyFailed as error:
+            message = Text("the copy in which the roles work is lost: {why}", why=error.details["why"])
+            self.halt(stop_of(StopCode.COPY_LOST, message, f"ringi retry {run.run_id}"))
+            return True
+        return False
+
+    def save(self, run: Run, reason: str, kind: EventKind = _E.RUN_ADVANCED) -> None:
+        run = replace(run, updated_at=self.services.clock.now())
+        with self.services.store.transaction() as transaction:
+            transaction.save_run(run, NewEvent(kind, Actor.SYSTEM, reason), self._stored.revision)
+        self._stored = StoredRun(run, self._stored.revision + 1)
+
+    def halt(self, stop: Stop, run: Run | None = None) -> None:
+        """Stops; `run` has what else is to be saved."""
+        phase = RunPhase.FAILED if stop.reason_code in _FAILING else RunPhase.NEEDS_INPUT
+        halted = machine.stopped(run or self.run, stop, phase)
+        self.save(halted, f"{stop.step_id}: {stop.reason_code}".removeprefix(": "), _E.RUN_STOPPED)
+
+    def say(self, step_id: str, what: Text) -> None:
+        self.services.on_event(RunEvent(self.run, step_id, what))
+
+    def hear(self, step_id: str, data: bytes) -> None:
+        lines = data.decode("utf-8", errors="replace").splitlines()
+        if lines:
+            self.services.on_event(RunEvent(self.run, step_id, Text("{line}", line=""), lines[-1]))
+
+    def again(self, index: int, run: Run, code: StopCode, feedback: str) -> bool:
+        """Whether the role gets another turn, or the step's own condition has stopped the run."""
+        step, state = self.plan.steps[index], run.steps[index]
+        if condition := stops(step, code):
+            message = Text("the step says to stop here: {condition}", condition=condition)
+            stop = stop_of(StopCode.STOP_CONDITION, message, f"ringi retry {run.run_id}", step)
+            self.halt(replace(stop, detail=self.services.mask(feedback)), run)
+            return True
+        if state.cycle >= self.plan.limits.max_autofix_cycles:
+            return False
+        words = self.services.mask(feedback)
+        again = with_step(run, index, status=_S.WORKING, cycle=state.cycle + 1, feedback=words)
+        self.save(again, f"{step.step_id}: again, {code}")
+        return True
+
+    def turn(self, index: int, role: RunRole, diff: str = "") -> tuple[Attempt, RoleWork]:
+        run, step, state = self.at(index)
+        began = self.services.clock.now()
+        number = len(state.attempts) + 1
+        path = f"{step.outputs.log_prefix}.{role}-{number:02}.log"
+        self.say(step.step_id, Text("{role} works", role=str(role)))
+        with self.services.files.log(path) as log:
+
+            def heard(data: bytes) -> None:
+                log(data)
+                self.hear(step.step_id, data)
+
+            task = Task(
+                run=run,
+                plan=self.plan,
+                step=step,
+                state=state,
+                role=role,
+                copy=self.bench.copy(run),
+                base_tree=state.base_tree,
+                feedback=state.feedback,
+                commits=self.commits(),
+                timeout_sec=self.plan.limits.timeout_sec,
+                diff=diff,
+                log=heard,
+            )
+            judging = role is not RunRole.IMPLEMENTER
+            work = self.services.roles.judge(task) if judging else self.services.roles.work(task)
+        attempt = Attempt(
+            role=role,
+            how=work.how,
+            who=work.who,
+            cycle=state.cycle,
+            started_at=began,
+            ended_at=self.services.clock.now(),
+            exit_code=work.exit_code,
+            log=path,
+            spent=work.spent,
+        )
+        return attempt, work
+
+    def tree_before(self, index: int) -> str:
+        trees = [step.tree for step in self.run.steps[:index] if step.tree]
+        return trees[-1] if trees else self.run.base_tree
+
+
+def stop_of(code: StopCode, message: Text, next_action: Text | str, step: RunStep | None = None) -> Stop:
+    return Stop(
+        reason_code=code,
+        message=str(message),
+        next_action=str(next_action),
+        step_id=step.step_id if step else "",
+    )

@@ -1,0 +1,118 @@
+"""What became of the plan of a step: a commit, another turn, or somebody has to decide (RN-5)."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.domain.events import EventKind
+from ringi.domain.run import StepStatus, StopCode
+from ringi.runner import machine
+from ringi.runner.bench import Decided, Decision
+from ringi.runner.carrier import Carrier, stop_of
+from ringi.runner.machine import with_step
+from ringi.runner.testing import gate_failed
+from ringi.text import Text
+
+_E, _S = EventKind, StepStatus
+_WITHOUT_COMMIT: Final = {
+    Decided.THROWN_AWAY: (StopCode.DECLINED, Text("what the step changed was thrown away")),
+    Decided.NOT_COMMITTED: (StopCode.COMMIT_FAILED, Text("git made no commit")),
+    Decided.REWRITTEN: (
+        StopCode.COMMIT_REWRITTEN,
+        Text("a hook changed what was approved; it was taken back"),
+    ),
+}
+
+
+def decide(carrier: Carrier, index: int) -> None:
+    run, step, state = carrier.at(index)
+    if state.merging or state.base_tree != carrier.tree_before(index):
+        _merge(carrier, index)
+        return
+    decision = carrier.bench.decision(run, state)
+    what = decision.what
+    if what is Decided.COMMITTED:
+        _committed(carrier, index, decision)
+    elif what is Decided.WAITS:
+        message = Text("the result waits for you")
+        carrier.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
+    elif what is Decided.DECLINED:
+        _declined(carrier, index, decision)
+    elif what is Decided.OUTDATED:
+        _merge(carrier, index)
+    elif what is Decided.TESTS_FAILED:
+        failed = next(one for one in decision.evidence if not one.passed)
+        tested = with_step(run, index, evidence=decision.evidence)
+        gate_failed(carrier, index, tested, failed, decision.words)
+    else:
+        code, message = _WITHOUT_COMMIT[what]
+        again = f"ringi retry {run.run_id}"
+        stop = replace(stop_of(code, message, again, step), detail=decision.words)
+        carrier.halt(stop)
+
+
+def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
+    run, step, state = carrier.at(index)
+    done = with_step(
+        run,
+        index,
+        status=_S.DONE,
+        commit=decision.commit,
+        tree=decision.tree or state.tree,
+        plan_version=decision.version or state.plan_version,
+        evidence=decision.evidence or state.evidence,
+        ended_at=carrier.services.clock.now(),
+    )
+    carrier.save(done, f"{step.step_id}: committed {decision.commit[:12]}")
+    if stop := carrier.bench.publish(carrier.run):
+        carrier.halt(stop)
+
+
+def _declined(carrier: Carrier, index: int, decision: Decision) -> None:
+    """The role works on with the person's words; what was built on it is made anew."""
+    run, step, state = carrier.at(index)
+    for later in run.steps[index + 1 :]:
+        if later.status is not _S.WAITING and later.plan_id:
+            carrier.bench.throw_away(later.plan_id)
+    anew = machine.anew_from(run, index + 1)
+    words = carrier.services.mask(decision.words)
+    again = with_step(anew, index, status=_S.WORKING, cycle=0, feedback=words, tree=state.tree)
+    carrier.save(again, f"{step.step_id}: sent back", _E.RUN_RESUMED)
+
+
+def _merge(carrier: Carrier, index: int) -> None:
+    run, step, state = carrier.at(index)
+    if carrier.is_lost(run):
+        return
+    if not state.merging:
+        carrier.save(with_step(run, index, merging=True), f"{step.step_id}: merging")
+        return
+    merged = carrier.bench.merge(run, state)
+    if merged.conflicts:
+        words = str(
+            Text("an earlier step was changed; what this one did to {paths} does not fit any more",
+                 paths=", ".join(merged.conflicts))
+        )  # fmt: skip
+        again = with_step(
+            run,
+            index,
+            status=_S.WORKING,
+            cycle=0,
+            feedback=words,
+            base_tree=merged.base_tree,
+            tree="",
+            merging=False,
+        )
+        carrier.save(again, f"{step.step_id}: again, in conflict")
+        return
+    merged_run = with_step(
+        run,
+        index,
+        status=_S.TESTING,
+        base_tree=merged.base_tree,
+        tree=merged.tree,
+        plan_version=merged.version,
+        evidence=(),
+        merging=False,
+    )
+    carrier.save(merged_run, f"{step.step_id}: merged with what was changed before it")

@@ -1,0 +1,80 @@
+"""What must be so before the first step, and which commands a step has to pass (RN-8)."""
+
+from collections.abc import Sequence
+
+from ringi.domain.run import Run, Stop, StopCode
+from ringi.domain.run_plan import CriterionType, RunPlan, RunStep
+from ringi.runner.scope import shown, within
+from ringi.text import Text
+
+
+def missing(run: Run, plan: RunPlan) -> Stop | None:
+    """Why no step could be done."""
+    again = f"ringi continue {run.run_id} --test COMMAND"
+    for step in plan.steps:
+        if closed := _closed(step):
+            message = Text("step {step} is to change {paths} and must not", step=step.step_id, paths=closed)
+            return Stop(
+                reason_code=StopCode.INPUT_CONTRADICTION,
+                message=str(message),
+                next_action=f"ringi run --again {run.run_id}",
+                step_id=step.step_id,
+            )
+        if plan.gates.require_unit_pass and not unit_commands(run, plan, step):
+            message = Text("no command tests step {step}, and tests have to pass", step=step.step_id)
+            return Stop(
+                reason_code=StopCode.NO_UNIT_COMMAND,
+                message=str(message),
+                next_action=again,
+                step_id=step.step_id,
+            )
+        if _needs_e2e(plan, step) and not e2e_commands(plan, step):
+            message = Text("step {step} has a regression criterion and no end-to-end test", step=step.step_id)
+            return Stop(
+                reason_code=StopCode.E2E_REQUIRED,
+                message=str(message),
+                next_action=str(
+                    Text("give the step an e2e command in planning.json, then: ringi run --plan FILE")
+                ),
+                step_id=step.step_id,
+            )
+    return None
+
+
+def _closed(step: RunStep) -> str:
+    """Its paths, if all of them are forbidden."""
+    scope = step.scope
+    inside = [path for path in scope.target_paths if within(path, scope.forbidden_paths or ())]
+    return shown(inside) if inside and len(inside) == len(scope.target_paths) else ""
+
+
+def unit_commands(run: Run, plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    return step.commands.unit or _told(plan, "unit") or run.tests
+
+
+def e2e_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    return (
+        (step.commands.e2e or _told(plan, "e2e")) if _is_regression(plan, step) else step.commands.e2e or ()
+    )
+
+
+def _told(plan: RunPlan, kind: str) -> tuple[str, ...]:
+    found = plan.context.test_instructions.get(kind, ())
+    lines = found.splitlines() if isinstance(found, str) else found
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+def _is_regression(plan: RunPlan, step: RunStep) -> bool:
+    kinds = {one.id: one.type for one in plan.context.acceptance_criteria}
+    return any(kinds.get(link) is CriterionType.REGRESSION for link in step.links_to_ac)
+
+
+def _needs_e2e(plan: RunPlan, step: RunStep) -> bool:
+    return plan.gates.require_e2e_for_regression_ac and _is_regression(plan, step)
+
+
+def stops(step: RunStep, code: StopCode) -> str:
+    """The step's own condition that says to stop at this instead of trying again; empty if there is none."""
+    conditions: Sequence[str] = step.stop_conditions or ()
+    found = (one for one in conditions if code.value in one.upper().replace(" ", "_"))
+    return next(found, "")

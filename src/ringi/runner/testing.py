@@ -1,0 +1,125 @@
+"""The gates of a step: its commands, then those who judge it; what passes becomes a plan (RN-8, RN-10)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.domain.run import Evidence, Finding, Run, Severity, StepState, StepStatus, StopCode
+from ringi.domain.run_plan import RunRole
+from ringi.runner.carrier import Carrier, stop_of
+from ringi.runner.gates import e2e_commands, unit_commands
+from ringi.runner.machine import with_step
+from ringi.runner.working import role_failed
+from ringi.text import Text
+
+_S = StepStatus
+_JUDGES: Final = (RunRole.REVIEWER, RunRole.QA)
+_SHOWN_OUTPUT: Final = 4_000
+_SHOWN_DIFF: Final = 60_000
+
+
+def test(carrier: Carrier, index: int) -> None:
+    run, step, state = carrier.at(index)
+    if carrier.is_lost(run):
+        return
+    commands = _gates(carrier, index)
+    if not carrier.bench.sandboxed():  # they run once somebody has approved what they run
+        carrier.save(with_step(run, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
+        return
+    carrier.bench.stand_at(run, state.tree)
+    found: list[Evidence] = []
+    for number, (kind, command) in enumerate(commands, 1):
+        found.append(_one_test(carrier, index, kind, command, number))
+        if not found[-1].passed:
+            break
+    # What a test writes is not part of the step.
+    carrier.bench.stand_at(run, state.tree)
+    tested = with_step(run, index, evidence=tuple(found))
+    failed = found[-1] if found and not found[-1].passed else None
+    if failed is None or not carrier.plan.gates.require_unit_pass:
+        carrier.save(with_step(tested, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
+        return
+    gate_failed(carrier, index, tested, failed)
+
+
+def _gates(carrier: Carrier, index: int) -> list[tuple[str, str]]:
+    run, step, _ = carrier.at(index)
+    unit = [("unit", command) for command in unit_commands(run, carrier.plan, step)]
+    return unit + [("e2e", command) for command in e2e_commands(carrier.plan, step)]
+
+
+def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int) -> Evidence:
+    run, step, state = carrier.at(index)
+    carrier.say(step.step_id, Text("running {command}", command=command))
+    path = f"{step.outputs.log_prefix}.{kind}-{state.cycle + 1:02}-{number:02}.log"
+    with carrier.services.files.log(path) as log:
+
+        def heard(data: bytes) -> None:
+            log(data)
+            carrier.hear(step.step_id, data)
+
+        timeout = carrier.plan.limits.timeout_sec
+        evidence = carrier.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
+    return replace(evidence, log=path)
+
+
+def gate_failed(carrier: Carrier, index: int, run: Run, failed: Evidence, output: str = "") -> None:
+    step = carrier.plan.steps[index]
+    if failed.timed_out:
+        code = StopCode.TEST_TIMEOUT
+        message = Text(
+            "{command} was stopped after {seconds} s",
+            command=failed.command,
+            seconds=f"{carrier.plan.limits.timeout_sec:g}",
+        )
+    else:
+        code = StopCode.E2E_FAILED if failed.kind == "e2e" else StopCode.UNIT_TEST_FAILED
+        message = Text("{command} ended with exit code {code}", command=failed.command, code=failed.exit_code)
+    detail = carrier.services.mask(output or carrier.services.files.tail(failed.log, _SHOWN_OUTPUT))
+    if carrier.again(index, run, code, f"{message}\n\n{detail}"):
+        return
+    stop = replace(stop_of(code, message, f"ringi retry {run.run_id}", step), detail=detail)
+    carrier.halt(stop, run)
+
+
+def judge(carrier: Carrier, index: int) -> None:
+    run, _, state = carrier.at(index)
+    roles = [role for role in _JUDGES if carrier.services.roles.has(role)]
+    attempts, found = state.attempts, list[Finding]()
+    if roles and carrier.is_lost(run):
+        return
+    if roles:
+        carrier.bench.stand_at(run, state.tree)
+    diff = _diff(carrier, run, state) if roles else ""
+    for role in roles:
+        attempt, work = carrier.turn(index, role, diff)
+        if work.problem is not None:
+            role_failed(carrier, index, work, attempt, attempts)
+            return
+        attempts = (*attempts, attempt)
+        found += work.findings
+    judged = with_step(run, index, attempts=attempts, findings=tuple(found))
+    errors = [one for one in found if one.severity is Severity.ERROR]
+    if errors and carrier.again(index, judged, StopCode.REVIEW_FINDINGS, _listed(errors)):
+        return
+    _propose(carrier, index, judged)
+
+
+def _diff(carrier: Carrier, run: Run, state: StepState) -> str:
+    patch = carrier.bench.patch(run, state.base_tree, state.tree)
+    return patch[:_SHOWN_DIFF].decode("utf-8", errors="replace")
+
+
+def _propose(carrier: Carrier, index: int, run: Run) -> None:
+    step, state = carrier.plan.steps[index], run.steps[index]
+    after = [] if carrier.bench.sandboxed() else [command for _, command in _gates(carrier, index)]
+    version = carrier.bench.propose(run, step, state, after)
+    carrier.save(with_step(run, index, status=_S.PROPOSED, plan_version=version), f"{step.step_id}: proposed")
+
+
+def _listed(findings: Sequence[Finding]) -> str:
+    places = (
+        (f"{one.path}:{one.line}: " if one.line else f"{one.path}: ") if one.path else "" for one in findings
+    )
+    return "\n".join(f"- {place}{one.message}" for place, one in zip(places, findings, strict=True))
