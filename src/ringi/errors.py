@@ -95,6 +95,13 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── StateInWorkspace      an agent's own folder that leads into the workspace
 │   ├── ModelOutside          a model that an agent would start outside its sandbox
 │   ├── NoCommit              nothing can be committed here
+│   ├── BranchRefused         a run cannot have its branch
+│   │   ├── NoGit             there is no repository
+│   │   ├── UnbornBranch      a branch without a commit
+│   │   ├── DetachedHead      no branch is checked out
+│   │   ├── BaseBranchMissing the branch it begins with is not checked out
+│   │   ├── WorkBranchExists  another branch has the name
+│   │   └── BranchMoved       somebody else changed the branch
 │   ├── TooManyFiles          an agent changed more than one plan can hold
 │   ├── NotLocal              a server that others could reach
 │   ├── NotTaken              a person's text that the plan cannot take
@@ -727,6 +734,48 @@ class NoCommit(Refused):
     code = "no_commit"
     message = "It cannot be committed: {why}"
     hint = "Fix that, or leave out --commit: the files change and nothing is staged."
+
+
+class BranchRefused(Refused):
+    """A run stops with the reason code that has the name of the error's."""
+
+    code = "branch_refused"
+
+
+class NoGit(BranchRefused):
+    code = "no_git"
+    message = "A run commits its steps, and there is no git repository in {folder}"
+    hint = "git init && git add -A && git commit -m start"
+
+
+class UnbornBranch(BranchRefused):
+    code = "unborn_branch"
+    message = "A run needs a commit to begin with, and {branch} has none"
+    hint = "git add -A && git commit -m start"
+
+
+class DetachedHead(BranchRefused):
+    code = "detached_head"
+    message = "A run begins with a branch, and none is checked out (HEAD is detached)"
+    hint = "git switch {branch}"
+
+
+class BaseBranchMissing(BranchRefused):
+    code = "base_branch_missing"
+    message = "The run begins with {branch}, but {why}"
+    hint = "git switch {branch}"
+
+
+class WorkBranchExists(BranchRefused):
+    code = "work_branch_exists"
+    message = "There is a branch {branch} already"
+    hint = "Rename or delete it: git branch -m {branch} NEW, or git branch -D {branch}"
+
+
+class BranchMoved(BranchRefused):
+    code = "branch_moved"
+    message = "The branch {branch} is not as the run left it: {why}"
+    hint = "Put it back, or cancel the run and start another: ringi cancel {run}"
 
 
 class TooManyFiles(Refused):

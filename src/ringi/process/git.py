@@ -293,8 +293,8 @@ def search_path(variables: Mapping[str, str]) -> str:
     return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
 
 
-def quoted(path: Path) -> bytes:
-    """A path with any bytes, quoted for an alternates or a configuration file."""
+def quoted(path: Path | str) -> bytes:
+    """A path or value with any bytes, quoted for an alternates or a configuration file."""
     raw = os.fsencode(path)
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 

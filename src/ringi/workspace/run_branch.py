@@ -1,0 +1,359 @@
+"""The branch of a run, and the folder in which its steps are carried out and committed.
+
+The folder is a repository of its own that borrows the objects of the person's. Their repository gets what was
+committed there: objects and one ref. Their checkout, index, stash and settings stay as they are, unless the
+run works in place: then the folder is their checkout, switched to the work branch.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.errors import (
+    BaseBranchMissing,
+    BranchMoved,
+    CopyFailed,
+    DetachedHead,
+    NoGit,
+    StorageFailed,
+    UnbornBranch,
+    WorkBranchExists,
+)
+from ringi.fs import replace_file
+from ringi.process.git import Git, Repository, keep, names_in, quoted, read_small, require_version, settings
+from ringi.text import Text, why_failed
+from ringi.workspace.copy_layout import carry_over, erase, private_folder
+from ringi.workspace.places import Places
+from ringi.workspace.private_git import OWN
+from ringi.workspace.revision import filtered
+
+_MADE: Final = "made"
+_PUBLISHED: Final = "refs/ringi/published"
+"""In our folder: what the person's repository got last."""
+_MOST_NAMED: Final = 20
+# Laying out files must start no program: nobody approved anything yet.
+_NO_FILTER: Final = b"* -filter\n"
+_FILTERS: Final = r"^filter\..*\.(clean|process)$"
+# Who commits and signs; a condition on the folder of a repository would not hold in ours.
+_IDENTITY: Final = r"^(user|author|committer|gpg|commit)\."
+_SCOPES: Final = ("system", "global", "local", "worktree")
+_CONFIG: Final = b"""\
+[core]
+\tbare = false
+\tworktree = %(tree)s
+\thookspath = %(hooks)s
+\tsparsecheckout = false
+\tfsmonitor = false
+\tuntrackedcache = false
+\tsplitindex = false
+[index]
+\tsparse = false
+[submodule]
+\trecurse = false
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+"""
+
+
+class BranchOf(NamedTuple):
+    """What a run says about its branch."""
+
+    run_id: str
+    base_branch: str
+    base_commit: str
+    work_branch: str
+    in_place: bool = False
+    tip: str = ""
+    """The newest commit of the run that the ledger knows; empty if there is none yet."""
+
+    @property
+    def start(self) -> str:
+        return self.tip or self.base_commit
+
+
+def base_of(root: Path, base_branch: str) -> str:
+    """The commit that a run begins with: the base branch's, which is checked out.
+
+    Raises NoGit, UnbornBranch, DetachedHead, BaseBranchMissing.
+    """
+    git = Git(_repository(root).git_dir)
+    branch = _line(git, "symbolic-ref", "-q", "HEAD").removeprefix("refs/heads/")
+    head = _commit(git, "HEAD")
+    if not branch:
+        raise DetachedHead(branch=base_branch)
+    if not head:
+        raise UnbornBranch(branch=branch)
+    base = head if branch == base_branch else _commit(git, _ref(base_branch))
+    if not base:
+        raise BaseBranchMissing(branch=base_branch, why=Text("there is no such branch"))
+    if base != head:
+        raise BaseBranchMissing(branch=base_branch, why=Text("{branch} is checked out", branch=branch))
+    return head
+
+
+def require_free(root: Path, work_branch: str) -> None:
+    """Raises WorkBranchExists if a branch has this name, or one that leaves no room for it."""
+    git = Git(_repository(root).git_dir)
+    parts = work_branch.split("/")
+    above = [_ref("/".join(parts[:count])) for count in range(1, len(parts) + 1)]
+    # Matches each of them, and whatever is below the last.
+    out = _line(git, "for-each-ref", "--format=%(refname)", *above).splitlines()
+    taken = [ref for ref in out if ref in above or ref.startswith(above[-1] + "/")]
+    if taken:
+        raise WorkBranchExists(branch=taken[0].removeprefix("refs/heads/"))
+
+
+def dirty_files(root: Path) -> tuple[str, ...]:
+    """Files that differ from the newest commit, without ignored ones; not all of very many."""
+    git = Git(_repository(root).git_dir, root, personal=True)
+    off = [word for name in _filters(git) for word in ("-c", f"{name}=")]
+    words = ("status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames")
+    out = git.run(*off, *words, "--ignore-submodules=all")
+    names = [os.fsdecode(line[3:]) for line in names_in(out)]
+    return tuple(name for name in names if name.split("/", 1)[0] != OWN)[:_MOST_NAMED]
+
+
+class RunBranch:
+    def __init__(self, places: Places, of: BranchOf) -> None:
+        self.of = of
+        self.folder = places.copies.with_name(f"{places.copies.name}.runs") / of.run_id
+        self.root = places.root if of.in_place else self.folder / "tree"
+        """Where its steps are carried out."""
+        self._person = places.root
+        self._ref = _ref(of.work_branch)
+
+    @property
+    def is_made(self) -> bool:
+        if self.of.in_place:
+            return _line(self._theirs(), "symbolic-ref", "-q", "HEAD") == self._ref
+        return (self.folder / _MADE).is_file() and (self.root / ".git" / "HEAD").is_file()
+
+    def make(self) -> None:
+        """Safe to call again, also after it was killed.
+
+        Raises NoGit, WorkBranchExists or BranchMoved; in place also the errors of `base_of`.
+        """
+        require_version()
+        if self.of.in_place:
+            self._switch()
+        elif not self.is_made:
+            self._require_start()
+            try:
+                erase(self.folder)
+                self._lay_out()
+            except OSError as error:
+                raise StorageFailed(what=str(self.folder), why=why_failed(error)) from None
+
+    def tip(self) -> str:
+        """The newest commit of the work branch, published or not."""
+        return _commit(self._git(), self._ref)
+
+    def publish(self) -> str:
+        """Brings new commits into the person's repository. Never forced; a second call has nothing to do.
+
+        Returns the newest commit. Raises BranchMoved, or WorkBranchExists before anything was published.
+        """
+        new = self.tip()
+        if self.of.in_place or new == self.of.base_commit:
+            return new
+        theirs, now = self._theirs(), _commit(self._theirs(), self._ref)
+        if now != new:
+            self._require_ours(now, new)
+            self._bring(theirs, now, new)
+        self._git().run("update-ref", _PUBLISHED, new)
+        return new
+
+    def reset(self) -> None:
+        """The folder as its newest commit says; never in place, where the files are the person's."""
+        if self.of.in_place:
+            return
+        git = self._git()
+        git.run("symbolic-ref", "HEAD", self._ref)
+        with _unfiltered(self.root, self._person):
+            git.run("read-tree", "--reset", "-u", "HEAD")
+        git.run("clean", "-ffdxq", "-e", f"/{OWN}")
+        self._take_filtered()
+
+    def remove(self) -> None:
+        """The folder only; what was published stays."""
+        if os.path.lexists(self.folder):
+            erase(self.folder)
+
+    # ------------------------------------------------------------------ making it
+
+    def _require_start(self) -> None:
+        theirs, of = self._theirs(), self.of
+        if not of.tip:
+            require_free(self._person, of.work_branch)
+        elif (now := _commit(theirs, self._ref)) and now != of.tip:
+            raise self._moved(Text("it has commits that the run did not make"))
+        if not _commit(theirs, of.start):
+            raise self._moved(Text("commit {id} is gone", id=of.start[:12]))
+
+    def _lay_out(self) -> None:
+        private_folder(self.folder.parent)
+        git_dir = self.root / ".git"
+        for folder in ("objects/info", "refs/heads", "info"):
+            (git_dir / folder).mkdir(parents=True)
+        self.folder.chmod(0o700)
+        repository = _repository(self._person)
+        lent = b"".join(quoted(folder) + b"\n" for folder in repository.objects())
+        (git_dir / "objects" / "info" / "alternates").write_bytes(lent)
+        (git_dir / "HEAD").write_bytes(b"ref: " + os.fsencode(self._ref) + b"\n")
+        (git_dir / "config").write_bytes(_config(self.root, self._person, repository))
+        excludes = read_small(repository.common / "info" / "exclude")
+        (git_dir / "info" / "exclude").write_bytes(excludes + b"\n/" + OWN.encode() + b"/\n")
+        if shallow := read_small(repository.common / "shallow"):
+            (git_dir / "shallow").write_bytes(shallow)
+        git = self._git(personal=True)
+        git.run("update-ref", self._ref, self.of.start)
+        if self.of.tip:
+            git.run("update-ref", _PUBLISHED, self.of.tip)
+        with _unfiltered(self.root, self._person):
+            git.read_tree_counted(Text("Copying files"), "--reset", "-u", "HEAD")
+        self._take_filtered()
+        replace_file(self.folder / _MADE, b"")
+
+    def _take_filtered(self) -> None:
+        """Files that a filter makes are as in the person's checkout."""
+        names = [os.fsdecode(name) for name in names_in(self._git().run("ls-files", "-z"))]
+        for name in filtered(self.root, names):
+            theirs = self._person / name
+            if theirs.is_file() and not theirs.is_symlink():
+                (self.root / name).unlink(missing_ok=True)
+                carry_over(self._person, self.root, name)
+
+    def _switch(self) -> None:
+        """The person's checkout to the work branch: the same commit, so no file changes."""
+        theirs, of = self._theirs(), self.of
+        if self.is_made:
+            return
+        now = _commit(theirs, self._ref)
+        if of.tip or now not in {"", of.base_commit}:
+            raise (
+                self._moved(Text("it is not checked out"))
+                if of.tip
+                else WorkBranchExists(branch=of.work_branch)
+            )
+        if base_of(self._person, of.base_branch) != of.base_commit:
+            raise self._moved(Text("{branch} has new commits", branch=of.base_branch))
+        if not now:
+            require_free(self._person, of.work_branch)
+            theirs.run("update-ref", self._ref, of.base_commit, "")
+        said = f"checkout: moving from {of.base_branch} to {of.work_branch}"
+        theirs.run("symbolic-ref", "-m", said, "HEAD", self._ref)
+
+    # ------------------------------------------------------------------ publishing it
+
+    def _require_ours(self, now: str, new: str) -> None:
+        git = self._git()
+        last = _commit(git, _PUBLISHED)
+        if not now and last:
+            raise self._moved(Text("it was deleted"))
+        if now and now != last:
+            # A crash may have kept us from noting what was published.
+            made = _line(git, "rev-list", new, f"^{self.of.base_commit}").split()
+            if now not in made:
+                if not last:
+                    raise WorkBranchExists(branch=self.of.work_branch)
+                raise self._moved(Text("it has commits that the run did not make"))
+        if place := checked_out(self._theirs(), self._ref):
+            raise self._moved(Text("it is checked out in {folder}", folder=place))
+
+    def _bring(self, theirs: Git, now: str, new: str) -> None:
+        wanted = "".join(f"{line}\n" for line in (new, f"^{self.of.base_commit}", f"^{now}" if now else ""))
+        pack = self._git().run("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
+        theirs.run("unpack-objects", "-q", stdin=pack)
+        try:
+            theirs.run("update-ref", "-m", f"ringi: run {self.of.run_id}", self._ref, new, now)
+        except CopyFailed as error:
+            if _commit(theirs, self._ref) != now:
+                raise self._moved(Text("somebody changed it at the same moment")) from None
+            raise CopyFailed(why=error.details["why"]) from None
+
+    def _moved(self, why: Text) -> BranchMoved:
+        return BranchMoved(branch=self.of.work_branch, why=why, run=self.of.run_id)
+
+    def _theirs(self) -> Git:
+        return Git(_repository(self._person).git_dir)
+
+    def _git(self, *, personal: bool = False) -> Git:
+        git_dir = _repository(self._person).git_dir if self.of.in_place else self.root / ".git"
+        return Git(git_dir, self.root, personal=personal)
+
+
+def _config(tree: Path, person: Path, repository: Repository) -> bytes:
+    """The person's own settings, with their identity and hooks as they are in their repository."""
+    git = Git(repository.git_dir, person, personal=True)
+    wide = _line(git, "rev-parse", "--show-object-format") == "sha256"
+    parts = [b"[core]\n\trepositoryformatversion = %d\n" % (1 if wide else 0)]
+    if wide:
+        parts.append(b"[extensions]\n\tobjectformat = sha256\n")
+    files = (repository.common / "config", repository.git_dir / "config.worktree")
+    parts += (b"[include]\n\tpath = " + quoted(file) + b"\n" for file in files)
+    parts += (_setting(name, value) for name, value in _effective(git, _IDENTITY).items())
+    hooks = _effective(git, r"^core\.hookspath$").get("core.hookspath", "")
+    own = Path(hooks).expanduser() if hooks else repository.common / "hooks"
+    values = {b"tree": quoted(tree), b"hooks": quoted(person / own)}
+    return b"".join([*parts, _CONFIG % values])
+
+
+@contextlib.contextmanager
+def _unfiltered(tree: Path, person: Path) -> Iterator[None]:
+    """No filter runs inside; afterwards they do, as in the person's repository."""
+    own = read_small(_repository(person).common / "info" / "attributes")
+    file = tree / ".git" / "info" / "attributes"
+    keep(file, own + b"\n" + _NO_FILTER)
+    yield
+    keep(file, own)
+
+
+def checked_out(git: Git, ref: str) -> str:
+    """The folder in which the branch is checked out; empty if it is in none."""
+    for part in os.fsdecode(git.run("worktree", "list", "--porcelain")).split("\n\n"):
+        lines = part.splitlines()
+        if f"branch {ref}" in lines:
+            return lines[0].removeprefix("worktree ")
+    return ""
+
+
+def _repository(root: Path) -> Repository:
+    found = Repository.at(root)
+    if found is None:
+        raise NoGit(folder=str(root))
+    return found
+
+
+def _ref(branch: str) -> str:
+    return f"refs/heads/{branch}"
+
+
+def _line(git: Git, *words: str) -> str:
+    """Empty if git has no answer."""
+    return os.fsdecode(git.attempt(*words).out).strip()
+
+
+def _commit(git: Git, name: str) -> str:
+    return _line(git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+
+def _filters(git: Git) -> list[str]:
+    """The settings that name a program git would start to compare a file."""
+    return sorted({name for _, name in settings(git, _FILTERS)})
+
+
+def _effective(git: Git, pattern: str) -> Mapping[str, str]:
+    found = settings(git, pattern)
+    return {name: value for wanted in _SCOPES for (scope, name), value in found.items() if scope == wanted}
+
+
+def _setting(name: str, value: str) -> bytes:
+    """A line of a configuration file, from a name such as user.email or gpg.ssh.program."""
+    section, _, rest = name.partition(".")
+    middle, _, key = rest.rpartition(".")
+    head = f'[{section} "{middle}"]' if middle else f"[{section}]"
+    return os.fsencode(head) + b"\n\t" + os.fsencode(key) + b" = " + quoted(value) + b"\n"
