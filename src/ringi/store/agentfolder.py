@@ -82,15 +82,19 @@ class AgentFolder:
 
     def drop(self, folder: Folder, names: Collection[str]) -> None:
         """Removes files of ours, and the folder unless somebody put something else there."""
-        with self._existing(folder) as at:
-            if at is None:
-                return
-            for name in {*self._fs.names(at)} & {*names, *map(spare_of, names)}:
-                with contextlib.suppress(OSError):
-                    self._fs.remove(at, name)
+        self.remove(folder, {*names, *map(spare_of, names)})
         with self._existing(folder[:-1]) as above, contextlib.suppress(OSError):
             if above is not None:
                 self._fs.remove_folder(above, folder[-1])
+
+    def remove(self, folder: Folder, names: Collection[str]) -> None:
+        """Files of ours that should not be there."""
+        with self._existing(folder) as at:
+            if at is None:
+                return
+            for name in {*self._fs.names(at)}.intersection(names):
+                with contextlib.suppress(OSError):
+                    self._fs.remove(at, name)
 
     @contextlib.contextmanager
     def _existing(self, folder: Folder) -> Iterator[int | None]:

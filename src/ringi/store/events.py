@@ -22,11 +22,12 @@ _HAS_EVENT: Final = "SELECT 1 FROM events WHERE hash = ? ORDER BY seq DESC LIMIT
 
 
 class Changed:
-    """What a committed transaction leaves to be written out: plans, sessions, events, diffs."""
+    """What a committed transaction leaves to be written out: plans, sessions, runs, events, diffs."""
 
     def __init__(self) -> None:
         self.plans: dict[str, StoredPlan] = {}
         self.sessions: dict[str, StoredSession] = {}
+        self.runs: set[str] = set()
         self.events: list[LoggedEvent] = []
         self.diffs: dict[str, Mapping[str, bytes]] = {}
         self.new: set[str] = set()
@@ -37,12 +38,13 @@ class Changed:
     @property
     def has_files(self) -> bool:
         """Whether any of it is written out for people."""
-        return bool(self.plans or self.sessions)
+        return bool(self.plans or self.sessions or self.runs)
 
     def take(self, later: "Changed") -> None:
         """Adds later changes, to be written out together."""
         self.plans |= later.plans
         self.sessions |= later.sessions
+        self.runs |= later.runs
         self.events += later.events
         self.diffs |= later.diffs
         self.new |= later.new

@@ -13,7 +13,7 @@ from ringi.domain import codec
 from ringi.domain.approval import ApprovalHistory
 from ringi.domain.events import LoggedEvent
 from ringi.domain.plan import PlanDocument, PlanPage, change_plan_of
-from ringi.domain.subject import SESSION_PREFIX, Subject, SubjectKind
+from ringi.domain.subject import SESSION_PREFIX, Subject, SubjectKind, is_plan_id
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.fs import OsFileSystem, publish
 from ringi.ports import StoredPlan
@@ -21,6 +21,7 @@ from ringi.store.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder,
 from ringi.store.events import Changed
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import wait_for
+from ringi.store.run_documents import Report, RunDocuments
 from ringi.store.session_files import SessionFiles
 from ringi.text import Text
 
@@ -52,20 +53,21 @@ _WAIT_SEC: Final = 10.0
 class _Comparison:
     """What should be in `.agent/`, and what is there."""
 
-    def __init__(self, agent: AgentFolder, sessions: SessionFiles, most: int) -> None:
+    def __init__(self, agent: AgentFolder, sessions: SessionFiles, runs: RunDocuments, most: int) -> None:
         self._agent = agent
         self._sessions = sessions
+        self._runs = runs
         self._most = most
 
     def foreign(self, ledger: LedgerReader) -> list[str]:
-        """Plans and sessions in `.agent/` that the ledger does not know, as paths below the workspace."""
+        """Plans, sessions and runs in `.agent/` that the ledger does not know: paths below the workspace."""
         # The files first: what is written was committed before.
-        plans, sessions = self._agent.names(PLANS), self._sessions.names()
+        plans, sessions, runs = self._agent.names(PLANS), self._sessions.names(), self._runs.foreign(ledger)
         ids = ledger.plan_ids()
         known = {*ids, _INDEX, _HISTORY}
         # A ledger without any was lost: they are what comes back.
         found = ["/".join((*PLANS, name)) for name in plans if ids and name not in known]
-        return sorted(found) + self._sessions.foreign(ledger, sessions)
+        return sorted(found) + self._sessions.foreign(ledger, sessions) + runs
 
     def older(self, ledger: LedgerReader) -> Iterator[str]:
         """Plans that have files and are too old for them."""
@@ -79,11 +81,15 @@ class _Comparison:
     ) -> Iterator[tuple[Folder, str]]:
         if subject_id.startswith(SESSION_PREFIX):
             places = self._sessions.places(ledger, subject_id)
+        elif subject_id and not is_plan_id(subject_id):
+            places = self._runs.places(ledger, subject_id)
         elif subject_id:
             older = subject_id not in ledger.plan_ids(self._most)
             places = self._places_of(ledger, subject_id, older=older)
         else:
-            places = chain(self._plan_places(ledger), self._sessions.places(ledger))
+            places = chain(
+                self._plan_places(ledger), self._sessions.places(ledger), self._runs.places(ledger)
+            )
         for folder, expected in places:
             if not among or folder in among:
                 yield from ((folder, name) for name in self._agent.differing(folder, expected()))
@@ -114,15 +120,16 @@ class _Comparison:
 
 
 class Projection:
-    def __init__(self, root: Path, lock: Path, most: int) -> None:
-        """Of the newest plans, and of the newest sessions, at most so many are written out."""
+    def __init__(self, root: Path, lock: Path, most: int, report: Report) -> None:
+        """Of the newest plans, sessions and runs, at most so many each are written out."""
         self._root = root
         self._lock = lock
         self._most = most
         self._fs = OsFileSystem()
         self._agent = AgentFolder(root)
         self._sessions = SessionFiles(self._agent, most)
-        self._comparison = _Comparison(self._agent, self._sessions, most)
+        self._runs = RunDocuments(self._agent, most, report)
+        self._comparison = _Comparison(self._agent, self._sessions, self._runs, most)
         self._identity_written = False
         self.problem: RingiError | None = None
         """The last write error; the ledger has everything all the same."""
@@ -158,6 +165,7 @@ class Projection:
                 else:
                     self._write_changed(ledger, plans, changed, missed)
         self._sessions.show(ledger, changed.sessions, since)
+        self._runs.show(ledger, {*changed.runs, *_stepping(ledger, changed, missed)}, since)
 
     def _write_changed(self, ledger: LedgerReader, plans: int, changed: Changed, missed: set[str]) -> None:
         for plan_id, stored in changed.plans.items():
@@ -189,6 +197,7 @@ class Projection:
                 last = ledger.last_seq()
                 self._write_all(ledger, diffs or {})
                 self._sessions.write_all(ledger)
+                self._runs.write_all(ledger)
                 _mark(marker, last)
         except OSError as error:
             raise StorageFailed(
@@ -342,6 +351,12 @@ class Later:
                 except RingiError as error:
                     # The next process that commits sees from the mark what is missing.
                     self._projection.problem = error
+
+
+def _stepping(ledger: LedgerReader, changed: Changed, missed: Collection[str]) -> Iterator[str]:
+    """Runs of which a step's plan changed: their reports say who approved it."""
+    plans = chain(changed.plans.values(), map(ledger.plan, missed if ledger.run_ids() else ()))
+    yield from (one.document.step.run_id for one in plans if one.document.step)
 
 
 def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes]:

@@ -22,6 +22,7 @@ _ADD_RUN: Final = (
 )
 _SAVE_RUN: Final = "UPDATE runs SET revision = revision + 1, document = ?, last_event = ? WHERE id = ?"
 _AS_READ: Final = _SAVE_RUN + " AND revision = ?"
+_RUN_IDS: Final = "SELECT id FROM runs ORDER BY at"
 _RUNS_FROM: Final = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
 
 
@@ -56,6 +57,10 @@ class Runs(Reader):
             raise BadDocument(what="planning.json", why=why)
         return codec.trusted(data, RunPlan, "planning.json")
 
+    def run_ids(self) -> list[str]:
+        """In the order they were made."""
+        return [str(row[0]) for row in self._select(_RUN_IDS)]
+
     def runs(self) -> list[Run]:
         return [_as_run(row) for row in self._select(RUNS)]
 
@@ -66,7 +71,7 @@ class RunWrites(EventLog):
         text, planned = text_of(run), text_of(plan) if plan else None
         if planned is not None and codec.digest(planned.encode()) != run.plan_sha256:
             raise ValueError("the run does not name this planning.json")
-        hash_ = self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
+        hash_ = self._note_run(run, text, event)
         try:
             self._database.execute(_ADD_RUN, (run.run_id, text, hash_, planned))
         except sqlite3.IntegrityError:
@@ -76,7 +81,7 @@ class RunWrites(EventLog):
     def save_run(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
         """Raises RunRace if somebody saved it since that revision was read."""
         text = text_of(run)
-        hash_ = self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
+        hash_ = self._note_run(run, text, event)
         values = (text, hash_, run.run_id)
         if revision is None:
             saved = self._database.execute(_SAVE_RUN, values).rowcount
@@ -84,6 +89,10 @@ class RunWrites(EventLog):
             saved = self._database.execute(_AS_READ, (*values, revision)).rowcount
         if saved != 1:
             raise no_run(run.run_id) if revision is None else RunRace(run=run.run_id)
+
+    def _note_run(self, run: Run, text: str, event: NewEvent) -> str:
+        self.changed.runs.add(run.run_id)
+        return self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
 
 
 def no_run(name: str) -> NotFound:

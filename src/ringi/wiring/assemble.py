@@ -24,7 +24,7 @@ from ringi.store.ledger import Ledger
 from ringi.store.lock import FileLock
 from ringi.store.projection import Later, Projection
 from ringi.store.upkeep import LedgerUpkeep
-from ringi.text import Text
+from ringi.text import Text, in_language
 from ringi.usecases.settings import BesideSettings, DiagnosticCommand, DiagnosticSettings, Settings
 from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
@@ -37,6 +37,8 @@ from ringi.workspace.tree import Tree
 
 if TYPE_CHECKING:
     from ringi.agents.reading import ProjectReader
+    from ringi.domain.run import Run, RunFacts
+    from ringi.domain.run_plan import RunPlan
     from ringi.integrations.commits import GitCommits
     from ringi.planning.services import SessionServices
     from ringi.planning.tool import PlanningTool
@@ -78,7 +80,8 @@ def assemble(
     loaded = load(places.root, environment)
     config, clock = loaded.config, clock or SystemClock()
     private_folder(places.state)
-    projection = Projection(places.root, places.state / "projection.lock", config.keep.projections)
+    lock = places.state / "projection.lock"
+    projection = Projection(places.root, lock, config.keep.projections, report_of_run)
     later = Later(projection, places.state, config.lock.wait_sec)
 
     def after_commit(ledger: Ledger, changed: Changed) -> None:
@@ -112,6 +115,14 @@ def assemble(
         extractor=lambda: _extractor(services),
         environment=environment,
     )
+
+
+def report_of_run(run: "Run", plan: "RunPlan | None", facts: "RunFacts") -> str:
+    """In the language of the request: it must not depend on whoever writes it."""
+    from ringi.planning.prompts import language_of
+    from ringi.runner.report import report
+
+    return report(run, plan, facts, in_language(language_of(run.instruction)))
 
 
 def _services(

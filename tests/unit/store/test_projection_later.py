@@ -61,7 +61,7 @@ class Counting(Projection):
 def test_a_burst_is_not_written_call_by_call(tmp_path: Path):
     with opened(tmp_path) as workspace:
         state, services = workspace.places.state, workspace.services
-        projection = Counting(workspace.places.root, state / "projection.lock", most=100)
+        projection = Counting(workspace.places.root, state / "projection.lock", most=100, report=str)
         later = Later(projection, state, 1.0, moment_sec=600)
         ledger = Ledger(state, clock=services.clock, ids=services.ids, wait_sec=1.0, after_commit=later)
         tool = PlanTool(services._replace(store=ledger))
