@@ -53,8 +53,7 @@ test: ## every test; ARGS= goes to pytest
 
 campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process; takes minutes
 	@$(DEV)
-	@RINGI_CAMPAIGN=full $(RUN) -m pytest -n auto tests/crash/test_strace.py tests/crash/test_kill.py \
-		tests/crash/test_races.py $(ARGS)
+	@RINGI_CAMPAIGN=full HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto tests/crash tests/unit/patching $(ARGS)
 
 test-power: ## power loss for real on loop-mounted ext4 and xfs, cut before every operation; needs root, takes minutes
 	@$(DEV)

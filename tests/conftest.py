@@ -1,5 +1,7 @@
 """Every test runs in a world of its own: no settings of the person, the agent or git reach it."""
 
+import gc
+import itertools
 import os
 import shutil
 import signal
@@ -19,7 +21,8 @@ from tests.helpers import copied
 settings.register_profile(
     "default", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("ci", settings.get_profile("default"), max_examples=200, print_blob=True)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=100, print_blob=True)
+settings.register_profile("campaign", settings.get_profile("ci"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # `nohup make test &` lets every process ignore the signals that tests send and expect to work.
@@ -48,6 +51,11 @@ def pytest_xdist_auto_num_workers() -> int:
     """Half as many again as processors: much of the time goes into waiting for terminals."""
     processors = os.cpu_count() or 1
     return processors + processors // 2
+
+
+def pytest_collection_finish() -> None:
+    """Tests, modules and strategies stay: no need to look through them again and again for garbage."""
+    gc.freeze()
 
 
 MOST_PROCESSOR_SEC = 60
@@ -127,14 +135,20 @@ def _on_disk(request: pytest.FixtureRequest, name: str) -> Path | None:
     return place
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders for homes. pytest's own factory looks at all that it made before, thousands of them."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def isolated(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
+def isolated(request: pytest.FixtureRequest, homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own; `tmp_path` stays empty for the test."""
-    home = _on_disk(request, "home") or tmp_path_factory.mktemp("home")
+    home = _on_disk(request, "home")
+    if home is None:
+        home = next(homes)
+        home.mkdir()
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from ringi.text import deceiving
@@ -49,11 +50,17 @@ _MACHINE_PATH: Final = re.compile(r"(?<![\w.}~…-])/(?:root|work|Users)/")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@lru_cache(maxsize=1)
+def _nodes(source: str) -> tuple[ast.AST, ...]:
+    """Kept for the next rule; one source at a time, because all of them would fill the memory."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
 def sizes(source: str, name: str) -> Iterator[str]:
     lines = len(source.splitlines())
     if lines > MODULE_LINES and name not in LONG_MODULES:
         yield f"{name}: {lines} lines"
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         if isinstance(node, Function) and (length := node.end_lineno - node.lineno + 1) > FUNCTION_LINES:
             yield f"{name}:{node.lineno}: {node.name} has {length} lines"
         if isinstance(node, ast.ClassDef) and name not in WIDE_CLASSES:
@@ -67,7 +74,7 @@ def talking(source: str, name: str) -> Iterator[str]:
     """Only the interfaces talk to people."""
     if name.startswith(SPEAKS):
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         match node:
             case ast.Call(func=ast.Name(id="print" | "input" as call)):
                 yield f"{name}:{node.lineno}: {call}()"
@@ -82,7 +89,7 @@ def talking(source: str, name: str) -> Iterator[str]:
 def reaching(source: str, name: str) -> Iterator[str]:
     """Interfaces ask the tools of a workspace, not the ports that use cases are made of."""
     if name.startswith(SPEAKS):
-        for node in ast.walk(ast.parse(source)):
+        for node in _nodes(source):
             match node:
                 case ast.Attribute(
                     value=ast.Attribute(attr="workspace") | ast.Name(id="workspace"),
@@ -95,7 +102,7 @@ def environment(source: str, name: str) -> Iterator[str]:
     """The environment is read where adapters are chosen, and handed on."""
     if name.startswith(READS_ENVIRONMENT):
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         match node:
             case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "environb" | "getenv" | "putenv"):
                 yield f"{name}:{node.lineno}: os.{node.attr}"
@@ -108,7 +115,7 @@ def broad_except(source: str, name: str) -> Iterator[str]:
     """One boundary catches everything. Elsewhere only a clean-up that passes all on, interrupts included."""
     if name == BOUNDARY:
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         if not isinstance(node, ast.ExceptHandler):
             continue
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
@@ -122,7 +129,7 @@ def writing(source: str, name: str) -> Iterator[str]:
     """The layers that decide touch no file; `fs` does, when it is told to."""
     if not name.startswith(WRITES_NOTHING):
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         match node:
             case ast.Attribute(value=ast.Name(id=module)) if _WRITING.fullmatch(f"{module}.{node.attr}"):
                 yield f"{name}:{node.lineno}: {module}.{node.attr}"
@@ -139,7 +146,7 @@ def unprepared(source: str, name: str) -> Iterator[str]:
     """A type is first decoded by one thread at a time, or msgspec crashes."""
     if name == PREPARES:
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         match node:
             case ast.Call(func=ast.Attribute() as function) if _DECODING.fullmatch(ast.unparse(function)):
                 kinds = [keyword.value for keyword in node.keywords if keyword.arg == "type"]
@@ -157,9 +164,8 @@ def _mode(call: ast.Call) -> set[str]:
 
 def patched(source: str, name: str) -> Iterator[str]:
     """Tests replace the world around the program (a port, a file, a limit), never a part of it."""
-    tree = ast.parse(source)
-    ours = set(_names_of_ours(tree))
-    for node in ast.walk(tree):
+    ours = set(_names_of_ours(source))
+    for node in _nodes(source):
         match node:
             case ast.Call(
                 func=ast.Attribute(attr="setattr" | "delattr" | "patch" | "object") | ast.Name(id="patch"),
@@ -172,8 +178,8 @@ def patched(source: str, name: str) -> Iterator[str]:
                 yield from (f"{name}:{node.lineno}: {ast.unparse(one)} is patched" for one in members)
 
 
-def _names_of_ours(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _names_of_ours(source: str) -> Iterator[str]:
+    for node in _nodes(source):
         match node:
             case ast.Import(names=names):
                 found = (alias for alias in names if alias.name.split(".")[0] == OURS)
@@ -196,7 +202,7 @@ def _is_ours(target: ast.expr, ours: set[str]) -> bool:
 
 def unproven(source: str, name: str) -> Iterator[str]:
     """Tests that cannot fail. State machines check by invariants and are no functions, so never asked."""
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         if (
             isinstance(node, Function)
             and node.name.startswith("test_")
@@ -217,12 +223,10 @@ def _proves(node: ast.AST) -> bool:
 
 
 def hidden(text: str, name: str) -> Iterator[str]:
-    for number, line in enumerate(text.split("\n"), 1):
-        found = {
-            f"U+{ord(character):04X}" for character in line if character != "\t" and deceiving(character)
-        }
-        if found:
-            yield f"{name}:{number}: {' '.join(sorted(found))}"
+    odd = {character for character in {*text} - {"\t", "\n"} if deceiving(character)}
+    for number, line in enumerate(text.split("\n") if odd else (), 1):
+        if found := odd & {*line}:
+            yield f"{name}:{number}: {' '.join(f'U+{ord(character):04X}' for character in sorted(found))}"
 
 
 def machine_paths(text: str, name: str) -> Iterator[str]:

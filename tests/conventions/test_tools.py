@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tools import catalog, environment, requirements_report
 
+from tests.helpers import make_files
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PO = r"""
@@ -253,7 +255,7 @@ def test_marks_are_found_on_everything_that_can_carry_them():
     assert result.problems == ["t.py:11: no such requirement: 'PT-99'"]
 
 
-def test_requirements_are_counted(capsys: pytest.CaptureFixture[str]):
+def test_requirements_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     known = requirements_report.requirements(ROOT)
     prefixes = [name.partition("-")[0] for name in known]
     assert {prefix: prefixes.count(prefix) for prefix in prefixes} == {
@@ -263,7 +265,10 @@ def test_requirements_are_counted(capsys: pytest.CaptureFixture[str]):
     lines = list(requirements_report.report(known, result))
     assert "CP  9 of 11 proven" in lines
     assert f"    CP-11  {known['CP-11']}" in lines
-    assert requirements_report.main(["--tests", "PT-1"]) == 0
+    marked = "@pytest.mark.req('PT-1')\ndef test(): ..."
+    make_files(tmp_path, {"tests/requirements.txt": "PT-1 One\n", "tests/t.py": marked})
+    assert requirements_report.main(["--tests", "PT-1", "--root", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "tests/t.py::test\n"
     with pytest.raises(SystemExit):
         requirements_report.main(["--tests", "PT-99"])
     assert "PT-99" in capsys.readouterr().err

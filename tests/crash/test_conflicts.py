@@ -21,6 +21,7 @@ from ringi.fs import OsFileSystem, opened
 from ringi.workspace.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import DEEDS, THEIRS, Deed, Desk, conflicts, deletes, lost, writes_in_place
+from tests.crash.killing import EVERY, moments
 from tests.crash.scenarios import Scenario
 from tests.fakes.hooked import Hook, UnsyncedFileSystem
 
@@ -59,7 +60,7 @@ def check_settled(
 @pytest.mark.parametrize("path", PATHS)
 def test_somebody_saves_at_every_call(desk, path, deed):
     seen = set()
-    for moment in range(1, len(desk.calls()) + 1):
+    for moment in moments(len(desk.calls()), PATHS.index(path), DEEDS.index(deed)):
         result = desk.execute(lambda number, _, at=moment: deed(desk.root / path) if number == at else None)
         where = f"{deed.__name__} at call {moment}: {result}"
         check_settled(desk, result, {path}, where)
@@ -170,9 +171,10 @@ def test_somebody_saves_and_the_process_dies(desk, path, call, deed):
             deed(desk.root / path)
 
     desk.execute(meddle)
-    first, moment = done[0], done[0]
+    first = done[0]
+    moment = first + DEEDS.index(deed) % EVERY
     while True:
-        moment += 1
+        moment += EVERY
         done.clear()
         try:
             desk.execute(dying(moment, meddle))
@@ -192,11 +194,14 @@ def folder_becomes_a_link(path: Path) -> None:
     path.parent.symlink_to("nowhere")
 
 
+DEEDS_AFTER = (*DEEDS, folder_becomes_a_link)
+
+
 @pytest.mark.req("PT-7", "PT-12")
-@pytest.mark.parametrize("deed", [*DEEDS, folder_becomes_a_link], ids=lambda deed: deed.__name__)
+@pytest.mark.parametrize("deed", DEEDS_AFTER, ids=lambda deed: deed.__name__)
 def test_somebody_saves_between_death_and_recovery(desk, deed):
     path = "old/gone.txt"
-    for moment in range(1, len(desk.calls()) + 1):
+    for moment in moments(len(desk.calls()), DEEDS_AFTER.index(deed)):
         with pytest.raises(Death):
             desk.execute(dying(moment, lambda *_: None))
         deed(desk.root / path)
@@ -217,7 +222,7 @@ def test_somebody_saves_between_death_and_recovery(desk, deed):
 @pytest.mark.parametrize("fault", FAULTS, ids=errno.errorcode.get)
 def test_a_fault_at_every_call(desk, fault, lasting):
     seen = set()
-    for moment in range(1, len(desk.calls()) + 1):
+    for moment in moments(len(desk.calls()), FAULTS.index(fault), lasting):
 
         def fail(number: int, name: str, moment: int = moment) -> None:
             if number == moment or (lasting and number > moment):
@@ -292,7 +297,7 @@ def test_a_link_for_a_folder_never_leads_outside(tmp_path, part):
     target = outside / part.removeprefix("folder").lstrip("/")
     before = scenarios.taken(outside)
     refused = 0
-    for moment in range(1, len(desk.calls()) + 1):
+    for moment in moments(len(desk.calls()), part.count("/")):
 
         def swap(number: int, _: str, moment: int = moment) -> None:
             place = desk.root / part

@@ -10,7 +10,7 @@ import itertools
 import pytest
 
 from tests.crash import scenarios
-from tests.crash.killing import FULL, KILLED, Victim, driven
+from tests.crash.killing import EVERY, FULL, KILLED, Victim, driven
 
 PARTS = 2
 SOME = (
@@ -20,20 +20,19 @@ SOME = (
     (scenarios.MIXED, "execute"),
 )
 ALL = tuple(itertools.product((scenarios.SMALL, *scenarios.ALL), ("execute", "undo")))
+CASES = ALL if FULL else SOME
 
 
 @pytest.mark.req("PT-6", "PT-12")
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize(
-    ("scenario", "kind"), ALL if FULL else SOME, ids=lambda value: getattr(value, "name", value)
-)
+@pytest.mark.parametrize(("scenario", "kind"), CASES, ids=lambda value: getattr(value, "name", value))
 def test_killed_at_every_event(tmp_path, scenario, kind, part):
     victim = Victim(tmp_path, scenario, kind)
-    event = 1 + part
+    event = 1 + part + PARTS * (CASES.index((scenario, kind)) % EVERY)
     with driven() as driver:
         while (code := driver.run(victim.fresh(event=event))) == KILLED:
             assert victim.problems() == [], f"killed before event {event}"
-            event += PARTS
+            event += PARTS * EVERY
     assert code == 0
     assert event > 50
     assert victim.problems() == []

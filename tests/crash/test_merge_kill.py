@@ -9,7 +9,7 @@ import ringi
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
 from ringi.usecases.plan_merge import merge_if_clean
 from ringi.usecases.reviewed_plan import ReviewedPlan
-from tests.crash.killing import KILLED, driven
+from tests.crash.killing import EVERY, KILLED, driven
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve
 
@@ -71,7 +71,7 @@ def test_killed_at_every_event_of_a_merge(tmp_path):
     with driven() as driver:
         while (code := driver.run(shop.fresh(event))) == KILLED:
             shop.goes_on()
-            event += 1
+            event += EVERY
     assert code == 0
     assert event > 10
     shop.goes_on()

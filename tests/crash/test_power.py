@@ -14,6 +14,7 @@ from ringi.domain.plan import ActionSpec, PlanStatus
 from ringi.store.head import Head
 from ringi.store.integrity import verify
 from tests.crash import scenarios
+from tests.crash.killing import EVERY, moments
 from tests.crash.scenarios import Picture, Scenario
 from tests.fakes.power import (
     Choice,
@@ -30,6 +31,7 @@ from tests.fakes.world import World, answer_to
 ROOT = Path("/workspace")
 SEEDS = 4
 KINDS = ("execute", "undo")
+CHOICES = (nothing, everything, some(1))
 
 
 class Bench:
@@ -173,7 +175,7 @@ def test_power_loss_at_every_operation(bench, scenario, kind):
     steps = tried.steps()
     assert steps > 10
     outcomes = set()
-    for cut in range(1, steps + 1):
+    for cut in moments(steps, scenarios.ALL.index(scenario), KINDS.index(kind)):
         for choice in choices():
             with tried.cut_at(cut, choice) as world:
                 world.tool.recover()
@@ -196,11 +198,11 @@ def test_what_is_reported_done_is_on_the_disk(bench, scenario, kind):
 
 @pytest.mark.req("PT-6", "PT-12")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("choice", [nothing, everything, some(1)], ids=["nothing", "everything", "some"])
+@pytest.mark.parametrize("choice", CHOICES, ids=["nothing", "everything", "some"])
 def test_power_loss_during_recovery(bench, kind, choice):
     tried = bench(scenarios.SMALL, kind)
     cuts = 0
-    for cut in range(1, tried.steps() + 1):
+    for cut in moments(tried.steps(), KINDS.index(kind), CHOICES.index(choice)):
         again = 0
         while True:
             again += 1
@@ -214,7 +216,7 @@ def test_power_loss_during_recovery(bench, kind, choice):
             with tried.on(world.fs.after_power_loss(choice)) as world:
                 world.tool.recover()
                 assert problems(tried, world) == [], f"cut before {cut}, recovery before {again}"
-    assert cuts > 100
+    assert cuts > 100 // EVERY
 
 
 # --- any plan, any cuts ---------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def writer(desk: Desk) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize("command", [("log", "--verify"), ("doctor",), ("verify", "--all")])
 def test_no_false_alarm(desk: Desk, writer: subprocess.Popen[str], command: tuple[str, ...]):
     for _ in range(TIMES):
-        done = desk.process(*command)
+        done = desk.run(*command)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "✗" not in done.stdout
     assert writer.poll() is None
