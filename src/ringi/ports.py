@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # or every start would import documents that most commands ne
     from ringi.domain.plan import ActionSpecExt, CheckPhase, CheckResult, PlanDocument, PlanRef
     from ringi.domain.project_state import ProjectState
     from ringi.domain.prompt import Budget, ModelAnswer, OnProgress, Prompt
-    from ringi.domain.run import Run
+    from ringi.domain.run import Run, StoredRun
     from ringi.domain.run_plan import RunPlan
     from ringi.domain.session import LogEntry, PlanningSession, SessionFacts, SessionRef, SessionStatus
     from ringi.errors import RingiError
@@ -49,8 +49,7 @@ class Locks(Protocol):
     def __call__(self, path: Path, wait_sec: float) -> Callable[[str], AbstractContextManager[None]]: ...
 
 
-class EventSink(Protocol):
-    def __call__(self, event: LoggedEvent) -> None: ...
+EventSink = Callable[["LoggedEvent"], None]
 
 
 class PersonChannel(Protocol):
@@ -333,7 +332,7 @@ class SessionTransaction(Protocol):
         """The session became a run."""
 
     def add_run(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None: ...
-    def save_run(self, run: Run, event: NewEvent) -> None: ...
+    def save_run(self, run: Run, event: NewEvent, revision: int | None = None) -> None: ...
 
 
 class SessionStore(Log, Protocol):
@@ -350,7 +349,10 @@ class SessionStore(Log, Protocol):
 
     def find_run(self, name: str) -> str: ...
     def run(self, run_id: str) -> Run: ...
+    def stored_run(self, run_id: str) -> StoredRun: ...
+    def run_plan(self, run_id: str) -> RunPlan | None: ...
     def runs(self) -> list[Run]: ...
+    def request_ids(self, day: str) -> set[str]: ...
 
 
 class Transaction(Protocol):

@@ -133,6 +133,8 @@ class Desk:
             "detailed": True,
             "working_on": _nobody_else,
             "sleep": self.pauses.append,
+            "base_branch": lambda: "main",
+            "requests": tuple,
         }
         self.parts = SessionServices(**{**given, **parts})
         self.tool = PlanningTool(self.parts)

@@ -20,6 +20,7 @@ from ringi.domain.approval import (
 from ringi.domain.events import EventKind
 from ringi.domain.grant import GrantSubject
 from ringi.domain.plan import PlanDocument, SpecSelection, selected
+from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import PlanningSession
 from ringi.domain.signers import SignersSubject
 from ringi.domain.subject import Subject, SubjectKind
@@ -144,11 +145,14 @@ def of_plan(
     )
 
 
-def of_session(session: PlanningSession, workspace: str, instruction: str) -> SessionSubject:
-    """`instruction` is what the run receives."""
+def of_session(
+    session: PlanningSession, workspace: str, instruction: str, plan: RunPlan | None
+) -> SessionSubject:
+    """`instruction` and `plan` are what the run receives."""
     return SessionSubject(
         workspace=workspace,
         session_id=session.session_id,
         reject_count=session.reject_count,
         instruction=instruction,
+        planning_json=plan or UNSET,
     )

@@ -19,6 +19,7 @@ from ringi.domain.plan import (
     SpecSelection,
     folder_of,
 )
+from ringi.domain.run_plan import RunPlan
 from ringi.domain.subject import Subject, SubjectKind
 
 NAMESPACE: Final = "ringi-approval"
@@ -116,6 +117,14 @@ class SessionSubject(Versioned, frozen=True, kw_only=True):
     reject_count: int
     instruction: str
     """The enhanced instruction: what the run gets."""
+    planning_json: RunPlan | UnsetType = UNSET
+    """How the run carries it out; absent from older approvals."""
+
+    @property
+    def given(self) -> tuple[str, str]:
+        """What a run must have to be the approved one: its instruction, and the hash of its planning.json."""
+        plan = codec.digest(codec.canonical(self.planning_json)) if self.planning_json else ""
+        return self.instruction, plan
 
 
 class ProofKind(StrEnum):

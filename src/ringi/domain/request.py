@@ -60,6 +60,15 @@ _ANYWHERE: Final = {name: re.compile(rf"\b{name}\b{_COLON}", re.IGNORECASE) for 
 _KEY: Final = re.compile(r"([A-Za-z0-9_]{1,20})\s*[:：]\s*")  # noqa: RUF001
 
 
+_REQUEST_ID: Final = re.compile(r"RQ-(\d{8})-(\d{3,6})")
+
+
+def next_request_id(day: str, taken: Iterable[str]) -> str:
+    """RQ-20251214-008: the day, and the number after the highest one of that day."""
+    found = [int(id_[2]) for one in taken if (id_ := _REQUEST_ID.fullmatch(one)) and id_[1] == day]
+    return f"RQ-{day}-{max(found, default=0) + 1:03}"
+
+
 class Request(Document, frozen=True, kw_only=True):
     title: Line
     body: Annotated[str, Meta(max_length=50_000)] = ""

@@ -11,6 +11,8 @@ from ringi.domain.problems import WORDS
 from ringi.text import Text
 
 VERSION: Final = "1.0"
+MAIN_BRANCH: Final = "main"
+"""The base branch if git names none."""
 FEWEST_CRITERIA: Final = 3
 MOST_STEPS: Final = 99
 """S01 to S99."""

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Machine
 from ringi.domain.context import ProjectFacts
+from ringi.domain.run_plan import RunPlan
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import NewerVersion
 
@@ -250,6 +251,8 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """A summary that waits for other paths or commands."""
     wrong: tuple[str, ...] = ()
     """The paths and commands of the draft that do not exist."""
+    run_plan: RunPlan | None = None
+    """planning.json of the newest summary: a person approves both at once."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):
@@ -330,6 +333,8 @@ class ApprovalPending(CamelDocument, frozen=True, tag="approval", tag_field="kin
     summary: str
     rejects_left: int
     """How many rejections are left; the last one cancels the session."""
+    run_plan: RunPlan | UnsetType = UNSET
+    """How it would be carried out."""
 
 
 class WorkPending(CamelDocument, frozen=True, tag="work", tag_field="kind"):

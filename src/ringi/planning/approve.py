@@ -11,10 +11,12 @@ from ringi.domain import subject as subjects
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase, run_id
+from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import HANDED_ON, PlanningSession, short
 from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
 from ringi.planning.operations import ENDED, state_of
+from ringi.planning.run_plan import run_of
 from ringi.planning.save import kept, settled
 from ringi.planning.services import SessionServices
 from ringi.ports import NewEvent, SessionTransaction, StoredSession
@@ -46,19 +48,20 @@ def _within(words: str) -> str:
     return "\n  ".join(words.splitlines())
 
 
-def subject_of(services: SessionServices, session: PlanningSession) -> bytes:
+def subject_of(services: SessionServices, stored: StoredSession) -> bytes:
     """The bytes that the person approves."""
-    instruction = enhanced_instruction(session)
-    return codec.canonical(of_session(session, services.store.workspace_id(), instruction))
+    session, workspace = stored.session, services.store.workspace_id()
+    subject = of_session(session, workspace, enhanced_instruction(session), stored.facts.run_plan)
+    return codec.canonical(subject)
 
 
-def request(services: SessionServices, session: PlanningSession) -> ApprovalRequest:
+def request(services: SessionServices, stored: StoredSession) -> ApprovalRequest:
     """A session in review is its own request: this one is not stored."""
-    now = services.clock.now()
+    session, now = stored.session, services.clock.now()
     return request_of(
         subjects.session(session.session_id),
         session.reject_count,
-        subject_of(services, session),
+        subject_of(services, stored),
         ids=services.ids,
         # It may be in the future if the clock was set back or a file said so: then it is no limit.
         requested_at=session.updated_at if session.updated_at <= now else "",
@@ -70,11 +73,12 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     session = stored.session
     command = f"ringi plan --resume {short(session.session_id)}"
     require_answer(services, proof, command, f"{command} --approve --sign KEY")
-    asked, data = request(services, session), subject_of(services, session)
+    asked, data = request(services, stored), subject_of(services, stored)
     made_at = session.created_at
     record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
-    run = _run(services, session, now)
+    plan = stored.facts.run_plan
+    run = _run(services, session, plan, now)
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
@@ -84,7 +88,7 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
         made = transaction.save_session(stored, state.session, state.facts, event, entries)
         transaction.add_approval(approval)
         transaction.spend(approval.id, run.run_id)
-        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id))
+        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
         return made
 
     return kept(services, saving)
@@ -101,13 +105,17 @@ def covering(services: SessionServices, session: PlanningSession) -> Approval | 
     )
     if not history.approvals:
         return None
-    instruction = services.store.run(session.planner_session_id or "").instruction
-    data = codec.canonical(of_session(session, services.store.workspace_id(), instruction))
+    run = services.store.run(session.planner_session_id or "")
+    plan = services.store.run_plan(run.run_id)
+    data = codec.canonical(of_session(session, services.store.workspace_id(), run.instruction, plan))
     return covering_approval(services, history, lambda _: data)
 
 
-def _run(services: SessionServices, session: PlanningSession, now: str) -> Run:
-    """The run waits in phase planning until its steps are planned."""
+def _run(services: SessionServices, session: PlanningSession, plan: RunPlan | None, now: str) -> Run:
+    """It waits in phase planning until somebody starts it."""
+    if plan is not None:
+        return run_of(plan, session.session_id, enhanced_instruction(session), now)
+    # Sessions that came to their review before there were plans.
     return Run(
         run_id=run_id(now, services.ids()),
         planning_session_id=session.session_id,

@@ -130,7 +130,7 @@ def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunW
         limits=RunLimits(
             max_diff_lines=wishes.max_diff_lines,
             max_files_changed=wishes.max_files_changed,
-            timeout_sec=wishes.timeout_sec,
+            timeout_sec=float(wishes.timeout_sec),
             max_steps_per_run=min(wishes.max_steps or len(steps), len(steps)),
             max_autofix_cycles=wishes.max_autofix_cycles,
         ),

@@ -86,7 +86,8 @@ def pending(state: State) -> Pending:
         case SessionStatus.REVIEW:
             if not session.design_summary:
                 return WorkPending(Purpose.REVIEW)
-            return ApprovalPending(session.design_summary, max(0, MOST_REJECTS - session.reject_count))
+            left = max(0, MOST_REJECTS - session.reject_count)
+            return ApprovalPending(session.design_summary, left, state.facts.run_plan or UNSET)
         case SessionStatus.FAILED:
             return FailedPending(session.error_message or "")
         case SessionStatus.APPROVED:
@@ -351,8 +352,8 @@ def _in_words(decision: DecisionPoint) -> str:
 
 
 def _without_summary(state: State) -> State:
-    """Also without one that waits to be corrected."""
-    return state.with_(design_summary=None).knowing(draft="", wrong=(), design=None)
+    """Also without one that waits to be corrected, and without its planning.json."""
+    return state.with_(design_summary=None).knowing(draft="", wrong=(), design=None, run_plan=None)
 
 
 def _decision(id_: str, new: NewDecision) -> DecisionPoint:

@@ -17,6 +17,7 @@ from ringi.domain.session import (
 )
 from ringi.errors import Busy, SessionRace, StorageFailed
 from ringi.planning.operations import State
+from ringi.planning.run_plan import planner
 from ringi.planning.services import SessionServices
 from ringi.ports import NewEvent, SessionTransaction, StoredSession
 
@@ -178,14 +179,11 @@ def save(
     logs: Sequence[LogEntry] = (),
 ) -> StoredSession:
     state, entries = settled(services, state, logs)
-    return kept(
-        services,
-        lambda transaction: transaction.save_session(stored, state.session, state.facts, event, entries),
-    )
+    planned = planner(services, state)
+    return kept(services, lambda transaction: transaction.save_session(stored, *planned(), event, entries))
 
 
 def add(services: SessionServices, state: State, event: NewEvent) -> StoredSession:
     state, entries = settled(services, state, ())
-    return kept(
-        services, lambda transaction: transaction.add_session(state.session, state.facts, event, entries)
-    )
+    planned = planner(services, state)
+    return kept(services, lambda transaction: transaction.add_session(*planned(), event, entries))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # only names of types
@@ -31,3 +31,7 @@ class SessionServices(NamedTuple):
     working_on: Callable[[str], AbstractContextManager[None]]
     """Held while a model works for this session, so that nobody pays for it twice. Raises Busy."""
     sleep: Callable[[float], None]
+    base_branch: Callable[[], str]
+    """What a run would begin from."""
+    requests: Callable[[], Iterable[str]]
+    """The ids of the files in `requests/`."""

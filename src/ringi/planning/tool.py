@@ -187,7 +187,7 @@ class PlanningTool(_Sessions):
 
     def request(self, session_id: str) -> ApprovalRequest:
         """What a person is asked to approve now: the instruction for the run."""
-        return approve.request(self._services, self._in_review(session_id).session)
+        return approve.request(self._services, self._in_review(session_id))
 
     def statement(self, session_id: str, approver: str) -> str:
         """The bytes that a key signs to approve the session."""

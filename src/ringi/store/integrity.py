@@ -97,8 +97,8 @@ class SessionChain:
         """The session that each event is about."""
         self._made: dict[str, str] = {}
         """The session of each run, according to the log."""
-        self._approved: dict[str, tuple[str, str]] = {}
-        """The session of each run, and the approved instruction."""
+        self._approved: dict[str, tuple[str, str, str]] = {}
+        """The session of each run, the approved instruction, and the hash of the approved planning.json."""
 
     def note(self, event: Event) -> None:
         kind, name = event.subject
@@ -116,7 +116,7 @@ class SessionChain:
         run_id, session_id = str(spent_by), approval.subject_id
         if subject is None or subject.session_id != session_id or approval.spent_by not in {None, spent_by}:
             return False
-        self._approved[run_id] = (session_id, subject.instruction)
+        self._approved[run_id] = (session_id, *subject.given)
         return self._subjects.get(seq) == session_id and self._made.get(run_id) == session_id
 
     def breaks(self) -> Iterator[Text]:
@@ -171,8 +171,8 @@ def _session_breaks(listed: list[object], document: bytes, facts: bytes, saves: 
         )
 
 
-def _given_to(run: Run) -> tuple[str, str]:
-    return run.planning_session_id, run.instruction
+def _given_to(run: Run) -> tuple[str, str, str]:
+    return run.planning_session_id, run.instruction, run.plan_sha256
 
 
 def approval_break(session_id: object) -> Text:

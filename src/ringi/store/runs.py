@@ -22,6 +22,10 @@ _ADD_RUN: Final = (
 )
 _SAVE_RUN: Final = "UPDATE runs SET revision = revision + 1, document = ?, last_event = ? WHERE id = ?"
 _AS_READ: Final = _SAVE_RUN + " AND revision = ?"
+_REQUEST_IDS: Final = (
+    "SELECT json_extract(facts, '$.runPlan.request_id') FROM sessions WHERE instr(facts, ?1)"
+    " UNION SELECT json_extract(document, '$.request_id') FROM runs WHERE instr(document, ?1)"
+)
 _RUN_IDS: Final = "SELECT id FROM runs ORDER BY at"
 _RUNS_FROM: Final = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
 
@@ -56,6 +60,10 @@ class Runs(Reader):
             why = Text("it is not the one that run {run} was approved with", run=run_id)
             raise BadDocument(what="planning.json", why=why)
         return codec.trusted(data, RunPlan, "planning.json")
+
+    def request_ids(self, day: str) -> set[str]:
+        """Of runs, and of sessions that have a plan for one."""
+        return {str(row[0]) for row in self._select(_REQUEST_IDS, f"RQ-{day}-")}
 
     def run_ids(self) -> list[str]:
         """In the order they were made."""

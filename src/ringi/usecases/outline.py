@@ -7,7 +7,7 @@ from ringi.domain.context import ProjectFacts
 from ringi.domain.planning import Outline, OutlineOutcome
 from ringi.domain.prompt import OnProgress
 from ringi.domain.run import run_id
-from ringi.domain.run_plan import RunPlan
+from ringi.domain.run_plan import MAIN_BRANCH, RunPlan
 from ringi.errors import BadInstruction
 from ringi.planning import run_parts
 from ringi.planning.compile import RunNames, compile_run_plan
@@ -26,8 +26,6 @@ from ringi.ports import Gathered
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy_layout import branch_of
-
-_MAIN: Final = "main"
 
 _NAMES: Final[dict[type, OutlineOutcome]] = {
     Planned: OutlineOutcome.PLANNED,
@@ -86,7 +84,7 @@ def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None,
         project=gathered.project if gathered else ProjectFacts(),
         language=language_of(request),
     )
-    names = RunNames(f"RQ-{run[:8]}-000", run, now, branch_of(workspace.places.root) or _MAIN)
+    names = RunNames(f"RQ-{run[:8]}-000", run, now, branch_of(workspace.places.root) or MAIN_BRANCH)
     return compile_run_plan(found, names)
 
 

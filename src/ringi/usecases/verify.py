@@ -178,7 +178,8 @@ class Examination:
                 problems += doubts(facts, approval)
                 given, run_id = _given(approval), approval.spent_by or ""
                 said = as_written(approval.subject, SessionSubject)
-                if said is None or planning.run(run_id).instruction != said.instruction:
+                run = planning.run(run_id)
+                if said is None or said.given != (run.instruction, run.plan_sha256):
                     problems.append(Text("run {run} got something else than what was approved", run=run_id))
         except NotFound:
             problems.append(Text("run {run} is not in the ledger", run=run_id))

@@ -19,6 +19,7 @@ from ringi.domain.planning import (
 from ringi.domain.run_plan import RunPlan
 from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose, step
+from ringi.views.run_plan import step_lines
 
 _FINDINGS: Final = {
     FindingKind.ENDLESS_LOOP: Text("it may never end"),
@@ -121,12 +122,7 @@ def _action(action: PlannedAction, task: Subtask) -> Iterator[Line]:
 
 def _run_plan(plan: RunPlan) -> Iterator[Line]:
     yield from _heading(Text("planning.json"))
-    for one in plan.steps:
-        yield prose(one.title, indent=2, mark=f"{one.step_id} ")
-        if one.scope.target_paths:
-            yield prose(", ".join(one.scope.target_paths), Style.PLACE, indent=6)
-    for command in dict.fromkeys(command for one in plan.steps for command in one.commands.unit or ()):
-        yield line(Text("tested with: {command}", command=command), Style.FAINT, indent=2)
+    yield from step_lines(plan)
     yield prose(Text("The whole document: ringi --json outline"), Style.FAINT, indent=2)
     yield EMPTY
 

@@ -29,6 +29,7 @@ from ringi.text import Text
 from ringi.views.approval import approved, proof
 from ringi.views.lines import EMPTY, Line, Span, Style, line, prose
 from ringi.views.markdown import markdown
+from ringi.views.run_plan import plan_lines
 from ringi.views.status import SESSION_PHASE
 
 if TYPE_CHECKING:
@@ -80,11 +81,17 @@ def brief_lines(view: SessionView) -> Iterator[Line]:
             yield from question_lines(view.pending, brief=True)
         case DecisionPending():
             yield from decision_lines(view.pending, brief=True)
-        case ApprovalPending(summary=summary):
-            yield line(Text("What would be done"), Style.STRONG)
-            yield from markdown(summary)
+        case ApprovalPending():
+            yield from _asked_lines(view.pending)
         case _:
             yield from _position_lines(view.pending)
+
+
+def _asked_lines(asked: ApprovalPending) -> Iterator[Line]:
+    yield line(Text("What would be done"), Style.STRONG)
+    yield from markdown(asked.summary)
+    if asked.run_plan:
+        yield from plan_lines(asked.run_plan, told=asked.summary)
 
 
 def _position_lines(pending: Pending) -> Iterator[Line]:
@@ -159,8 +166,7 @@ def review_lines(stored: "StoredSession", asked: ApprovalPending) -> Iterator[Li
     """Everything the run gets: if an agent ran the session, the person sees it here for the first time."""
     session = stored.session
     yield EMPTY
-    yield line(Text("What would be done"), Style.STRONG)
-    yield from markdown(asked.summary)
+    yield from _asked_lines(asked)
     yield EMPTY
     yield line(Text("What it is based on"), Style.STRONG)
     yield prose(session.instruction, indent=2)

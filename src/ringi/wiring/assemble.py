@@ -177,9 +177,12 @@ def session_services(
 ) -> "SessionServices":
     import shutil
 
+    from ringi.domain.run_plan import MAIN_BRANCH
     from ringi.planning.services import SessionServices
     from ringi.store.lock import PassingLock
+    from ringi.usecases.requests import request_files
     from ringi.wiring.models import mask_of
+    from ringi.workspace.copy_layout import branch_of
 
     config = loaded.config
 
@@ -200,6 +203,8 @@ def session_services(
         detailed=config.logs.detail == "on",
         working_on=working_on,
         sleep=time.sleep,
+        base_branch=lambda: branch_of(places.root) or MAIN_BRANCH,
+        requests=lambda: request_files(places.root),
     )
 
 

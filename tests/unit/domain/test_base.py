@@ -79,6 +79,7 @@ RUN_ALLOWED = {
         for stop in ("needs_input", "cancelled", "failed")
     ),
     *(("needs_input", phase) for phase in ("planning", "executing", "integrating", "cancelled", "failed")),
+    *(("failed", phase) for phase in ("planning", "executing", "integrating", "cancelled")),
 }
 
 

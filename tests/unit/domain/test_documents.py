@@ -36,6 +36,12 @@ from ringi.domain import (
 from ringi.domain.base import EXTRA, CamelDocument, Document, OpenDocument, Versioned
 from ringi.domain.schemas import SCHEMAS, json_schema
 from ringi.errors import BadDocument, NewerVersion
+from ringi.planning.compile import RunNames, compile_run_plan
+from ringi.planning.run_parts import Planned
+
+RUN_PLAN = compile_run_plan(
+    Planned("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
+)
 
 # The names of the specification, written down once more; a renamed field breaks files that people have.
 FIELDS: dict[type[Document], str] = {
@@ -58,7 +64,7 @@ FIELDS: dict[type[Document], str] = {
     plan.CheckResult: "command exit_code duration_sec tree output phase timeout_sec doubt",
     feedback.Feedback: "timestamp text kind amended",
     plan.ExecutionLink: "id kind finished_at overall_success",
-    plan.PlanDocument: "schema_version plan state approval result specs_sha256 change",
+    plan.PlanDocument: "schema_version plan state approval result specs_sha256 change step",
     plan.PlanRef: "id number title status version proposer created_at updated_at files"
     " added removed risk undone superseded",
     plan.PlanIndex: "schema_version recent count page_size pages",
@@ -170,22 +176,32 @@ FIELDS: dict[type[Document], str] = {
     session.TargetPath: "path new",
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints",
     session.SessionFacts: "language model usage failedIn designed feedback project context snapshot design"
-    " files missing code readIn rejected draft wrong",
+    " files missing code readIn rejected draft wrong runPlan",
     session.Brief: "instruction language project questions decisions feedback",
     session.SessionRef: "sessionId title status questionsDone questions decisionsDone decisions"
     " createdAt updatedAt errorMessage",
     session.LogEntry: "phase text",
     session.QuestionPending: "question number of",
     session.DecisionPending: "decision number of",
-    session.ApprovalPending: "summary rejectsLeft",
+    session.ApprovalPending: "summary rejectsLeft runPlan",
     session.WorkPending: "purpose",
     session.FailedPending: "error",
     session.ApprovedSession: "runId",
     session.CancelledSession: "",
     session.SessionView: "sessionId instruction status pending usage model",
-    run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at",
+    run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at request_id"
+    " plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place most_steps"
+    " copy_id stop stopped_in replaces replaced_by",
+    run.Stop: "reason_code message next_action step_id detail",
+    run.Spent: "input_tokens output_tokens dollars seconds",
+    run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent",
+    run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
+    run.Finding: "role severity message path line criterion",
+    run.StepState: "step_id status cycle attempts base_tree tree lines files evidence findings feedback"
+    " plan_id plan_version commit started_at ended_at",
     problems.ProblemRow: "code level path message",
-    approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction",
+    approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction"
+    " planning_json",
     approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
     " proof after_event",
     planning.GoalUnderstanding: "main_objective success_criteria constraints context goals reasoning",
@@ -239,7 +255,8 @@ VALUES = {
     " forked reverted amended granted grant_revoked session_started"
     " session_prepared session_answered session_decided session_approved"
     " session_rejected session_cancelled session_failed session_resumed"
-    " session_taken_in run_created run_cancelled checkout_changed signers_set",
+    " session_taken_in run_created run_cancelled run_approved run_advanced run_stopped"
+    " run_resumed run_completed run_undone checkout_changed signers_set",
     approval.SignedAct: "approve undo grant signers",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
@@ -345,7 +362,7 @@ def built(kind: type[Document]) -> st.SearchStrategy[Any]:
 def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
     match info:
         case inspect.StructType(cls=run_plan.RunPlan):
-            return st.none()  # bounded in every field; its own tests make some
+            return st.just(RUN_PLAN)  # bounded in every field; its own tests make others
         case inspect.StructType():
             fields = {field.name: _of(field.type) for field in info.fields}
             if "schema_version" in fields:

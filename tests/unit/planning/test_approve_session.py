@@ -65,10 +65,9 @@ def test_a_signature_counts_once_for_these_words_only(desk: Desk):
 def test_a_signature_of_before_the_last_change_counts_for_nothing(desk: Desk):
     session_id = desk.at_review()
     early, digest = signed(desk, session_id), desk.tool.request(session_id).digest
-    desk.tool.back(session_id)
-    desk.tool.decide(session_id, "opt-a", "the simplest")
-    desk.tool.go_on(session_id)
-    assert desk.tool.request(session_id).digest == digest, "the same words"
+    desk.tool.fail(session_id, "it rained")
+    desk.tool.resume(session_id)
+    assert desk.tool.request(session_id).digest == digest, "the same words and the same plan"
     with pytest.raises(WrongAnswer, match="when nobody was asked"):
         desk.tool.approve(session_id, "hanako", early)
 

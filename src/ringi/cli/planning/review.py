@@ -6,6 +6,7 @@ from typing import Final
 from ringi.cli.planning.driver import Driver
 from ringi.cli.planning.typed import PROMPT, TypedLines, plain, slip
 from ringi.cli.ui import help_lines, shown_lines
+from ringi.domain import codec
 from ringi.errors import RingiError
 from ringi.planning.approve import enhanced_instruction
 from ringi.text import Text
@@ -91,5 +92,7 @@ class SessionPrompter:
 
     def show_info(self) -> None:
         """Word for word what the run gets."""
-        for line in shown_lines(enhanced_instruction(self._session.stored.session)):
+        session, plan = self._session.stored.session, self._session.pending.run_plan
+        text = enhanced_instruction(session) + (f"\n\n{codec.pretty(plan).decode()}" if plan else "")
+        for line in shown_lines(text):
             self._ui.line(line, indent=2 if line else 0)

@@ -1,0 +1,90 @@
+"""planning.json of a session in review (RN-3): compiled before the person reads the summary."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from ringi.domain import codec
+from ringi.domain.plan import title_of
+from ringi.domain.planning import GoalUnderstanding
+from ringi.domain.problems import Level
+from ringi.domain.request import next_request_id
+from ringi.domain.run import Run, RunPhase, StepState, run_id
+from ringi.domain.run_plan import RunPlan
+from ringi.domain.run_plan_rules import run_plan_problems
+from ringi.domain.session import PlanningSession, QuestionType, SessionStatus
+from ringi.planning import operations
+from ringi.planning.compile import RunNames, compile_run_plan
+from ringi.planning.operations import State
+from ringi.planning.run_parts import Planned
+from ringi.planning.services import SessionServices
+
+_SHOWN: Final = 5
+
+
+def planner(services: SessionServices, state: State) -> Callable[[], State]:
+    """Gives the state its planning.json if a person is to approve it, else leaves it as it is.
+
+    To be called inside the transaction that saves it: no two sessions get the same request id.
+    """
+    session = state.session
+    due = session.status is SessionStatus.REVIEW and session.design_summary and not state.facts.run_plan
+    if not due:
+        return lambda: state
+    branch = services.base_branch()
+    return lambda: _planned(services, state, branch)
+
+
+def _planned(services: SessionServices, state: State, branch: str) -> State:
+    plan = compile_run_plan(_found(state), _names(services, branch))
+    raw = msgspec.json.decode(codec.canonical(plan))
+    faults = [one for one in run_plan_problems(raw) if one.level is Level.FAIL]
+    if not faults:
+        return state.knowing(run_plan=plan)
+    words = "; ".join(f"{one.path}: {one.message}" for one in faults[:_SHOWN])
+    return operations.failed(state, f"planning.json: {words}")
+
+
+def _names(services: SessionServices, branch: str) -> RunNames:
+    now = services.clock.now()
+    run = run_id(now, services.ids())
+    day = run[:8]
+    taken = {*services.requests(), *services.store.request_ids(day)}
+    return RunNames(next_request_id(day, taken), run, now, branch)
+
+
+def _found(state: State) -> Planned:
+    session, facts = state
+    return Planned(
+        session.instruction,
+        goal=GoalUnderstanding(
+            main_objective=title_of(session.instruction), constraints=tuple(_constraints(session))
+        ),
+        design=facts.design,
+        project=facts.project,
+        language=facts.language,
+    )
+
+
+def _constraints(session: PlanningSession) -> Iterator[str]:
+    for question in session.questions:
+        if question.type is QuestionType.CONSTRAINT and question.answer is not None:
+            yield f"{question.question} → {question.answer}"
+
+
+def run_of(plan: RunPlan, session_id: str, instruction: str, now: str) -> Run:
+    """It waits in phase planning until somebody starts it."""
+    return Run(
+        run_id=plan.run_id,
+        planning_session_id=session_id,
+        phase=RunPhase.PLANNING,
+        instruction=instruction,
+        created_at=now,
+        updated_at=now,
+        request_id=plan.request_id,
+        plan_sha256=codec.digest(codec.canonical(plan)),
+        work_branch=plan.work_branch,
+        base_branch=plan.base_branch,
+        steps=tuple(StepState(step_id=step.step_id) for step in plan.steps),
+    )
