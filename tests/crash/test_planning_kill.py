@@ -5,17 +5,21 @@ import os
 import random
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
+from ringi.api import open_workspace
 from ringi.api.doctor import doctor_of
 from ringi.domain import codec
 from ringi.domain.run import RunPhase
-from ringi.domain.session import PlanningSession, SessionStatus
+from ringi.domain.session import PlanningSession, SessionStatus, TokenUsage
 from ringi.errors import NotFound
 from ringi.planning.operations import consistent
-from tests.helpers import environment_of, ledger_of, open_scratch, python
+from tests.fakes.model_server import ModelServer, Request
+from tests.helpers import environment_of, ledger_of, make_files, open_scratch, python
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
 KILLS = 600 if FULL else 60
@@ -145,6 +149,176 @@ def test_killed_anywhere(tmp_path: Path):
 
 def _no_copy(*_: object) -> None:
     raise NotFound(what="copy", name="")
+
+
+# As above, killed at one of the moments that a session with a model consists of; `at` 0 lives.
+STEPS_DRIVER = """
+import json, os, signal, sys
+import openai, pydantic_ai.models.openai, pydantic_ai.providers.openai
+import ringi.cli.planning.entry, ringi.llm.client, ringi.llm.http_backend, ringi.llm.providers
+from ringi.api import open_workspace
+from ringi.domain.approval import TypedAnswer
+from tests.fakes.people import SeatedPerson
+
+MOMENTS = {
+    "SnapshotContext.gather", "SnapshotContext.read", "ModelClient.ask", "_Question._send", "_Turn._keep",
+    "OpenCalls.__setitem__", "OpenCalls.__delitem__", "save", "add", "kept", "PlanningTool.start",
+    "PlanningTool.answer", "PlanningTool.decide", "PlanningTool.reject", "PlanningTool.approve",
+}
+
+def lead(planning):
+    if any(ref.status == "approved" for ref in planning.list()):
+        return
+    refs = planning.list(open_only=True)
+    session_id = refs[0].session_id if refs else planning.start("Make it faster").session_id
+    while True:
+        pending = planning.go_on(session_id).pending
+        match pending.__struct_config__.tag:
+            case "question":
+                planning.answer(session_id, "because of " + pending.question.id)
+            case "decision":
+                planning.decide(session_id, "opt-b", "for " + pending.decision.id)
+            case "approval" if not planning.get(session_id).session.reject_count:
+                planning.reject(session_id, "smaller: only work_3")
+            case "approval":
+                answer = TypedAnswer(planning.request(session_id).digest, "y")
+                planning.approve(session_id, "person", answer)
+                return
+
+def child(told, root, environment, at):
+    seen = []
+    def hook(frame, event, _):
+        code = frame.f_code
+        if event in {"call", "return"} and code.co_qualname in MOMENTS and "ringi" in code.co_filename:
+            seen.append(code.co_qualname + " " + event)
+            if len(seen) == at:
+                os.write(told, seen[-1].encode())
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(hook)
+    with open_workspace(root, environment=environment, person=SeatedPerson(), at_once=True) as workspace:
+        lead(workspace.planning)
+    os.write(told, str(len(seen)).encode())
+
+for line in sys.stdin:
+    heard, told = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child(told, *json.loads(line))
+        finally:
+            sys.excepthook(*sys.exc_info()) if sys.exc_info()[0] else None
+            os._exit(1)
+    os.close(told)
+    print(os.read(heard, 100).decode(), flush=True)
+    os.waitpid(pid, 0)
+    os.close(heard)
+"""
+SUMMARY = {"summary": "Do it.", "target_paths": [{"path": "src/nowhere.py"}], "test_commands": []}
+
+
+def said(request: Request) -> Any:
+    """The same to the same prompt: every kind of step that a session has."""
+    assert request.schema
+    answered = "→ because of q-1" in request.text
+    decision = {"topic": "Where", "options": [option("here"), option("there")]}
+    match next(iter(request.schema["properties"])):
+        case "paths":
+            return {"paths": ["src/part1.py", "src/gone.py"]}
+        case "questions":
+            return {
+                "questions": [{"type": "scope", "question": "What is slow?", "context": "", "options": []}]
+            }
+        case "decisions" if answered and "→ because of q-2" not in request.text:
+            further = {"type": "scope", "question": "Since when?", "context": "", "options": []}
+            return {"decisions": [], "further_questions": [further]}
+        case "decisions":
+            return {"decisions": [decision, {**decision, "topic": "When"}], "further_questions": []}
+        case "changed":
+            return {"changed": [{**decision, "id": "d-2", "topic": "When then"}], "added": [], "dropped": []}
+        case "summary":
+            return {
+                **SUMMARY,
+                "acceptance_criteria": [],
+                "assumptions": [],
+                "out_of_scope": [],
+                "open_points": [],
+            }
+    return {"target_paths": [{"path": "src/part2.py", "new": False}], "test_commands": []}
+
+
+def option(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": name,
+        "pros": ["short"],
+        "cons": ["new"],
+        "recommendation": name == "here",
+    }
+
+
+class Ended(NamedTuple):
+    """What came of a session, without its ids and times."""
+
+    told: tuple[object, ...]
+    usage: TokenUsage
+
+
+def ended(root: Path, environment: Mapping[str, str]) -> Ended:
+    with open_workspace(root, environment=environment) as workspace:
+        assert workspace.verify_log() == []
+        [ref] = workspace.planning.list()
+        session, facts, _ = workspace.planning.get(ref.session_id)
+        told = (
+            session.status,
+            [(one.id, one.question, one.answer) for one in session.questions],
+            [(one.id, one.topic, one.selected_option_id, one.rationale) for one in session.decisions],
+            session.design_summary,
+            [(one.role, one.content) for one in session.conversation_history],
+            (facts.feedback, facts.files, facts.missing, facts.read_in, facts.design, facts.project),
+            len(ledger_of(workspace).runs()),
+        )
+        assert not list(workspace.places.state.glob("*.call")), "nothing is left of it"
+    return Ended(told, facts.usage)
+
+
+@pytest.mark.req("IP-14")
+def test_killed_at_the_steps_of_a_session_with_a_model(tmp_path: Path):
+    files = {f"src/part{n}.py": f"def work_{n}(value):\n    return {n}\n" for n in range(40)}
+    with ModelServer(said) as server, python(STEPS_DRIVER, stdin=subprocess.PIPE) as child:
+        assert child.stdin
+        assert child.stdout
+
+        def led(number: int, at: int) -> str:
+            folder = tmp_path / str(number)
+            if not folder.exists():
+                (folder / "ws" / ".agent").mkdir(parents=True)
+                make_files(folder / "ws", files)
+            environment = environment_of(folder, **server.environment(), RINGI_MODEL="openai:m")
+            child.stdin.write(json.dumps([str(folder / "ws"), environment, at]) + "\n")
+            child.stdin.flush()
+            return child.stdout.readline().strip()
+
+        def result(number: int) -> Ended:
+            return ended(tmp_path / str(number) / "ws", environment_of(tmp_path / str(number)))
+
+        led(0, 0)
+        calls, whole = len(server.requests), result(0)
+        assert whole.usage.requests == calls == 10
+        chance = random.Random(2026)  # the same places every time
+        places: set[str] = set()
+        for number in range(1, 25 if FULL else 2):
+            before, kills = len(server.requests), 0
+            while not (place := led(number, chance.randrange(6, 32))).isdigit():
+                places.add(place)
+                kills += 1
+            answered, again = len(server.requests) - before, result(number)
+            assert again.told == whole.told
+            assert answered <= calls + kills
+            # Every call that was answered is counted; so is one that was about to be sent.
+            assert 0 <= again.usage.requests - answered <= kills
+            assert again.usage.input_tokens >= whole.usage.input_tokens
+        child.stdin.close()
+    assert len(places) > (20 if FULL else 4), places
 
 
 FULL_DISK = """

@@ -132,6 +132,7 @@ class Desk:
             "mask": lambda text: text.replace("hunter2hunter2", "[masked]"),
             "detailed": True,
             "working_on": _nobody_else,
+            "open_calls": {},
             "sleep": self.pauses.append,
             "base_branch": lambda: "main",
             "requests": tuple,

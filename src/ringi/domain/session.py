@@ -314,6 +314,17 @@ class Purpose(StrEnum):
     EXPLANATION = "explanation"
 
 
+class OpenCall(CamelDocument, frozen=True, kw_only=True):
+    """A call of a model whose answer is not saved yet."""
+
+    purpose: Purpose
+    model: str
+    counted: int
+    """The requests of the session before it."""
+    usage: TokenUsage
+    """So far."""
+
+
 class QuestionPending(CamelDocument, frozen=True, tag="question", tag_field="kind"):
     question: Question
     number: int

@@ -76,7 +76,6 @@ class ModelClient:
         progress = _Progress(on_progress, self._clock)
         progress.note = note or ""
         question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
-        progress.tell()
         try:
             value = question.answer(first, schema_in_text=self._schema_in_text)
         except ModelFailed as error:
@@ -231,12 +230,15 @@ class _Question(Generic[T]):
             self._progress.heard(read.plus(TokenUsage(output_tokens=tokens)) if tokens else asked)
 
         self._progress.begun = asked
+        # Told before and after: whoever listens knows what it took, even if this process ends in between.
+        self._progress.tell()
         try:
             reply = self._backend.send(Call(now, self._schema, left, self._room, count, self._pieces.append))
         except (RetryLater, ConnectionCut, ModelFailed):
             self._progress.ended(self._progress.begun)
             raise
         self._progress.ended(asked.plus(_taken(reply)))
+        self._progress.tell()
         return reply._replace(text=self._scrub(reply.text))
 
     def _wait(self, error: RetryLater) -> None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 from ringi.context.outline import mentioned, pages_of
+from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import (
     MOST_FILES,
@@ -19,8 +20,8 @@ from ringi.domain.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.domain.session import Design, Purpose, SessionStatus, TokenUsage, WorkPending, short
-from ringi.errors import Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
+from ringi.domain.session import Design, OpenCall, Purpose, SessionStatus, TokenUsage, WorkPending, short
+from ringi.errors import BadDocument, Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.planning import operations
 from ringi.planning.design import Checked, Project, checked, corrected, marked, rendered, without_lines
 from ringi.planning.operations import State, pending, put_right, state_of, writable
@@ -35,13 +36,17 @@ _SAID_LENGTH: Final = 200
 
 def work(services: SessionServices, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
     """Works until it is a person's turn; saves each result at once."""
+    session_id = stored.session.session_id
     stored = _righted(services, stored)
+    if session_id in services.open_calls:
+        with services.working_on(session_id):
+            stored = _counted(services, services.store.session(session_id))
     while isinstance(pending(state_of(stored)), WorkPending):
         # First, so that without a model the session stays as it is.
         model = services.model()
-        with services.working_on(stored.session.session_id):
-            # Another process may have done the work while this one waited.
-            stored = _righted(services, services.store.session(stored.session.session_id))
+        with services.working_on(session_id):
+            # Another process may have done the work while this one waited, or died over it.
+            stored = _righted(services, _counted(services, services.store.session(session_id)))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
                 stored = _Turn(services, stored, model, on_progress).take(due.purpose)
@@ -55,6 +60,25 @@ def resume(services: SessionServices, stored: StoredSession) -> StoredSession:
 
 def _righted(services: SessionServices, stored: StoredSession) -> StoredSession:
     return _saved(services, stored, put_right(state_of(stored)))
+
+
+def _counted(services: SessionServices, stored: StoredSession) -> StoredSession:
+    """With a call whose process ended before its answer was saved."""
+    session_id = stored.session.session_id
+    data = services.open_calls.get(session_id)
+    if data is None:
+        return stored
+    with suppress(BadDocument):
+        open_ = codec.foreign(data, OpenCall, session_id)
+        if open_.counted == stored.facts.usage.requests:
+            phase = log_phase(open_.purpose, stored.session.status)
+            call = Call(open_.purpose, phase, open_.model, open_.usage, end="interrupted")
+            state = state_of(stored)
+            state = state.knowing(usage=state.facts.usage.plus(open_.usage))
+            event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
+            stored = save(services, stored, state, event, [call_entry(services, call)])
+    services.open_calls.pop(session_id, None)
+    return stored
 
 
 def _saved(services: SessionServices, stored: StoredSession, state: State) -> StoredSession:
@@ -142,7 +166,6 @@ class _Turn:
         self._stored = stored
         self._model = model
         self._on_progress = on_progress
-        self._last = ModelProgress(0.0, 0)
 
     def take(self, purpose: Purpose) -> StoredSession:
         state = state_of(self._stored)
@@ -154,15 +177,29 @@ class _Turn:
             answer = self._model.ask(
                 prompt_for(state, purpose), KINDS[purpose], self._services.budget, self._report(purpose)
             )
-        return self._keep(state, purpose, answer)
+            return self._keep(state, purpose, answer)
 
     def _report(self, purpose: Purpose) -> OnProgress:
         def report(reported: ModelProgress) -> None:
-            self._last = reported._replace(purpose=purpose, model=self._model.name)
-            self._on_progress(self._last)
+            known = reported._replace(purpose=purpose, model=self._model.name)
+            self._note(known)
+            self._on_progress(known)
 
         report(ModelProgress(0.0, 0))
         return report
+
+    def _note(self, reported: ModelProgress) -> None:
+        """What it took so far, for whoever goes on if this process is killed."""
+        if reported.purpose is None or not reported.spent.requests:
+            return
+        session, facts, _ = self._stored
+        call = OpenCall(
+            purpose=reported.purpose,
+            model=reported.model,
+            counted=facts.usage.requests,
+            usage=reported.spent,
+        )
+        self._services.open_calls[session.session_id] = codec.canonical(call)
 
     def _keep(self, state: State, purpose: Purpose, answer: ModelAnswer[Any]) -> StoredSession:
         services, before = self._services, state.facts.model
@@ -171,7 +208,9 @@ class _Turn:
         phase = log_phase(purpose, self._stored.session.status)
         call = Call(purpose, phase, answer.model, answer.usage, answer.exchanges, before)
         event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
-        return save(services, self._stored, state, event, [call_entry(services, call)])
+        stored = save(services, self._stored, state, event, [call_entry(services, call)])
+        services.open_calls.pop(stored.session.session_id, None)
+        return stored
 
     def _taken(self, state: State, value: Any) -> State:
         now = self._services.clock.now()
@@ -211,17 +250,14 @@ class _Turn:
 
     @contextmanager
     def _stopped(self, purpose: Purpose) -> Iterator[None]:
-        """Keeps what a call cost that gave no answer."""
-        interrupted = True
+        """Keeps what a call cost that gave no answer, or one that could not be saved."""
         try:
             yield
-            interrupted = False
         except ModelFailed as error:
-            interrupted = False
             self._fail(purpose, error)
         finally:
-            if interrupted:
-                self._interrupted(purpose)
+            with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
+                _counted(self._services, self._stored)
 
     def _fail(self, purpose: Purpose, error: ModelFailed) -> None:
         services, state, name = self._services, state_of(self._stored), self._model.name
@@ -234,19 +270,9 @@ class _Turn:
         session_id = save(
             services, self._stored, state, event, [call_entry(services, call)]
         ).session.session_id
+        services.open_calls.pop(session_id, None)
         log = f".agent/{log_path(session_id, phase)}"
         raise SessionFailed(session=short(session_id), why=why, log=log) from error
-
-    def _interrupted(self, purpose: Purpose) -> None:
-        services, state, usage = self._services, state_of(self._stored), self._last.spent
-        if not usage.requests:
-            return
-        phase = log_phase(purpose, state.session.status)
-        call = Call(purpose, phase, self._model.name, usage, end="interrupted")
-        state = state.knowing(usage=state.facts.usage.plus(usage))
-        event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
-        with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
-            save(services, self._stored, state, event, [call_entry(services, call)])
 
 
 def _summarised(state: State, summary: str, result: Checked, now: str) -> State:

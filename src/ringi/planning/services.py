@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # only names of types
+    from collections.abc import MutableMapping
     from contextlib import AbstractContextManager
 
     from ringi.domain.prompt import Budget
@@ -30,6 +31,8 @@ class SessionServices(NamedTuple):
     """Whether prompts and answers are logged."""
     working_on: Callable[[str], AbstractContextManager[None]]
     """Held while a model works for this session, so that nobody pays for it twice. Raises Busy."""
+    open_calls: MutableMapping[str, bytes]
+    """By session: what a call took whose answer is not saved yet. A killed process leaves it there."""
     sleep: Callable[[float], None]
     base_branch: Callable[[], str]
     """What a run would begin from."""

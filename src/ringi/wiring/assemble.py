@@ -180,6 +180,7 @@ def session_services(
     from ringi.domain.run_plan import MAIN_BRANCH
     from ringi.planning.services import SessionServices
     from ringi.store.lock import PassingLock
+    from ringi.store.open_calls import OpenCalls
     from ringi.usecases.requests import request_files
     from ringi.wiring.models import mask_of
     from ringi.workspace.copy_layout import branch_of
@@ -202,6 +203,7 @@ def session_services(
         mask=mask_of(config, environment),
         detailed=config.logs.detail == "on",
         working_on=working_on,
+        open_calls=OpenCalls(places.state),
         sleep=time.sleep,
         base_branch=lambda: branch_of(places.root) or MAIN_BRANCH,
         requests=lambda: request_files(places.root),

@@ -5,17 +5,19 @@ from typing import Any
 
 import pytest
 
+from ringi.domain import codec
 from ringi.domain.prompt import Exchange, ModelProgress, Prompt
 from ringi.domain.session import (
     ApprovalPending,
     DecisionPending,
+    OpenCall,
     Purpose,
     QuestionPending,
     SessionStatus,
     TargetPath,
     TokenUsage,
 )
-from ringi.errors import BadModelAnswer, SessionFailed
+from ringi.errors import BadModelAnswer, SessionFailed, SessionRace
 from ringi.planning.approve import enhanced_instruction
 from ringi.planning.operations import consistent
 from ringi.store.integrity import verify
@@ -338,6 +340,47 @@ def test_an_interrupted_call_is_counted(tmp_path: Path):
     assert stored.session.status is SessionStatus.DISCOVERY
     desk.model = ScriptedModel()
     assert isinstance(desk.tool.go_on(session_id).pending, QuestionPending)
+
+
+SPENT = TokenUsage(requests=2, input_tokens=7, output_tokens=3)
+
+
+@pytest.mark.req("IP-14")
+@pytest.mark.parametrize(
+    ("left", "requests"),
+    [
+        (OpenCall(purpose=Purpose.DISCOVERY, model="m", counted=0, usage=SPENT), 3),
+        (OpenCall(purpose=Purpose.DISCOVERY, model="m", counted=5, usage=SPENT), 1),
+        (b"{", 1),
+        (b"", 1),
+    ],
+    ids=["not saved", "saved", "torn", "empty"],
+)
+def test_the_call_of_a_process_that_was_killed_is_counted_once(tmp_path: Path, left: Any, requests: int):
+    desk = desk_of(tmp_path, whole=True)
+    session_id = desk.tool.start("Add a login").session_id
+    desk.parts.open_calls[session_id] = left if isinstance(left, bytes) else codec.canonical(left)
+    desk.tool.go_on(session_id)
+    assert desk.tool.get(session_id).facts.usage.requests == requests
+    assert desk.parts.open_calls == {}
+    logged = [entry.text for entry in desk.ledger.session_logs(session_id)]
+    assert any("interrupted" in text for text in logged) == (requests == 3)
+
+
+def test_a_call_whose_answer_cannot_be_saved_is_counted(tmp_path: Path):
+    """Another process moved the session while the model worked."""
+
+    class Overtaken(ScriptedModel):
+        def ask(self, prompt: Prompt, kind: Any, budget: Any, on_progress: Any) -> Any:
+            on_progress(ModelProgress(1.0, 3, spent=SPENT))
+            desk.tool.cancel(session_id)
+            return super().ask(prompt, kind, budget, on_progress)
+
+    desk = Desk(tmp_path / "state", Overtaken())
+    session_id = desk.tool.start("Add a login").session_id
+    with pytest.raises(SessionRace):
+        desk.tool.go_on(session_id)
+    assert codec.foreign(desk.parts.open_calls[session_id], OpenCall, "x").usage == SPENT
 
 
 def test_progress_names_the_phase_and_the_model(tmp_path: Path):
