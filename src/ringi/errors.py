@@ -30,6 +30,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── ModelDeclined     no answer, or a refusal
 │   │   ├── BadModelAnswer    an answer in the wrong form
 │   │   └── NotRecorded       a recording has no such answer
+│   ├── BudgetUsed            models may take no more in this run
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
@@ -247,6 +248,12 @@ class SessionFailed(Failed):
         "Your answers are saved; the log is {log}. Continue: ringi plan --resume {session} "
         "or, with another model: RINGI_MODEL=playbook ringi plan --resume {session}"
     )
+
+
+class BudgetUsed(Failed):
+    code = "budget_used"
+    message = "{model} is not asked: {key} allows no further call."
+    hint = "Raise it in your configuration, or finish the step yourself."
 
 
 class ModelFailed(Failed):

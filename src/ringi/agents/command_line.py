@@ -1,6 +1,6 @@
 """An agent's command line: which words are its options, and how it continues a conversation with them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -163,6 +163,26 @@ def without_terminal(resume: Resume, argv: Sequence[str]) -> tuple[str, ...] | N
     named, words = parsed.spent, parsed.words
     parts = {OPTIONS: parsed.options, OUTER: parsed.outer, CONVERSATION: named, WORDS: words}
     return (argv[0], *_filled(resume.once, parsed.message, parts))
+
+
+def asked(
+    resume: Resume,
+    argv: Sequence[str],
+    message: str,
+    options: Sequence[str] = (),
+    unless: Container[str] = (),
+) -> tuple[str, ...]:
+    """The same start, without a terminal, with this message after the one that it may have.
+
+    It gets more options unless one of some others is there.
+    """
+    chosen = any(item.name in unless for item in _items(resume.line, argv[1:]))
+    parsed = parse(resume.line, argv[1:] if chosen else (*options, *argv[1:]))
+    message = "\n\n".join(filter(None, [parsed.message, message]))
+    # A conversation that is named goes on; what makes it answer and end is in the template.
+    named = tuple(word for word in parsed.spent if word not in resume.line.once)
+    parts = {OPTIONS: parsed.options, OUTER: parsed.outer, CONVERSATION: named, WORDS: (message,)}
+    return (argv[0], *_filled(resume.once, message, parts))
 
 
 def with_message(resume: Resume, program: str, message: str) -> tuple[str, ...]:

@@ -150,6 +150,14 @@ class Presence(NamedTuple):
     """In a project."""
 
 
+class Unattended(NamedTuple):
+    """How an agent without a terminal edits without asking. In our sandbox only."""
+
+    options: tuple[str, ...]
+    unless: frozenset[str]
+    """If a person chose one of these, their choice counts."""
+
+
 class Agent(NamedTuple):
     name: str
     """Also the name of the program that `ringi with` starts."""
@@ -167,6 +175,7 @@ class Agent(NamedTuple):
     state: tuple[State, ...] = ()
     resume: Resume | None = None
     """None if it cannot continue a conversation with a message."""
+    unattended: Unattended | None = None
     own_sandbox: OwnSandbox | None = None
     conversations: str = ""
     """The files with its conversations, as a pattern below its first state folder; their names end with that

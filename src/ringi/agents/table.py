@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from ringi.agents.claude_state import claude_state
 from ringi.agents.command_line import (
     CONVERSATION,
     MESSAGE,
@@ -21,7 +22,7 @@ from ringi.agents.command_line import (
     Resume,
 )
 from ringi.agents.output import claude_said, codex_said, dict_at, gemini_said, plain
-from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, Settings, State, Trust
+from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, Settings, State, Trust, Unattended
 from ringi.text import Text
 
 # Codex passes a server only the variables that are named. These say where the ledger is, and
@@ -46,41 +47,6 @@ _CLAUDE_SETTINGS: Final[Mapping[str, bytes | None]] = {
     "agents": None, "commands": None, "hooks": None, "output-styles": None, "plugins": None, "rules": None,
     "skills": None, "workflows": None,
 }  # fmt: skip
-_CLAUDE_OURS: Final = frozenset(
-    ["mcpServers", "allowedTools", "enabledMcpjsonServers", "disabledMcpjsonServers", "mcpContextUris"]
-)
-
-
-def _claude_state(now: bytes, inside: bytes, root: str) -> bytes:
-    """All of the agent's but what starts servers, allows tools or trusts other folders: that stays."""
-    kept, new = _object(now), _object(inside)
-    if new == kept:
-        return now
-    for name in _CLAUDE_OURS & (kept.keys() | new.keys()):
-        _put_back(new, kept, name)
-    known, projects = dict_at(kept, "projects"), dict_at(new, "projects")
-    for path, project in projects.items():
-        before = dict_at(known, path)
-        if isinstance(project, dict):
-            for name in [*project, *before]:
-                if name in _CLAUDE_OURS or (name.startswith("hasTrust") and path != root):
-                    _put_back(project, before, name)
-    return json.dumps(new, ensure_ascii=False, indent=2).encode()
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    """Raises ValueError."""
-    found = json.loads(data)
-    if not isinstance(found, dict):
-        raise ValueError  # noqa: TRY004  # as for text that is no JSON
-    return found
-
-
-def _put_back(new: dict[str, Any], kept: Mapping[str, Any], name: str) -> None:
-    if name in kept:
-        new[name] = kept[name]
-    else:
-        new.pop(name, None)
 
 
 # As a model, 2.1.240 (CHANGELOG.md of claude-code, claude_agent_sdk's subprocess_cli.py and types.py):
@@ -114,7 +80,7 @@ _CLAUDE: Final = Agent(
     conversations="projects/*/*.jsonl",
     state=(
         State(".claude", "CLAUDE_CONFIG_DIR", sealed=_CLAUDE_SETTINGS),
-        State(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n", back=_claude_state),
+        State(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n", back=claude_state),
         State("{state}/claude"),
         State("{cache}/claude-cli-nodejs"),
     ),
@@ -141,6 +107,10 @@ _CLAUDE: Final = Agent(
         once=("--print", CONVERSATION, OPTIONS, "--", WORDS),
         last=("--continue",),
         named=("--resume",),
+    ),
+    unattended=Unattended(
+        ("--allowedTools", "Bash", "--permission-mode", "acceptEdits"),
+        _words("--permission-mode --dangerously-skip-permissions --allowedTools --allowed-tools"),
     ),
     model=Model(
         words=("claude", *_CLAUDE_ASKED, "--tools", "", "--disallowedTools", "Read(//**)"),
@@ -245,6 +215,11 @@ _CODEX: Final = Agent(
         once=(OUTER, "exec", OPTIONS, CONVERSATION, "--", WORDS),
         last=("resume", "--last"),
         named=("resume",),
+    ),
+    # exec asks for nothing, and by itself only reads.
+    unattended=Unattended(
+        ("--sandbox", "workspace-write"),
+        _words("-s --sandbox --approve-for-me --full-auto --yolo --dangerously-bypass-approvals-and-sandbox"),
     ),
     own_sandbox=OwnSandbox(
         option=_words("-s --sandbox --approve-for-me"),
@@ -352,6 +327,7 @@ _GEMINI: Final = Agent(
         last=("--resume", "latest"),
         named=("--resume",),
     ),
+    unattended=Unattended(("--approval-mode", "auto_edit"), _words("--approval-mode -y --yolo")),
     model=Model(
         words=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/no-tools.toml"),
         reading=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/reading.toml"),
@@ -449,6 +425,7 @@ _AIDER: Final = Agent(
         once=(CONVERSATION, "--message", MESSAGE, OPTIONS),
         last=("--restore-chat-history",),
     ),
+    unattended=Unattended(("--yes-always",), _words("--yes --yes-always")),
     ignored=(".aider*",),
 )
 

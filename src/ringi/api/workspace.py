@@ -30,6 +30,7 @@ class Workspace(OpenWorkspace):
             assembly.signers,
             assembly.planning,
             assembly.extractor,
+            assembly.roles,
         )
         self._assembly = assembly
 

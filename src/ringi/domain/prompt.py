@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from ringi.domain.base import Document
 from ringi.domain.planning import PlanningBrief
+from ringi.domain.run import Severity
 from ringi.domain.session import Brief, Purpose, QuestionType, TokenUsage
 from ringi.text import Text
 
@@ -206,6 +207,41 @@ class NewSummary(Document, frozen=True, omit_defaults=True):
 class NewExplanation(Document, frozen=True):
     summary: Annotated[str, Meta(max_length=300)]
     details: Annotated[str, Meta(max_length=2000)] = ""
+
+
+class NewFile(Document, frozen=True):
+    path: _Path
+    content: Annotated[str, Meta(max_length=200_000)]
+
+
+class NewChange(Document, frozen=True):
+    """What one step of a run changes."""
+
+    patch: Annotated[str, Meta(max_length=200_000)] = ""
+    """A unified diff of files that exist."""
+    files: Annotated[tuple[NewFile, ...], Meta(max_length=MOST_SPECS)] = ()
+    """Whole files, for those that are new or change almost everywhere."""
+
+
+class NewFinding(Document, frozen=True):
+    severity: Severity
+    message: _Line
+    path: _Path = ""
+    line: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
+    """0 if it is about no line."""
+    criterion: Annotated[str, Meta(max_length=40)] = ""
+    """The id of the one that is not met."""
+
+
+class NewVerdict(Document, frozen=True):
+    """What a reviewing role says about a step."""
+
+    passed: bool
+    findings: Annotated[tuple[NewFinding, ...], Meta(max_length=MOST_SPECS)] = ()
+
+    def __post_init__(self) -> None:
+        if self.passed is any(one.severity is Severity.ERROR for one in self.findings):
+            raise ValueError("passed must be true without a finding of severity error, and false with one")
 
 
 _Words = Annotated[tuple[Annotated[str, Meta(max_length=1000)], ...], Meta(max_length=64)]

@@ -1,6 +1,6 @@
 """The run that an approved planning session becomes (the planner session of IP), and its stage (RN-4)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -133,6 +133,16 @@ class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):
     output_tokens: int = 0
     dollars: float = 0.0
     seconds: float = 0.0
+
+
+def total(spent: Iterable[Spent]) -> Spent:
+    found = [*spent]
+    return Spent(
+        input_tokens=sum(one.input_tokens for one in found),
+        output_tokens=sum(one.output_tokens for one in found),
+        dollars=sum(one.dollars for one in found),
+        seconds=sum(one.seconds for one in found),
+    )
 
 
 class Attempt(Document, frozen=True, kw_only=True, omit_defaults=True):
@@ -272,13 +282,7 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def spent(self) -> Spent:
-        found = [attempt.spent for step in self.steps for attempt in step.attempts]
-        return Spent(
-            input_tokens=sum(one.input_tokens for one in found),
-            output_tokens=sum(one.output_tokens for one in found),
-            dollars=sum(one.dollars for one in found),
-            seconds=sum(one.seconds for one in found),
-        )
+        return total(attempt.spent for step in self.steps for attempt in step.attempts)
 
 
 class StoredRun(NamedTuple):

@@ -312,6 +312,10 @@ class Purpose(StrEnum):
     """What feedback changes in a plan."""
     EXTRACTION = "extraction"
     EXPLANATION = "explanation"
+    STEP = "step"
+    """The change of one step of a run."""
+    VERDICT = "verdict"
+    """Whether that change is good."""
 
 
 class OpenCall(CamelDocument, frozen=True, kw_only=True):

@@ -16,6 +16,10 @@ def _unheard(_: bytes) -> None:
     pass
 
 
+def _not_kept(_name: str, _text: str) -> None:
+    pass
+
+
 class Task(NamedTuple):
     """What a role is asked to do."""
 
@@ -35,7 +39,9 @@ class Task(NamedTuple):
     diff: str = ""
     """For a role that judges: what the step changed, bounded."""
     log: Callable[[bytes], None] = _unheard
-    """Gets what the role prints, as it comes."""
+    """Gets what the role prints, as it comes, within the limit of the role."""
+    keep: Callable[[str, str], None] = _not_kept
+    """Writes a text for people beside the run, by its name there: briefs/S01-implementer-1.md"""
 
 
 class RoleWork(NamedTuple):

@@ -14,7 +14,7 @@ from ringi.process import layers, sandbox
 from ringi.process.environment import SYSTEM_PATH
 from ringi.process.hidden import Hidden, hidden
 from ringi.process.program import program_of
-from ringi.process.sandbox import Lack
+from ringi.process.sandbox import How, Lack, Mount
 from ringi.process.terminal import somebody_types
 from ringi.text import Text
 from ringi.usecases.agent_state import AgentState, Surrounding, state_places
@@ -68,11 +68,14 @@ def enclosed(
     visible: Sequence[Path] = (),
     terminal: bool = True,
     reading: bool = False,
+    once: bool = False,
+    covered: Mapping[Path, Path] = {},
 ) -> Invocation:
     """The command wrapped in the sandbox; unchanged if there is no sandbox.
 
     With a terminal it is an agent, which can write to its own state. One that is only `reading` has none
-    either, and can write nowhere else.
+    either, and can write nowhere else. One that answers `once` has no terminal. `covered` files appear with
+    the content of another.
     """
     if box.bwrap is None:
         return invocation
@@ -91,13 +94,15 @@ def enclosed(
     state.prepare()
     unseen = hidden(env, own_folders(workspace.places, env), visible)
     wished = [] if reading else _wished(workspace, env)
-    chosen = sandbox.mounts(_places(workspace, stands, state, env, unseen, [*visible, *seen], wished))
+    places = _places(workspace, stands, state, env, unseen, [*visible, *seen], wished)
+    over = tuple(Mount(path, How.READ, source=str(source)) for path, source in covered.items())
+    chosen = sandbox.mounts(places._replace(laid=(*places.laid, *over)))
     started = stands.folder / program.relative_to(copy.tree) if program.is_relative_to(copy.tree) else program
     for path in (started, *_both(program)[1:]):
         if not sandbox.sees(chosen, path):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
     folder = stands.folder / copy.folder_of_commands.relative_to(copy.tree)
-    takes_terminal = terminal and not reading and somebody_types()
+    takes_terminal = terminal and not reading and not once and somebody_types()
     if takes_terminal:
         words = sandbox.for_agent(box.bwrap, box.setsid, chosen, folder, copy.id)
     else:

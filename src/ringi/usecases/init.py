@@ -36,6 +36,8 @@ _CONFIG: Final = """\
 #   checks: ["make test"]       # run in the copy when the agent has ended [trust]
 #   sandbox: required           # run no agent without a sandbox
 #   writable: ["~/.cache/pip"]  # what the agent may write to besides its copy [trust]
+# roles:                        # who works on the steps of a run [trust]
+#   implementer: {command: claude}
 # keep:
 #   replaced_days: 30           # how long to keep the bytes that plans replaced, for ringi undo
 #   copies_days: 14             # how long to keep the copy of an open plan, for ringi with --resume

@@ -1,7 +1,7 @@
 """An agent that is asked as a model looks around in a copy of the project that it cannot change."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, enclosed
 from ringi.usecases.agent_state import AgentState, Surrounding
 from ringi.usecases.settings import Settings
 from ringi.workspace.commands import Invocation
+from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_run import ScratchCopies
 from ringi.workspace.places import Places
 
@@ -21,12 +22,18 @@ class Project(NamedTuple):
 
 
 class CopyReader:
-    """As an agent of `ringi with`, in a read-only copy that nobody keeps; what git ignores is not in it."""
+    """As an agent of `ringi with`, in a copy that is read-only to it; what git ignores is not in it."""
 
-    def __init__(self, workspace: Surrounding, *, withheld: bool = False) -> None:
-        """`withheld` if some files are shown to no model: a copy, with its history, would show them."""
+    def __init__(
+        self, workspace: Surrounding, *, withheld: bool = False, copy: WorkCopy | None = None
+    ) -> None:
+        """`withheld` if some files are shown to no model: a copy, with its history, would show them.
+
+        Without a `copy`, it is one that nobody keeps.
+        """
         self._workspace = workspace
         self._withheld = withheld
+        self._copy = copy
 
     def lacks(self) -> Text | None:
         if self._withheld:
@@ -41,8 +48,8 @@ class CopyReader:
         self, argv: Sequence[str], env: Mapping[str, str], visible: Sequence[Path]
     ) -> Iterator[Enclosed]:
         workspace = self._workspace
-        with ScratchCopies(workspace.places, env) as copies:
-            copy = copies.current().copy
+        with ExitStack() as stack:
+            copy = self._copy or stack.enter_context(ScratchCopies(workspace.places, env)).current().copy
             inside = enclosed(
                 workspace, copy, self._box(), Invocation(tuple(argv), env), visible=visible, reading=True
             )

@@ -1,7 +1,10 @@
 """The part of the configuration that the use cases need."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from ringi.domain.run import RoleHow
+from ringi.domain.run_plan import RunRole
 from ringi.planning.levels import PlanningSettings
 
 
@@ -34,8 +37,33 @@ class DiagnosticSettings(NamedTuple):
     timeout_sec: float
 
 
+class RoleSettings(NamedTuple):
+    """Who does the work of a role in a run; nobody, unless there is a command, a model or a person."""
+
+    how: RoleHow | None = None
+    command: str = ""
+    model: str = ""
+    timeout_sec: float = 3_600.0
+    output_bytes: int = 1_048_576
+    max_tokens: int | None = None
+    max_dollars: float | None = None
+    untrusted: bool = False
+    """The project's file names somebody, and nobody has trusted it."""
+
+
+class RunSettings(NamedTuple):
+    roles: Mapping[RunRole, RoleSettings] = {}
+    max_tokens: int | None = None
+    max_dollars: float | None = None
+    prices: Mapping[str, tuple[float, float]] = {}
+    """By model: dollars for a million tokens that it reads, and that it writes."""
+    never_send: tuple[str, ...] = ()
+    """Globs of files that no model is shown."""
+
+
 class Settings(NamedTuple):
     beside: BesideSettings
     diagnostics: DiagnosticSettings
     check_timeout_sec: float
     planning: PlanningSettings = PlanningSettings()
+    runs: RunSettings = RunSettings()

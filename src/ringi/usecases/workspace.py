@@ -22,8 +22,10 @@ from ringi.workspace.places import Places
 if TYPE_CHECKING:  # most commands do not need them
     from ringi.domain.context import Context
     from ringi.domain.project_state import ProjectState
+    from ringi.domain.run_plan import RunRole
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
+    from ringi.runner.services import Roles
 
 
 class OpenWorkspace:
@@ -40,6 +42,7 @@ class OpenWorkspace:
         signers: Signers,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
+        roles: "Callable[[Mapping[RunRole, str]], Roles]",
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""
@@ -56,6 +59,8 @@ class OpenWorkspace:
         """Whose signatures count."""
         self._planning = planning
         self._extractor = extractor
+        self.roles = roles
+        """Who works on the steps of a run; commands given here replace what is configured."""
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Interrupted executions that opening the workspace finished or rolled back."""
 

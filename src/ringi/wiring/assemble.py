@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.signers import Configured, Signers
 from ringi.domain.plan import CheckFailure, PlannedChecks
+from ringi.domain.run import RoleHow
+from ringi.domain.run_plan import RunRole
 from ringi.fs import OsFileSystem
 from ringi.integrations.person import TerminalPerson
 from ringi.planning.levels import Level, PlanningSettings, Strategy
@@ -25,10 +27,17 @@ from ringi.store.lock import FileLock
 from ringi.store.projection import Later, Projection
 from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text, in_language
-from ringi.usecases.settings import BesideSettings, DiagnosticCommand, DiagnosticSettings, Settings
+from ringi.usecases.settings import (
+    BesideSettings,
+    DiagnosticCommand,
+    DiagnosticSettings,
+    RoleSettings,
+    RunSettings,
+    Settings,
+)
 from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
-from ringi.wiring.config_keys import Config
+from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
 from ringi.wiring.models import budget_of, choose
 from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
@@ -43,6 +52,8 @@ if TYPE_CHECKING:
     from ringi.planning.services import SessionServices
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
+    from ringi.runner.services import Roles
+    from ringi.workspace.copy import WorkCopy
     from ringi.workspace.snapshot import Snapshots
 
 Progress = Callable[[Text], None]
@@ -61,6 +72,7 @@ class Assembly(NamedTuple):
     signers: Signers
     planning: Callable[[], "PlanningTool"]
     extractor: Callable[[], "Extractor"]
+    roles: "Callable[[Mapping[RunRole, str]], Roles]"
     environment: Mapping[str, str]
 
 
@@ -113,6 +125,7 @@ def assemble(
         ),
         planning=lambda: _planning(ledger, services, loaded, places, environment),
         extractor=lambda: _extractor(services),
+        roles=lambda commands: _roles(ledger, services, loaded, places, environment, commands),
         environment=environment,
     )
 
@@ -215,11 +228,42 @@ def _model(places: Places, loaded: Loaded, environment: Mapping[str, str]) -> La
     return choose(config.model, config, environment, Path.cwd(), lambda: _reader(places, loaded))
 
 
-def _reader(places: Places, loaded: Loaded) -> "ProjectReader":
+def _reader(places: Places, loaded: Loaded, copy: "WorkCopy | None" = None) -> "ProjectReader":
     from ringi.usecases.project_reader import CopyReader, Project
 
     withheld = bool(loaded.config.context.never_send)
-    return CopyReader(Project(places, settings_of(loaded)), withheld=withheld)
+    return CopyReader(Project(places, settings_of(loaded)), withheld=withheld, copy=copy)
+
+
+def _roles(
+    ledger: SessionStore,
+    services: Services,
+    loaded: Loaded,
+    places: Places,
+    environment: Mapping[str, str],
+    commands: Mapping[RunRole, str],
+) -> "Roles":
+    from ringi.usecases.project_reader import Project
+    from ringi.usecases.roles import ConfiguredRoles, RoleServices
+    from ringi.wiring.models import mask_of
+
+    config = loaded.config
+
+    def model(name: str, copy: "WorkCopy | None") -> LanguageModel:
+        return choose(name, config, environment, Path.cwd(), lambda: _reader(places, loaded, copy))
+
+    return ConfiguredRoles(
+        RoleServices(
+            workspace=Project(places, settings_of(loaded)),
+            environment=environment,
+            sessions=ledger,
+            code=services.code,
+            model=model,
+            budget=budget_of(config),
+            mask=mask_of(config, environment, keep_lines=True),
+        ),
+        commands,
+    )
 
 
 def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
@@ -307,6 +351,35 @@ def settings_of(loaded: Loaded) -> Settings:
         ),
         check_timeout_sec=loaded.config.checks.timeout_sec,
         planning=planning_settings(loaded),
+        runs=run_settings(loaded),
+    )
+
+
+def run_settings(loaded: Loaded) -> RunSettings:
+    config = loaded.config
+    prices = (item.split() for item in config.llm.prices)
+    return RunSettings(
+        roles={role: _role(loaded, role) for role in RunRole},
+        max_tokens=config.runs.max_tokens if config.runs.max_tokens < MOST_TOKENS else None,
+        max_dollars=config.runs.max_dollars if config.runs.max_dollars < MOST_DOLLARS else None,
+        prices={name: (float(read), float(written)) for name, read, written in prices},
+        never_send=config.context.never_send,
+    )
+
+
+def _role(loaded: Loaded, name: RunRole) -> RoleSettings:
+    told: Role = getattr(loaded.config.roles, name)
+    keys = (f"roles.{name}.{key}" for key in ("how", "command", "model"))
+    by_itself = RoleHow.COMMAND if told.command else RoleHow.MODEL if told.model else None
+    return RoleSettings(
+        how=by_itself if told.how == "auto" else None if told.how == "off" else RoleHow(told.how),
+        command=told.command,
+        model=told.model or loaded.config.model,
+        timeout_sec=told.timeout_sec,
+        output_bytes=told.output_bytes,
+        max_tokens=told.max_tokens if told.max_tokens < MOST_TOKENS else None,
+        max_dollars=told.max_dollars if told.max_dollars < MOST_DOLLARS else None,
+        untrusted=any(loaded.sources[key].origin is Origin.IGNORED for key in keys),
     )
 
 

@@ -17,7 +17,10 @@ from ringi.wiring.config_rules import (
     GLOB,
     LONGEST_WAIT_SEC,
     MODEL,
+    OPTIONAL_COMMAND,
+    OPTIONAL_MODEL,
     PLACE,
+    PRICE,
     TARGET,
     TOOL,
     USER,
@@ -117,6 +120,41 @@ class Llm(Section, frozen=True):
     """For one question, retries included."""
     max_output_tokens: Annotated[int, Rule(Guard.SMALLER, least=64, most=1_000_000)] = 4_096
     """They cost money, so a project may not raise the limit."""
+    prices: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=PRICE)] = ()
+    """Of models that do not say what they cost."""
+
+
+MOST_TOKENS: Final = 1_000_000_000
+MOST_DOLLARS: Final = 1_000_000.0
+"""So much is no limit."""
+
+
+class Role(Section, frozen=True):
+    """Who does the work of a role in a run."""
+
+    how: Annotated[Literal["auto", "command", "model", "person", "off"], Rule(Guard.TRUSTED)] = "auto"
+    """auto: the command if there is one, otherwise the model, otherwise nobody."""
+    command: Annotated[str, Rule(Guard.TRUSTED, form=OPTIONAL_COMMAND)] = ""
+    model: Annotated[str, Rule(Guard.TRUSTED, form=OPTIONAL_MODEL)] = ""
+    timeout_sec: Annotated[float, Rule(least=1, most=LONGEST_WAIT_SEC)] = 3_600.0
+    output_bytes: Annotated[int, Rule(Guard.SMALLER, least=1_024, most=64 * 1024 * 1024)] = 1_048_576
+    """Kept of what it prints."""
+    max_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = MOST_TOKENS
+    max_dollars: Annotated[float, Rule(Guard.SMALLER)] = MOST_DOLLARS
+
+
+class Roles(Section, frozen=True):
+    implementer: Role = Role()
+    reviewer: Role = Role()
+    qa: Role = Role()
+    planner: Role = Role()
+
+
+class Runs(Section, frozen=True):
+    """What models may take in a whole run."""
+
+    max_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = 5_000_000
+    max_dollars: Annotated[float, Rule(Guard.SMALLER)] = MOST_DOLLARS
 
 
 # Chapters 9, 11 and 12 of the planning process; what nothing reads yet, the documentation says.
@@ -305,6 +343,8 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     beside: Beside = Beside()
     notify: Notify = Notify()
     llm: Llm = Llm()
+    roles: Roles = Roles()
+    runs: Runs = Runs()
     planning: Planning = Planning()
     context: Context = Context()
     logs: Logs = Logs()
@@ -373,6 +413,7 @@ VARIABLES: Final = frozenset(
         "RINGI_WITH",
         "RINGI_MCP_SOCKET",
         "RINGI_FEEDBACK",
+        "RINGI_BRIEF",
         "RINGI_CONFIG",
     ]
 )

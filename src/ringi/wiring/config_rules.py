@@ -59,6 +59,10 @@ def _line(item: str) -> str | None:
     return item.strip() if _clean(item.strip()) else None
 
 
+def _line_or_nothing(item: str) -> str | None:
+    return _line(item) if item.strip() else ""
+
+
 def _address(item: str) -> str | None:
     """Without a password: keys belong in the environment. Empty means the default."""
     match = re.fullmatch(
@@ -88,9 +92,11 @@ PLACE: Final = Form(
 )
 EXTENSION: Final = Form(_extension, Text("an extension looks like .exe"))
 COMMAND: Final = Form(_line, Text("a command is one line"))
+OPTIONAL_COMMAND: Final = Form(_line_or_nothing, COMMAND.words)
 MODEL: Final = Form(
     _line, Text("a model is named like openai:gpt-5, ollama:llama3, command:claude or playbook")
 )
+OPTIONAL_MODEL: Final = Form(_line_or_nothing, MODEL.words)
 VARIABLE: Final = Form(
     lambda item: item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None,
     Text("a variable's name has letters, digits and _"),
@@ -106,6 +112,10 @@ TARGET: Final = Form(
 TOOL: Final = Form(
     lambda item: item if re.fullmatch(r"[^\s\x00-\x1f\x7f\ud800-\udfff]{1,200}", item) else None,
     Text("a tool or a glob of tools has no spaces, like github_get_*"),
+)
+PRICE: Final = Form(
+    lambda item: item if re.fullmatch(r"[^\s\x00-\x1f\x7f]+( [0-9]{1,6}(\.[0-9]{1,6})?){2}", item) else None,
+    Text("a price looks like openai:gpt-5 1.25 10: the model, dollars for a million tokens in and out"),
 )
 USER: Final = Form(_line, Text("a user or a group is one line"))
 # Compiled only if it counts: an untrusted project must not keep us busy.

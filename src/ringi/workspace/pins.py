@@ -20,7 +20,13 @@ MODEL_ADDRESS: Final = "llm.base_url"
 MASKING: Final = ("logs.mask", "planning.logging.sensitive_patterns")
 NO_QUESTION: Final = "planning.permissions.auto_execution_allowed"
 TRACING: Final = "tracing.enabled"
-NO_COMMANDS: Final = frozenset([SIGNERS, MODEL, MODEL_ADDRESS, *MASKING, NO_QUESTION, TRACING])
+_ROLES: Final = ("implementer", "reviewer", "qa", "planner")
+MODELS: Final = frozenset([MODEL, *(f"roles.{role}.model" for role in _ROLES)])
+PRICES: Final = "llm.prices"
+NO_COMMANDS: Final = frozenset(
+    [SIGNERS, *MODELS, MODEL_ADDRESS, PRICES, *MASKING, NO_QUESTION, TRACING]
+    + [f"roles.{role}.how" for role in _ROLES]
+)
 """Keys that are not commands: who is notified, what is masked in logs, and the like."""
 _MAX_HISTORY: Final = 1000
 _WAIT_SEC: Final = 10.0

@@ -1,9 +1,11 @@
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.agents.command_line import parse, resumed, with_message, without_sandbox, without_terminal
-from ringi.agents.table import AGENTS
+from ringi.agents.command_line import asked, parse, resumed, with_message, without_sandbox, without_terminal
+from ringi.agents.table import AGENTS, agent_of
 
 
 def again(*argv: str, more: tuple[str, ...] = (), terminal: bool = True, conversation: str = "") -> list[str]:
@@ -225,3 +227,32 @@ def test_a_sandbox_of_the_agent_is_switched_off_unless_it_allows_less(command: s
     off = " ".join(codex.own_sandbox.off)
     found = without_sandbox(codex.own_sandbox, codex.resume.line, command.split())
     assert found == tuple(expected.replace("OFF", off).split())
+
+
+@pytest.mark.req("RN-9")
+@pytest.mark.parametrize(
+    ("line", "once"),
+    [
+        ("claude", "claude --print --allowedTools Bash --permission-mode acceptEdits -- BRIEF"),
+        ("claude -p --allowedTools Read", "claude --print --allowedTools Read -- BRIEF"),
+        ("claude --permission-mode plan", "claude --print --permission-mode plan -- BRIEF"),
+        ("codex", "codex exec --sandbox workspace-write -- BRIEF"),
+        ("codex exec --full-auto", "codex exec --full-auto -- BRIEF"),
+        ("gemini --yolo", "gemini --yolo --prompt=BRIEF"),
+        ("gemini -m pro", "gemini --approval-mode auto_edit -m pro --prompt=BRIEF"),
+        ("aider --model x app.py", "aider --message BRIEF --yes-always --model x app.py"),
+        ("opencode run --model a/b", "opencode run --model a/b -- BRIEF"),
+    ],
+)  # fmt: skip
+def test_an_agent_is_asked_without_a_terminal(line: str, once: str) -> None:
+    agent = agent_of(line.split())
+    assert agent.resume is not None
+    options, unless = agent.unattended or ((), frozenset())
+    assert shlex.join(asked(agent.resume, line.split(), "BRIEF", options, unless)) == once
+
+
+@pytest.mark.req("RN-9")
+def test_a_message_of_its_own_comes_first() -> None:
+    agent = agent_of(["claude"])
+    assert agent.resume is not None
+    assert asked(agent.resume, ["claude", "-p", "Be brief."], "BRIEF")[-1] == "Be brief.\n\nBRIEF"

@@ -65,6 +65,9 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "llm.base_url": ("http://127.0.0.1:8080/v1", "https://models.internal"),
     "llm.timeout_sec": (30.0, 900.0),
     "llm.max_output_tokens": (4096, 100),
+    "llm.prices": (["openai:gpt-5 1.25 10", "x 0 0"], ["y 1 2"]),
+    "runs.max_tokens": (1_000_000, 10),
+    "runs.max_dollars": (20.5, 0.0),
     "planning.skip_after_sec": (0.0, 60.0),
     "logs.detail": ("off", "off"),
     "context.tokens": (2000, 100),
@@ -89,6 +92,17 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "tracing.spans": (["planning.understand_goal"], ["x.y"]),
 }
 MORE: dict[type, tuple[Any, Any]] = {bool: (False, True), int: (7, 8)}
+ROLES = ("implementer", "reviewer", "qa", "planner")
+for role in ROLES:
+    SAMPLES |= {
+        f"roles.{role}.how": ("person", "off"),
+        f"roles.{role}.command": ("claude --model opus", "codex"),
+        f"roles.{role}.model": ("openai:gpt-5", "command:claude"),
+        f"roles.{role}.timeout_sec": (600.0, 1.0),
+        f"roles.{role}.output_bytes": (65_536, 1_024),
+        f"roles.{role}.max_tokens": (1_000_000, 1),
+        f"roles.{role}.max_dollars": (5.0, 0.5),
+    }
 for added in KEYS.values():
     if added.name.endswith(".target"):
         SAMPLES[added.name] = ("95%", ">=1.5")
@@ -217,7 +231,20 @@ def test_the_defaults_are_the_promised_ones():
         "keep": {"replaced_days": 30, "copies_days": 14, "copies_mb": 10_000, "projections": 1_000},
         "with": {"carry": [], "checks": [], "sandbox": "auto", "writable": []},
         "notify": {"how": "bell"},
-        "llm": {"base_url": "", "timeout_sec": 120.0, "max_output_tokens": 4096},
+        "llm": {"base_url": "", "timeout_sec": 120.0, "max_output_tokens": 4096, "prices": []},
+        "roles": {
+            role: {
+                "how": "auto",
+                "command": "",
+                "model": "",
+                "timeout_sec": 3600.0,
+                "output_bytes": 1_048_576,
+                "max_tokens": 1_000_000_000,
+                "max_dollars": 1_000_000.0,
+            }
+            for role in ROLES
+        },
+        "runs": {"max_tokens": 5_000_000, "max_dollars": 1_000_000.0},
         "planning": {"skip_after_sec": 300.0},
         "context": {"tokens": 3000, "never_send": []},
         "logs": {"detail": "on", "mask": []},
@@ -251,6 +278,15 @@ def test_what_guards_is_named():
         "model": Guard.TRUSTED,
         "llm.base_url": Guard.TRUSTED,
         "llm.max_output_tokens": Guard.SMALLER,
+        "llm.prices": Guard.TRUSTED,
+        "runs.max_tokens": Guard.SMALLER,
+        "runs.max_dollars": Guard.SMALLER,
+        **{f"roles.{role}.{key}": Guard.TRUSTED for role in ROLES for key in ("how", "command", "model")},
+        **{
+            f"roles.{role}.{key}": Guard.SMALLER
+            for role in ROLES
+            for key in ("output_bytes", "max_tokens", "max_dollars")
+        },
         "logs.detail": Guard.LARGER,
         "context.tokens": Guard.SMALLER,
         "context.never_send": Guard.ADDED,
@@ -401,7 +437,7 @@ def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: st
         place.user.write_text(written({name: True}))
         key, looser = key._replace(default=True), False
     else:
-        assert isinstance(key.default, int)
+        assert isinstance(key.default, int | float)
         looser = key.default + (1 if key.rule.guard is Guard.SMALLER else -1)
     place.project.write_text(written({name: looser}))
     error = place.refused()

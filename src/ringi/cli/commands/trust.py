@@ -15,8 +15,8 @@ from ringi.usecases.trust import COMMAND
 from ringi.wiring.setup import project_trust
 from ringi.workspace.pins import (
     MASKING,
-    MODEL,
     MODEL_ADDRESS,
+    MODELS,
     NO_COMMANDS,
     SIGNERS,
     Part,
@@ -126,7 +126,7 @@ def _explain(app: App, verdict: Verdict) -> None:
                 "Only the command lines are pinned: a script or Makefile that they run can change unnoticed."
             )
         )
-    if MODEL in names:
+    if MODELS & names:
         ui.line(Text("The model is told what you ask; if it is named command:, it runs with your rights."))
     if MODEL_ADDRESS in names:
         ui.line(

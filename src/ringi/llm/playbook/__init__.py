@@ -29,12 +29,15 @@ _PLANNERS: Final = {
     Purpose.REPLAN: outline.replan,
 }
 
-# What needs a model: reading files, placing what the parser could not place, explaining a change.
+# What needs a model: reading files, placing what the parser could not place, explaining a change. No role of
+# a run asks the playbook, so that nobody takes its silence for a verdict.
 _NOTHING: Final = {
     Purpose.FILES: {"paths": []},
     Purpose.TARGETS: {},
     Purpose.EXTRACTION: {"specs": []},
     Purpose.EXPLANATION: {"summary": ""},
+    Purpose.STEP: {},
+    Purpose.VERDICT: {"passed": True},
 }
 
 
