@@ -72,13 +72,15 @@ RingiError                    code, message, hint, exit code; message and hint a
 ├── Refused             6     validation or a gate said no
 │   ├── PathRefused
 │   ├── BadDocument
-│   │   └── BadAnswers        a file of answers that cannot be read
+│   │   ├── BadAnswers        a file of answers that cannot be read
+│   │   └── UnfitForRun       a planning.json or a request that no run can begin with
 │   ├── BadTransition
 │   ├── EmptyPlan             a plan without text
 │   ├── BadInstruction        a planning session cannot begin with it
 │   ├── BadAnswer             it does not answer the question
 │   ├── NotAsked              an answer to another question
 │   ├── SessionOver           a planning session that has ended
+│   ├── RunOver               a run that has ended, or that another one replaced
 │   ├── InvalidSpecs          a plan's specs cannot be carried out
 │   ├── UnfitSpecs            specs that did not become a plan
 │   ├── WrongAnswer           typed for something else, or not what was asked
@@ -598,6 +600,12 @@ class BadAnswers(BadDocument):
     hint = "It has answers: and decisions:, each as a list in order or by id; see: ringi plan --help"
 
 
+class UnfitForRun(BadDocument):
+    code = "unfit_for_run"
+    message = "No run can begin with {what}:{why}"
+    hint = "Correct it, and see whether all is well: ringi check {what}"
+
+
 class BadTransition(Refused):
     code = "bad_transition"
     message = "A {machine} cannot go from {current} to {target}."
@@ -644,6 +652,12 @@ class SessionOver(Refused):
     code = "session_over"
     message = "Planning session {session} is {status}; nothing was changed."
     hint = 'Begin another one: ringi plan "…"'
+
+
+class RunOver(Refused):
+    code = "run_over"
+    message = "Run {run} cannot go on: {why}"
+    hint = "Go on with: {command}"
 
 
 class WrongAnswer(Refused):

@@ -70,6 +70,8 @@ def _reasons(facts: Facts, approval: Approval) -> Iterator[Text]:
 def _other(facts: Facts, about: Subject) -> Text:
     if about.kind is SubjectKind.PLAN:
         return Text("it was given for plan {plan}", plan=_name(facts, about.id))
+    if about.kind is SubjectKind.RUN:
+        return Text("it was given for run {run}", run=about.id)
     return Text("it was given for planning session {session}", session=about.id)
 
 

@@ -31,6 +31,8 @@ class History(NamedTuple):
         """The command that signs it."""
         if self.about.kind is SubjectKind.PLAN:
             return f"ringi approve {self.name} --sign KEY"
+        if self.about.kind is SubjectKind.RUN:
+            return f"ringi run {self.name} --sign KEY"
         return f"ringi plan --resume {self.name} --approve --sign KEY"
 
 

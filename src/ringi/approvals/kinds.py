@@ -12,6 +12,7 @@ from ringi.domain.approval import (
     Act,
     ApprovalSubject,
     CommitSubject,
+    RunSubject,
     SessionSubject,
     SignedAct,
     SubjectSpec,
@@ -20,6 +21,7 @@ from ringi.domain.approval import (
 from ringi.domain.events import EventKind
 from ringi.domain.grant import GrantSubject
 from ringi.domain.plan import PlanDocument, SpecSelection, selected
+from ringi.domain.run import Run
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import PlanningSession
 from ringi.domain.signers import SignersSubject
@@ -40,7 +42,7 @@ class Bound(NamedTuple):
     given: EventKind
     """The event that records an approval of it."""
     expires_at: str | None
-    document: ApprovalSubject | SessionSubject | GrantSubject | SignersSubject
+    document: ApprovalSubject | SessionSubject | RunSubject | GrantSubject | SignersSubject
 
 
 class Kind(NamedTuple):
@@ -83,6 +85,12 @@ def _session(text: str) -> Bound | None:
     return Bound(about, said.workspace, SignedAct.APPROVE, _E.SESSION_APPROVED, None, said)
 
 
+def _run(text: str) -> Bound | None:
+    if (said := as_written(text, RunSubject)) is None:
+        return None
+    return Bound(subjects.run(said.run_id), said.workspace, SignedAct.APPROVE, _E.RUN_APPROVED, None, said)
+
+
 def _grant(text: str) -> Bound | None:
     if (said := as_written(text, GrantSubject)) is None:
         return None
@@ -108,10 +116,10 @@ KINDS: Final[Mapping[SubjectKind, Kind]] = {
         given=frozenset([_E.SESSION_APPROVED]),
         refused=frozenset([_E.SESSION_REJECTED, _E.SESSION_CANCELLED]),
     ),
+    SubjectKind.RUN: Kind(_run, given=frozenset([_E.RUN_APPROVED]), refused=frozenset([_E.RUN_CANCELLED])),
     SubjectKind.GRANT: Kind(_grant, given=frozenset([_E.GRANTED]), refused=frozenset([_E.GRANT_REVOKED])),
     SubjectKind.SIGNERS: Kind(_signers, given=frozenset([_E.SIGNERS_SET]), refused=frozenset()),
 }
-"""Runs are missing, because a run is what an approved session becomes."""
 
 
 def of_plan(
@@ -155,4 +163,14 @@ def of_session(
         reject_count=session.reject_count,
         instruction=instruction,
         planning_json=plan or UNSET,
+    )
+
+
+def of_run(run: Run, plan: RunPlan, workspace: str) -> RunSubject:
+    return RunSubject(
+        workspace=workspace,
+        run_id=run.run_id,
+        session_id=run.planning_session_id,
+        instruction=run.instruction,
+        planning_json=plan,
     )

@@ -127,6 +127,22 @@ class SessionSubject(Versioned, frozen=True, kw_only=True):
         return self.instruction, plan
 
 
+class RunSubject(Versioned, frozen=True, kw_only=True):
+    """A run whose plan no session was approved with: made elsewhere, or anew."""
+
+    kind: Literal["run"] = "run"
+    workspace: str
+    run_id: str
+    session_id: str
+    """Of the planning session that the instruction comes from; empty if there is none."""
+    instruction: str
+    planning_json: RunPlan
+
+    @property
+    def given(self) -> tuple[str, str]:
+        return self.instruction, codec.digest(codec.canonical(self.planning_json))
+
+
 class ProofKind(StrEnum):
     TYPED = "typed"
     SIGNED = "signed"
@@ -234,7 +250,7 @@ class Approval(Versioned, frozen=True, kw_only=True):
     digest: str
     """SHA-256 of `subject`."""
     subject: str
-    """What was approved, verbatim: canonical JSON of an ApprovalSubject, SessionSubject or SignersSubject."""
+    """What was approved, verbatim: canonical JSON of the subject of its kind."""
     proof: ProofRecord
     after_event: str
     """Hash of the event before it, so that rewritten history contradicts the approval."""

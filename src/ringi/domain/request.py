@@ -7,7 +7,8 @@
     ## Constraints | ## Tests | ## Allowed paths | ## Forbidden paths
     - one item a line
 
-Headings and the words of a criterion may be Japanese. Other sections belong to the body.
+Headings and the words of a criterion may be Japanese. Other sections belong to the body; HTML comments do not
+count.
 """
 
 import re
@@ -90,7 +91,7 @@ def looks_like_request(text: str) -> bool:
 
 
 def read_request(text: str) -> ReadRequest:
-    title, sections = _sections(text)
+    title, sections = _sections(without_comments(text))
     criteria = _numbered(list(_criteria(sections["criteria"])))
     raw: dict[str, object] = {
         "title": title,
@@ -109,6 +110,11 @@ def read_request(text: str) -> ReadRequest:
                        count=len(criteria), least=FEWEST_CRITERIA)  # fmt: skip
         problems.append(Problem(ReasonCode.AC_TOO_FEW, Level.WARN, "$.acceptance_criteria", message))
     return ReadRequest(raw, tuple(problems))
+
+
+def without_comments(text: str) -> str:
+    """Without what the template explains."""
+    return re.sub(r"<!--.*?-->[ \t]*\n?", "", text, flags=re.DOTALL)
 
 
 def _as_written(found: Iterable[Problem]) -> Iterator[Problem]:

@@ -56,6 +56,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "planning-facts": session.SessionFacts,
     "planning-subject": approval.SessionSubject,
     "planning-approval": approval.SessionApproval,
+    "run-subject": approval.RunSubject,
     "planning-view": session.SessionView,
     "run": run.Run,
     "run-plan": run_plan.RunPlan,

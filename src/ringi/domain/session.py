@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Machine
 from ringi.domain.context import ProjectFacts
+from ringi.domain.request import Request
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import NewerVersion
@@ -218,6 +219,15 @@ class Design(CamelDocument, frozen=True, kw_only=True):
     open_points: tuple[str, ...] = ()
 
 
+class FromRequest(CamelDocument, frozen=True):
+    """The request file that a session began with."""
+
+    request_id: str
+    path: str
+    """Below the workspace; empty if it is elsewhere."""
+    request: Request
+
+
 class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """Kept beside the session, because the specification has no field for it."""
 
@@ -253,6 +263,9 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """The paths and commands of the draft that do not exist."""
     run_plan: RunPlan | None = None
     """planning.json of the newest summary: a person approves both at once."""
+    request: FromRequest | None = None
+    replaces: str = ""
+    """The run that is planned anew."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):

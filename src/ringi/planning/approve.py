@@ -16,7 +16,7 @@ from ringi.domain.session import HANDED_ON, PlanningSession, short
 from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
 from ringi.planning.operations import ENDED, state_of
-from ringi.planning.run_plan import run_of
+from ringi.planning.run_plan import run_of, take_over
 from ringi.planning.save import kept, settled
 from ringi.planning.services import SessionServices
 from ringi.ports import NewEvent, SessionTransaction, StoredSession
@@ -78,7 +78,7 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
     plan = stored.facts.run_plan
-    run = _run(services, session, plan, now)
+    run = replace(_run(services, session, plan, now), replaces=stored.facts.replaces)
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
@@ -88,6 +88,7 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
         made = transaction.save_session(stored, state.session, state.facts, event, entries)
         transaction.add_approval(approval)
         transaction.spend(approval.id, run.run_id)
+        take_over(services.store, transaction, run)
         transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
         return made
 

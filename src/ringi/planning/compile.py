@@ -6,6 +6,7 @@ a step that would be too large is split by files, never cut down.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
@@ -31,6 +32,7 @@ from ringi.domain.run_plan import (
     StepInputs,
     StepOutputs,
     StepScope,
+    inside,
 )
 from ringi.domain.session import Design
 from ringi.planning.run_parts import (
@@ -55,8 +57,8 @@ _RISKS: Final = {
 _NEVER: Final = (".git", ".agent")
 _BROUGHT: Final = ("vendor", "node_modules", "third_party")
 _MOST_ITEMS: Final = 50
-_MOST_CRITERIA: Final = 97
-"""Room for those that are added."""
+_FUNCTIONAL: Final = CriterionType.FUNCTIONAL
+_MOST_CRITERIA: Final = 100
 _MOST_HINTS: Final = 20
 
 
@@ -67,6 +69,8 @@ class RunNames(NamedTuple):
     run_id: str
     created_at: str
     base_branch: str
+    request_path: str = ""
+    """Where the request is, if not at the usual place."""
 
 
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -86,6 +90,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "out": "Out of scope: {what}",
         "unknown": "Which files change is not known yet.",
         "part": "{title} ({number} of {of})",
+        "beyond": "The request does not allow a change of {path}, so no step makes one.",
     },
     "ja": {
         "made": "変更が行われている",
@@ -103,6 +108,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "out": "対象外: {what}",
         "unknown": "変更するファイルはまだ決まっていません。",
         "part": "{title} ({number}/{of})",
+        "beyond": "要望は {path} の変更を許していないため、どのステップも変更しません。",
     },
 }  # fmt: skip
 
@@ -110,7 +116,8 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunWishes()) -> RunPlan:  # noqa: B008
     words = _WORDS[planned.language]
     commands = _commands(planned)
-    parts = within(list(parts_of(planned)), wishes, words["part"])
+    drafts = list(parts_of(planned))
+    parts = within([_allowed(part, planned) for part in drafts], wishes, words["part"])
     criteria = _criteria(planned, commands, words)
     links = _links(parts, criteria, planned)
     steps = tuple(
@@ -150,8 +157,26 @@ def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunW
             report_md=f"{folder}/report.md",
         ),
         assumptions=_proses(design.assumptions) or UNSET,
-        risks=_proses((*design.open_points, *unknown)) or UNSET,
+        risks=_proses((*design.open_points, *_beyond(drafts, planned, words), *unknown)) or UNSET,
     )
+
+
+# What the request allows.
+
+
+def _allowed(part: Part, planned: Planned) -> Part:
+    """Without paths that the request does not allow; if none is left, with all that it allows."""
+    allowed = planned.request.allowed_paths if planned.request else ()
+    if not allowed:
+        return part
+    return part._replace(paths=tuple(one for one in part.paths if inside(one, allowed)) or fit(allowed))
+
+
+def _beyond(parts: Iterable[Part], planned: Planned, words: Mapping[str, str]) -> Iterator[str]:
+    allowed = planned.request.allowed_paths if planned.request else ()
+    for path in dict.fromkeys(path for part in parts for path in part.paths):
+        if allowed and not inside(path, allowed):
+            yield words["beyond"].format(path=path)
 
 
 # Criteria.
@@ -160,10 +185,14 @@ def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunW
 def _criteria(
     planned: Planned, commands: Sequence[str], words: Mapping[str, str]
 ) -> tuple[AcceptanceCriterion, ...]:
+    """Those of the request keep their ids, and come first."""
+    asked = planned.request.acceptance_criteria if planned.request else ()
     said = planned.design.acceptance_criteria if planned.design else ()
+    known = {one.then for one in asked}
     found: list[tuple[str, str, str, CriterionType]] = [
-        (one.given, one.when, one.then, CriterionType.FUNCTIONAL) for one in said
+        (one.given, one.when, one.then, one.type or _FUNCTIONAL) for one in asked
     ]
+    found += [(one.given, one.when, one.then, _FUNCTIONAL) for one in said if one.then not in known]
     if not found and planned.goal:
         goal = planned.goal.success_criteria or ()
         found = [
@@ -173,15 +202,18 @@ def _criteria(
     for one in _honest(commands, words):
         if len(found) < FEWEST_CRITERIA:
             found.append(one)
+    ids = [one.id for one in asked[:_MOST_CRITERIA]]
+    free = (id_ for number in count(1) if (id_ := f"AC-{number:02}") not in ids)
+    ids += [next(free) for _ in found[len(ids) :]]
     return tuple(
         AcceptanceCriterion(
-            id=f"AC-{number:02}",
+            id=id_,
             given=_prose(given) or "—",
             when=_prose(when) or "—",
             then=_prose(then) or "—",
             type=kind,
         )
-        for number, (given, when, then, kind) in enumerate(found, 1)
+        for id_, (given, when, then, kind) in zip(ids, found, strict=True)
     )
 
 
@@ -201,7 +233,7 @@ def _links(
     parts: Sequence[Part], criteria: Sequence[AcceptanceCriterion], planned: Planned
 ) -> list[tuple[str, ...]]:
     """What no task claims is met with the last step; what is true of any change, with every step."""
-    own = not (planned.design and planned.design.acceptance_criteria)
+    own = not planned.request and not (planned.design and planned.design.acceptance_criteria)
     links: list[set[str]] = [set() for _ in parts]
     for number, one in enumerate(criteria, 1):
         claimed = [at for at, part in enumerate(parts) if own and number in part.criteria]
@@ -240,7 +272,8 @@ def _step(number: int, part: Part, links: tuple[str, ...], around: _Around) -> R
     id_, words = f"S{number:02}", _WORDS[planned.language]
     most = wishes.max_diff_lines
     brought = [name for name in _BROUGHT if name in planned.project.entries]
-    forbidden = fit([*_NEVER, *brought, *wishes.forbidden_paths])
+    asked = planned.request.forbidden_paths if planned.request else ()
+    forbidden = fit([*_NEVER, *brought, *wishes.forbidden_paths, *asked])
     hints = dict.fromkeys([*part.hints, *(file.path for file in planned.project.found)])
     exits = [words["exits"].format(command=command) for command in commands]
     title = line(part.title) or id_
@@ -251,12 +284,12 @@ def _step(number: int, part: Part, links: tuple[str, ...], around: _Around) -> R
         intent=_prose("\n".join(dict.fromkeys([part.title, *part.outcomes]))) or title,
         scope=StepScope(
             target_paths=part.paths[:MOST_PATHS],
-            forbidden_paths=tuple(one for one in forbidden if one not in part.paths),
+            forbidden_paths=tuple(one for one in forbidden if one in asked or one not in part.paths),
             max_diff_lines=most,
             max_files_changed=max(wishes.max_files_changed, len(part.paths)),
         ),
         inputs=StepInputs(
-            request_path=f"requests/{names.request_id}.md",
+            request_path=names.request_path or f"requests/{names.request_id}.md",
             context_files=fit(planned.project.rules) or UNSET,
             code_files_hint=fit(one for one in hints if one not in part.paths)[:_MOST_HINTS] or UNSET,
         ),
@@ -281,6 +314,7 @@ def _context(
     words: Mapping[str, str],
 ) -> RunContext:
     goal, design, project = planned.goal, planned.design or Design(), planned.project
+    asked = planned.request.constraints if planned.request else ()
     wanted = goal.main_objective if goal else planned.instruction
     outside = [words["out"].format(what=one) for one in design.out_of_scope]
     facts: dict[str, Any] = {
@@ -291,16 +325,24 @@ def _context(
     }
     return RunContext(
         summary=_prose("\n".join(wanted.strip().split("\n")[:3])) or _prose(planned.instruction) or "—",
-        constraints=_proses([*((goal.constraints or ()) if goal else ()), *outside]),
+        constraints=_proses([*asked, *((goal.constraints or ()) if goal else ()), *outside]),
         acceptance_criteria=criteria,
-        test_instructions={"unit": tuple(commands) if len(commands) > 1 else "".join(commands), "e2e": ""},
+        test_instructions=_tests(planned, commands),
         project_facts={key: value for key, value in facts.items() if value} or UNSET,
     )
 
 
+def _tests(planned: Planned, commands: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+    found = dict(planned.request.test_instructions) if planned.request else {}
+    unit = tuple(commands) if len(commands) > 1 else "".join(commands)
+    return {"e2e": "", **found, "unit": unit}
+
+
 def _commands(planned: Planned) -> tuple[str, ...]:
-    """Those of the design; else the project's own best one."""
-    named = planned.design.test_commands if planned.design else ()
+    """Those of the request, else of the design, else the project's own best one."""
+    asked = planned.request.test_instructions.get("unit", ()) if planned.request else ()
+    named = (asked,) if isinstance(asked, str) and asked.strip() else tuple(asked)
+    named = named or (planned.design.test_commands if planned.design else ())
     return taken(named or planned.project.test_commands[:1], Command)[:20]
 
 

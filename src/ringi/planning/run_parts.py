@@ -12,6 +12,7 @@ from ringi.context.kinds import kinds_of
 from ringi.domain.base import prepared
 from ringi.domain.context import FileKind, ProjectFacts
 from ringi.domain.planning import ActionPlan, Complexity, GoalUnderstanding, Subtask
+from ringi.domain.request import Request
 from ringi.domain.run_plan import LONGEST_LINE, MOST_STEPS, Path
 from ringi.domain.session import Design, Language
 from ringi.planning.order import Order, normal, ordered
@@ -46,6 +47,8 @@ class Planned(NamedTuple):
     design: Design | None = None
     project: ProjectFacts = ProjectFacts()
     language: Language = "en"
+    request: Request | None = None
+    """The file it began with; what it says comes first."""
 
 
 class Part(NamedTuple):

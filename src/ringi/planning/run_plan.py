@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ringi.domain import codec
+from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import title_of
 from ringi.domain.planning import GoalUnderstanding
 from ringi.domain.problems import Level
@@ -14,11 +16,13 @@ from ringi.domain.run import Run, RunPhase, StepState, run_id
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.run_plan_rules import run_plan_problems
 from ringi.domain.session import PlanningSession, QuestionType, SessionStatus
+from ringi.errors import NotFound
 from ringi.planning import operations
 from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.operations import State
 from ringi.planning.run_parts import Planned
 from ringi.planning.services import SessionServices
+from ringi.ports import NewEvent, SessionStore, SessionTransaction
 
 _SHOWN: Final = 5
 
@@ -37,7 +41,7 @@ def planner(services: SessionServices, state: State) -> Callable[[], State]:
 
 
 def _planned(services: SessionServices, state: State, branch: str) -> State:
-    plan = compile_run_plan(_found(state), _names(services, branch))
+    plan = compile_run_plan(_found(state), _names(services, state, branch))
     raw = msgspec.json.decode(codec.canonical(plan))
     faults = [one for one in run_plan_problems(raw) if one.level is Level.FAIL]
     if not faults:
@@ -46,12 +50,21 @@ def _planned(services: SessionServices, state: State, branch: str) -> State:
     return operations.failed(state, f"planning.json: {words}")
 
 
-def _names(services: SessionServices, branch: str) -> RunNames:
+def plan_now(services: SessionServices, state: State) -> RunPlan:
+    """For a session that was approved before there were plans."""
+    return compile_run_plan(_found(state), _names(services, state, services.base_branch()))
+
+
+def _names(services: SessionServices, state: State, branch: str) -> RunNames:
     now = services.clock.now()
     run = run_id(now, services.ids())
-    day = run[:8]
-    taken = {*services.requests(), *services.store.request_ids(day)}
-    return RunNames(next_request_id(day, taken), run, now, branch)
+    if request := state.facts.request:
+        return RunNames(request.request_id, run, now, branch, request.path)
+    return RunNames(free_request_id(services, run[:8]), run, now, branch)
+
+
+def free_request_id(services: SessionServices, day: str) -> str:
+    return next_request_id(day, {*services.requests(), *services.store.request_ids(day)})
 
 
 def _found(state: State) -> Planned:
@@ -64,6 +77,7 @@ def _found(state: State) -> Planned:
         design=facts.design,
         project=facts.project,
         language=facts.language,
+        request=facts.request.request if facts.request else None,
     )
 
 
@@ -88,3 +102,16 @@ def run_of(plan: RunPlan, session_id: str, instruction: str, now: str) -> Run:
         base_branch=plan.base_branch,
         steps=tuple(StepState(step_id=step.step_id) for step in plan.steps),
     )
+
+
+def take_over(store: SessionStore, transaction: SessionTransaction, run: Run) -> None:
+    """Tells the run that it replaces, if there is one."""
+    if not run.replaces:
+        return
+    try:
+        stored = store.stored_run(run.replaces)
+    except NotFound:
+        return
+    before = replace(stored.run, replaced_by=run.run_id, updated_at=run.created_at)
+    event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, f"replaced by {run.run_id}")
+    transaction.save_run(before, event, stored.revision)

@@ -10,10 +10,12 @@ from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import ModelProgress, OnProgress
 from ringi.domain.run import Run
+from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import (
     OPEN_SESSIONS,
     ApprovalPending,
     DecisionPending,
+    FromRequest,
     Pending,
     Question,
     QuestionPending,
@@ -30,6 +32,7 @@ from ringi.planning import approve, operations
 from ringi.planning.model import NextPrompt, next_prompt, resume, work
 from ringi.planning.operations import ENDED, State, pending, state_of, view, writable
 from ringi.planning.prompts import language_of
+from ringi.planning.run_plan import plan_now
 from ringi.planning.save import add, save
 from ringi.planning.services import SessionServices
 from ringi.planning.take_in import read_session, taken
@@ -86,6 +89,10 @@ class _Sessions:
         facts = SessionFacts(language=language_of(instruction))
         return operations.begun(self._new_id(), instruction, facts, self._services.clock.now())
 
+    def plan_now(self, session_id: str) -> RunPlan:
+        """A planning.json of its design, for a run that has none."""
+        return plan_now(self._services, state_of(self.get(session_id)))
+
     def first_prompt(self, instruction: str) -> NextPrompt:
         """What a new session would ask the model first. Nothing is asked or stored."""
         found = next_prompt(self._services, self._begun(instruction))
@@ -117,12 +124,20 @@ class _Sessions:
 
 
 class PlanningTool(_Sessions):
-    def start(self, instruction: str, *, actor: Actor = Actor.USER) -> SessionView:
-        """A new session, saved; the model is next.
+    def start(
+        self,
+        instruction: str,
+        *,
+        actor: Actor = Actor.USER,
+        request: FromRequest | None = None,
+        replaces: str = "",
+    ) -> SessionView:
+        """A new session, saved; the model is next. It may begin with a request, or plan a run anew.
 
         Raises BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
-        services, state = self._services, self._begun(instruction)
+        services = self._services
+        state = self._begun(instruction).knowing(request=request, replaces=replaces)
         services.model()  # fail before anything is stored
         return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 

@@ -10,7 +10,14 @@ from typing import Final, TypeVar
 import msgspec
 
 from ringi.domain import codec
-from ringi.domain.approval import Approval, ApprovalRequest, SessionSubject, Statement, read_approval
+from ringi.domain.approval import (
+    Approval,
+    ApprovalRequest,
+    RunSubject,
+    SessionSubject,
+    Statement,
+    read_approval,
+)
 from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import Grant
@@ -119,6 +126,14 @@ class SessionChain:
         self._approved[run_id] = (session_id, *subject.given)
         return self._subjects.get(seq) == session_id and self._made.get(run_id) == session_id
 
+    def given_alone(self, approval: Approval, seq: int) -> bool:
+        """Whether the approval named by event `seq` belongs to its run, which no session became."""
+        subject, run_id = as_written(approval.subject.encode(), RunSubject), approval.subject_id
+        if subject is None or subject.run_id != run_id:
+            return False
+        self._approved[run_id] = (subject.session_id, *subject.given)
+        return self._subjects.get(seq) == run_id
+
     def breaks(self) -> Iterator[Text]:
         logs = {str(name): tuple(found) for name, *found in self._rows(_LOG_COUNTS)}
         for *listed, document, facts in self._rows(_SESSION_ROWS):
@@ -147,7 +162,8 @@ class SessionChain:
             elif run.plan_sha256 != planned:
                 yield Text("run {run}: its planning.json was changed", run=run_id)
             elif self._approved.get(run.run_id, _given_to(run)) != _given_to(run):
-                yield approval_break(run.planning_session_id)
+                alone = not run.planning_session_id
+                yield run_approval_break(run_id) if alone else approval_break(run.planning_session_id)
         for name, saves in self._runs.items():
             yield Text("event {seq}: its run {run} is gone", seq=saves.seq, run=name)
 
@@ -177,6 +193,10 @@ def _given_to(run: Run) -> tuple[str, str, str]:
 
 def approval_break(session_id: object) -> Text:
     return Text("planning session {session}: its approval was changed or put in", session=session_id)
+
+
+def run_approval_break(run_id: object) -> Text:
+    return Text("run {run}: its approval was changed or put in", run=run_id)
 
 
 def _logs_break(session_id: object) -> Text:
@@ -354,6 +374,10 @@ class _Chain:
                 used = approval is not None and self.sessions.given(approval, self._last[order], spent_by)
                 if not right or not used:
                     yield approval_break(subject_id)
+            elif kind == SubjectKind.RUN:
+                used = approval is not None and self.sessions.given_alone(approval, self._last[order])
+                if not right or not used:
+                    yield run_approval_break(subject_id)
             elif kind == SubjectKind.SIGNERS:
                 if not right or spent_by is not None:
                     yield Text("the list of signers was changed or put in")

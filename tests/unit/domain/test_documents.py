@@ -1,6 +1,8 @@
 """Every document: encoded and decoded again, and what is refused."""
 
 import json
+import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -26,6 +28,7 @@ from ringi.domain import (
     planning,
     problems,
     project_state,
+    request,
     risk,
     run,
     run_plan,
@@ -39,9 +42,12 @@ from ringi.errors import BadDocument, NewerVersion
 from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.run_parts import Planned
 
-RUN_PLAN = compile_run_plan(
-    Planned("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
-)
+BOUNDED: dict[type[Any], Document] = {
+    run_plan.RunPlan: compile_run_plan(
+        Planned("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
+    ),
+    request.Request: request.Request(title="Sort by date", test_instructions={"unit": ("make test",)}),
+}
 
 # The names of the specification, written down once more; a renamed field breaks files that people have.
 FIELDS: dict[type[Document], str] = {
@@ -176,7 +182,9 @@ FIELDS: dict[type[Document], str] = {
     session.TargetPath: "path new",
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints",
     session.SessionFacts: "language model usage failedIn designed feedback project context snapshot design"
-    " files missing code readIn rejected draft wrong runPlan",
+    " files missing code readIn rejected draft wrong runPlan request replaces",
+    session.FromRequest: "requestId path request",
+    session.OpenCall: "purpose model counted usage",
     session.Brief: "instruction language project questions decisions feedback",
     session.SessionRef: "sessionId title status questionsDone questions decisionsDone decisions"
     " createdAt updatedAt errorMessage",
@@ -191,17 +199,18 @@ FIELDS: dict[type[Document], str] = {
     session.SessionView: "sessionId instruction status pending usage model",
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at request_id"
     " plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place most_steps"
-    " copy_id stop stopped_in replaces replaced_by",
+    " allowed tests base_tree copy_id stop stopped_in replaces replaced_by",
     run.Stop: "reason_code message next_action step_id detail",
     run.Spent: "input_tokens output_tokens dollars seconds",
     run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent",
     run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
     run.Finding: "role severity message path line criterion",
     run.StepState: "step_id status cycle attempts base_tree tree lines files evidence findings feedback"
-    " plan_id plan_version commit started_at ended_at",
+    " fallback plan_id plan_version merging commit started_at ended_at",
     problems.ProblemRow: "code level path message",
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction"
     " planning_json",
+    approval.RunSubject: "schema_version kind workspace run_id session_id instruction planning_json",
     approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
     " proof after_event",
     planning.GoalUnderstanding: "main_objective success_criteria constraints context goals reasoning",
@@ -308,6 +317,7 @@ REQUIRED = {
     " plannerSessionId createdAt updatedAt",
     "planning-facts": "",
     "planning-subject": "workspace session_id reject_count instruction",
+    "run-subject": "workspace run_id session_id instruction planning_json",
     "planning-approval": "id session_id run_id approver timestamp digest subject proof after_event",
     "planning-view": "sessionId instruction status pending",
     "run-plan": "version request_id run_id created_at base_branch work_branch limits context steps gates"
@@ -361,8 +371,8 @@ def built(kind: type[Document]) -> st.SearchStrategy[Any]:
 
 def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
     match info:
-        case inspect.StructType(cls=run_plan.RunPlan):
-            return st.just(RUN_PLAN)  # bounded in every field; its own tests make others
+        case inspect.StructType(cls=cls) if cls in BOUNDED:
+            return st.just(BOUNDED[cls])  # in every field; their own tests make others
         case inspect.StructType():
             fields = {field.name: _of(field.type) for field in info.fields}
             if "schema_version" in fields:
@@ -435,6 +445,8 @@ def first(kind: type[Document]) -> dict[str, Any]:
 
     def of(info: inspect.Type) -> Any:
         match info:
+            case inspect.StructType(cls=cls) if cls in BOUNDED:
+                return json.loads(codec.canonical(BOUNDED[cls]))
             case inspect.StructType():
                 found = {field.encode_name: of(field.type) for field in info.fields if field.required}
                 return found | ({info.tag_field: info.tag} if info.tag_field else {})
@@ -549,7 +561,8 @@ def misfits(  # noqa: C901  # one branch for each word of the language
         return [f"{at}: {value!r} is no {schema['type']}"]
     if "minimum" in schema and value < schema["minimum"]:
         return [f"{at}: {value} is too small"]
-    wrong = []
+    wrong = [f"{at}: {value} does not fit {word}" for word, fits in _BOUNDS.items()
+             if word in schema and not fits(value, schema[word])]  # fmt: skip
     if isinstance(value, list):
         wrong += [
             w for i, item in enumerate(value) for w in misfits(item, schema["items"], known, f"{at}[{i}]")
@@ -565,9 +578,19 @@ def misfits(  # noqa: C901  # one branch for each word of the language
     return wrong
 
 
+_BOUNDS: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum": lambda value, most: value <= most,
+    "exclusiveMinimum": lambda value, least: value > least,
+    "minLength": lambda value, least: len(value) >= least,
+    "maxLength": lambda value, most: len(value) <= most,
+    "pattern": lambda value, pattern: re.search(pattern, value),
+    "minItems": lambda value, least: len(value) >= least,
+    "maxItems": lambda value, most: len(value) <= most,
+    "maxProperties": lambda value, most: len(value) <= most,
+}
 _WORDS = {
     "$ref", "$defs", "anyOf", "enum", "type", "minimum", "items", "properties", "required", "title",
-    "description", "default", "additionalProperties", "discriminator",
+    "description", "default", "additionalProperties", "discriminator", "propertyNames", *_BOUNDS,
 }  # fmt: skip
 _TYPES = {
     "object": lambda value: isinstance(value, dict),

@@ -10,7 +10,8 @@ from ringi.domain import codec
 from ringi.domain.context import FileKind, FoundFile, ProjectFacts
 from ringi.domain.planning import ActionPlan, Complexity, GoalUnderstanding, PlannedAction, Subtask
 from ringi.domain.problems import Level
-from ringi.domain.run_plan import RunPlan
+from ringi.domain.request import Request
+from ringi.domain.run_plan import AcceptanceCriterion, RunPlan, inside
 from ringi.domain.run_plan_rules import run_plan_problems
 from ringi.domain.session import Criterion, Design, TargetPath
 from ringi.planning.compile import RunNames, compile_run_plan
@@ -192,6 +193,31 @@ subtasks = st.builds(
     criteria=st.lists(st.integers(-1, 5), max_size=3).map(tuple),
 )
 lists = st.lists(texts, max_size=12).map(tuple)
+words = st.sampled_from(["a report", "…", "x" * 2000, "a\nb"])
+places = st.lists(st.sampled_from(["src/", "a.py", ".", "tests", "docs/x.md"]), max_size=3).map(tuple)
+requests = st.builds(
+    Request,
+    title=st.just("Sort by date"),
+    acceptance_criteria=st.lists(
+        st.builds(
+            AcceptanceCriterion,
+            id=st.integers(1, 200).map("AC-{:02}".format),
+            given=words,
+            when=words,
+            then=words,
+        ),
+        unique_by=lambda one: one.id,
+        max_size=100,
+    ).map(tuple),
+    constraints=st.lists(words, max_size=50).map(tuple),
+    test_instructions=st.dictionaries(
+        st.sampled_from(["unit", "e2e", "load"]),
+        st.sampled_from(["", "make test", ("make test", "make e2e"), ()]),
+        max_size=3,
+    ),
+    allowed_paths=places,
+    forbidden_paths=places,
+)
 plans = st.builds(
     Planned,
     instruction=texts,
@@ -225,6 +251,7 @@ plans = st.builds(
         ).map(tuple),
     ),
     language=st.sampled_from(["en", "ja"]),
+    request=st.none() | requests,
 )
 
 
@@ -238,6 +265,12 @@ def test_whatever_it_makes_passes_the_check(planned: Planned, lines: int, files:
     assert [step.step_id for step in plan.steps] == [f"S{n:02}" for n in range(1, len(plan.steps) + 1)]
     found = run_plan_problems(codec.parsed(codec.canonical(plan), "it"))
     assert not {"AC_UNLINKED", "AC_TOO_FEW"} & {str(one.code) for one in found}
+    if planned.request:
+        asked = {one.id for one in planned.request.acceptance_criteria}
+        assert asked <= {one.id for one in plan.context.acceptance_criteria}
+        targets = [path for step in plan.steps for path in step.scope.target_paths]
+        allowed = planned.request.allowed_paths
+        assert not allowed or all(inside(path, allowed) for path in targets)
 
 
 def test_a_thousand_files_stay_below_the_most_steps():
