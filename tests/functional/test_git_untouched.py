@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from ringi.cli.main import COMMANDS
+from ringi.errors import NotFound
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.mcp_desk import RawClient
 from tests.helpers import fingerprint
@@ -124,6 +125,10 @@ def serves(desk: Desk) -> None:
         assert talk.end() == 0
 
 
+def reports_nothing(desk: Desk) -> None:
+    assert desk.run("report").returncode == NotFound.exit_code
+
+
 def refuses_an_edit(desk: Desk) -> None:
     edit = {"tool_name": "Edit", "tool_input": {"file_path": str(desk.root / "README.md")}}
     done = subprocess.run(
@@ -185,6 +190,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("recover", Case(runs("recover"))),
     ("plan", Case(plans_a_session)),
     ("status", Case(runs("status", "--json status"))),
+    ("report", Case(reports_nothing)),
     ("mcp", Case(serves)),
     ("with", Case(works_beside)),
     ("", Case(runs("", "--json"))),

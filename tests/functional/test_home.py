@@ -29,7 +29,7 @@ from tests.functional.screens import Screen
 
 NOTHING = "Nothing waits for you."
 EMPTY = {
-    "waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs_waiting": 0, "unplanned": None,
+    "waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs": [], "unplanned": None,
     "stale": {},
 }  # fmt: skip
 
@@ -263,8 +263,8 @@ def test_runs_that_wait_are_counted(desk: Desk) -> None:
             tool.cancel(view.session_id)
             tool.approve(ids[-1], "me", TypedAnswer(tool.request(ids[-1]).digest, "y"))
         tool.cancel(ids[0])
-    assert desk.run().stdout.splitlines()[1:] == ["Runs that wait: 2", "  → ringi status"]
-    assert desk.json()["runs_waiting"] == 2
+    assert desk.run().stdout.splitlines()[1] == "Runs: 2"
+    assert len(desk.json()["runs"]) == 2
     assert not {name for name in imported(desk.root) if name.startswith(("ringi.planning", "ringi.llm"))}
 
 

@@ -255,6 +255,7 @@ COMMON = (
     ("pending",),
     ("current",),
     ("status",),
+    ("report",),
     ("check", "README.md"),
     ("state", "capture"),
     ("state", "show"),

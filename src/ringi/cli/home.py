@@ -13,7 +13,7 @@ from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
 from ringi.plans.overlaps import shared_files
-from ringi.text import Text, visible
+from ringi.text import Text, stored, visible
 from ringi.views import words
 from ringi.views.lines import Line
 from ringi.views.standing import standing
@@ -22,6 +22,7 @@ from ringi.views.words import age, seconds_since
 
 if TYPE_CHECKING:
     from ringi.domain.session import SessionRef
+    from ringi.store.lists import RunRef
 
 _MOST: Final = 20
 _A_DAY_SEC: Final = 24 * 60 * 60
@@ -51,7 +52,7 @@ def home(app: App) -> None:
     sessions = _sessions(app.places.copies)
     working = [session for session in sessions if session.running or not session.taken]
     planning = app.plans.session_refs(open_only=True)
-    runs = app.plans.waiting_runs()
+    runs = app.plans.open_runs()
     idle = dict.fromkeys(session.plan_id for session in sessions if not session.running)
     sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
     if app.ui.as_json:
@@ -60,7 +61,7 @@ def home(app: App) -> None:
         found = {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
         moved_on = {name: paths for name, paths in stale.items() if paths}
         unplanned = app.plans.changed_without_plan()
-        app.ui.document({**found, "runs_waiting": runs, "unplanned": unplanned, "stale": moved_on})
+        app.ui.document({**found, "runs": runs, "unplanned": unplanned, "stale": moved_on})
         return
     anything = waiting or sent_back or working or planning or runs
     if not anything and not app.plans.count() and _was_elsewhere(app):
@@ -70,9 +71,7 @@ def home(app: App) -> None:
     _show_sent_back(app, sent_back)
     _show_undone(app)
     _show_planning(app, planning)
-    if runs:
-        app.ui.line(Text("Runs that wait: {count}", count=runs), style="bold")
-        app.ui.next_step("ringi status")
+    _show_runs(app, runs)
     for session in working:
         _show_session(app, session)
     if not anything:
@@ -208,6 +207,31 @@ def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
         _step(app, f"ringi plan --resume {names[ref.session_id]}")
     if len(planning) > _MOST:
         app.ui.line(Text("and {count} more", count=len(planning) - _MOST), indent=2)
+        app.ui.next_step("ringi status")
+
+
+def _show_runs(app: App, runs: "Sequence[RunRef]") -> None:
+    if not runs:
+        return
+    from ringi.domain.run import RunPhase  # noqa: PLC0415  # only if there is one
+    from ringi.runner.report import PHASE  # noqa: PLC0415
+    from ringi.views.run import next_command, title_of, with_progress  # noqa: PLC0415
+
+    app.ui.line(Text("Runs: {count}", count=len(runs)), style="bold")
+    columns = terminal_columns(app.ui.out)
+    for run in runs[:_MOST]:
+        phase = PHASE[RunPhase(run.phase)]
+        facts = Text(
+            "{age}   {phase}", age=age(run.updated_at), phase=with_progress(phase, run.done, len(run.steps))
+        )
+        room = None if columns is None else max(columns - 5 - width(translated(facts)), _LEAST_TITLE)
+        title = _cut(title_of(run.instruction), room)
+        app.ui.line(Text("{title}   {facts}", title=title, facts=facts), indent=2)
+        if run.stop:
+            app.ui.line(stored(run.stop.message), style="yellow", indent=6)
+        _step(app, next_command(RunPhase(run.phase), run.run_id, run.stop.next_action if run.stop else ""))
+    if len(runs) > _MOST:
+        app.ui.line(Text("and {count} more", count=len(runs) - _MOST), indent=2)
         app.ui.next_step("ringi status")
 
 

@@ -62,6 +62,7 @@ BESIDE: Final = {
 FROM_REQUEST: Final = {
     "plan": Text("Plan a change: a few questions, the design decisions, a summary to approve."),
     "status": Text("Show the open planning sessions and the runs, or one of them."),
+    "report": Text("Show the report of a run: its criteria with steps, commits and evidence."),
 }
 BY_SCRIPT: Final = {
     "propose": Text("Propose exact changes; nothing is written before a person approves them."),

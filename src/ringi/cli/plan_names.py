@@ -1,4 +1,4 @@
-"""The names of plans and branches, as the shell completes them."""
+"""The names of plans, runs and branches, as the shell completes them."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -53,5 +53,15 @@ class ReviewedName(PlanName):
         yield from branches(places.root, _MOST)
 
 
+class RunName(PlanName):
+    name = "run"
+
+    def names(self, places: Places) -> Iterable[tuple[str, str]]:
+        from ringi.store.lists import names_of_runs  # noqa: PLC0415  # only when the shell asks
+
+        return names_of_runs(places.state, _MOST)
+
+
 PLAN: Final = PlanName()
+RUN: Final = RunName()
 REVIEWED: Final = ReviewedName()

@@ -78,9 +78,17 @@ class Ui:
         return max(_NARROWEST, min(terminal_columns(self.out) or _USUAL_WIDTH, _WIDEST))
 
     def show(self, lines: Iterable[Line]) -> None:
+        for row in self.rows(lines):
+            self.line(row)
+
+    def rows(self, lines: Iterable[Line]) -> Iterator[str]:
+        """As they are printed."""
         for line in lines:
-            for row in self._folded(line) if line.folds else [self._unfolded(line)]:
-                self.line(row)
+            if line.folds:
+                yield from self._folded(line)
+            else:
+                words = "".join(self.styled(shown(span.text), span.style) for span in self._spans(line))
+                yield " " * line.indent + visible(line.mark, keep="") + words
 
     def prose(self, text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0, mark: str = "") -> None:
         """Wrapped; unlike in `line`, a `str` may be untrusted."""
@@ -89,10 +97,6 @@ class Ui:
     def _spans(self, line: Line) -> Iterable[Span]:
         """Leaves out Markdown signs if styles are shown."""
         return (span for span in line.spans if span.style is not Style.SIGN or not self._colour)
-
-    def _unfolded(self, line: Line) -> str:
-        words = "".join(self.styled(shown(span.text), span.style) for span in self._spans(line))
-        return " " * line.indent + visible(line.mark, keep="") + words
 
     def _folded(self, line: Line) -> Iterable[str]:
         # A mark may be untrusted too: an imported session chooses its own question ids.

@@ -156,7 +156,7 @@ def _head(run: Run, say: Say) -> Iterator[str]:
         (Text("Branch"), _branch(run, say)),
         (Text("Began"), _line(run.created_at)),
         (Text("Last change"), _line(run.updated_at)),
-        (Text("Time of the roles"), say(_duration(run.spent.seconds)) if run.spent.seconds else ""),
+        (Text("Time of the roles"), say(duration(run.spent.seconds)) if run.spent.seconds else ""),
         (Text("Tokens and cost"), _cost(run, say)),
     ]
     yield from (f"- {say(name)}: {value}" for name, value in lines if value)
@@ -226,7 +226,7 @@ def _committed(state: StepState, say: Say) -> str:
 def _proof(one: Evidence, say: Say) -> str:
     words = [
         say(Text("{command}: exit code {code}", command=_code(one.command), code=one.exit_code)),
-        say(_duration(one.duration_sec)),
+        say(duration(one.duration_sec)),
         say(Text("output {digest}", digest=_code(f"sha256:{one.output_sha256[:_DIGEST_SHOWN]}"))),
     ]
     words += [say(Text("time was up"))] if one.timed_out else []
@@ -288,7 +288,7 @@ def _attempt(one: Attempt, say: Say) -> str:
     if one.exit_code is not None:
         words.append(say(Text("exit code {code}", code=one.exit_code)))
     if one.spent.seconds:
-        words.append(say(_duration(one.spent.seconds)))
+        words.append(say(duration(one.spent.seconds)))
     if one.spent.input_tokens or one.spent.output_tokens or one.spent.dollars:
         words.append(say(cost(one.spent.input_tokens, one.spent.output_tokens, one.spent.dollars)))
     if one.problem:
@@ -361,7 +361,7 @@ def _fenced(text: str) -> Iterable[str]:
     return [fence, *lines, fence]
 
 
-def _duration(seconds: float) -> Text:
+def duration(seconds: float) -> Text:
     if seconds < _SHORT:
         return Text("{seconds} s", seconds=f"{seconds:.1f}")
     if seconds < 2 * _MINUTE:

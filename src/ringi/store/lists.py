@@ -21,7 +21,7 @@ from ringi.domain.plan import (
     undone_at,
     with_state,
 )
-from ringi.errors import NotFound, RingiError
+from ringi.errors import NotFound
 from ringi.store.connection import DATABASE, Reader, Row, as_bytes, translated
 from ringi.text import Text
 
@@ -122,14 +122,32 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
 
 _LONGEST_NUMBER: Final = 18
 _EVERYTHING: Final = -1
-_WAITS: Final = "planning"
-"""As in RunPhase: importing the documents takes longer than counting."""
+_OVER: Final = frozenset(["completed", "cancelled"])
+"""As in RunPhase."""
 
 
-class _Phased(msgspec.Struct):
-    """The only field of a run needed for counting."""
+class _Step(msgspec.Struct):
+    status: str = "waiting"
 
+
+class _Stop(msgspec.Struct):
+    message: str = ""
+    next_action: str = ""
+
+
+class RunRef(msgspec.Struct):
+    """What a list shows of a run; importing its document takes longer than the list."""
+
+    run_id: str
     phase: str
+    instruction: str
+    updated_at: str
+    steps: tuple[_Step, ...] = ()
+    stop: _Stop | None = None
+
+    @property
+    def done(self) -> int:
+        return sum(step.status == "done" for step in self.steps)
 
 
 class _Files(msgspec.Struct):
@@ -147,16 +165,26 @@ class _Previewed(msgspec.Struct):
 
 
 def names_of_plans(folder: Path, most: int) -> list[tuple[str, str]]:
-    """Name and title of the newest plans. Opens the database to read only; nothing is made or migrated."""
+    """Name and title of the newest plans."""
+    return [(ref.name, ref.title) for ref in map(as_ref, _peeked(folder, _REFS_NOT_DISCARDED, most))]
+
+
+def names_of_runs(folder: Path, most: int) -> list[tuple[str, str]]:
+    """Id and first line of the newest runs."""
+    found = (_decoded(as_bytes(row[0]), RunRef, "run") for row in _peeked(folder, f"{RUNS} LIMIT ?", most))
+    return [(run.run_id, run.instruction.strip().partition("\n")[0]) for run in found]
+
+
+def _peeked(folder: Path, statement: str, most: int) -> list[Row]:
+    """Opens the database to read only; nothing is made or migrated."""
     path = folder / DATABASE
     if not path.is_file():
         return []
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.2)) as found:
-            refs = [as_ref(row) for row in found.execute(_REFS_NOT_DISCARDED, (most,))]
-    except (sqlite3.Error, RingiError):
+            return found.execute(statement, (most,)).fetchall()
+    except sqlite3.Error:
         return []
-    return [(ref.name, ref.title) for ref in refs]
 
 
 class PlanReader(Reader):
@@ -227,14 +255,10 @@ class PlanReader(Reader):
 
         return [as_session_ref(row) for row in found]
 
-    def waiting_runs(self) -> int:
-        """How many are waiting to be started."""
-        found = self._select(RUNS)
-        if not found:
-            return 0
-        from ringi.domain import codec  # noqa: PLC0415  # only if there is one
-
-        return sum(codec.trusted(as_bytes(row[0]), _Phased, "run").phase == _WAITS for row in found)
+    def open_runs(self) -> list[RunRef]:
+        """Those that can go on, the newest first."""
+        found = [_decoded(as_bytes(row[0]), RunRef, "run") for row in self._select(RUNS)]
+        return [run for run in found if run.phase not in _OVER]
 
     def count(self) -> int:
         return int(str(self._select(COUNT_PLANS)[0][0]))

@@ -97,7 +97,7 @@ class RunDocuments:
         return {
             "planning.json": codec.pretty(plan) if plan else None,
             "stage.json": codec.pretty(stage_of(run)),
-            "report.md": self._report(run, plan, _facts(ledger, run)).encode(),
+            "report.md": self._report(run, plan, facts_of_run(ledger, run)).encode(),
             "errors.json": codec.pretty(errors) if errors else None,
         }
 
@@ -108,7 +108,7 @@ def folder_of(run: Run) -> Folder | None:
     return (*RUNS, *named) if all(map(_NAME.fullmatch, named)) else None
 
 
-def _facts(ledger: LedgerReader, run: Run) -> RunFacts:
+def facts_of_run(ledger: LedgerReader, run: Run) -> RunFacts:
     given = [
         ("", one) for name in (run.planning_session_id, run.run_id) if name for one in ledger.approvals(name)
     ]

@@ -4,10 +4,8 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
-from ringi.domain.run import Run
 from ringi.domain.session import SessionRef, SessionStatus
 from ringi.domain.subject import SESSION_PREFIX
-from ringi.runner.report import PHASE
 from ringi.text import Text
 from ringi.views.lines import Line, line
 from ringi.views.words import age
@@ -66,7 +64,3 @@ def _progress(ref: SessionRef) -> Text | None:
 
 def session_facts(ref: SessionRef, name: str) -> Text:
     return Text("{name} · {age} · {phase}", name=name, age=age(ref.updated_at), phase=session_phase(ref))
-
-
-def run_facts(run: Run) -> Text:
-    return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=PHASE[run.phase])

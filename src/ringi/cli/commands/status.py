@@ -9,26 +9,38 @@ import msgspec
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_long
+from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import Driver, show_sessions
-from ringi.cli.ui import cut, shown_lines
-from ringi.domain.run import Run
+from ringi.cli.runs import document, reading, show, watch
+from ringi.cli.ui import cut
 from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView
 from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.text import Text
+from ringi.views.run import run_facts, title_of
 from ringi.views.session import answer_lines, feedback_lines, given_by_agent, pending_lines
-from ringi.views.status import SESSION_PHASE, run_facts, short_names
+from ringi.views.status import SESSION_PHASE, short_names
 from ringi.views.words import age
 
 _MOST_RUNS: Final = 20
 
 
 @click.command()
+@click.argument("run", metavar="[RUN]", type=RUN, required=False)
 @click.option(
     "--session", "name", metavar="ID", help="A planning session or a run, by its id or the beginning of it."
 )
 @pass_app
-def status(app: App, name: str | None) -> None:
-    """Show the open planning sessions and the runs, or one of them."""
+def status(app: App, run: str | None, name: str | None) -> None:
+    """Show the open planning sessions and the runs, or one of them.
+
+    RUN by its id or the beginning of it. While a run is carried out, a terminal shows it live: its steps, the
+    last lines of the current command, time, tokens and cost. Ctrl-C only ends the watching.
+    """
+    if run is not None and name is not None:
+        raise click.UsageError(_("One thing at a time: {options}").format(options="RUN, --session"))
+    if run is not None:
+        _show_run(app, run)
+        return
     if name is None:
         _show_all(app)
         return
@@ -39,7 +51,7 @@ def status(app: App, name: str | None) -> None:
     if session_id is not None:
         _show_session(app, session_id)
     elif run_id is not None:
-        _show_run(app, app.workspace.planning.run(run_id))
+        _show_run(app, run_id)
 
 
 def _found(app: App, name: str) -> tuple[str | None, str | None]:
@@ -71,24 +83,15 @@ def _show_all(app: App) -> None:
         app.ui.next_step(f"ringi plan --resume {short_names(ref.session_id for ref in refs)[newest]}")
     if runs:
         app.ui.line(Text("Runs: {count}", count=len(runs)), style="bold")
-        titles = _titles(app)
         for run in runs[:_MOST_RUNS]:
-            _show_line(app, run, titles.get(run.planning_session_id, ""))
+            app.ui.line(cut(title_of(run.instruction), app.ui.columns - 2), style="bold", indent=2)
+            app.ui.line(run_facts(run), indent=2)
         if len(runs) > _MOST_RUNS:
             app.ui.line(Text("and {count} more", count=len(runs) - _MOST_RUNS), indent=2)
-        app.ui.next_step(f"ringi status --session {runs[0].run_id}")
+        app.ui.next_step(f"ringi status {runs[0].run_id}")
     if not (refs or runs):
         app.ui.line(Text("No planning session is open, and there are no runs."))
         app.ui.next_step('ringi plan "…"')
-
-
-def _titles(app: App) -> dict[str, str]:
-    return {ref.session_id: ref.title for ref in app.workspace.planning.list()}
-
-
-def _show_line(app: App, run: Run, title: str) -> None:
-    app.ui.line(cut(title, app.ui.columns - 2) or "—", style="bold", indent=2)
-    app.ui.line(run_facts(run), indent=2)
 
 
 def _show_session(app: App, session_id: str) -> None:
@@ -112,7 +115,7 @@ def _show_session(app: App, session_id: str) -> None:
     if session.status in OPEN_SESSIONS:
         app.ui.next_step(driver.command)
     elif session.planner_session_id:
-        app.ui.next_step(f"ringi status --session {session.planner_session_id}")
+        app.ui.next_step(f"ringi status {session.planner_session_id}")
 
 
 def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
@@ -135,12 +138,13 @@ def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
     return document
 
 
-def _show_run(app: App, run: Run) -> None:
-    if app.ui.as_json:
-        app.ui.document(run)
-        return
-    _show_line(app, run, _titles(app).get(run.planning_session_id, ""))
-    for line in shown_lines(run.instruction):
-        app.ui.line(line, indent=4 if line else 0)
-    app.ui.line(Text("It comes from {session}.", session=run.planning_session_id), indent=2)
-    app.ui.next_step(f"ringi status --session {run.planning_session_id}")
+def _show_run(app: App, name: str) -> None:
+    with reading(app) as reader:
+        run_id = reader.find(name)
+        looked = reader.look(run_id)
+        if app.ui.as_json:
+            app.ui.document(document(looked))
+            return
+        if looked.working and app.ui.out.isatty() and app.environment.get("TERM", "dumb") != "dumb":
+            looked = watch(app, reader, run_id)
+        show(app, looked)

@@ -1,0 +1,30 @@
+"""`ringi report`: which criteria a run meets, and what proves it."""
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.plan_names import RUN
+from ringi.cli.runs import document, reading
+from ringi.cli.ui import translated
+from ringi.runner.report import report as written
+from ringi.store.run_documents import facts_of_run
+from ringi.views.markdown import markdown
+
+
+@click.command()
+@click.argument("run", metavar="[RUN]", type=RUN, required=False)
+@pass_app
+def report(app: App, run: str | None) -> None:
+    """Show the report of a run: its criteria with steps, commits and evidence.
+
+    Without RUN, the newest. The same text is in .agent/runs as report.md.
+    """
+    with reading(app) as reader:
+        looked = reader.look(reader.find(run))
+        text = written(looked.run, looked.plan, facts_of_run(reader.ledger, looked.run), translated)
+        if app.ui.as_json:
+            app.ui.document({**document(looked), "report": text})
+        elif app.ui.out.isatty():
+            app.ui.show(markdown(text, indent=0))
+        else:
+            app.ui.out.write(text)

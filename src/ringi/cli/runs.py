@@ -1,0 +1,141 @@
+"""A run as a command finds it, looks at it and watches it."""
+
+import contextlib
+import os
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TextIO
+
+import msgspec
+
+from ringi.cli.app import App
+from ringi.cli.arguments import require_long
+from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
+from ringi.domain.run_plan import RunPlan
+from ringi.errors import NotFound
+from ringi.runner.report import CriterionResult, criteria
+from ringi.store.ledger import LedgerReader
+from ringi.store.lock import PassingLock
+from ringi.text import Text
+from ringi.views.run import run_lines
+from ringi.workspace.run_files import RunFiles
+
+GOING_ON: Final = frozenset(RunPhase) - OVER
+_WAIT_SEC: Final = 2.0
+_TAIL: Final = 4000
+_AGAIN_SEC: Final = 0.5
+_SMALL: Final = 24
+"""Rows of a terminal that does not know its size."""
+_AROUND: Final = 10
+"""Rows that are not steps."""
+_STILL, _FOLDING = "\x1b[?7l", "\x1b[?7h"
+"""A line that is too long for the terminal is cut, so that each takes one row."""
+
+
+class Looked(NamedTuple):
+    run: Run
+    plan: RunPlan | None
+    working: bool
+    """Somebody carries it out just now."""
+    printed: tuple[str, ...]
+    """The last lines of what its command printed."""
+
+
+class RunReader:
+    """Only reads; opens no workspace, so that it can look again and again."""
+
+    def __init__(self, app: App) -> None:
+        self._places = app.places
+        self.ledger = LedgerReader(app.places.state, _WAIT_SEC)
+
+    def find(self, name: str | None, phases: Collection[RunPhase] = frozenset(RunPhase)) -> str:
+        """By its id or the beginning of it; without a name, the newest in one of these phases."""
+        if name is not None:
+            require_long(name)
+            return self.ledger.find_run(name)
+        for run_id in reversed(self.ledger.run_ids()):
+            if self.ledger.run(run_id).phase in phases:
+                return run_id
+        raise NotFound(what=Text("run"), name="…", see="ringi status")
+
+    def look(self, run_id: str) -> Looked:
+        working = lock_of(self._places.state, run_id).is_held()
+        with self.ledger.one_moment():
+            run, plan = self.ledger.run(run_id), self.ledger.run_plan(run_id)
+        return Looked(run, plan, working, self._printed(run) if working else ())
+
+    def _printed(self, run: Run) -> tuple[str, ...]:
+        files = RunFiles(self._places.root, run.request_id, run.run_id, str)
+        lines = files.tail(files.newest_log(), _TAIL).splitlines() if run.request_id else []
+        return tuple(line for line in lines if line.strip())
+
+
+@contextlib.contextmanager
+def reading(app: App) -> Iterator[RunReader]:
+    reader = RunReader(app)
+    try:
+        yield reader
+    finally:
+        reader.ledger.close()
+
+
+def lock_of(state: Path, run_id: str, wait_sec: float = _WAIT_SEC) -> PassingLock:
+    """Held by the process that carries out the run."""
+    return PassingLock(state / f"{run_id}.lock", wait_sec)
+
+
+def document(looked: Looked) -> dict[str, Any]:
+    run = looked.run
+    found: dict[str, Any] = {**msgspec.to_builtins(run), **stage_of(run), "working": looked.working}
+    if looked.plan:
+        found["criteria"] = [_criterion(one) for one in criteria(run, looked.plan)]
+    if errors := errors_of(run):
+        found["errors"] = errors
+    return found
+
+
+def _criterion(one: CriterionResult) -> dict[str, Any]:
+    return {
+        "id": one.criterion.id,
+        "met": one.met,
+        "why_not": str(one.why_not) if one.why_not else None,
+        "steps": [step.step.step_id for step in one.steps],
+        "commits": [step.state.commit for step in one.steps if step.state.commit],
+        "evidence": one.evidence,
+    }
+
+
+def show(app: App, looked: Looked) -> None:
+    app.ui.show(run_lines(looked.run, looked.plan, looked.printed, working=looked.working))
+
+
+def watch(app: App, reader: RunReader, run_id: str) -> Looked:
+    """Draws it again and again in the same place until nobody works on it any more."""
+    out, rows = app.ui.out, 0
+    looked = reader.look(run_id)
+    try:
+        while looked.working:
+            most = max(1, _height(out) - _AROUND)
+            drawn = run_lines(looked.run, looked.plan, looked.printed, working=True, most=most)
+            text = "\n".join([*app.ui.rows(drawn)][: _height(out) - 1])
+            out.write(f"{_back(rows)}{_STILL}{text}\n{_FOLDING}")
+            out.flush()
+            rows = text.count("\n") + 1
+            time.sleep(_AGAIN_SEC)
+            looked = reader.look(run_id)
+    finally:
+        out.write(_FOLDING)
+    out.write(_back(rows))
+    return looked
+
+
+def _back(rows: int) -> str:
+    return f"\x1b[{rows}F\x1b[J" if rows else ""
+
+
+def _height(out: TextIO) -> int:
+    try:
+        return os.get_terminal_size(out.fileno()).lines or _SMALL
+    except (OSError, ValueError):
+        return _SMALL

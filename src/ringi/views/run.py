@@ -1,0 +1,193 @@
+"""A run: its steps as they are, what they prove, what it took, and what is next."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
+from ringi.domain.run_plan import RunPlan
+from ringi.runner.report import COMMIT_SHOWN, PHASE, STEP, CriterionResult, cost, criteria, duration, proofs
+from ringi.text import Text, stored
+from ringi.views.lines import Line, Span, Style, line, prose, step
+from ringi.views.words import age
+
+MARKS: Final = {
+    StepStatus.WAITING: "·",
+    StepStatus.WORKING: "▸",
+    StepStatus.TESTING: "▸",
+    StepStatus.REVIEWING: "▸",
+    StepStatus.PROPOSED: "?",
+    StepStatus.DONE: "✓",
+}
+_STYLES: Final = {
+    StepStatus.WAITING: Style.FAINT,
+    StepStatus.DONE: Style.GOOD,
+    StepStatus.PROPOSED: Style.WARNING,
+}
+_PHASE_STYLES: Final = {
+    RunPhase.COMPLETED: Style.GOOD,
+    RunPhase.NEEDS_INPUT: Style.WARNING,
+    RunPhase.FAILED: Style.BAD,
+}
+_LABEL: Final = "Original Instruction: "
+_LINES_SHOWN: Final = 3
+_DETAIL_SHOWN: Final = 12
+
+
+def title_of(instruction: str) -> str:
+    """The first line that says something; a session's instruction begins with a label of ours."""
+    lines = (text.strip().lstrip("#").strip() for text in instruction.removeprefix(_LABEL).split("\n"))
+    return next((text for text in lines if text), "—")
+
+
+def run_facts(run: Run, *, working: bool = False) -> Text:
+    done = sum(one.status is StepStatus.DONE for one in run.steps)
+    phase = with_progress(Text("at work now") if working else PHASE[run.phase], done, len(run.steps))
+    return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
+
+
+def with_progress(phase: Text, done: int, count: int) -> Text:
+    if not count:
+        return phase
+    return Text("{phase}, {done} of {count} steps done", phase=phase, done=done, count=count)
+
+
+def head_lines(run: Run, *, working: bool = False) -> Iterator[Line]:
+    yield line(title_of(run.instruction), Style.STRONG)
+    style = Style.GOOD if working else _PHASE_STYLES.get(run.phase, Style.PLAIN)
+    yield prose(run_facts(run, working=working), style, indent=2)
+    if run.work_branch:
+        yield line(Text("branch {branch}", branch=run.work_branch), Style.FAINT, indent=2)
+    if run.planning_session_id:
+        yield line(Text("from {session}", session=run.planning_session_id), Style.FAINT, indent=2)
+
+
+def step_lines(run: Run, plan: RunPlan | None, printed: Sequence[str] = (), most: int = 99) -> Iterator[Line]:
+    """At most so many, those around the current one; below it the last lines that its command printed."""
+    titles = {one.step_id: one.title for one in plan.steps} if plan else {}
+    begin = max(0, min(run.current_step_index - most // 2, len(run.steps) - most))
+    if begin:
+        yield line(Text("{count} steps before", count=begin), Style.FAINT, indent=2)
+    for index, state in enumerate(run.steps[begin : begin + most], begin):
+        yield _step(state, titles.get(state.step_id, ""))
+        if index == run.current_step_index and state.status is not StepStatus.DONE:
+            yield from (
+                line(Text("{line}", line=one), Style.FAINT, indent=9) for one in printed[-_LINES_SHOWN:]
+            )
+    if (left := len(run.steps) - begin - most) > 0:
+        yield line(Text("{count} steps after", count=left), Style.FAINT, indent=2)
+
+
+def _step(state: StepState, title: str) -> Line:
+    spans = [Span(title or state.step_id, _STYLES.get(state.status, Style.STRONG))]
+    for text in step_facts(state):
+        spans += [Span(" · ", Style.FAINT), Span(text)]
+    return Line(tuple(spans), indent=2, mark=f"{MARKS[state.status]} {state.step_id}  ", folds=True)
+
+
+def step_facts(state: StepState) -> Iterator[Text]:
+    yield STEP[state.status]
+    if state.commit:
+        yield Text("commit {commit}", commit=state.commit[:COMMIT_SHOWN])
+    if state.tree and state.tree != state.base_tree:
+        yield changed(state)
+    if found := proofs(state):
+        yield tests(found)
+    if state.findings:
+        yield opinions(state.findings)
+    if state.cycle:
+        yield Text("try {number}", number=state.cycle + 1)
+
+
+def changed(state: StepState) -> Text:
+    if state.files == 1:
+        return Text("1 file, {lines} lines", lines=state.lines)
+    return Text("{files} files, {lines} lines", files=state.files, lines=state.lines)
+
+
+def tests(found: Sequence[Evidence]) -> Text:
+    failed = [one for one in found if not one.passed]
+    if failed:
+        return Text("{command} failed", command=failed[0].command)
+    return Text("tests passed")
+
+
+def opinions(findings: Sequence[Finding]) -> Text:
+    if len(findings) == 1:
+        return Text("1 finding of a machine")
+    return Text("{count} findings of a machine", count=len(findings))
+
+
+def finding_line(one: Finding, indent: int) -> Line:
+    where = f"{one.path}:{one.line}" if one.path and one.line else one.path
+    words = Text("a machine's opinion ({role}, {severity}): {message}",
+                 role=one.role, severity=one.severity, message=one.message)  # fmt: skip
+    return prose(
+        Text("{place}: {words}", place=where, words=words) if where else words, Style.REMARK, indent=indent
+    )
+
+
+def spent_line(run: Run) -> Line | None:
+    spent = run.spent
+    parts = [duration(spent.seconds)] if spent.seconds else []
+    if spent.input_tokens or spent.output_tokens or spent.dollars:
+        parts.append(cost(spent.input_tokens, spent.output_tokens, spent.dollars))
+    if not parts:
+        return None
+    words = parts[0] if len(parts) == 1 else Text("{time} · {cost}", time=parts[0], cost=parts[1])
+    return line(words, Style.FAINT, indent=2)
+
+
+def stop_lines(run: Run) -> Iterator[Line]:
+    """Why it stopped, and how it goes on."""
+    if run.stop is None:
+        if run.phase not in OVER:
+            yield step(f"ringi continue {run.run_id}")
+        return
+    stop = run.stop
+    where = (
+        Text("{step}: {why}", step=stop.step_id, why=stored(stop.message))
+        if stop.step_id
+        else stored(stop.message)
+    )
+    bad = run.phase is RunPhase.FAILED
+    yield prose(where, Style.BAD if bad else Style.WARNING, indent=2)
+    yield from (line(Text("{line}", line=one), Style.FAINT, indent=4) for one in _last(stop.detail))
+    if stop.next_action.startswith("ringi "):
+        yield step(stop.next_action)
+    else:
+        yield prose(stored(stop.next_action), indent=2, mark="→ ")
+
+
+def _last(detail: str) -> list[str]:
+    return detail.strip("\n").split("\n")[-_DETAIL_SHOWN:] if detail.strip() else []
+
+
+def next_command(phase: RunPhase, run_id: str, next_action: str = "") -> str:
+    """What to type for a run that can go on."""
+    if next_action.startswith("ringi "):
+        return next_action
+    return f"ringi {'retry' if phase is RunPhase.FAILED else 'continue'} {run_id}"
+
+
+def run_lines(
+    run: Run, plan: RunPlan | None, printed: Sequence[str] = (), *, working: bool = False, most: int = 99
+) -> Iterator[Line]:
+    yield from head_lines(run, working=working)
+    yield from step_lines(run, plan, printed, most)
+    if (spent := spent_line(run)) is not None:
+        yield spent
+    if plan and run.phase is RunPhase.COMPLETED:
+        yield from criteria_lines(criteria(run, plan))
+    if not working:
+        yield from stop_lines(run)
+
+
+def criteria_lines(results: Sequence[CriterionResult]) -> Iterator[Line]:
+    met = sum(one.met for one in results)
+    words = Text("Acceptance criteria: {met} of {count} met", met=met, count=len(results))
+    yield line(words, Style.GOOD if met == len(results) else Style.WARNING, indent=2)
+    for one in results:
+        if one.why_not is not None:
+            yield prose(
+                Text("{criterion} is not met: {why}", criterion=one.criterion.id, why=one.why_not), indent=4
+            )

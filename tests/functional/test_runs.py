@@ -1,0 +1,223 @@
+"""Runs as people see them: in `ringi` alone, in `ringi status`, live while one runs, in the report."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from msgspec.structs import replace
+
+from ringi.api import open_workspace
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.run import (
+    Attempt,
+    Finding,
+    RoleHow,
+    Run,
+    RunPhase,
+    Severity,
+    Spent,
+    StepState,
+    StepStatus,
+    StopCode,
+)
+from ringi.domain.run_plan import RunRole
+from ringi.ports import NewEvent
+from ringi.workspace.places import places_of
+from tests.functional.desk import Desk
+from tests.functional.screens import Screen
+from tests.helpers import ledger_of
+from tests.unit.runner.run_samples import REQUEST_ID, RUN_ID, done, passed, plan_of, run_of, step_of, stopped
+
+CREATED = NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM)
+WORKED = Attempt(
+    role=RunRole.IMPLEMENTER, how=RoleHow.COMMAND, who="claude", cycle=0, started_at="2026-01-01T10:00:00Z",
+    exit_code=0, spent=Spent(input_tokens=1200, output_tokens=300, dollars=0.0123, seconds=200),
+)  # fmt: skip
+OPINION = Finding(
+    role=RunRole.REVIEWER, severity=Severity.WARNING, message="no test\x1b[2J", path="a.py", line=7
+)
+FINDING = " · 1 finding of a machine"
+# Holds the lock of a run as the process that carries it out does, prints, and stops when it is told to.
+WORKING = """
+import sys
+from pathlib import Path
+from ringi.cli.runs import lock_of
+from ringi.workspace.run_files import RunFiles
+root, state, request, run = sys.argv[1:]
+files = RunFiles(Path(root), request, run, str)
+with lock_of(Path(state), run)("run"), files.log("step.S02.unit.log") as write:
+    write(b"collected 3 items\\n\\x1b[31mtests/test_a.py ..\\n")
+    print("working", flush=True)
+    for line in sys.stdin:
+        write(line.encode())
+"""
+
+
+def unfolded(lines: list[str]) -> list[str]:
+    """Without the folds of a narrow terminal."""
+    return "\n".join(lines).replace("\n         ", " ").split("\n")
+
+
+def added(desk: Desk, **changes: object) -> Run:
+    plan = plan_of(
+        step_of(1, ["AC-01"], title="Add the option"),
+        step_of(2, ["AC-01", "AC-02"], title="Write the JSON"),
+        step_of(3, ["AC-03"], title="Document it"),
+    )
+    waiting = done(2, passed(), status=StepStatus.PROPOSED, commit="", findings=(OPINION,))
+    steps = (done(1, passed(), attempts=(WORKED,)), waiting, StepState(step_id="S03"))
+    stop = stopped(StopCode.APPROVAL_NEEDED)
+    stop = replace(
+        stop, message="the result waits for you", step_id="S02", next_action=f"ringi continue {RUN_ID}"
+    )
+    run = replace(run_of(plan, *steps, phase=RunPhase.NEEDS_INPUT, stop=stop), **changes)
+    with open_workspace(desk.root) as workspace, ledger_of(workspace).transaction() as transaction:
+        transaction.add_run(run, CREATED, plan)
+    return run
+
+
+@pytest.mark.req("RN-4", "RN-12")
+def test_a_run_is_shown_with_its_steps_and_the_next_command(desk: Desk):
+    added(desk)
+    home = desk.run().stdout.splitlines()
+    assert home[1] == "Runs: 1"
+    assert home[2].startswith("  Add --json to the report   ")
+    assert home[2].endswith(" ago   needs you, 1 of 3 steps done")
+    assert home[3:] == ["      the result waits for you", f"      → ringi continue {RUN_ID}"]
+    assert [run["phase"] for run in desk.json()["runs"]] == ["needs_input"]
+    assert f"  → ringi status {RUN_ID}" in desk.run("status").stdout.splitlines()
+    shown = desk.run("status", RUN_ID[:10]).stdout.splitlines()
+    assert shown == desk.run("status", "--session", RUN_ID[:10]).stdout.splitlines()
+    assert unfolded(shown[3:]) == [
+        "  ✓ S01  Add the option · done · commit cccccccccccc · 2 files, 12 lines · tests passed",
+        f"  ? S02  Write the JSON · waits for your approval · 2 files, 12 lines · tests passed{FINDING}",
+        "  · S03  Document it · not begun",
+        "  3 min 20 s · 1200 tokens in, 300 out, $0.0123",
+        "  S02: the result waits for you",
+        f"  → ringi continue {RUN_ID}",
+    ]
+    document = desk.json("status", RUN_ID)
+    assert (document["phase"], document["current_step_index"], document["working"]) == (
+        "needs_input",
+        1,
+        False,
+    )
+    assert [one["met"] for one in document["criteria"]] == [False, False, False]
+    assert document["errors"]["reason_code"] == "APPROVAL_NEEDED"
+    assert "needs you" not in desk.run("--lang", "ja", "status", RUN_ID).stdout
+
+
+@pytest.mark.req("RN-12")
+def test_the_report_is_the_file_and_its_criteria_are_data(desk: Desk):
+    added(desk)
+    written = desk.root / ".agent" / "runs" / REQUEST_ID / RUN_ID / "report.md"
+    assert desk.run("report").stdout == desk.run("report", RUN_ID).stdout == written.read_text()
+    assert "a machine's opinion (reviewer, warning): no test\\x1b[2J" in written.read_text()
+    document = desk.json("report")
+    assert document["report"] == written.read_text()
+    [first, *_] = document["criteria"]
+    assert (first["id"], first["met"], first["steps"]) == ("AC-01", False, ["S01", "S02"])
+    assert first["commits"] == ["c" * 40]
+    assert [one["exit_code"] for one in first["evidence"]] == [0, 0]
+    japanese = desk.run("--lang", "ja", "report").stdout
+    assert "受け入れ条件: 3 件中 0 件を達成" in japanese
+    in_c = desk.process("report", LANG="C", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert (in_c.returncode, in_c.stderr) == (0, "")
+
+
+@pytest.mark.req("RN-12")
+def test_without_a_run_there_is_nothing_to_report(desk: Desk):
+    for words in (["report"], ["status", "2026"]):
+        found = desk.run(*words)
+        assert (found.returncode, found.stdout) == (2, "")
+        assert "ringi status" in found.stderr
+    both = desk.run("status", RUN_ID, "--session", RUN_ID)
+    assert both.returncode == 2
+
+
+@pytest.mark.req("RN-4")
+@pytest.mark.parametrize(
+    ("phase", "words", "command"),
+    [
+        (RunPhase.PLANNING, "waits to be started", "continue"),
+        (RunPhase.EXECUTING, "running", "continue"),
+        (RunPhase.FAILED, "failed", "retry"),
+    ],
+)
+def test_what_can_go_on_is_offered(desk: Desk, phase: RunPhase, words: str, command: str):
+    added(desk, phase=phase, stop=None, steps=())
+    home = desk.run().stdout
+    assert f"   {words}\n" in home
+    assert f"→ ringi {command} {RUN_ID}" in home
+
+
+@pytest.mark.req("RN-4")
+@pytest.mark.parametrize("phase", [RunPhase.COMPLETED, RunPhase.CANCELLED])
+def test_what_is_over_is_not_offered(desk: Desk, phase: RunPhase):
+    added(desk, phase=phase, stop=None)
+    assert desk.json()["runs"] == []
+    shown = desk.run("status", RUN_ID).stdout
+    assert "→" not in shown
+    assert ("Acceptance criteria: 0 of 3 met" in shown) == (phase is RunPhase.COMPLETED)
+
+
+@pytest.mark.req("RN-4")
+def test_while_somebody_works_a_terminal_shows_it_live(desk: Desk):
+    run = added(desk, phase=RunPhase.EXECUTING, stop=None)
+    state = places_of(desk.root, dict(os.environ)).state
+    words = [sys.executable, "-c", WORKING, str(desk.root), str(state), run.request_id, run.run_id]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        try:
+            assert worker.stdout is not None
+            assert worker.stdin is not None
+            assert worker.stdout.readline() == "working\n"
+            assert desk.json("status", run.run_id)["working"] is True
+            with Screen.ringi(desk.root, "status", run.run_id, columns=60, rows=16) as screen:
+                screen.wait("tests/test_a.py")
+                assert "at work now" in screen.text
+                assert "\\x1b[31mtests/test_a.py .." in screen.text
+                worker.stdin.write("tests/test_b.py FAILED\n")
+                worker.stdin.flush()
+                screen.wait("test_b.py FAILED")
+                assert screen.text.count("Add --json to the report") == 1
+                worker.stdin.close()
+                worker.wait(60)
+                assert screen.exit_code == 0
+                assert "at work now" not in screen.text
+                assert screen.text.count("Add --json to the report") == 1
+                assert f"→ ringi continue {run.run_id}" in screen.text
+                assert screen.raw.endswith(b"\r\n")
+                assert screen.raw.rfind(b"\x1b[?7l") < screen.raw.rfind(b"\x1b[?7h")
+        finally:
+            worker.kill()
+
+
+@pytest.mark.req("RN-4")
+def test_watching_ends_with_ctrl_c_and_the_run_goes_on(desk: Desk):
+    run = added(desk, phase=RunPhase.EXECUTING, stop=None)
+    state = places_of(desk.root, dict(os.environ)).state
+    words = [sys.executable, "-c", WORKING, str(desk.root), str(state), run.request_id, run.run_id]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        try:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "working\n"
+            with Screen.ringi(desk.root, "status", run.run_id) as screen:
+                screen.wait("at work now")
+                screen.press("ctrl-c")
+                assert screen.exit_code == 130
+            assert worker.poll() is None
+        finally:
+            worker.kill()
+
+
+@pytest.mark.req("RN-4")
+def test_many_steps_fit_the_terminal(desk: Desk):
+    plan = plan_of(*(step_of(number, ["AC-01"]) for number in range(1, 61)))
+    states = [done(n, passed()) if n <= 30 else StepState(step_id=f"S{n:02}") for n in range(1, 61)]
+    run = run_of(plan, *states)
+    with open_workspace(desk.root) as workspace, ledger_of(workspace).transaction() as transaction:
+        transaction.add_run(run, CREATED, plan)
+    assert desk.run("status", run.run_id).stdout.count("Step ") == 60
+    assert len(json.loads(desk.run("--json", "status", run.run_id).stdout)["steps"]) == 60
