@@ -157,7 +157,8 @@ def test_a_person_is_shown_where_to_work(desk: RoleDesk) -> None:
     assert str(desk.copy.tree) in str(done.problem)
     assert "ringi continue" in str(done.problem)
     assert list(desk.kept) == ["briefs/S01-implementer-1.md"]
-    assert desk.judge().exit_code is None
+    judged = desk.judge()
+    assert (judged.exit_code, judged.problem, judged.findings) == (None, None, ())
 
 
 # A model

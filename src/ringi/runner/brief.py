@@ -23,7 +23,8 @@ _BLOCK: Final = 10
 _SHORT_ID: Final = 10
 
 Say = Callable[[Text], str]
-JUDGES: Final = frozenset([RunRole.REVIEWER, RunRole.QA])
+JUDGES: Final = frozenset([RunRole.REVIEWER, RunRole.QA, RunRole.PLANNER])
+"""They change nothing."""
 
 
 class Decision(NamedTuple):
@@ -196,7 +197,7 @@ _ROLES: Final[Mapping[RunRole, Text]] = {
     RunRole.IMPLEMENTER: Text(
         "Implement this step of a run in the project's folder. One step becomes one commit."
     ),
-    RunRole.PLANNER: Text("Prepare this step of a run in the project's folder. One step becomes one commit."),
+    RunRole.PLANNER: Text("Check whether this step of a run can be made as it is planned."),
     RunRole.REVIEWER: Text("Review what this step of a run changed, before a person decides about it."),
     RunRole.QA: Text(
         "Check whether this step of a run meets its criteria, before a person decides about it."

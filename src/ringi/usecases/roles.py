@@ -247,7 +247,7 @@ class _Turn:
                 return self._judged_by_command()
             case RoleHow.MODEL:
                 return self._judged_by_model()
-        return self._by_person()
+        return self._result(None)  # the person who decides about the step
 
     # ------------------------------------------------------------------ how it ended
 
@@ -278,10 +278,7 @@ class _Turn:
     def _by_person(self) -> RoleWork:
         self._briefs.write()
         path = str(self._task.copy.tree)
-        if self._task.role in JUDGES:
-            problem = Text("Look at {path}, then run: ringi continue", path=path)
-        else:
-            problem = Text("Make the change in {path}, then run: ringi continue", path=path)
+        problem = Text("Make the change in {path}, then run: ringi continue", path=path)
         return self._result(None, problem=problem, code=StopCode.PERSON_NEEDED)
 
     # ------------------------------------------------------------------ by a command

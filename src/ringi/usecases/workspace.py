@@ -42,7 +42,7 @@ class OpenWorkspace:
         signers: Signers,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
-        roles: "Callable[[Mapping[RunRole, str]], Roles]",
+        roles: "Callable[[Mapping[RunRole, str] | None], Roles]",
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""

@@ -72,7 +72,7 @@ class Assembly(NamedTuple):
     signers: Signers
     planning: Callable[[], "PlanningTool"]
     extractor: Callable[[], "Extractor"]
-    roles: "Callable[[Mapping[RunRole, str]], Roles]"
+    roles: "Callable[[Mapping[RunRole, str] | None], Roles]"
     environment: Mapping[str, str]
 
 
@@ -241,7 +241,7 @@ def _roles(
     loaded: Loaded,
     places: Places,
     environment: Mapping[str, str],
-    commands: Mapping[RunRole, str],
+    commands: Mapping[RunRole, str] | None,
 ) -> "Roles":
     from ringi.usecases.project_reader import Project
     from ringi.usecases.roles import ConfiguredRoles, RoleServices

@@ -43,7 +43,7 @@ from ringi.wiring.config_keys import (
     key_of,
 )
 from ringi.wiring.config_rules import EXPRESSION, PLACE, Form, Guard, Section, Value
-from ringi.workspace.pins import SIGNERS, Part, Trust, TrustState, Verdict, commands_part
+from ringi.workspace.pins import NO_COMMANDS, SIGNERS, Part, Trust, TrustState, Verdict, commands_part
 from ringi.workspace.places import project_file, signers_file, user_file
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -243,7 +243,7 @@ def _ignored(where: str, key: Key, trust: Verdict | None) -> Text:
     name = key.name
     if trust is not None and trust.state is TrustState.CHANGED:
         return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=name)
-    if isinstance(key.default, str | bool) or key.rule.guard is Guard.ADDED_ONCE_TRUSTED:
+    if name in NO_COMMANDS or isinstance(key.default, str | bool):
         return Text("{where}: {key} is ignored until the project is trusted", where=where, key=name)
     return Text(
         "{where}: {key} is ignored; commands from a project count once it is trusted", where=where, key=name
