@@ -54,13 +54,21 @@ def test_a_command_gets_the_brief_and_changes_the_copy_only(desk: RoleDesk) -> N
 @walled
 def test_in_the_sandbox_it_is_at_the_projects_own_path_and_cannot_run_gh(desk: RoleDesk) -> None:
     gh = desk.desk.program("gh", "#!/bin/sh\necho merged > merged.txt\n")
-    body = f"pwd > where.txt\ngh pr merge 2> why.txt\necho $? >> why.txt\n{gh} pr merge 2>> why.txt\n:"
+    login = desk.desk.home / ".config" / "gh" / "hosts.yml"
+    login.parent.mkdir(parents=True)
+    login.write_text("oauth_token: gho_secret\n")
+    desk.environment = {"GH_TOKEN": "gho_secret"}
+    tokens = f"cat {login} > token.txt; echo $GH_TOKEN >> token.txt"
+    body = (
+        f"{tokens}\npwd > where.txt\ngh pr merge 2> why.txt\necho $? >> why.txt\n{gh} pr merge 2>> why.txt\n:"
+    )
     desk.configure(implementer={"command": desk.script("maker", body)})
     with untouched(desk.root):
         assert desk.work().exit_code == 0
     assert desk.file("where.txt").strip() == str(desk.root)
     assert desk.file("why.txt").count("gh is not available in a run") == 2
     assert not (desk.copy.tree / "merged.txt").exists()
+    assert desk.file("token.txt") == "\n"
 
 
 @pytest.mark.parametrize("sandbox", [pytest.param("auto", marks=walled), "off"])
